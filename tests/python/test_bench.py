@@ -68,7 +68,7 @@ def test_the_document_is_whole_and_names_what_it_rests_on(p0089: Use) -> None:
     assert document["schema"] == "millpond.bench/1"
     assert document["experiments"][0]["suite"]["compiler"] == "g++ 12.2.0"
     assert {r["alias"] for r in document["summary"]} == set(ALIASES)
-    assert {c["verdict"] for c in document["claims"]} >= {"holds", "not measured", "cannot be tested here"}
+    assert {c["verdict"] for c in document["claims"]} >= {"undecided", "not measured", "cannot be tested here"}
     assert len(document["observations"]) % len(fake.calls) == 0
     for row in document["observations"]:
         assert (row["experiment"], row["workload"], row["heap_state"]) == ("p0089.1", "structures", "fresh")

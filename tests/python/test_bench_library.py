@@ -10,7 +10,7 @@ import pytest
 from library_bench import LIBRARIES, Use, bench, line_of, run
 from test_bench import follows_its_schema
 
-from millpond.bench.claim_rules import judge_rows
+from millpond.bench.bar_rules import judge_rows
 from millpond.bench.claims import Claim, load
 from millpond.bench.comparisons import Question
 from millpond.bench.contenders import ADAPTER_SYMBOL, find_contenders

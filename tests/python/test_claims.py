@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from millpond.bench.claim_rules import FEWEST_ROUNDS, evaluate, judge, judge_all
-from millpond.bench.claims import FAILS, HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
+from millpond.bench.claim_rules import evaluate, judge, judge_all
+from millpond.bench.claims import BROKEN, HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
 from millpond.bench.experiment import Point, surrounded
 from millpond.bench.result_table import FIGURE, PlaceTable, ResultTable, published_table
 from millpond.bench.suites.every_experiment import PUBLISHED
 from millpond.bench.suites.p0089 import ALL_ALIASES, CLAIMS, EXPERIMENTS
+from millpond.bench.verdicts import FEWEST_ROUNDS
 
 BY_NAME = {e.name: e for e in EXPERIMENTS}
 OF_EVERY_DOCUMENT = {e.name: e for e in PUBLISHED}
@@ -84,7 +85,7 @@ def test_a_rule_is_well_formed(rule: Claim) -> None:
     assert math.isfinite(rule.low) or math.isfinite(rule.high)
     assert rule.low <= rule.high
     assert len(rule.against) in (0, 1, len(rule.of))
-    assert bool(rule.axis) == (rule.kind == "growth")
+    assert bool(rule.axis) == (rule.kind in ("growth", "step"))
     assert rule.of
 
 
@@ -109,15 +110,15 @@ def test_a_ratio_is_the_geometric_mean_and_scales_with_its_numerator(
         AS7={at(1, s): [a * by] for s, (a, _) in sized.items()}, AS1={at(1, s): [b] for s, (_, b) in sized.items()}
     )
     assert values(rule, larger)[0] == pytest.approx(by * value)
-    extremes = [values(replace(rule, kind=kind), found)[0] for kind in ("smallest", "largest")]
+    extremes = [values(replace(rule, over=over), found)[0] for over in ("smallest", "largest")]
     assert extremes[0] <= value * (1 + 1e-9) and value <= extremes[1] * (1 + 1e-9)
 
 
 @given(st.lists(times, min_size=1, max_size=6), times)
 def test_shares_of_both_sides_of_a_limit_make_the_whole(found: list[float], limit: float) -> None:
     measured = figures(AS7={at(1, n): [v] for n, v in enumerate(found)})
-    (below,) = values(claim(kind="share", of=("AS7",), at_most=limit, low=0.0), measured)
-    (above,) = values(claim(kind="share", of=("AS7",), at_least=math.nextafter(limit, math.inf), low=0.0), measured)
+    (below,) = values(claim(over="share", of=("AS7",), at_most=limit, low=0.0), measured)
+    (above,) = values(claim(over="share", of=("AS7",), at_least=math.nextafter(limit, math.inf), low=0.0), measured)
     assert below + above == pytest.approx(1.0)
 
 
@@ -137,9 +138,10 @@ def test_the_fastest_of_all_wins_and_nobody_where_one_was_not_there(found: list[
     measured = figures(**{name: {at(1, 6): [v]} for name, v in zip(names, found, strict=True)})
     best = names[found.index(min(found))]
     for name in names:
-        assert values(claim(kind="best_of", of=(name,), low=0.0), measured) == [float(name == best)]
+        won = claim(kind="lead", over="share", at_most=1.0, of=(name,), low=0.0)
+        assert values(won, measured) == [float(name == best)]
     missing = figures(**{name: {at(1, 6): [v]} for name, v in zip(names[1:], found[1:], strict=True)})
-    assert values(claim(kind="best_of", of=(best,), low=0.0), missing) == []
+    assert values(claim(kind="lead", of=(best,), low=0.0), missing) == []
 
 
 def test_only_points_that_match_count() -> None:
@@ -161,7 +163,7 @@ def test_a_verdict_needs_the_whole_interval_on_one_side(bound: float, rounds: li
         assert judged.verdict == UNDECIDED
     elif judged.verdict == HOLDS:
         assert judged.ours.high <= bound + 1e-6
-    elif judged.verdict == FAILS:
+    elif judged.verdict in BROKEN:
         assert judged.ours.low > bound
     else:
         assert judged.verdict == UNDECIDED
@@ -203,11 +205,12 @@ def test_rounds_that_not_all_figures_have_are_left_out() -> None:
 def test_a_verdict_as_data_has_both_figures_and_the_bound() -> None:
     rule = next(c for c in LOADED if c.id == "1.ds2.multipool")
     found = published_table(ONE)
-    rounds = ResultTable({key: {FIGURE: dict.fromkeys(range(1, 4), v[FIGURE][0])} for key, v in found.values.items()})
+    six = range(1, FEWEST_ROUNDS + 1)
+    rounds = ResultTable({key: {FIGURE: dict.fromkeys(six, v[FIGURE][0])} for key, v in found.values.items()})
     judged = judge(rule, ONE, found, rounds)
     row = judged.claim_record().to_json()
     assert row["verdict"] == HOLDS
     assert row["published"] == pytest.approx(row["ours"]["median"])
     assert (row["low"], row["high"]) == (0.15, 0.25)
     assert row["published_satisfies"] is True
-    assert row["points"] == 11 * 4 * 2
+    assert row["points"] == 11 * (4 + 1)

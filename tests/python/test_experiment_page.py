@@ -106,7 +106,7 @@ def test_a_share_is_shown_as_the_document_shows_it_and_what_failed_has_its_word(
 
 def test_a_statement_has_its_verdict_and_what_the_document_itself_has_against_it(p0089: Use) -> None:
     p0089()
-    text, _ = page("p0089.1", "--cells=structures/ds=2/*", "--rounds=3")
+    text, _ = page("p0089.1", "--cells=structures/ds=2/*", "--rounds=6")
     assert 'class="l verdict-holds"' in text
     assert "The document itself: in the table it is 2 to 6 % slower" in text
     assert "missing: a POWER7 machine" in text

@@ -263,7 +263,7 @@ def test_statements_are_judged_under_what_was_asked_for_first_and_that_is_said(p
     p0089()
     verdicts = {}
     for toolchains in ("clang,gcc", "gcc"):
-        _, document = run("p0089.1", "--scale=quick", "--rounds=3", "--cells=structures/ds=[25]/*",
+        _, document = run("p0089.1", "--scale=quick", "--rounds=6", "--cells=structures/ds=[25]/*",
                           f"--toolchain={toolchains}")  # fmt: skip
         verdicts[toolchains] = {c["id"]: (c["verdict"], c["points"]) for c in document["claims"]}
         first = toolchains.partition(",")[0]

@@ -22,7 +22,8 @@ from millpond.system.records import Record
 
 SCHEMA = "millpond.bench/1"
 Number = int | float
-Kind = Literal["ratio", "largest", "smallest", "share", "best_of", "growth", "rank", "fails", "each", "untestable"]
+Kind = Literal["ratio", "growth", "step", "lead", "rank", "fails", "each", "untestable"]
+Over = Literal["mean", "every", "largest", "smallest", "share", "spread"]
 
 
 class BenchRecord(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -99,6 +100,8 @@ class Rule(Record, frozen=True, kw_only=True):
     """What is put against the bound of a statement; see claim_rules."""
 
     kind: Kind
+    over: Over = "mean"
+    no_effect: Number | None = None
     metric: str = ""
     other_metric: str = ""
     of: tuple[str, ...] = ()
@@ -113,7 +116,11 @@ class Rule(Record, frozen=True, kw_only=True):
 
 
 class JudgedClaim(BenchRecord, frozen=True, kw_only=True):
-    """A statement with the document's figure and ours; the bound's absent side is null."""
+    """A statement with the document's figure and ours; the bound's absent side is null.
+
+    `p_adjusted`: the chance of this verdict by noise alone, after all statements judged together; null of exact
+    counts. `worst`: the point that decides, where each counts. `note`: why it is undecided, how many points hold.
+    """
 
     id: str
     experiment: str
@@ -128,6 +135,9 @@ class JudgedClaim(BenchRecord, frozen=True, kw_only=True):
     published_lost: str | None
     ours: Summary | None
     verdict: str
+    p_adjusted: float | None
+    worst: str | None
+    note: str | None
     missing: str | None
     points: int
     evidence: tuple[str, ...]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
 """Claims: statements of a document, and bars of ours; and what rounds make of them.
 
-    claims/p0089.toml ───▶ Claim: a rule and a bound ─┐
-    claims/library.toml ─▶ the same, as a bar ────────┼─▶ judged (claim_rules) ─▶ Verdict ─▶ tables, page, JSON
-    a step of the laboratory ─▶ a bar and its figure ─┘
+    claims/p0089.toml ───▶ Claim: a rule and a bound ─┬─▶ claim_rules ─▶ Verdict ─▶ verdicts.controlled ─┐
+    claims/library.toml ─▶ the same, as a bar ────────┴─▶ bar_rules ───▶ Verdict ───────────────────────┴─▶ page, JSON
+    a step of the laboratory ─▶ a bar and its figure ─────────────────────▲
 
-A statement holds where the whole interval lies within its bound. A **bar** holds where the median does, the interval
-stands beside it, and one that is missed is status 1.
+What the verdicts on statements mean stands in `verdicts`. A **bar** holds where the median lies within its bound, and
+is missed elsewhere, which is status 1; the interval stands beside it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ from millpond.bench.result_table import ResultRow
 from millpond.cells.cell import SURROUNDINGS, Outcome
 from millpond.statistics.order_statistics import Summary, summarise
 
-HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
-NOT_MEASURED, UNTESTABLE = "not measured", "cannot be tested here"
-VERDICTS = (HOLDS, FAILS, UNDECIDED, NOT_MEASURED, UNTESTABLE)
+HOLDS, UNDECIDED, NOT_MEASURED, UNTESTABLE = "holds", "undecided", "not measured", "cannot be tested here"
+STRONGER, WEAKER, OPPOSITE, ABSENT = "stronger", "weaker", "opposite", "absent"
+# The verdicts on a statement that does not hold, the gravest first; and that on a bar.
+BROKEN = (OPPOSITE, ABSENT, WEAKER, STRONGER)
+MISSED = "missed"
+VERDICTS = (HOLDS, STRONGER, WEAKER, OPPOSITE, ABSENT, UNDECIDED, NOT_MEASURED, UNTESTABLE)
 # The verdict on a bar without a limit.
 REPORTED = ""
 FOLDER = "claims"
@@ -39,8 +42,9 @@ _MISSED_SHOWN = 6
 
 class Claim(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One statement. `low`, `high`: the bound, either may be absent. `metric`: of what, if not the experiment's figure.
-    `paper_disagrees`: why the document's own figures do not bear it out. `published_lost`: why there are no published
-    figures to look at. `exact`: what is counted and never varies, so that one round is enough. Of bars (`is_bar`): the
+    `no_effect`: the value that means no effect, where the rule does not say it. `paper_disagrees`: why the document's
+    own figures do not bear it out. `published_lost`: why there are no published figures to look at. `exact`: what is
+    counted and never varies, so that one round is enough. Of bars (`is_bar`): the
     `unit` of the figure, and what is as good as the bound: `or_ideal`, so many times the ideal; `or_noise`, an interval
     that reaches it; `or_unseen`, bytes that the kernel does not show (`more` than the peer's, or `in all`); `also`: in
     words."""
@@ -65,6 +69,18 @@ class Claim(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def accepts(self, value: float) -> bool:
         """Whether a number lies within the bound."""
         return self.low - _ROUNDING <= value <= self.high + _ROUNDING
+
+    @property
+    def nothing(self) -> float:
+        """The value of no effect: 0 of shares and correlations, 1 of anything else that does not say otherwise."""
+        if self.no_effect is not None:
+            return float(self.no_effect)
+        return 0.0 if self.over == "share" or self.kind in ("rank", "fails") else 1.0
+
+    @property
+    def counted(self) -> bool:
+        """Whether the rounds have no noise in them: one is enough."""
+        return self.exact or self.kind == "fails"
 
     def pairs(self) -> list[tuple[str, str]]:
         """What is divided by what; an empty name where nothing divides."""
@@ -94,7 +110,7 @@ class Claim(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """A bar with its figure, whose median must keep the bound; it is only reported without one."""
         kept = figure is not None and self.low <= figure.median <= self.high
         limited = math.isfinite(self.low) or math.isfinite(self.high)
-        verdict = (HOLDS if kept else FAILS) if limited else REPORTED
+        verdict = (HOLDS if kept else MISSED) if limited else REPORTED
         return Verdict(self, figure, verdict, worst=worst, **known)
 
     def also_text(self) -> str:
@@ -119,6 +135,9 @@ def _fits(value: int | str | None, wanted: Any, at: Mapping[str, Any]) -> bool:
 class Verdict:
     """A claim with the document's figure and ours, and the evidence: names of cells.
 
+    Of a statement: `region`, the verdict that the interval allows, whatever chance says; `p` and `p_adjusted`, its
+    chance, alone and among all statements judged with it, None of exact counts; `doubt`, why chance is not excluded;
+    `worst`, the point that decides; `published_satisfies`, whether the document's own figures bear it out.
     Of a bar: `workload`; a `note`; `rows`, those that it is about, where the figure is that of the `worst` one, a row
     that does not hold before all that do; `outcomes`, the rounds behind it.
     """
@@ -127,7 +146,12 @@ class Verdict:
     ours: Summary | None
     verdict: str
     published: float | None = None
+    published_satisfies: bool | None = None
     points: int = 0
+    region: str = ""
+    p: float | None = None
+    p_adjusted: float | None = None
+    doubt: str = ""
     evidence: tuple[str, ...] = ()
     workload: str = ""
     note: str = ""
@@ -140,13 +164,15 @@ class Verdict:
         return self.claim.statement
 
     @property
-    def published_satisfies(self) -> bool | None:
-        return None if self.published is None else self.claim.accepts(self.published)
-
-    @property
     def holds(self) -> bool | None:
         """None where that is not decided."""
-        return {HOLDS: True, FAILS: False}.get(self.verdict)
+        return True if self.verdict == HOLDS else False if self.verdict in (*BROKEN, MISSED) else None
+
+    @property
+    def remark(self) -> str:
+        """What a reader must know beside the verdict on a statement."""
+        decides = f"decided by {self.worst}" if self.worst and self.verdict != NOT_MEASURED else ""
+        return "; ".join(filter(None, (self.note, decides, self.doubt)))
 
     def claim_record(self) -> JudgedClaim:
         """A row of `claims`."""
@@ -157,6 +183,8 @@ class Verdict:
             low=_finite(claim.low), high=_finite(claim.high), published=self.published,
             published_satisfies=self.published_satisfies, paper_disagrees=claim.paper_disagrees or None,
             published_lost=claim.published_lost or None, ours=self.ours, verdict=self.verdict,
+            p_adjusted=self.p_adjusted, worst=self.worst or None,
+            note="; ".join(filter(None, (self.note, self.doubt))) or None,
             missing=claim.missing or None, points=self.points, evidence=self.evidence,
         )  # fmt: skip
 
@@ -248,8 +276,9 @@ def _file(name: str) -> Mapping[str, Any]:
 @cache
 def load(name: str) -> tuple[Claim, ...]:
     """The claims of a file. ValueError for a claim with a word that none has."""
-    are_bars = {"is_bar": True} if _file(name).get("are_bars") else {}
-    return tuple(Claim.from_json({**entry, **are_bars}) for entry in _file(name)["claim"])
+    heads = {"are_bars": "is_bar", "are_exact": "exact"}
+    given = {field: True for head, field in heads.items() if _file(name).get(head)}
+    return tuple(Claim.from_json({**given, **entry}) for entry in _file(name)["claim"])
 
 
 def heading(name: str) -> str:

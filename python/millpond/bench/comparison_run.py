@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from millpond.bench.bar_rules import bars_of
 from millpond.bench.bench_document import Peer
-from millpond.bench.claim_rules import bars_of
 from millpond.bench.claims import Verdict
 from millpond.bench.comparisons import ComparisonSpec
 from millpond.bench.contenders import HARDENED, KEPT, Contender, Contenders, find_contenders

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millpond.bench.charts import PUBLISHED, Chart, charts
-from millpond.bench.claims import FAILS, HOLDS, Claim, Verdict, heading, number_text
+from millpond.bench.claims import Claim, Verdict, heading, number_text
 from millpond.bench.experiment_run import ExperimentRun
 from millpond.bench.look import text_of
 from millpond.bench.published_run import PublishedRun
@@ -24,6 +24,7 @@ from millpond.bench.study_figures import StudyFigure
 from millpond.bench.suite_rounds import SuiteProgram
 from millpond.bench.terminal_table import claims_line
 from millpond.report.figures.offline_page import load
+from millpond.statistics.order_statistics import Summary
 from millpond.store.observations import heap_state
 from millpond.system.machine import this_machine
 from millpond.system.wording import plural
@@ -146,15 +147,20 @@ def _claim(judged: Verdict) -> dict[str, str]:
         "aside": _aside(claim),
         "ours": number_text(ours.median) if ours else "–",
         "interval": low_high,
-        "title": f"{plural(ours.n, 'round')}, level {ours.level:.2f}, {judged.points} figures" if ours else "",
+        "title": _title(judged, ours) if ours else "",
         "verdict": judged.verdict,
-        "missing": claim.missing,
+        "missing": f"missing: {claim.missing}" if claim.missing else judged.remark,
         "class": _class(judged),
     }
 
 
+def _title(judged: Verdict, ours: Summary) -> str:
+    chance = "" if judged.p_adjusted is None else f", by chance {judged.p_adjusted:.2g}"
+    return f"{plural(ours.n, 'round')}, level {ours.level:.2f}, {judged.points} figures{chance}"
+
+
 def _class(judged: Verdict) -> str:
-    return {HOLDS: "verdict-holds", FAILS: "verdict-fails"}.get(judged.verdict, "verdict-open")
+    return {True: "verdict-holds", False: "verdict-fails", None: "verdict-open"}[judged.holds]
 
 
 def _aside(claim: Claim) -> str:
@@ -164,9 +170,13 @@ def _aside(claim: Claim) -> str:
     return f"No published figures: {claim.published_lost}." if claim.published_lost else ""
 
 
+_OVER = {
+    "mean": "mean", "every": "every", "largest": "largest", "smallest": "smallest", "share": "share",
+    "spread": "largest / smallest",
+}  # fmt: skip
 _KINDS = {
-    "ratio": "mean of", "largest": "largest", "smallest": "smallest", "best_of": "share of points won by",
-    "growth": "growth of", "rank": "rank correlation over", "fails": "share of points at which memory ends for",
+    "ratio": "{}", "growth": "growth of {}", "step": "greatest step of {}", "lead": "{} / the best of the others",
+    "rank": "rank correlation over {}", "fails": "points at which memory ends for {}",
 }  # fmt: skip
 
 
@@ -179,13 +189,13 @@ def _rule_text(judged: Verdict) -> str:
     quotient = f"{of} / {', '.join(dict.fromkeys(claim.against))}" if claim.against else of
     metrics = f"{claim.metric} with {claim.other_metric}" if claim.other_metric else claim.metric
     quotient = f"{quotient} ({metrics})" if metrics else quotient
-    if claim.kind == "share":
-        each = f"≥ {claim.at_least:g}" if claim.at_most is None else f"≤ {claim.at_most:g}"
-        what = f"share of {quotient} {each}"
-    else:
-        what = f"{_KINDS[claim.kind]} {quotient}"
+    what = f"{_OVER[claim.over]} {_KINDS[claim.kind].format(quotient)}"
+    if claim.over == "share":
+        what += f" ≥ {claim.at_least:g}" if claim.at_least is not None else ""
+        what += f" ≤ {claim.at_most:g}" if claim.at_most is not None else ""
     where = ", ".join(f"{k} {_where(v)}" for k, v in claim.where.items())
-    rows = f" from {claim.axis} {claim.first} to {claim.last}" if claim.axis else ""
+    along = f" along {claim.axis}" if claim.kind == "step" else f" from {claim.axis} {claim.first} to {claim.last}"
+    rows = along if claim.axis else ""
     return f"{what}{rows}{f', at {where}' if where else ''}: {claim.bound_text()}"
 
 

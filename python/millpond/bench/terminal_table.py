@@ -24,9 +24,10 @@ from rich.table import Table
 from rich.text import Text
 
 from millpond.bench.bench_document import PublishedRow
-from millpond.bench.claims import VERDICTS, Verdict, number_text
+from millpond.bench.claims import BROKEN, HOLDS, UNDECIDED, VERDICTS, Verdict, number_text
 from millpond.bench.look import text_of
 from millpond.bench.result_table import PublishedTable, ResultRow
+from millpond.bench.verdicts import FEWEST_ROUNDS
 from millpond.cells.cell import MALLOC, SURROUNDINGS, TOOLCHAIN
 from millpond.report.terminal import console
 from millpond.statistics.order_statistics import Summary
@@ -55,10 +56,19 @@ def print_published(results: PublishedTable, claims: Sequence[Verdict]) -> None:
 
 
 def claims_line(claims: Sequence[Verdict]) -> str:
-    """`12 of 16 statements hold; undecided 3, not measured 1`."""
+    """`12 of 18 statements hold; 2 do not: weaker 1, opposite 1; undecided 3, not measured 1`."""
     counted = Counter(claim.verdict for claim in claims)
-    others = ", ".join(f"{name} {counted[name]}" for name in VERDICTS[1:] if counted[name])
-    return f"{counted[VERDICTS[0]]} of {plural(len(claims), 'statement')} hold{f'; {others}' if others else ''}"
+    how = ", ".join(f"{name} {counted[name]}" for name in VERDICTS if name in BROKEN and counted[name])
+    broken = sum(counted[name] for name in BROKEN)
+    parts = [f"{counted[HOLDS]} of {plural(len(claims), 'statement')} hold"]
+    parts += [f"{broken} {'does' if broken == 1 else 'do'} not: {how}"] if broken else []
+    others = [name for name in VERDICTS if name not in (HOLDS, *BROKEN) and counted[name]]
+    short = {c.ours.n for c in claims if c.verdict == UNDECIDED and c.ours and c.ours.n < FEWEST_ROUNDS}
+    few = f" ({plural(min(short), 'round')}, a verdict takes {FEWEST_ROUNDS})" if short else ""
+    parts += (
+        [", ".join(f"{name} {counted[name]}{few if name == UNDECIDED else ''}" for name in others)] if others else []
+    )
+    return "; ".join(parts)
 
 
 def _strategies(results: PublishedTable) -> Table:

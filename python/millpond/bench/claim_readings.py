@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What a statement makes of all terms of its rule: one figure with its interval, and the region that this lies in.
+
+    mean       "generally", "in the mean": the geometric mean in every round (of correlations: the mean)
+    every      "every", "always", "no", "any", "consistently": each term on its own. One that clearly breaks the bound
+               breaks the statement; it holds where each term does. "No difference" is this with a bound around 1.
+    largest    "up to": the term with the largest median; it must reach the bound, and no other may pass it
+    smallest   the same of the smallest
+    share      "most", "almost always": the share of the terms from `at_least` to `at_most`, in every round
+    spread     "alike", "consistent": the largest term / the smallest, by their medians
+
+Where one of many terms decides, it was found by looking at all: the p-value is multiplied by their number (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from millpond.bench.claim_terms import Term, terms_of
+from millpond.bench.claims import BROKEN, HOLDS, Claim
+from millpond.bench.experiment import Place
+from millpond.bench.result_table import PlaceTable
+from millpond.bench.verdicts import FEWEST_ROUNDS, RATE, Region, chance_of, region_of
+from millpond.statistics.order_statistics import Summary, summarise
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A rule's value by round, its interval, and the verdict of the region that this lies in: empty across a border.
+
+    `p`: the two-sided p-value of that; None of counts and below six rounds. `satisfied`: whether the figures keep the
+    bound, noise apart. `worst`: the term that decides, where one does.
+    """
+
+    values: Sequence[float]
+    figure: Summary
+    region: str
+    p: float | None
+    satisfied: bool
+    places: tuple[Place, ...]
+    worst: str = ""
+    note: str = ""
+
+
+def read(claim: Claim, figures: PlaceTable) -> Reading | None:
+    """The reading of canonical names; None without figures. O(figures × pairs)."""
+    terms = terms_of(claim, figures)
+    if not terms:
+        return None
+    places = tuple(dict.fromkeys(place for term in terms for place in term.places))
+    if claim.over == "every":
+        return replace(_every(claim, terms, figures), places=places)
+    if claim.over in ("largest", "smallest"):
+        return replace(_outermost(claim, terms, figures), places=places)
+    if claim.over == "spread":
+        ends = [choose(terms, key=lambda term: term.median) for choose in (max, min)]
+        values = _by_round(ends, lambda found: found[0] / found[1])
+        found = _alone(claim, values, lucky=len(terms) * (len(terms) - 1)) if values else None
+    elif claim.over == "share":
+        values = _by_round(terms, lambda found: statistics.fmean(_is_between(v, claim) for v in found))
+        found = _alone(claim, values, resolution=1.0 / len(terms)) if values else None
+    else:
+        values = means(claim, terms)
+        found = _alone(claim, values) if values else None
+    return replace(found, places=places) if found else None
+
+
+def means(claim: Claim, terms: Sequence[Term]) -> list[float]:
+    """The mean over all terms in each round that all of them have."""
+    return _by_round(terms, statistics.fmean if claim.kind in ("rank", "fails") else _geometric_mean)
+
+
+def _by_round(terms: Sequence[Term], reduced: Callable[[Sequence[float]], float]) -> list[float]:
+    common = set[int](terms[0].rounds).intersection(*(term.rounds for term in terms[1:])) if terms else set[int]()
+    return [reduced([term.rounds[n] for term in terms]) for n in sorted(common)]
+
+
+def _geometric_mean(values: Sequence[float]) -> float:
+    """That of positive numbers; 0 counts as the smallest one."""
+    return math.exp(statistics.fmean(math.log(max(v, 1e-300)) for v in values))
+
+
+def _is_between(value: float, claim: Claim) -> bool:
+    return (claim.at_least is None or claim.at_least <= value) and (claim.at_most is None or value <= claim.at_most)
+
+
+def _alone(claim: Claim, values: Sequence[float], *, lucky: int = 1, resolution: float = 0.0) -> Reading:
+    """One series of rounds. `lucky`: out of how many series it was taken for being the worst."""
+    figure = summarise(values)
+    region = region_of(claim, figure.low, figure.high)
+    p = None
+    if not claim.counted and len(values) >= FEWEST_ROUNDS:
+        by_luck = max(1, lucky) if region and region.verdict in BROKEN else 1
+        p = min(1.0, 2.0 * by_luck * chance_of(values, region, resolution)) if region else 1.0
+    return Reading(values, figure, region.verdict if region else "", p, claim.accepts(figure.median), ())
+
+
+def _every(claim: Claim, terms: Sequence[Term], figures: PlaceTable) -> Reading:
+    """Each term on its own; the figure is that of the term furthest out, or nearest to the border."""
+    found = [(_alone(claim, list(term.rounds.values()), lucky=len(terms)), term) for term in terms]
+    broken = [(one, term) for one, term in found if one.region in BROKEN and (one.p is None or one.p <= RATE)]
+    gravest = min((BROKEN.index(one.region) for one, _ in broken), default=-1)
+    deciding = [pair for pair in broken if BROKEN.index(pair[0].region) == gravest] or found
+    worst, term = max(deciding, key=lambda pair: _beyond(claim, pair[0].figure.median))
+    held = sum(one.region == HOLDS for one, _ in found)
+    region, p = worst.region, worst.p
+    if not broken:
+        region = HOLDS if held == len(found) else ""
+        known = [one.p for one, _ in found if one.p is not None]
+        p = None if claim.counted or not known else max(known) if region and len(known) == len(found) else 1.0
+    note = f"{held} of {len(found)} hold" if len(found) > 1 else ""
+    satisfied = all(one.satisfied for one, _ in found)
+    return replace(worst, region=region, p=p, satisfied=satisfied, worst=term.name(figures), note=note)
+
+
+def _outermost(claim: Claim, terms: Sequence[Term], figures: PlaceTable) -> Reading:
+    """The term with the largest (smallest) median, as the lower (upper) end of an interval that all others bound."""
+    largest = claim.over == "largest"
+    series = [list(term.rounds.values()) for term in terms]
+    chosen = (max if largest else min)(terms, key=lambda term: term.median)
+    own, all_of_them = list(chosen.rounds.values()), [summarise(values) for values in series]
+    found = summarise(own)
+    low = found.low if largest else min(one.low for one in all_of_them)
+    high = max(one.high for one in all_of_them) if largest else found.high
+    figure = msgspec.structs.replace(found, low=low, high=high)
+    region, p = region_of(claim, low, high), None
+    if not claim.counted and min(map(len, series)) >= FEWEST_ROUNDS:
+        p = min(1.0, 2.0 * _chance_of_outermost(own, series, region, largest)) if region else 1.0
+    return Reading(own, figure, region.verdict if region else "", p, claim.accepts(figure.median), (),
+                   worst=chosen.name(figures))  # fmt: skip
+
+
+def _chance_of_outermost(
+    own: Sequence[float], series: Sequence[Sequence[float]], region: Region, largest: bool
+) -> float:
+    """One end of the region is reached by the chosen series, the luckiest of so many; the other is passed by none."""
+    above = Region(region.verdict, region.low, math.inf)
+    below = Region(region.verdict, -math.inf, region.high)
+    reached, kept = (above, below) if largest else (below, above)
+    return max(len(series) * chance_of(own, reached), *(chance_of(values, kept) for values in series))
+
+
+def _beyond(claim: Claim, value: float) -> float:
+    """How far a value lies outside of the bound, below zero inside; on a logarithmic scale where all is positive."""
+    ends = [end for end in (claim.low, claim.high) if math.isfinite(end)]
+    scale = math.log if min(value, *ends) > 0.0 else float
+    below = scale(claim.low) - scale(value) if math.isfinite(claim.low) else -math.inf
+    above = scale(value) - scale(claim.high) if math.isfinite(claim.high) else -math.inf
+    return max(below, above)
