@@ -6,10 +6,13 @@
                breaks the statement; it holds where each term does. "No difference" is this with a bound around 1.
     largest    "up to": the term with the largest median; it must reach the bound, and no other may pass it
     smallest   the same of the smallest
-    share      "most", "almost always": the share of the terms from `at_least` to `at_most`, in every round
+    share      "most", "almost always": the share of the terms from `at_least` to `at_most`; its interval is from those
+               that clearly are to those that clearly are not
     spread     "alike", "consistent": the largest term / the smallest, by their medians
 
 Where one of many terms decides, it was found by looking at all: the p-value is multiplied by their number (Bonferroni).
+That at least u of n terms are inside has the p-value (n - u + 1) p(u), of the u-th smallest of theirs (a partial
+conjunction, Benjamini and Heller).
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ from millpond.bench.experiment import Place
 from millpond.bench.result_table import PlaceTable
 from millpond.bench.verdicts import FEWEST_ROUNDS, RATE, Region, chance_of, region_of
 from millpond.statistics.order_statistics import Summary, summarise
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,7 @@ def read(claim: Claim, figures: PlaceTable) -> Reading | None:
         values = _by_round(ends, lambda found: found[0] / found[1])
         found = _alone(claim, values, lucky=len(terms) * (len(terms) - 1)) if values else None
     elif claim.over == "share":
-        values = _by_round(terms, lambda found: statistics.fmean(_is_between(v, claim) for v in found))
-        found = _alone(claim, values, resolution=1.0 / len(terms)) if values else None
+        found = _share(claim, terms)
     else:
         values = means(claim, terms)
         found = _alone(claim, values) if values else None
@@ -85,18 +89,14 @@ def _geometric_mean(values: Sequence[float]) -> float:
     return math.exp(statistics.fmean(math.log(max(v, 1e-300)) for v in values))
 
 
-def _is_between(value: float, claim: Claim) -> bool:
-    return (claim.at_least is None or claim.at_least <= value) and (claim.at_most is None or value <= claim.at_most)
-
-
-def _alone(claim: Claim, values: Sequence[float], *, lucky: int = 1, resolution: float = 0.0) -> Reading:
+def _alone(claim: Claim, values: Sequence[float], *, lucky: int = 1) -> Reading:
     """One series of rounds. `lucky`: out of how many series it was taken for being the worst."""
     figure = summarise(values)
     region = region_of(claim, figure.low, figure.high)
     p = None
     if not claim.counted and len(values) >= FEWEST_ROUNDS:
         by_luck = max(1, lucky) if region and region.verdict in BROKEN else 1
-        p = min(1.0, 2.0 * by_luck * chance_of(values, region, resolution)) if region else 1.0
+        p = min(1.0, 2.0 * by_luck * chance_of(values, region)) if region else 1.0
     return Reading(values, figure, region.verdict if region else "", p, claim.accepts(figure.median), ())
 
 
@@ -143,6 +143,45 @@ def _chance_of_outermost(
     below = Region(region.verdict, -math.inf, region.high)
     reached, kept = (above, below) if largest else (below, above)
     return max(len(series) * chance_of(own, reached), *(chance_of(values, kept) for values in series))
+
+
+def _share(claim: Claim, terms: Sequence[Term]) -> Reading:
+    """How many of the terms lie between two limits, by their medians."""
+    low = -math.inf if claim.at_least is None else float(claim.at_least)
+    high = math.inf if claim.at_most is None else float(claim.at_most)
+    inside, outside = Region(HOLDS, low, high), [Region("", -math.inf, low), Region("", high, math.inf)]
+    series = [list(term.rounds.values()) for term in terms]
+    found = [summarise(values) for values in series]
+    are = sum(low <= one.low and one.high <= high for one in found)
+    are_not = sum(one.high < low or high < one.low for one in found)
+    rounds, n = min(map(len, series)), len(terms)
+    share = statistics.fmean(low <= one.median <= high for one in found)
+    figure = msgspec.structs.replace(
+        min(found, key=lambda one: one.n), median=share, low=are / n, high=1.0 - are_not / n
+    )
+    region, p = region_of(claim, figure.low, figure.high), None
+    if not claim.counted and rounds >= FEWEST_ROUNDS:
+        p = 1.0
+        if region:
+            most, fewest = _needed(region, n)
+            within = [chance_of(values, inside) for values in series]
+            beyond = [min(chance_of(values, one) for one in outside if one.low < one.high) for values in series]
+            p = min(1.0, 2.0 * max(_of_at_least(most, within), _of_at_least(fewest, beyond)))
+    return Reading([share], figure, region.verdict if region else "", p, claim.accepts(share), ())
+
+
+def _needed(region: Region, n: int) -> tuple[int, int]:
+    """How many of n terms must be inside, and how many outside, for their share to lie in a region."""
+    low, high = max(0.0, region.low) * n, min(1.0, region.high) * n
+    if region.verdict == HOLDS:
+        return math.ceil(low - _ROUNDING), n - math.floor(high + _ROUNDING)
+    inside = math.floor(low + _ROUNDING) + 1 if region.low >= 0.0 else 0
+    return inside, n - math.ceil(high - _ROUNDING) + 1 if region.high <= 1.0 else 0
+
+
+def _of_at_least(number: int, chances: Sequence[float]) -> float:
+    """The p-value that fewer than so many of them are true."""
+    return (len(chances) - number + 1) * sorted(chances)[number - 1] if number > 0 else 0.0
 
 
 def _beyond(claim: Claim, value: float) -> float:

@@ -98,18 +98,15 @@ def region_of(claim: Claim, low: float, high: float) -> Region | None:
     return next((region for region in regions(claim) if region.contains(low, high)), None)
 
 
-def chance_of(values: Sequence[float], region: Region, resolution: float = 0.0) -> float:
+def chance_of(values: Sequence[float], region: Region) -> float:
     """The one-sided p-value that what these values scatter around lies outside of a region, at its nearer border.
 
-    Student's t, on logarithms where all is positive. `resolution`: the step between values that can be told apart, as
-    of a share of a few points; 0 of measured ones. ValueError without two values.
+    Student's t, on logarithms where all is positive. StatisticsError without two values. O(n).
     """
     borders = [border for border in (region.low, region.high) if math.isfinite(border)]
-    positive = not resolution and min(*values, *borders) > 0.0
-    scale = math.log if positive else float
+    scale = math.log if min(*values, *borders) > 0.0 else float
     own = [scale(value) for value in values]
-    found, spread = statistics.fmean(own), max(statistics.stdev(own), resolution / math.sqrt(12.0))
-    error = spread / math.sqrt(len(own))
+    found, error = statistics.fmean(own), statistics.stdev(own) / math.sqrt(len(own))
     inside = [found - scale(region.low)] if math.isfinite(region.low) else []
     inside += [scale(region.high) - found] if math.isfinite(region.high) else []
     return max((_tail(distance, error, len(own), region.verdict == HOLDS) for distance in inside), default=0.0)
