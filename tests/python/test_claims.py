@@ -16,11 +16,12 @@ from millpond.bench.claim_rules import evaluate, judge, judge_all
 from millpond.bench.claims import BROKEN, HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
 from millpond.bench.experiment import Point, surrounded
 from millpond.bench.result_table import FIGURE, PlaceTable, ResultTable, published_table
+from millpond.bench.suites import p0089_memory
 from millpond.bench.suites.every_experiment import PUBLISHED
 from millpond.bench.suites.p0089 import ALL_ALIASES, CLAIMS, EXPERIMENTS
 from millpond.bench.verdicts import FEWEST_ROUNDS
 
-BY_NAME = {e.name: e for e in EXPERIMENTS}
+BY_NAME = {e.name: e for e in (*EXPERIMENTS, p0089_memory.EXPERIMENT)}
 OF_EVERY_DOCUMENT = {e.name: e for e in PUBLISHED}
 ONE = EXPERIMENTS[0]
 LOADED = load(CLAIMS)

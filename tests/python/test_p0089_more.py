@@ -17,8 +17,10 @@ from millpond.bench.bench_document import Kind
 from millpond.bench.claim_rules import evaluate, judge, judge_all
 from millpond.bench.claims import HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
 from millpond.bench.experiment import SCALES, PublishedSpec
-from millpond.bench.published_run import cells_of
+from millpond.bench.experiment_run import RunRequest, memory_bytes
+from millpond.bench.published_run import PublishedRun, cells_of
 from millpond.bench.result_table import FIGURE, PublishedTable, ResultTable, published_table
+from millpond.bench.suites import p0089_memory
 from millpond.bench.suites.p0089 import ALIASES
 from millpond.bench.suites.p0089_anomalies import EXPERIMENT as ANOMALIES
 from millpond.bench.suites.p0089_bindings import CLANG, VIRTUAL
@@ -30,6 +32,7 @@ from millpond.cells.cell import Outcome
 from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
 from millpond.commands.bench import named
+from millpond.rounds.interleaved_rounds import WHOLE
 from millpond.system.errors import Status
 
 CANDIDATES = load(ANOMALIES.claims)
@@ -97,7 +100,8 @@ def test_a_quick_look_at_what_is_open_takes_seconds(experiment: PublishedSpec) -
 def test_a_word_names_an_experiment_with_all_that_belong_to_it() -> None:
     assert [e.name for e in named(["p0089.anomalies"])] == list(OPEN)
     assert [e.name for e in named(["p0089.anomalies.spike"])] == [SPIKE.name]
-    assert len(named(["p0089"])) == len(named(["p0089.1", "p0089.2", "p0089.3", "p0089.4", "p0089.dials", *OPEN]))
+    own = [f"p0089.{name}" for name in ("1", "2", "3", "4", "memory", "dials")]
+    assert len(named(["p0089"])) == len(named([*own, *OPEN]))
 
 
 def claim(name: str, kind: Kind, **given: Any) -> Claim:
@@ -158,3 +162,15 @@ def test_kept_memory_is_the_environments_matter_and_no_parameter_of_the_program(
     summary = json.loads(Path("out.json").read_text())["summary"]
     assert {row["parameters"]["kept"] for row in summary} == {0, 1}
     assert {row["strategy"] for row in summary} == {ALIASES["AS1"]}
+
+
+def test_where_memory_ends_is_shown_by_runs_under_a_limit_and_never_by_an_estimate() -> None:
+    spec = p0089_memory.EXPERIMENT
+    run = PublishedRun(spec, cells_of(spec, "quick", ""), RunRequest("quick", None, 1, WHOLE, None, memory_bytes()))
+    cell = run.cells[0]
+    assert run.launch(cell).limited == ("prlimit", f"--as={2**34 // 64}", "--")
+    rule = next(c for c in load(spec.claims) if c.id == "3.monotonic.fails")
+    places = [(at, c.contender.name) for c in run.cells if (at := spec.point_of(c))]
+    estimated = ResultTable({}, dict.fromkeys(places, "refused"))
+    assert judge(rule, spec, ResultTable({}), estimated).verdict == NOT_MEASURED
+    assert judge(rule, spec, ResultTable({}), ResultTable({}, dict.fromkeys(places, "bad_alloc"))).verdict == HOLDS

@@ -30,10 +30,13 @@ from millpond.bench.claims import (
     load,
 )
 from millpond.bench.experiment import Point
+from millpond.bench.experiment_run import RunRequest
+from millpond.bench.published_run import PublishedRun, judge_together
 from millpond.bench.result_table import FIGURE, PlaceTable, ResultTable
 from millpond.bench.suites.p0089 import ALL_ALIASES, EXPERIMENTS
 from millpond.bench.terminal_table import claims_line
 from millpond.bench.verdicts import FEWEST_ROUNDS, RATE, controlled, region_of, regions
+from millpond.rounds.interleaved_rounds import WHOLE
 
 ONE = EXPERIMENTS[0]
 SEED = 20260705
@@ -256,3 +259,15 @@ def test_the_summary_counts_how_statements_fail() -> None:
     assert claims_line(judged) == "1 of 4 statements hold; 2 do not: weaker 1, opposite 1; undecided 1"
     short = verdict(claim(low=1.5), AS7={6: around(2.0, 3)})
     assert claims_line([short]) == "0 of 1 statement hold; undecided 1 (3 rounds, a verdict takes 6)"
+
+
+def test_statements_of_all_experiments_of_a_document_are_judged_together() -> None:
+    request = RunRequest("quick", 6, 1, WHOLE, None, 2**34)
+    runs = [PublishedRun(spec, [], request) for spec in EXPERIMENTS[:3]]
+    doubtful = verdict(claim(low=1.0), AS7={6: [1.01, 1.03, 1.02, 1.05, 1.02, 1.03]})
+    nothing = verdict(claim(low=1.0), AS7={6: [0.9, 1.1, 0.95, 1.05, 1.0, 1.0]})
+    runs[0].claims, runs[1].claims, runs[2].claims = [doubtful], [nothing] * 60, []
+    assert judge_together(runs) == {"p0089": runs[:2]}
+    assert [v.verdict for v in runs[0].claims] == [UNDECIDED]
+    assert [len(run.claims) for run in runs] == [1, 60, 0]
+    assert judge_together(runs[:1]) == {}

@@ -25,6 +25,8 @@ from millpond.statistics.order_statistics import rank_correlation
 
 # Out of memory, as our suites say it, and as the document prints it.
 RAN_OUT = ("bad_alloc", "fail")
+# It came to its end, where the figure itself says nothing.
+RAN = "ran"
 Rounds = Mapping[int, float]
 
 
@@ -128,9 +130,9 @@ def _ranks(claim: Claim, figures: PlaceTable) -> Iterator[Term]:
 
 def _failures(claim: Claim, figures: PlaceTable) -> Iterator[Term]:
     for place in [(p, of) for p in _points(claim, figures, claim.matches) for of in claim.of]:
-        ran_out = figures.failed.get(place) in RAN_OUT
-        if ran_out or figures.by_round(place, claim.metric):
-            yield Term({0: float(ran_out)}, (place,))
+        word = figures.failed.get(place, RAN if figures.by_round(place, claim.metric) else "")
+        if word == RAN or word in RAN_OUT:
+            yield Term({0: float(word in RAN_OUT)}, (place,))
 
 
 _TERMS: Mapping[str, Callable[[Claim, PlaceTable], Iterator[Term]]] = {

@@ -161,7 +161,7 @@ class PublishedSpec(ExperimentSpec):
     document does not have, run at paper scale. `optional`: those that a program may have been built without, and is
     then not asked for. The axis `litter` is the share of the heap, in percent, that is littered first. `under`: axes of
     ours that the document has not, what surrounds the program (`surrounded` adds them), each with its values, the usual
-    one first.
+    one first. `memory_bytes`: the address space that each process may have; 0 for no limit.
     """
 
     workload: str
@@ -180,6 +180,7 @@ class PublishedSpec(ExperimentSpec):
     optional: tuple[str, ...] = ()
     under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)
+    memory_bytes: int = 0
 
     @property
     def baseline(self) -> str:

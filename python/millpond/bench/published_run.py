@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -14,10 +16,11 @@ from millpond.bench.bench_document import ExperimentRecord, PublishedRow
 from millpond.bench.claim_rules import judge_all
 from millpond.bench.claims import Verdict
 from millpond.bench.experiment import Needs, Parameters, Part, PublishedSpec
-from millpond.bench.experiment_run import RunRequest, SuiteRun
+from millpond.bench.experiment_run import ExperimentRun, RunRequest, SuiteRun
 from millpond.bench.result_table import PublishedTable, published_table
 from millpond.bench.suite_rounds import Launch, SuiteProgram, SuiteRunner, read_suite, usual_launch
 from millpond.bench.surroundings import Surroundings
+from millpond.bench.verdicts import controlled
 from millpond.cells.cell import LITTER, SURROUNDINGS, Cell, Outcome
 from millpond.rounds.grids import forecast
 from millpond.rounds.interleaved_rounds import Work, run_rounds
@@ -73,7 +76,7 @@ class PublishedRun(SuiteRun):
         return self._programs[around]
 
     def launch(self, cell: Cell) -> Launch:
-        return usual_launch(cell)
+        return replace(usual_launch(cell), memory_bytes=self.spec.memory_bytes)
 
     def require(self) -> None:
         """Failure (status 4) where a program is missing or knows less than it should: before anything is measured.
@@ -179,6 +182,23 @@ class PublishedRun(SuiteRun):
 
     def record(self) -> ExperimentRecord:
         return msgspec.structs.replace(super().record(), figure=self.spec.figure.name, baseline=self.spec.baseline)
+
+
+def judge_together(runs: Sequence[ExperimentRun]) -> dict[str, list[PublishedRun]]:
+    """Judges the statements of each document over all of its experiments at once, where several of them ran.
+
+    Effects: their verdicts. Returns these experiments by document.
+    """
+    by_document: dict[str, list[PublishedRun]] = {}
+    for run in runs:
+        if isinstance(run, PublishedRun) and run.claims:
+            by_document.setdefault(run.spec.document, []).append(run)
+    several = {name: own for name, own in by_document.items() if len(own) > 1}
+    for own in several.values():
+        judged = iter(controlled([verdict for run in own for verdict in run.claims]))
+        for run in own:
+            run.claims = list(islice(judged, len(run.claims)))
+    return several
 
 
 def _too_large(needs: Needs, room_bytes: int) -> str:

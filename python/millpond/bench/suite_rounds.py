@@ -6,7 +6,7 @@
     valgrind --tool=callgrind … --instructions N, and 3 N: half the difference over N ──▶ instructions of one unit
 
 What a contender cannot do is a value: `bad_alloc` where memory ran out, `refused` where it would have, by what the cell
-needs and the machine has. What a process needs of memory is never tried out.
+needs and the machine has. What a process needs of memory is tried out under a limit of its own only (`Launch`).
 """
 
 from __future__ import annotations
@@ -171,7 +171,8 @@ def read_suite(name: str, aliases: Mapping[str, str], around: Surroundings) -> S
 class Launch:
     """How the program is started for a cell, besides the cell's own parameters.
 
-    `counted_functions`: their instructions are counted, and nothing is timed.
+    `counted_functions`: their instructions are counted, and nothing is timed. `memory_bytes`: the address space
+    that the process may have (util-linux's prlimit sets it); 0 for no limit.
     """
 
     around: Surroundings
@@ -179,6 +180,12 @@ class Launch:
     contender: str
     options: tuple[str, ...] = ()
     counted_functions: tuple[str, ...] = ()
+    memory_bytes: int = 0
+
+    @property
+    def limited(self) -> tuple[str, ...]:
+        """What stands before the command line of a round."""
+        return ("prlimit", f"--as={self.memory_bytes}", "--") if self.memory_bytes else ()
 
 
 def usual_launch(cell: Cell) -> Launch:
@@ -223,7 +230,8 @@ class SuiteRunner:
         if self._launch(cell).counted_functions:
             return self._instructions(cell, stage, number)
         patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
-        done = self._start([*self.argv(cell), *self._counting.words], cell, patience)
+        argv = [*self._launch(cell).limited, *self.argv(cell), *self._counting.words]
+        done = self._start(argv, cell, patience)
         if dead := killed(cell, stage, number, done, patience):
             return dead
         printed = self._printed(done, cell)

@@ -55,6 +55,11 @@ def print_published(results: PublishedTable, claims: Sequence[Verdict]) -> None:
         shown_on.print(Text(claims_line(claims)))
 
 
+def print_together(document: str, claims: Sequence[Verdict]) -> None:
+    """How many of a document's statements hold, over all of its experiments that ran."""
+    console(sys.stdout).print(Text(f"{document}, judged together: {claims_line(claims)}"))
+
+
 def claims_line(claims: Sequence[Verdict]) -> str:
     """`12 of 18 statements hold; 2 do not: weaker 1, opposite 1; undecided 3, not measured 1`."""
     counted = Counter(claim.verdict for claim in claims)

@@ -26,7 +26,7 @@ from millpond.bench.comparisons import ComparisonSpec
 from millpond.bench.event_names import counting_of, show_events
 from millpond.bench.experiment import ExperimentSpec, Parameters, PublishedSpec, points, surrounded
 from millpond.bench.experiment_run import PLACE, ExperimentRun, RunRequest, document, memory_bytes, write
-from millpond.bench.published_run import PublishedRun, cells_of
+from millpond.bench.published_run import PublishedRun, cells_of, judge_together
 from millpond.bench.steps_run import StepsRun, StepsSpec
 from millpond.bench.study import StudyRun, StudySpec
 from millpond.bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
@@ -144,7 +144,11 @@ def command(
 
 
 def _measure(runs: Sequence[ExperimentRun], places: Places, json: str | None, store: Path | None) -> int:
-    """Measures, prints, writes. The status says whether every bar holds."""
+    """Measures, prints, writes. The status says whether every bar holds.
+
+    An experiment is written as soon as it is there, with its statements judged among themselves; again once those of
+    all experiments of the document are judged together.
+    """
     for run in runs:
         run.require()
     places.prove_writable()
@@ -154,6 +158,13 @@ def _measure(runs: Sequence[ExperimentRun], places: Places, json: str | None, st
         if json != STDOUT:
             run.show()
         places.write_one(run)
+    for name, together in judge_together(runs).items():
+        if json != STDOUT:
+            from millpond.bench.terminal_table import print_together
+
+            print_together(name, [claim for run in together for claim in run.claims])
+        for run in together:
+            places.write_one(run)
     places.write_all(runs)
     return Status.OK if all(run.holds for run in runs) else Status.GATE
 

@@ -14,6 +14,7 @@ from millpond.bench.suites import (
     p0089_anomalies,
     p0089_bindings,
     p0089_dials,
+    p0089_memory,
     p0089_spike,
     references,
     reserve_commit,
@@ -24,6 +25,7 @@ from millpond.bench.suites import (
 # Published ones that a suite's program runs: counters, toolchains and mallocs are of these.
 OF_SUITES = (
     *p0089.EXPERIMENTS,
+    p0089_memory.EXPERIMENT,
     p0089_dials.EXPERIMENT,
     p0089_anomalies.EXPERIMENT,
     p0089_spike.EXPERIMENT,
