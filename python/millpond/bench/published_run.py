@@ -185,15 +185,15 @@ class PublishedRun(SuiteRun):
 
 
 def judge_together(runs: Sequence[ExperimentRun]) -> dict[str, list[PublishedRun]]:
-    """Judges the statements of each document over all of its experiments at once, where several of them ran.
+    """Judges the statements of each file (those of a document) at once, where several experiments of it ran.
 
-    Effects: their verdicts. Returns these experiments by document.
+    Effects: their verdicts. Returns these experiments by the file's name.
     """
-    by_document: dict[str, list[PublishedRun]] = {}
+    by_file: dict[str, list[PublishedRun]] = {}
     for run in runs:
         if isinstance(run, PublishedRun) and run.claims:
-            by_document.setdefault(run.spec.document, []).append(run)
-    several = {name: own for name, own in by_document.items() if len(own) > 1}
+            by_file.setdefault(run.spec.claims.removesuffix(".toml"), []).append(run)
+    several = {name: own for name, own in by_file.items() if len(own) > 1}
     for own in several.values():
         judged = iter(controlled([verdict for run in own for verdict in run.claims]))
         for run in own:

@@ -60,7 +60,7 @@ EXPERIMENT = replace(
         "standard": (_winks((6, 8, 10, 12), 24), _peaks((7, 11), (6, 9, 12, 14, 16), 23), _peaks((6, 8), (6, 12), 20)),
         "paper": (_winks(_ALL_SIZES, 27), _peaks(_PEAKED, _ALL_SIZES, 27)),
     },
-    notes=("A statement here is a candidate cause: it holds, does not hold, or is undecided, as the rounds of this run "
+    notes=("A statement here is a candidate cause: it holds, fails to hold, or is undecided, as the rounds of this run "
            "go. What the document saw and does not appear here needs no cause.",
            "on_stack 1: a structure that is winked out lies on the stack. kept 1: glibc's malloc keeps all memory "
            "(no trimming, no maps for large blocks)."),
