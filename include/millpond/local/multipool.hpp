@@ -267,10 +267,13 @@ class multipool {
     // which costs less than to bring the ways together again.
     template <class Found, class None>
     [[gnu::always_inline]] auto at_class(std::size_t bytes, std::size_t alignment, Found found, None none) const {
-        if (places::is_small(bytes, alignment)) [[likely]]
-            return found(small_class(bytes));
-        if (places::is_paired_small(bytes, alignment)) [[likely]]
-            return found(paired_small_class(bytes));
+        // The size alone first: asked with each alignment, gcc works it out once, into a register, and tests it again.
+        if (places::is_small(bytes)) [[likely]] {
+            if (places::is_small(bytes, alignment)) [[likely]]
+                return found(small_class(bytes));
+            if (places::is_paired_small(bytes, alignment)) [[likely]]
+                return found(paired_small_class(bytes));
+        }
         if (places::is_rounded_small(bytes, alignment)) [[likely]]
             return found(small_class(places::rounded(bytes, alignment)));
         if (places::is_middle(bytes, alignment)) return found(class_at(places::of_middle(bytes)));

@@ -42,8 +42,9 @@ class class_places {
 
   public:
     // Small requests, which are most: aligned to 8 at most.
+    [[nodiscard]] static constexpr bool is_small(std::size_t bytes) noexcept { return bytes <= small_bytes; }
     [[nodiscard]] static constexpr bool is_small(std::size_t bytes, std::size_t alignment) noexcept {
-        return bytes <= small_bytes && alignment <= small_alignment;
+        return is_small(bytes) && alignment <= small_alignment;
     }
     [[nodiscard]] static constexpr class_place of_small(std::size_t bytes) noexcept {
         return small<small_alignment>[bytes];
@@ -70,16 +71,17 @@ class class_places {
     [[nodiscard]] static constexpr bool is_middle(std::size_t bytes, std::size_t alignment) noexcept {
         return has_middle && alignment <= max_class_alignment && bytes - 1 < middle_bytes;
     }
-    [[nodiscard]] static constexpr class_place of_middle(std::size_t bytes) noexcept {
+    [[nodiscard, gnu::always_inline]] static constexpr class_place of_middle(std::size_t bytes) noexcept {
         if constexpr (has_middle) return steps<middle_step, middle_bytes>[(bytes - 1) / middle_step];
         return {};
     }
 
-    // Still larger ones, of up to 1 MiB; asked after those.
+    // Still larger ones, of up to 1 MiB; asked after those. Inline: around a call, every caller would save registers,
+    // on the way of small blocks, too.
     [[nodiscard]] static constexpr bool is_wide(std::size_t bytes, std::size_t alignment) noexcept {
         return has_wide && alignment <= max_class_alignment && bytes - 1 < wide_bytes;
     }
-    [[nodiscard]] static constexpr class_place of_wide(std::size_t bytes) noexcept {
+    [[nodiscard, gnu::always_inline]] static constexpr class_place of_wide(std::size_t bytes) noexcept {
         if constexpr (has_wide) return steps<wide_step, wide_bytes>[(bytes - 1) / wide_step];
         return {};
     }
