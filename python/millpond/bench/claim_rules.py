@@ -53,8 +53,8 @@ def judge_all(
     here = cores or this_machine().cores
     within = _within_cores(ours, here)
     judged = [judge(claim, experiment, published, within, names=names) for claim in claims]
-    reasons = {**(missing or {}), THREADS: f"a machine of more than {plural(here, 'core')}"}
-    return controlled([_untestable(one, experiment, ours, reasons) for one in judged])
+    reasons = {**(missing or {}), THREADS: f"a core for each thread: this machine has {here}"}
+    return controlled([_untestable(one, experiment, ours, here, reasons) for one in judged])
 
 
 def _within_cores(figures: PlaceTable, cores: int) -> PlaceTable:
@@ -69,18 +69,21 @@ def _within_cores(figures: PlaceTable, cores: int) -> PlaceTable:
                        figures.why, figures.names)  # fmt: skip
 
 
-def _untestable(judged: Verdict, experiment: PublishedSpec, ours: PlaceTable, missing: Mapping[str, str]) -> Verdict:
+def _untestable(
+    judged: Verdict, experiment: PublishedSpec, ours: PlaceTable, cores: int, missing: Mapping[str, str]
+) -> Verdict:
     """Says what is missing, if that is why nothing was measured."""
     if judged.verdict != NOT_MEASURED:
         return judged
     named = {*judged.claim.surroundings(), judged.claim.metric}
-    if evaluate(judged.claim, experiment, ours)[0]:
+    claim = judged.claim
+    ends = [end for end in (claim.first, claim.last) if claim.axis == THREADS and isinstance(end, int)]
+    if max(ends, default=0) > cores or evaluate(claim, experiment, ours)[0]:
         named.add(THREADS)
     reasons = dict.fromkeys(why for name, why in missing.items() if name in named)
     if not reasons:
         return judged
-    claim = msgspec.structs.replace(judged.claim, missing="; ".join(reasons))
-    return replace(judged, claim=claim, verdict=UNTESTABLE)
+    return replace(judged, claim=msgspec.structs.replace(claim, missing="; ".join(reasons)), verdict=UNTESTABLE)
 
 
 def judge(
