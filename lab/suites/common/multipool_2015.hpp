@@ -5,9 +5,14 @@
 //              └▶│link│header│ block │header│ block │ …     chunks of 1, 2, 4 … at most 32 blocks
 //                      ▲ 16 bytes before every block say which pool it is of
 //
+//
+//   multipool_2015                      over peer_upstream          the paper's "multipool", unsynchronized
+//   multipool_2015_over<monotonic<>>    over a monotonic of its own "multipool backed by a monotonic allocator"
+//   locked_2015<either of them>         behind a lock of then       the same, synchronized
+//
 // Not for use. As then: sizes are powers of two; a block above 4096 bytes is the upstream's, linked for release;
 // freeing needs no size; the upstream is behind a virtual call; allocate and deallocate are calls, not inlined.
-// Alignments above 16 are not served. O(1). Not thread-safe.
+// Alignments above 16 are not served. O(1). Not thread-safe, except locked_2015.
 #pragma once
 
 #include <bit>
@@ -15,6 +20,9 @@
 #include <memory_resource>
 #include <new>
 
+#include "millpond/bind/resource.hpp"
+#include "millpond/wrap/synchronized.hpp"
+#include "mutex_2015.hpp"
 #include "peer_upstream.hpp"
 
 namespace millpond::suites {
@@ -75,7 +83,12 @@ class pool_2015 {
 
 class multipool_2015 {
   public:
-    multipool_2015() : upstream_(peer_upstream) {
+    // A block above this is the upstream's.
+    static constexpr std::size_t largest_bytes = 4096;
+
+    multipool_2015() : multipool_2015(peer_upstream) {}
+    // `upstream` must outlive this.
+    explicit multipool_2015(std::pmr::memory_resource* upstream) : upstream_(upstream) {
         pools_ = static_cast<pool_2015*>(upstream_->allocate(pool_count * sizeof(pool_2015), alignof(pool_2015)));
         for (std::size_t i = 0; i < pool_count; ++i) {
             const std::size_t whole = (smallest_bytes << i) + sizeof(header);
@@ -115,7 +128,7 @@ class multipool_2015 {
   private:
     static constexpr std::size_t pool_count = 10;
     static constexpr std::size_t smallest_bytes = 8;
-    static constexpr std::size_t largest_bytes = smallest_bytes << (pool_count - 1);
+    static_assert(largest_bytes == smallest_bytes << (pool_count - 1));
 
     struct alignas(16) header {
         std::size_t pool;
@@ -145,5 +158,20 @@ class multipool_2015 {
     large* large_ = nullptr;
     std::pmr::memory_resource* upstream_;
 };
+
+// Built before the pool over it, and gone after it.
+template <class Allocator>
+struct backing_2015 {
+    resource<Allocator> backing;
+};
+
+template <class Allocator>
+class multipool_2015_over : backing_2015<Allocator>, public multipool_2015 {
+  public:
+    multipool_2015_over() : multipool_2015(&this->backing) {}
+};
+
+template <class Pool>
+using locked_2015 = synchronized<Pool, mutex_2015>;
 
 }  // namespace millpond::suites

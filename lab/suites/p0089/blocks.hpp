@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "lab/suites/common/hidden.hpp"
+#include "lab/suites/common/multipool_2015.hpp"
 #include "millpond/core/four_an_octave.hpp"
 #include "strategy.hpp"
 
@@ -32,6 +33,9 @@ inline bool is_never_reused(pool_kind pool, std::uint64_t bytes) noexcept {
         case pool_kind::multipool_over_monotonic:
         case pool_kind::locked_multipool_over_monotonic:
             return bytes > four_an_octave<>::largest;
+        case pool_kind::multipool_2015_over_monotonic:
+        case pool_kind::locked_multipool_2015_over_monotonic:
+            return bytes > suites::multipool_2015::largest_bytes;
         default:
             return false;
     }

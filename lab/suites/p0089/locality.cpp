@@ -210,14 +210,17 @@ std::string misfit(const point& asked) {
     return {};
 }
 
-// A link is two pointers and a number; monotonic never uses one again; each pool of ours begins with a chunk of 1 KiB.
+// A link is two pointers and a number; monotonic never uses one again; each pool of ours begins with a chunk of 1 KiB,
+// and so does the monotonic beneath one of 2015.
 std::uint64_t least_bytes(const point& asked) {
     constexpr std::uint64_t link_bytes = 24;
     constexpr std::uint64_t first_chunk_bytes = 1024;
+    const pool_kind pool = by(asked).pool;
     const std::uint64_t factor = static_cast<std::uint64_t>(asked["sf"] < 0 ? -asked["sf"] : asked["sf"]);
-    const std::uint64_t times = by(asked).pool == pool_kind::monotonic ? 1 + factor : 1;
+    const std::uint64_t times = pool == pool_kind::monotonic ? 1 + factor : 1;
     const std::uint64_t subsystems = links_of(asked) / links_each_of(asked);
-    const bool has_chunks = by(asked).is_local() && by(asked).pool != pool_kind::multipool_2015;
+    const bool has_chunks =
+        by(asked).is_local() && pool != pool_kind::multipool_2015 && pool != pool_kind::locked_multipool_2015;
     return std::max(times * links_of(asked) * link_bytes, has_chunks ? subsystems * first_chunk_bytes : 0);
 }
 

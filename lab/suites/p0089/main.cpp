@@ -15,7 +15,7 @@ using namespace millpond;
 
 frame::contender contender_of(p0089::strategy each, const std::string& name, const std::string& alias) {
     if (!each.is_local()) return {.name = name, .alias = alias, .kind = "malloc", .from = &frame::packages::libc};
-    if (each.pool == p0089::pool_kind::multipool_2015) return {.name = name, .alias = alias, .kind = "pool_peer"};
+    if (each.is_of_2015()) return {.name = name, .alias = alias, .kind = "pool_peer"};
     return {.name = name, .alias = alias, .source = "default", .held_bytes = chunk_cache::held_bytes};
 }
 

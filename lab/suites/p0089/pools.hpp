@@ -27,8 +27,13 @@ namespace millpond::p0089 {
 template <class... Pools>
 struct pool_list {};
 
-using local_pools = pool_list<monotonic<>, multipool<>, multipool<monotonic<>>, synchronized_multipool<>,
-                              synchronized<multipool<>>, synchronized<multipool<monotonic<>>>, suites::multipool_2015>;
+using old_multipool = suites::multipool_2015;
+using old_multipool_over_monotonic = suites::multipool_2015_over<monotonic<>>;
+
+using local_pools =
+    pool_list<monotonic<>, multipool<>, multipool<monotonic<>>, synchronized_multipool<>, synchronized<multipool<>>,
+              synchronized<multipool<monotonic<>>>, old_multipool, old_multipool_over_monotonic,
+              suites::locked_2015<old_multipool>, suites::locked_2015<old_multipool_over_monotonic>>;
 
 // One allocation for many threads: its own class where a pool is private, so that no code is compiled for the wrong
 // one.

@@ -20,7 +20,10 @@ constexpr pool_facts facts[pool_kinds] = {
     {"synchronized_multipool", 0, ""},
     {"synchronized(multipool)", 7, "s"},
     {"synchronized(multipool(monotonic))", 11, "s"},
-    {"multipool_2015", 0, ""},
+    {"multipool_2015", 7, "-2015"},
+    {"multipool_2015(monotonic)", 11, "-2015"},
+    {"synchronized(multipool_2015)", 7, "s-2015"},
+    {"synchronized(multipool_2015(monotonic))", 11, "s-2015"},
 };
 
 constexpr std::string_view binding_names[binding_kinds] = {

@@ -5,7 +5,9 @@
 //   multipool:type_called:destroy       a binding that asks for the cause of an anomaly: of multipool alone,
 //                                       and compiled only for the structures that the anomaly was seen in
 //   AS1 … AS14, AS7s … AS14s            aliases: the paper's labels (section 4), and those with a lock around the pool
+//   AS7-2015 …, AS7s-2015 …             the same of multipools as they were in 2015 (multipool_2015.hpp)
 //
+// The paper measured AS7s-2015 … AS14s-2015 in Benchmarks I and II, AS7-2015 … AS14-2015 in III and IV.
 // Plain data. Names: O(strategies), for the command line.
 #pragma once
 
@@ -25,8 +27,11 @@ enum class pool_kind : unsigned char {
     locked_multipool,
     locked_multipool_over_monotonic,
     multipool_2015,
+    multipool_2015_over_monotonic,
+    locked_multipool_2015,
+    locked_multipool_2015_over_monotonic,
 };
-inline constexpr std::size_t pool_kinds = 8;
+inline constexpr std::size_t pool_kinds = 11;
 
 // type and base are the paper's; the others differ from one of them in one thing (tried_bindings.hpp).
 enum class binding_kind : unsigned char {
@@ -57,9 +62,18 @@ struct strategy {
     [[nodiscard]] constexpr bool is_local() const noexcept { return pool != pool_kind::new_delete; }
     // Whether any thread may use the pool, and free what another one allocated.
     [[nodiscard]] constexpr bool is_shared() const noexcept {
-        return pool == pool_kind::new_delete || pool == pool_kind::synchronized_multipool ||
-               pool == pool_kind::locked_multipool || pool == pool_kind::locked_multipool_over_monotonic;
+        switch (pool) {
+            case pool_kind::monotonic:
+            case pool_kind::multipool:
+            case pool_kind::multipool_over_monotonic:
+            case pool_kind::multipool_2015:
+            case pool_kind::multipool_2015_over_monotonic:
+                return false;
+            default:
+                return true;
+        }
     }
+    [[nodiscard]] constexpr bool is_of_2015() const noexcept { return pool >= pool_kind::multipool_2015; }
 };
 
 // The canonical name, as design.md writes it.

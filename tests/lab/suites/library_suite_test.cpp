@@ -6,14 +6,18 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <memory_resource>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "lab/suites/common/multipool_2015.hpp"
 #include "lab/suites/common/random_numbers.hpp"
 #include "lab/suites/library/ideal.hpp"
+#include "millpond/local/monotonic.hpp"
 #include "suite_run.hpp"
 
 namespace {
@@ -212,8 +216,73 @@ void hold_contents(std::uint64_t seed) {
     }
 }
 
+using millpond::monotonic, millpond::suites::multipool_2015;
+using over_monotonic = millpond::suites::multipool_2015_over<monotonic<>>;
+
 TEST(library_suite, the_multipool_of_2015_holds_its_contents) {
-    for (std::uint64_t seed = 1; seed < 4; ++seed) hold_contents<millpond::suites::multipool_2015>(seed);
+    for (std::uint64_t seed = 1; seed < 4; ++seed) {
+        hold_contents<multipool_2015>(seed);
+        hold_contents<over_monotonic>(seed);
+        hold_contents<millpond::suites::locked_2015<multipool_2015>>(seed);
+        hold_contents<millpond::suites::locked_2015<over_monotonic>>(seed);
+    }
+}
+
+class counted_heap : public std::pmr::memory_resource {
+  public:
+    std::size_t live_bytes = 0;
+
+  private:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+        live_bytes += bytes;
+        return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
+        live_bytes -= bytes;
+        std::pmr::new_delete_resource()->deallocate(block, bytes, alignment);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
+TEST(library_suite, the_multipool_of_2015_passes_large_blocks_on) {
+    constexpr std::size_t largest = multipool_2015::largest_bytes;
+    counted_heap heap;
+    {
+        multipool_2015 pool(&heap);
+        void* const small = pool.allocate(largest, 8);
+        const std::size_t before = heap.live_bytes;
+        void* const large = pool.allocate(largest + 1, 8);
+        EXPECT_GT(heap.live_bytes, before + largest);
+        pool.deallocate(large, largest + 1, 8);
+        EXPECT_EQ(heap.live_bytes, before) << "a freed large block is the upstream's";
+        pool.deallocate(small, largest, 8);
+        EXPECT_EQ(heap.live_bytes, before) << "a freed small block stays the pool's";
+        EXPECT_EQ(pool.allocate(largest, 8), small);
+        static_cast<void>(pool.allocate(largest + 1, 8));
+    }
+    EXPECT_EQ(heap.live_bytes, 0u) << "all goes back at the end, whether it was freed or not";
+
+    over_monotonic pool;
+    void* const large = pool.allocate(largest + 1, 8);
+    pool.deallocate(large, largest + 1, 8);
+    EXPECT_NE(pool.allocate(largest + 1, 8), large) << "a monotonic uses no block again";
+}
+
+TEST(library_suite, the_mutex_of_2015_lets_one_thread_in) {
+    constexpr int times = 20000;
+    millpond::suites::mutex_2015 mutex;
+    int count = 0;
+    std::vector<std::thread> threads;
+    for (int n = 0; n < 3; ++n) {
+        threads.emplace_back([&] {
+            for (int i = 0; i < times; ++i) {
+                const std::lock_guard lock(mutex);
+                ++count;
+            }
+        });
+    }
+    for (std::thread& each : threads) each.join();
+    EXPECT_EQ(count, 3 * times);
 }
 
 TEST(library_suite, the_ideal_free_list_holds_its_contents) {

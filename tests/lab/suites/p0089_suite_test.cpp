@@ -121,7 +121,7 @@ TEST(p0089_suite, locality_is_what_the_dial_says) {
 
 TEST(p0089_suite, what_is_shared_by_threads_is_refused_where_it_is_not_safe) {
     for (const std::string sharing : {"shared", "handover"}) {
-        for (const std::string name : {"AS3", "AS7", "AS13", "multipool_2015:type:destroy"}) {
+        for (const std::string name : {"AS3", "AS7", "AS13", "AS7-2015", "AS13-2015"}) {
             const ended done = run(suite, "--workload contention --contender " + name + " --sharing " + sharing);
             EXPECT_EQ(done.status, 2) << done.out;
             EXPECT_NE(done.out.find("synchronized_multipool:type:destroy"), std::string::npos) << done.out;
@@ -176,15 +176,20 @@ TEST(p0089_suite, the_papers_labels_are_names_too) {
     }
     for (int i = 1; i <= 14; ++i) {
         EXPECT_TRUE(by_alias.contains("AS" + std::to_string(i)));
-        EXPECT_EQ(by_alias.contains("AS" + std::to_string(i) + "s"), i >= 7);
+        for (const std::string suffix : {"s", "-2015", "s-2015"})
+            EXPECT_EQ(by_alias.contains("AS" + std::to_string(i) + suffix), i >= 7);
     }
-    EXPECT_EQ(by_alias.size(), 14u + 8u);
+    EXPECT_EQ(by_alias.size(), 14u + 3 * 8u);
     EXPECT_EQ(by_alias["AS1"], "new_delete:type:destroy");
     EXPECT_EQ(by_alias["AS2"], "new_delete:base:destroy");
     EXPECT_EQ(by_alias["AS4"], "monotonic:type:wink");
     EXPECT_EQ(by_alias["AS9"], "multipool:base:destroy");
     EXPECT_EQ(by_alias["AS14"], "multipool(monotonic):base:wink");
     EXPECT_EQ(by_alias["AS7s"], "synchronized(multipool):type:destroy");
+    EXPECT_EQ(by_alias["AS7-2015"], "multipool_2015:type:destroy");
+    EXPECT_EQ(by_alias["AS12-2015"], "multipool_2015(monotonic):type:wink");
+    EXPECT_EQ(by_alias["AS9s-2015"], "synchronized(multipool_2015):base:destroy");
+    EXPECT_EQ(by_alias["AS14s-2015"], "synchronized(multipool_2015(monotonic)):base:wink");
     for (const auto& [alias, name] : by_alias) {
         EXPECT_EQ(round("structures", alias, " --log2_leaves 6")["contender"], name);
     }
@@ -294,6 +299,8 @@ TEST(p0089_suite, what_is_known_to_need_too_much_memory_is_not_run) {
     const std::map<std::string, std::string> points = {
         {"utilization --contender AS3 --log2_t 40 --log2_a 15", "monotonic:type:destroy"},
         {"utilization --contender AS13 --log2_t 40 --log2_a 21 --log2_s 21", "multipool(monotonic):base:destroy"},
+        {"utilization --contender AS11-2015 --log2_t 40 --log2_a 15 --log2_s 13",
+         "multipool_2015(monotonic):type:destroy"},
         {"contention --contender AS5 --log2_n 30 --log2_s 10", "monotonic:base:destroy"},
         {"locality --contender AS3 --log2_g 29 --log2_s 20 --sf 1000", "monotonic:type:destroy"},
         {"locality --contender AS7 --log2_g 29 --log2_s 0", "multipool:type:destroy"},
@@ -312,6 +319,11 @@ TEST(p0089_suite, what_is_known_to_need_too_much_memory_is_not_run) {
     EXPECT_EQ(round("utilization", "AS3", small + "1048575")["status"], "predicted_bad_alloc");
     EXPECT_EQ(round("utilization", "AS7", small + "1048575")["status"], "ok");
     EXPECT_EQ(round("utilization", "AS11", small + "1048575")["status"], "ok");
+    // A multipool of 2015 leaves blocks above 4 KiB to the monotonic beneath, which never uses them again.
+    for (const std::string name : {"AS11-2015", "AS13s-2015"}) {
+        EXPECT_EQ(round("utilization", name, small + "1048575 --log2_s 12")["status"], "ok");
+        EXPECT_EQ(round("utilization", name, small + "1048575 --log2_s 13")["status"], "predicted_bad_alloc");
+    }
 }
 
 TEST(p0089_suite, a_round_that_runs_out_of_memory_says_so) {
