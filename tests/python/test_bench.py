@@ -14,7 +14,8 @@ import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.bench.bench_document import BenchDocument
-from millpond.bench.suites.p0089 import ALIASES, notation
+from millpond.bench.suites.p0089 import notation
+from millpond.bench.suites.p0089_strategies import ALIASES, DOCUMENTS_LOCKED
 from millpond.cli import main
 from millpond.commands import bench
 from millpond.system import native
@@ -22,6 +23,7 @@ from millpond.system.errors import Status
 
 Use = Callable[..., FakeP0089]
 AS1, AS3, AS7 = ALIASES["AS1"], ALIASES["AS3"], ALIASES["AS7"]
+OLD_AS7 = DOCUMENTS_LOCKED["AS7"]
 ONE = ("p0089.1", "--scale=quick", "--cells=structures/ds=2/log2_size=8/*")
 LISTS = ("p0089.2", "--scale=quick", "--cells=locality/log2_g=21/log2_s=18/af=16/*")
 
@@ -67,7 +69,7 @@ def test_the_document_is_whole_and_names_what_it_rests_on(p0089: Use) -> None:
     _, document = run(*ONE)
     assert document["schema"] == "millpond.bench/1"
     assert document["experiments"][0]["suite"]["compiler"] == "g++ 12.2.0"
-    assert {r["alias"] for r in document["summary"]} == set(ALIASES)
+    assert {r["alias"] for r in document["summary"]} == {*ALIASES, *(f"{label}s-2015" for label in DOCUMENTS_LOCKED)}
     assert {c["verdict"] for c in document["claims"]} >= {"undecided", "not measured", "cannot be tested here"}
     assert len(document["observations"]) % len(fake.calls) == 0
     for row in document["observations"]:
@@ -81,7 +83,7 @@ def test_the_document_is_whole_and_names_what_it_rests_on(p0089: Use) -> None:
 def test_each_round_is_a_process_that_is_given_every_parameter(p0089: Use) -> None:
     fake = p0089()
     run(*LISTS, "--rounds=2", "--seed=7")
-    assert len(fake.calls) == 2 * 2 * 2
+    assert len(fake.calls) == 2 * 2 * len((AS1, AS7, OLD_AS7))
     words = next(c for c in fake.calls if AS7 in c and "-5" in c)
     point = ("--log2_g", "21", "--log2_s", "18", "--af", "16", "--sf", "-5", "--rf", "1")
     room = ("--memory-limit-bytes", str(bench.memory_bytes()))
@@ -104,7 +106,7 @@ def test_a_point_in_the_documents_notation_is_made_and_nothing_else_runs(p0089: 
     assert status == Status.OK
     assert {c[c.index("--sf") + 1] for c in fake.calls} == {"3"}
     assert {r["cell"] for r in document["summary"]} == {
-        f"locality/log2_g=21/log2_s=18/af=8/sf=3/rf=32/{strategy}" for strategy in (AS1, AS7)
+        f"locality/log2_g=21/log2_s=18/af=8/sf=3/rf=32/{strategy}" for strategy in (AS1, AS7, OLD_AS7)
     }
 
 
@@ -239,7 +241,7 @@ def test_a_strategy_that_did_other_work_is_left_out_and_named(p0089: Use) -> Non
     assert any("checksum" in note for note in document["notes"])
 
 
-@pytest.mark.parametrize("after", range(8))
+@pytest.mark.parametrize("after", range(12))
 def test_a_run_that_was_stopped_after_any_cell_goes_on(p0089: Use, after: int) -> None:
     first = p0089(stop_after=after)
     assert run(*LISTS, "--rounds=2", "--store=st")[0] == Status.ENVIRONMENT
@@ -247,7 +249,7 @@ def test_a_run_that_was_stopped_after_any_cell_goes_on(p0089: Use, after: int) -
     second = p0089()
     status, document = run(*LISTS, "--rounds=2", "--store=st")
     assert status == Status.OK
-    assert len(second.calls) == 8 - 4 * (after // 4), "whole rounds are not run again, torn ones are"
+    assert len(second.calls) == 12 - 6 * (after // 6), "whole rounds are not run again, torn ones are"
     assert row_of(document, AS1, "slowdown")["n"] == 2
     third = p0089()
     _, again = run(*LISTS, "--rounds=2", "--store=st")
@@ -260,7 +262,7 @@ def test_another_seed_or_litter_measures_anew(p0089: Use) -> None:
     for words in ((), ("--seed=2",), ("--litter=0.25",)):
         before = len(fake.calls)
         _, document = run(*LISTS, "--rounds=1", "--store=st", *words)
-        assert len(fake.calls) == before + 4
+        assert len(fake.calls) == before + 6
     assert {r["heap_state"] for r in document["summary"]} == {"littered:0.25"}
     assert {o["heap_state"] for o in document["observations"]} == {"littered:0.25"}
     assert fake.calls[-1][-6:-4] == ("--litter", "0.25")
@@ -270,9 +272,9 @@ def test_the_shards_make_the_whole(p0089: Use) -> None:
     fake = p0089()
     for part in ("1/2", "2/2"):
         assert run(*ONE, "--store=st", "--shard", part)[0] == Status.OK
-    assert len(fake.calls) == 3 * 14
+    assert len(fake.calls) == 3 * (14 + 8)
     _, document = run(*ONE, "--store=st")
-    assert len(fake.calls) == 3 * 14
+    assert len(fake.calls) == 3 * (14 + 8)
     assert row_of(document, AS7, "leaves_cpu_seconds")["n"] == 3
 
 
@@ -323,7 +325,7 @@ def test_whoever_stops_a_run_learns_what_became_of_its_rounds(
     whole = fake.capture
 
     def stopped(*given: Any, **more: Any) -> Any:
-        if len(fake.calls) == 20:
+        if len(fake.calls) == 30:
             raise KeyboardInterrupt
         return whole(*given, **more)
 
@@ -334,7 +336,7 @@ def test_whoever_stops_a_run_learns_what_became_of_its_rounds(
     monkeypatch.setattr(native, "capture", whole)
     run(*ONE, *words)
     again = 2 if words else 3  # rounds: the first one was whole
-    assert len(fake.calls) == 20 + again * len(ALIASES)
+    assert len(fake.calls) == 30 + again * (len(ALIASES) + len(DOCUMENTS_LOCKED))
 
 
 def test_a_place_that_was_named_and_cannot_be_written_leaves_no_folder_behind(p0089: Use) -> None:

@@ -18,7 +18,8 @@ from millpond.bench.experiment import Point, surrounded
 from millpond.bench.result_table import FIGURE, PlaceTable, ResultTable, published_table
 from millpond.bench.suites import p0089_memory
 from millpond.bench.suites.every_experiment import PUBLISHED
-from millpond.bench.suites.p0089 import ALL_ALIASES, CLAIMS, EXPERIMENTS
+from millpond.bench.suites.p0089 import CLAIMS, EXPERIMENTS
+from millpond.bench.suites.p0089_strategies import ALL_ALIASES
 from millpond.bench.verdicts import FEWEST_ROUNDS
 
 BY_NAME = {e.name: e for e in (*EXPERIMENTS, p0089_memory.EXPERIMENT)}

@@ -12,7 +12,7 @@ import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.bench.suites.every_experiment import OF_SUITES as EXPERIMENTS
-from millpond.bench.suites.p0089 import ALIASES
+from millpond.bench.suites.p0089_strategies import ALIASES
 from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
 from millpond.system import callgrind

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from millpond.bench.claims import heading
 from millpond.bench.suites.every_experiment import PUBLISHED as EXPERIMENTS
-from millpond.bench.suites.p0089 import ALIASES
+from millpond.bench.suites.p0089_strategies import ALIASES
 from millpond.cli import main
 from millpond.report.figures.heat_tables import STEPS, ColourScale, Heat, heat_table
 from millpond.report.figures.surfaces import Axes, surface

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from millpond.bench.experiment import SCALES, PublishedSpec
 from millpond.bench.published_run import cells_of
 from millpond.bench.suites.every_experiment import PUBLISHED as ALL
-from millpond.bench.suites.p0089 import ALIASES, LOCKED, notation
+from millpond.bench.suites.p0089 import notation
+from millpond.bench.suites.p0089_strategies import ALIASES, LOCKED, LOCKED_2015, OF_2015
 from millpond.rounds.interleaved_rounds import groups_of
 
 EXPERIMENTS = tuple(e for e in ALL if e.document == "p0089")
@@ -72,6 +73,38 @@ def test_the_aliases_are_the_documents_fourteen_and_their_locked_twins() -> None
     assert LOCKED["AS8s"] == "synchronized(multipool):type:wink"
     assert LOCKED["AS11s"] == "synchronized(multipool(monotonic)):type:destroy"
     assert len(LOCKED) == 8
+
+
+def test_the_documents_own_multipools_are_those_of_2015_with_a_lock_and_without() -> None:
+    assert OF_2015["AS9-2015"] == "multipool_2015:base:destroy"
+    assert OF_2015["AS12-2015"] == "multipool_2015(monotonic):type:wink"
+    assert LOCKED_2015["AS8s-2015"] == "synchronized(multipool_2015):type:wink"
+    assert LOCKED_2015["AS13s-2015"] == "synchronized(multipool_2015(monotonic)):base:destroy"
+    assert len(OF_2015) == len(LOCKED_2015) == 8
+
+
+def test_benchmarks_i_and_ii_are_on_locked_multipools_and_iii_and_iv_on_others() -> None:
+    for experiment, locked in zip(EXPERIMENTS[:4], (True, True, False, False), strict=True):
+        assert experiment.documents_own
+        for label, strategy in experiment.documents_own.items():
+            assert strategy == (LOCKED_2015[f"{label}s-2015"] if locked else OF_2015[f"{label}-2015"])
+
+
+@EACH
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_documents_own_allocators_run_wherever_ours_do(experiment: PublishedSpec, scale: str) -> None:
+    names_at: dict[object, set[str]] = {}
+    for cell in cells_of(experiment, scale, ""):
+        names_at.setdefault(cell.parameters, set()).add(cell.contender.name)
+    for label, strategy in experiment.documents_own.items():
+        assert all(strategy in names for names in names_at.values() if experiment.aliases[label] in names)
+
+
+@EACH
+def test_the_documents_figures_belong_to_its_own_allocators_and_to_ours_alike(experiment: PublishedSpec) -> None:
+    for label, strategy in experiment.documents_own.items():
+        assert experiment.printed_as(strategy) == experiment.aliases[label] in experiment.strategies
+    assert all(experiment.printed_as(strategy) == strategy for strategy in experiment.strategies)
 
 
 @EACH

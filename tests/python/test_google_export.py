@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench.suites.p0089 import ALIASES
+from millpond.bench.suites.p0089_strategies import ALIASES
 from millpond.cli import main
 from millpond.system.errors import Status
 

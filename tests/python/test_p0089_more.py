@@ -21,12 +21,12 @@ from millpond.bench.experiment_run import RunRequest, memory_bytes
 from millpond.bench.published_run import PublishedRun, cells_of
 from millpond.bench.result_table import FIGURE, PublishedTable, ResultTable, published_table
 from millpond.bench.suites import p0089_memory
-from millpond.bench.suites.p0089 import ALIASES
 from millpond.bench.suites.p0089_anomalies import EXPERIMENT as ANOMALIES
 from millpond.bench.suites.p0089_bindings import CLANG, VIRTUAL
 from millpond.bench.suites.p0089_dials import CENTRE, DIALS, SETTINGS
 from millpond.bench.suites.p0089_dials import EXPERIMENT as DIALLED
 from millpond.bench.suites.p0089_spike import EXPERIMENT as SPIKE
+from millpond.bench.suites.p0089_strategies import ALIASES
 from millpond.bench.surroundings import KEEPING
 from millpond.cells.cell import Outcome
 from millpond.cells.metrics import COUNTERS

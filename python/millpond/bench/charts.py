@@ -137,7 +137,7 @@ def _has_row(experiment: PublishedSpec, key: Place, known: set[Place]) -> bool:
     if _STRATEGY in experiment.tables.split:
         tables, at, theirs = experiment.tables, dict(point), dict(next(iter(known))[0])
         unseen = {*experiment.axes} - {*tables.split, *tables.rows, tables.columns}  # one value for all tables
-        return strategy in experiment.strategies and all(at[name] == theirs[name] for name in unseen)
+        return strategy in experiment.measured_strategies and all(at[name] == theirs[name] for name in unseen)
     return experiment.tables.own_rows or (point, experiment.baseline) in known
 
 
@@ -148,7 +148,7 @@ def _values(key: Place, names: Sequence[str]) -> tuple[int | str, ...]:
 
 def _sortable(experiment: PublishedSpec) -> Callable[[tuple[int | str, ...]], tuple[tuple[int, str], ...]]:
     """Numbers rise, strategies stand in the document's order, others behind them; what is usual comes first."""
-    order = {name: place for place, name in enumerate(experiment.strategies)}
+    order = {name: place for place, name in enumerate(experiment.measured_strategies)}
     order |= {name: place for values in experiment.under.values() for place, name in enumerate(values)}
     reverse = -1 if _STRATEGY in experiment.tables.split else 1
 

@@ -92,7 +92,7 @@ class Published:
 class Part:
     """Points that are measured alike: `points` have the parameters of the workload, in the order of a cell's name.
 
-    `strategies`: without, the experiment's own.
+    `strategies`: without, the experiment's own. What is built as the document's allocators were runs beside ours.
     """
 
     points: tuple[Parameters, ...]
@@ -157,11 +157,13 @@ class ExperimentSpec:
 class PublishedSpec(ExperimentSpec):
     """A published experiment. `strategies` are canonical names, the baseline first; `aliases` are the document's.
 
-    `table` is the document's own in `paper/`, empty where none of its figures is left. `beside`: strategies that the
-    document does not have, run at paper scale. `optional`: those that a program may have been built without, and is
-    then not asked for. The axis `litter` is the share of the heap, in percent, that is littered first. `under`: axes of
-    ours that the document has not, what surrounds the program (`surrounded` adds them), each with its values, the usual
-    one first. `memory_bytes`: the address space that each process may have; 0 for no limit.
+    `table` is the document's own in `paper/`, empty where none of its figures is left. `documents_own`: by label, the
+    strategies whose allocators are built as the document's were, where `strategies` and `aliases` have ours; each runs
+    wherever ours of its label does. `beside`: strategies that the document does not have, run at paper scale.
+    `optional`: those that a program may have been built without, and is then not asked for. The axis `litter` is the
+    share of the heap, in percent, that is littered first. `under`: axes of ours that the document has not, what
+    surrounds the program (`surrounded` adds them), each with its values, the usual one first.
+    `memory_bytes`: the address space that each process may have; 0 for no limit.
     """
 
     workload: str
@@ -176,11 +178,17 @@ class PublishedSpec(ExperimentSpec):
     free: tuple[str, ...] = ()
     table: str = ""
     published: Callable[[Mapping[str, str]], Published | None] = field(default=lambda _row: None)
+    documents_own: Mapping[str, str] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)
     memory_bytes: int = 0
+
+    @property
+    def measured_strategies(self) -> tuple[str, ...]:
+        """Ours of every label of the document, then those that are built as its own."""
+        return (*self.strategies, *self.documents_own.values())
 
     @property
     def baseline(self) -> str:
@@ -193,6 +201,10 @@ class PublishedSpec(ExperimentSpec):
     def canonical(self, strategy: str) -> str:
         """The name behind an alias; any other name is itself."""
         return self.aliases.get(strategy, strategy)
+
+    def printed_as(self, strategy: str) -> str:
+        """The strategy under which the document's tables have the figures of this one: of one label, ours."""
+        return next((self.aliases[label] for label, own in self.documents_own.items() if own == strategy), strategy)
 
     @cache  # noqa: B019 (an experiment lives as long as the program)
     def printed(self, metric: str = "") -> dict[Place, Published]:
@@ -245,7 +257,9 @@ class PublishedSpec(ExperimentSpec):
 
         `given` takes the place of what a point has of the same names.
         """
-        strategies = part.strategies or (*self.strategies, *(self.beside if every else ()))
+        asked = part.strategies or self.strategies
+        built_as_then = (own for label, own in self.documents_own.items() if self.aliases[label] in asked)
+        strategies = (*asked, *built_as_then, *(self.beside if every and not part.strategies else ()))
         for point in part.points:
             own = tuple(pair for pair in point if pair[0] not in dict(given))
             for strategy in strategies:

@@ -72,8 +72,9 @@ class Look:
 
     def to_published(self, key: Place) -> float | None:
         """Ours / the document's, of what the tables show: figures, or shares."""
-        shares = self.our_level(key), self.published_level(key)
-        ours, theirs = shares if self._is_share(key) else (self._medians.get(key), self._values.get(key))
+        there = key[0], self.experiment.printed_as(key[1])
+        shares = self.our_level(key), self.published_level(there)
+        ours, theirs = shares if self._is_share(key) else (self._medians.get(key), self._values.get(there))
         return ours / theirs if ours is not None and theirs else None
 
     def published(self, key: Place) -> Heat | None:

@@ -324,13 +324,14 @@ class PublishedTable(ResultTable[Cell]):
         return summarise(list(pairs.values())) if pairs else None
 
     def _published(self, cell: Cell, name: str) -> dict[str, Any]:
-        """What the document printed at the same point, and its ratio to the document's baseline there."""
+        """What the document printed at the same point for the same label, and its ratio to its baseline there."""
         experiment = self.experiment
         at = experiment.point_of(cell) if name == experiment.figure.name else None
         here = experiment.published_point(at) if at is not None else ()
-        one = experiment.printed().get((here, cell.contender.name)) if at is not None else None
+        strategy = experiment.printed_as(cell.contender.name)
+        one = experiment.printed().get((here, strategy)) if at is not None else None
         found = experiment.published_values()
-        value, base = found.get((here, cell.contender.name)), found.get((here, experiment.baseline))
+        value, base = found.get((here, strategy)), found.get((here, experiment.baseline))
         return {
             "published": None if one is None else one.printed if one.value is None else one.value,
             "published_unit": one.unit if one else None,

@@ -23,13 +23,13 @@ from typing import Any
 
 from millpond.bench.experiment import PublishedSpec, percent, place_of
 from millpond.bench.suites.every_experiment import PUBLISHED
-from millpond.bench.suites.p0089 import ALL_ALIASES, OF_2015
+from millpond.bench.suites.p0089_strategies import ALL_ALIASES
 from millpond.bench.surroundings import TOOLCHAINS
 from millpond.cells.cell import LITTER, SURROUNDINGS
 from millpond.system.native import Captured
 
 _OURS = ("synchronized_multipool:type:destroy", "synchronized_multipool:base:destroy")
-STRATEGIES = (*ALL_ALIASES.values(), *OF_2015, *_OURS)
+STRATEGIES = (*ALL_ALIASES.values(), *_OURS)
 UNITS = 2**20
 LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
 # Who built the program that lies below a folder of that name.
@@ -138,7 +138,7 @@ class FakeP0089:
         axes = [name for name in experiment.axes if name not in experiment.under]
         whole = {**SURROUNDINGS, **given}
         at = tuple((name, percent(given) if name == LITTER else place_of(whole[name])) for name in axes)
-        found = experiment.published_values().get((at, strategy), 1.0)
+        found = experiment.published_values().get((at, experiment.printed_as(strategy)), 1.0)
         return found * UNITS / experiment.figure.per_units if experiment.figure.per_units else found
 
     @staticmethod
@@ -148,7 +148,10 @@ class FakeP0089:
 
     def listed(self, program: str = "millpond-p0089-suite") -> dict[str, Any]:
         own = [e for e in PUBLISHED if e.suite == program]
-        known = {*(s for e in own for s in (*e.strategies, *e.beside)), *(STRATEGIES if "p0089" in program else ())}
+        known = {
+            *(s for e in own for s in (*e.strategies, *e.documents_own.values(), *e.beside)),
+            *(STRATEGIES if "p0089" in program else ()),
+        }
         have = sorted(known - {*self.config.get("lacks", ())})
         aliases = {name: alias for e in own for alias, name in e.aliases.items()}
         works = [{"name": e.workload, "unit": "unit", "parameters": RANGES, "contenders": have} for e in own]

@@ -29,6 +29,14 @@ from millpond.bench.experiment import (
     surrounded,
 )
 from millpond.bench.suites import p0089_needs as needs
+from millpond.bench.suites.p0089_strategies import (
+    ALIASES,
+    ALL_ALIASES,
+    DOCUMENTS_LOCKED,
+    DOCUMENTS_UNLOCKED,
+    LOCKED,
+    OF_2015,
+)
 
 SUITE, CLAIMS = "millpond-p0089-suite", "p0089.toml"
 METRICS = suite_metrics(
@@ -41,16 +49,7 @@ LEAVES = 2**27
 _FIRST_NESTED, _LOG2_INNER = 5, 7  # containers of containers, of 2^7 elements each
 SHUFFLES, TRAVERSALS = 5, 2560
 COLUMNS = range(9)  # of Benchmark II: the access factor is 2^8 … 2^0
-_RESOURCES = ("monotonic", "multipool", "multipool(monotonic)")
-_BOUND = [f"{binding}:{disposal}" for binding in ("type", "base") for disposal in ("destroy", "wink")]
-_NAMES = ["new_delete:type:destroy", "new_delete:base:destroy", *(f"{r}:{b}" for r in _RESOURCES for b in _BOUND)]
-ALIASES: Mapping[str, str] = {f"AS{n}": name for n, name in enumerate(_NAMES, 1)}
-# The same behind a lock: what the document used in Benchmarks I and II.
-LOCKED: Mapping[str, str] = {f"{a}s": re.sub(r"^(.*?):", r"synchronized(\1):", n)
-                             for a, n in ALIASES.items() if n.startswith("multipool")}  # fmt: skip
-ALL_ALIASES = {**ALIASES, **LOCKED}
-OF_2015 = tuple(f"multipool_2015:{b}" for b in _BOUND)
-_DESTROYED = tuple(n for n in _NAMES if n.endswith(":destroy"))
+_DESTROYED = tuple(name for name in ALIASES.values() if name.endswith(":destroy"))
 # Every allocator that a subsystem can have to itself, beside the global one.
 _LOCAL = (ALIASES["AS1"], *_DESTROYED[2:])
 STRUCTURES = (
@@ -118,7 +117,7 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
     workload="structures",
     figure=Figure("leaves_cpu_seconds", "seconds for 2^27 leaves", "cpu_seconds", per_units=LEAVES),
     beside_metrics=("lives", "cold_cpu_seconds", *BESIDE), axes=("ds", "log2_size"),
-    free=("log2_leaves", "text_most"), strategies=tuple(_NAMES),
+    free=("log2_leaves", "text_most"), strategies=tuple(ALIASES.values()),
     table="p0089_benchmark1.csv", published=_structures,
     tables=Tables(("ds",), ("log2_size",), "strategy", "elements", labels=_power,
                   titles=lambda at: f"DS{at['ds']}, {STRUCTURES[int(at['ds']) - 1]}"),
@@ -127,7 +126,8 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
         "standard": (
             *_structures_parts(19, (6, 8, 10, 12, 14, 16), (6, 8, 10, 12)),
             # What the lock costs, at a few points.
-            *(replace(part, strategies=tuple(LOCKED.values())) for part in _structures_parts(19, (10,), (10,))[1:7:5]),
+            *(replace(part, strategies=(*LOCKED.values(), *OF_2015.values()))
+              for part in _structures_parts(19, (10,), (10,))[1:7:5]),
             *crossed(_structures_parts(19, (8,), (8,)), _GLOBAL_AND_LOCAL, malloc=MALLOCS),
             *crossed(_structures_parts(18, (8,), (8,)), _DESTROYED, toolchain=COMPILERS),
         ),
@@ -137,8 +137,10 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
             *crossed(_structures_parts(24, (8,), (8,)), _DESTROYED, toolchain=AROUND["toolchain"][1:]),
         ),
     },
-    needs=needs.structures, beside=(*LOCKED.values(), *OF_2015),
-    notes=("The document's multipools took a lock in this benchmark; AS7 to AS14 here take none, AS7s to AS14s do.",
+    needs=needs.structures, documents_own=DOCUMENTS_LOCKED, beside=(*LOCKED.values(), *OF_2015.values()),
+    notes=("AS7 to AS14 are our multipools, without a lock; AS7s to AS14s are ours with one. The document's took a "
+           "lock in this benchmark: AS7s-2015 to AS14s-2015 are built like those, with headers, powers of two and a "
+           "limit of 2^12 bytes.",
            "At every point a structure has 16 lives or more in a process, as in the document; a first one, which "
            "touches each page for the first time, is timed apart and is not among them.",
            "Texts have 33 to 1000 characters. The document says so of DS2 and DS4, and 33 to 100 of all at first."),
@@ -200,8 +202,9 @@ def notation(text: str) -> Parameters | None:
 
 
 def _locality_title(at: Mapping[str, int | str]) -> str:
-    how = "without local allocators" if at["strategy"] == ALIASES["AS1"] else "with a multipool for each subsystem"
-    return f"|G| = 2^{at['log2_g']}, {how}"
+    multipool = "a multipool of 2015" if at["strategy"] == DOCUMENTS_LOCKED["AS7"] else "a multipool"
+    local = at["strategy"] != ALIASES["AS1"]
+    return f"|G| = 2^{at['log2_g']}, {f'with {multipool} for each subsystem' if local else 'without local allocators'}"
 
 
 BENCHMARK_2 = surrounded(EXPERIMENT(
@@ -235,9 +238,11 @@ BENCHMARK_2 = surrounded(EXPERIMENT(
             *_elsewhere(21, 16, AROUND["malloc"][1:], AROUND["toolchain"][1:]),
         ),
     },
-    needs=needs.locality, beside=(LOCKED["AS7s"], OF_2015[0]),
+    needs=needs.locality, documents_own={"AS7": DOCUMENTS_LOCKED["AS7"]},
+    beside=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
     notation=notation,
-    notes=("The document's multipools took a lock in this benchmark; AS7 here takes none, AS7s does.",
+    notes=("AS7 is our multipool, without a lock. The document's took one in this benchmark: AS7s-2015 is built like "
+           "that, with headers and powers of two.",
            "Below paper scale links are traversed fewer times than the document's 2560: a slowdown is a quotient.",
            "Traversals are timed apart from shuffling; the document subtracted a run without traversals."),
 ), **AROUND)  # fmt: skip
@@ -285,8 +290,10 @@ BENCHMARK_3 = surrounded(EXPERIMENT(
                   Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["lifo", "random"], sizes=["fixed"])),
                   Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["fifo"], sizes=["mixed"]))),
     },
-    needs=needs.utilization, beside=OF_2015[::2],
-    notes=("A strategy that would need more memory than there is does not run: it is refused, where the document "
+    needs=needs.utilization, documents_own=DOCUMENTS_UNLOCKED,
+    notes=("AS7 to AS13 are our multipools. The document's took no lock in this benchmark: AS7-2015 to AS13-2015 are "
+           "built like those, with headers, powers of two and a limit of 2^12 bytes.",
+           "A strategy that would need more memory than there is does not run: it is refused, where the document "
            "prints `fail`.",),
 ), **AROUND)  # fmt: skip
 
@@ -318,15 +325,23 @@ BENCHMARK_4 = surrounded(EXPERIMENT(
                   Part(_threads(((18, 8),), tuple(range(1, 9)), "handover"), _SHARED),
                   *_on_mallocs(_FEW_THREADS, AROUND["malloc"][1:])),
     },
-    needs=needs.contention, beside=OF_2015[::2],
-    notes=("The document's machine had 12 cores. Where there are fewer cores than threads, threads take turns.",),
+    needs=needs.contention, documents_own=DOCUMENTS_UNLOCKED,
+    notes=("AS7 to AS13 are our multipools. The document's took no lock in this benchmark: AS7-2015 to AS13-2015 are "
+           "built like those, with headers, powers of two and a limit of 2^12 bytes.",
+           "The document's machine had 12 cores. Where there are fewer cores than threads, threads take turns.",),
 ), **AROUND)  # fmt: skip
 
 
 def _open(one: PublishedSpec) -> PublishedSpec:
     """What the document leaves open is asked of this, without what surrounds it and what lies beside it."""
     return replace(
-        one, aliases=ALIASES, claims="p0089_anomalies.toml", under={}, beside=(), notation=lambda _text: None
+        one,
+        aliases=ALIASES,
+        claims="p0089_anomalies.toml",
+        under={},
+        documents_own={},
+        beside=(),
+        notation=lambda _text: None,
     )
 
 

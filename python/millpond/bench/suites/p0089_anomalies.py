@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from millpond.bench.experiment import Parameters, Part, Published, Tables
-from millpond.bench.suites.p0089 import ALIASES, BENCHMARK_1, OPEN_1, point, structures_at
+from millpond.bench.suites.p0089 import BENCHMARK_1, OPEN_1, point, structures_at
+from millpond.bench.suites.p0089_strategies import ALIASES
 
 _AXES = ("ds", "log2_size", "on_stack", "kept")
 _WINKED = tuple(name for name in ALIASES.values() if not name.startswith("new_delete"))

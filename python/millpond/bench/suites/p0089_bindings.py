@@ -19,16 +19,14 @@ from dataclasses import replace
 
 from millpond.bench.experiment import Parameters, Part, Published, Tables, surrounded
 from millpond.bench.suites.p0089 import (
-    ALIASES,
-    ALL_ALIASES,
     AROUND,
     BENCHMARK_1,
-    LOCKED,
     OPEN_1,
     STRUCTURES,
     point,
     structures_at,
 )
+from millpond.bench.suites.p0089_strategies import ALIASES, ALL_ALIASES, LOCKED
 from millpond.cells.cell import TOOLCHAIN
 
 _TOOLCHAINS = AROUND[TOOLCHAIN]

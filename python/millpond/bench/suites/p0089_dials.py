@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millpond.bench.experiment import Figure, Parameters, Part, Tables, points
-from millpond.bench.suites.p0089 import ALIASES, BESIDE, LOCKED, OF_2015
+from millpond.bench.suites.p0089 import BESIDE
 from millpond.bench.suites.p0089 import EXPERIMENT as OF_DOCUMENT
 from millpond.bench.suites.p0089_needs import dials as needs
+from millpond.bench.suites.p0089_strategies import ALIASES, LOCKED, OF_2015
 
 DIALS = ("density", "variation", "locality", "utilization", "contention")
 CENTRE: Mapping[str, int] = {"density": 400, "variation": 800, "locality": 500, "utilization": 100, "contention": 0}
@@ -51,7 +52,7 @@ EXPERIMENT = OF_DOCUMENT(
                   titles=lambda at: "one thread" if at["threads"] == 1 else f"{at['threads']} threads",
                   labels=_label),
     parts={"quick": _parts(18, 2), "standard": _parts(20), "paper": _parts(22)},
-    needs=needs, beside=(LOCKED["AS7s"], OF_2015[0]),
+    needs=needs, beside=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
     notes=("Nothing was published of this: the document names it as what it would have liked to have.",
            "D is a share of the work in which a pair of allocation and free counts as 20 accesses to memory: what the "
            "global allocator takes. A strategy that takes less has a lower density of its own."),

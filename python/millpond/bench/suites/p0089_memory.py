@@ -13,9 +13,10 @@ from collections.abc import Mapping
 
 from millpond.bench.claim_terms import RAN, RAN_OUT
 from millpond.bench.experiment import Figure, Needs, Part, Published, Tables, points
-from millpond.bench.suites.p0089 import ALIASES, BESIDE, OF_2015, point
+from millpond.bench.suites.p0089 import BESIDE, point
 from millpond.bench.suites.p0089 import EXPERIMENT as OF_DOCUMENT
 from millpond.bench.suites.p0089_needs import utilization
+from millpond.bench.suites.p0089_strategies import ALIASES, DOCUMENTS_UNLOCKED
 
 LOG2_SCALE = 6
 LIMIT_BYTES = 2**34 >> LOG2_SCALE
@@ -59,7 +60,8 @@ EXPERIMENT = OF_DOCUMENT(
                   titles=_title,
                   labels=lambda name, value: f"{name[-1].upper()} 2^{value}"),
     parts={"quick": _rows(20), "standard": _rows(15, 20), "paper": _rows(*range(15, 21))},
-    rounds={"quick": 1, "standard": 1, "paper": 1}, fewest_rounds=1, needs=_needs, beside=OF_2015[::2],
+    rounds={"quick": 1, "standard": 1, "paper": 1}, fewest_rounds=1, needs=_needs,
+    documents_own=DOCUMENTS_UNLOCKED,
     notes=("Each process may have 256 MiB of address space, a 64th of the document's 16 GB, for a 64th of its totals: "
            "what a pool reserves counts, touched or not.",
            "The document says fail from T = 2^32 on, a quarter of that machine's memory: it does not say why."),

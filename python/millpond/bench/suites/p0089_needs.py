@@ -20,8 +20,10 @@ _FAULT_SECONDS = 5e-7  # for each KiB that a monotonic allocator touches for the
 # ns a leaf of each structure with the global allocator, and bytes of a leaf, its node and its share of the table.
 _LEAF_NS = (3.0, 350.0, 150.0, 700.0, 5.0, 450.0, 220.0, 800.0, 7.0, 450.0, 220.0, 800.0)
 _INT_BYTES, _NODE_BYTES, _TEXT_BYTES = 8, 40, 620
-# A list's node with its header, and what a pool keeps for itself.
-_LINK_BYTES, _POOL_BYTES = 32, 1300
+# A list's node with its header, the same in a multipool of 2015, and what a pool keeps for itself.
+_LINK_BYTES, _OLD_LINK_BYTES, _POOL_BYTES = 32, 48, 1300
+# Blocks above this are never used again by a multipool over a monotonic allocator: ours, and that of 2015.
+_LARGEST_BYTES = {"multipool(monotonic)": 2**20, "multipool_2015(monotonic)": 2**12}
 # Seconds of an access, of a pop and a push, and of making and freeing a link that was shuffled among all others.
 _HIT, _MISS, _NEAR_MISS, _PAIR, _APART = 1.5e-9, 120e-9, 20e-9, 120e-9, 500e-9
 _CACHED_LINKS = 2**17
@@ -35,6 +37,13 @@ def _power(exponent: str, less: int = 0) -> int:
 
 
 _NEVER_FREES = "monotonic:type:destroy"
+
+
+def _is_never_reused(strategy: str, block_bytes: int) -> bool:
+    """Whether a block of this size, once freed, is memory that no later one has."""
+    pool = strategy.partition(":")[0].removeprefix("synchronized(")
+    over = next((most for name, most in _LARGEST_BYTES.items() if pool.startswith(name)), None)
+    return pool == "monotonic" or (over is not None and block_bytes > over)
 
 
 def _littered_first(of: Estimate) -> Estimate:
@@ -84,7 +93,8 @@ def locality(at: Mapping[str, str], strategy: str) -> Needs:
         )
     seconds = links * traversals * int(at["rf"]) * (_HIT + missed) + links * abs(int(at["sf"])) * _PAIR
     seconds += links * (_APART if shared else _PAIR)
-    return Needs(_START_SECONDS + seconds, 8 * _MIB + links * _LINK_BYTES + subsystems * (0 if shared else _POOL_BYTES))
+    each = _OLD_LINK_BYTES if "_2015" in strategy else _LINK_BYTES
+    return Needs(_START_SECONDS + seconds, 8 * _MIB + links * each + subsystems * (0 if shared else _POOL_BYTES))
 
 
 @_littered_first
@@ -92,7 +102,7 @@ def utilization(at: Mapping[str, str], strategy: str) -> Needs:
     """Benchmark III. A monotonic allocator needs all T bytes, and doubling may ask for as much again."""
     total, live = 2 ** int(at["log2_t"]), 2 ** int(at["log2_a"])
     blocks = total >> int(at["log2_s"])
-    never_freed = strategy.startswith("monotonic")
+    never_freed = _is_never_reused(strategy, 2 ** int(at["log2_s"]))
     touched = min(total, 4096 * blocks) if never_freed else 0
     seconds = _START_SECONDS + blocks * 60e-9 + touched / 1024 * _FAULT_SECONDS
     return Needs(seconds, 8 * _MIB + (touched if never_freed else 4 * live))
@@ -103,7 +113,7 @@ def contention(at: Mapping[str, str], strategy: str) -> Needs:
     """Benchmark IV, on two cores."""
     threads, times = int(at["threads"]), 2 ** int(at["log2_n"])
     total = threads * times << int(at["log2_s"])
-    never_freed = strategy.startswith("monotonic")
+    never_freed = _is_never_reused(strategy, 2 ** int(at["log2_s"]))
     seconds = _START_SECONDS + threads * times * 40e-9 + (total / 1024 * _FAULT_SECONDS if never_freed else 0.0)
     return Needs(seconds, 8 * _MIB * threads + (2 * total if never_freed else 0))
 

@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from millpond.bench.experiment import Parameters, Part, Published, Tables, points
-from millpond.bench.suites.p0089 import ALIASES, BENCHMARK_2, OPEN_2, SHUFFLES, TRAVERSALS
+from millpond.bench.suites.p0089 import BENCHMARK_2, OPEN_2, SHUFFLES, TRAVERSALS
+from millpond.bench.suites.p0089_strategies import ALIASES
 
 _HOW = ("walk", "chained", "subtracted")
 _How = tuple[str, int, int]
