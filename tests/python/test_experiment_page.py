@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from millpond.bench.claims import heading
 from millpond.bench.suites.every_experiment import PUBLISHED as EXPERIMENTS
-from millpond.bench.suites.p0089_strategies import ALIASES
+from millpond.bench.suites.p0089_strategies import ALIASES, DOCUMENTS_LOCKED
 from millpond.cli import main
 from millpond.report.figures.heat_tables import STEPS, ColourScale, Heat, heat_table
 from millpond.report.figures.surfaces import Axes, surface
@@ -110,6 +110,19 @@ def test_a_statement_has_its_verdict_and_what_the_document_itself_has_against_it
     assert 'class="l verdict-holds"' in text
     assert "The document itself: in the table it is 2 to 6 % slower" in text
     assert "missing: a POWER7 machine" in text
+
+
+def test_a_statement_about_multipools_is_judged_on_the_documents_and_on_ours(p0089: Use) -> None:
+    p0089(factor=dict.fromkeys(DOCUMENTS_LOCKED.values(), 9.0))
+    text, _ = page("p0089.1", "--cells=structures/ds=2/*", "--rounds=6")
+    assert "<th>on the document's allocators</th>" in text and "<th>on ours</th>" in text
+    assert "On the document&#39;s allocators " in text and "On ours " in text
+    (row,) = [line for line in text.splitlines() if 'id="1.ds2.multipool"' in line]
+    assert row.index("verdict-fails") < row.index("verdict-holds")
+    (once,) = [line for line in text.splitlines() if 'id="1.ds4.virtual.global"' in line]
+    assert once.count('colspan="2"') == 2
+    text, _ = page("p0089.anomalies", "--cells=structures/ds=1/log2_size=8/*")
+    assert "on the document's allocators" not in text and 'colspan="' not in text
 
 
 def test_candidate_causes_of_ours_are_not_put_into_the_documents_mouth(p0089: Use) -> None:

@@ -33,7 +33,8 @@ from millpond.bench.experiment import Point
 from millpond.bench.experiment_run import RunRequest
 from millpond.bench.published_run import PublishedRun, judge_together
 from millpond.bench.result_table import FIGURE, PlaceTable, ResultTable
-from millpond.bench.suites.p0089 import ALL_ALIASES, EXPERIMENTS
+from millpond.bench.suites.p0089 import EXPERIMENTS
+from millpond.bench.suites.p0089_strategies import ALL_ALIASES
 from millpond.bench.terminal_table import claims_line
 from millpond.bench.verdicts import FEWEST_ROUNDS, RATE, controlled, region_of, regions
 from millpond.rounds.interleaved_rounds import WHOLE

@@ -115,11 +115,25 @@ class Rule(Record, frozen=True, kw_only=True):
     at_most: Number | None = None
 
 
+class JudgedOnDocuments(BenchRecord, frozen=True, kw_only=True):
+    """The verdict on a statement on allocators that are built as the document's were; fields as of `JudgedClaim`."""
+
+    figure: Summary | None
+    verdict: str
+    p_adjusted: float | None
+    worst: str | None
+    note: str | None
+    missing: str | None
+    points: int
+    evidence: tuple[str, ...]
+
+
 class JudgedClaim(BenchRecord, frozen=True, kw_only=True):
     """A statement with the document's figure and ours; the bound's absent side is null.
 
     `p_adjusted`: the chance of this verdict by noise alone, after all statements judged together; null of exact
     counts. `worst`: the point that decides, where each counts. `note`: why it is undecided, how many points hold.
+    `on_documents`: null where the statement names no allocator that the document had built otherwise than ours.
     """
 
     id: str
@@ -141,6 +155,7 @@ class JudgedClaim(BenchRecord, frozen=True, kw_only=True):
     missing: str | None
     points: int
     evidence: tuple[str, ...]
+    on_documents: JudgedOnDocuments | None = None
 
 
 class SummaryRow(BenchRecord, frozen=True, kw_only=True):

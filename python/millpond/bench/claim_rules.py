@@ -3,10 +3,15 @@
 
     Claim: kind ── claim_terms ──▶ a term for each point and pair ── over, claim_readings ──▶ a figure, its interval
                                        ├─ on the published tables ──▶ one number: is our reading right?
-                                       └─ on ours ──▶ a region of its bound (verdicts) ──▶ Verdict, with its p-value
+                                       ├─ on ours ──▶ a region of its bound (verdicts) ──▶ Verdict, with its p-value
+                                       └─ on the document's own allocators ──▶ the same: Verdict.on_documents
 
 `of` and `against` are strategies, each one for all, or one for each: [AS2, AS5] against [AS1, AS3] are two pairs. The
 `kind` says what a term is, `over` what the statement makes of all of them; verdicts mean what `verdicts` says.
+
+A label of the document (`AS7`) means a strategy of ours, and another one on allocators that are built as the document's
+were (`PublishedSpec.documents_own`): such a statement has two verdicts. One that names nothing but what is the same on
+both (`AS1`), or a strategy that is no label of the document's (`AS7s`), has one.
 
 The kind `untestable` has no rule: nothing here could tell, and `missing` names what it would take.
 
@@ -42,19 +47,30 @@ def judge_all(
     missing: Mapping[str, str] | None = None,
     *,
     cores: int | None = None,
-    names: Names | None = None,
 ) -> list[Verdict]:
-    """Every statement about this experiment, judged together. O(claims × figures).
+    """Every statement about this experiment, on ours and on the document's own allocators, all judged together.
 
     `missing`: surroundings and counters that were wanted and are not here, each with the reason. `cores`: of the
-    machine that measured, this one's if not given. `names`: as of `judge`.
+    machine that measured, this one's if not given. O(claims × figures).
     """
     claims = [claim for claim in load(experiment.claims) if claim.experiment == experiment.name]
     here = cores or this_machine().cores
     within = _within_cores(ours, here)
-    judged = [judge(claim, experiment, published, within, names=names) for claim in claims]
     reasons = {**(missing or {}), THREADS: f"a core for each thread: this machine has {here}"}
-    return controlled([_untestable(one, experiment, ours, here, reasons) for one in judged])
+    in_two = [claim for claim in claims if _has_two_verdicts(claim, experiment)]
+    judged = controlled([
+        _untestable(judge(claim, experiment, published, within, names=names), experiment, ours, here, reasons, names)
+        for names, some in ((experiment.canonical, claims), (experiment.built_as_then, in_two))
+        for claim in some
+    ])  # fmt: skip
+    on_documents = dict(zip((claim.id for claim in in_two), judged[len(claims) :], strict=True))
+    return [replace(one, on_documents=on_documents.get(one.claim.id)) for one in judged[: len(claims)]]
+
+
+def _has_two_verdicts(claim: Claim, experiment: PublishedSpec) -> bool:
+    """Whether its labels mean other strategies on the document's own allocators."""
+    names = {experiment.canonical(name) for name in (*claim.of, *claim.against, *_rivals(claim, experiment))}
+    return names <= {*experiment.strategies} and any(experiment.built_as_then(name) != name for name in names)
 
 
 def _within_cores(figures: PlaceTable, cores: int) -> PlaceTable:
@@ -70,7 +86,7 @@ def _within_cores(figures: PlaceTable, cores: int) -> PlaceTable:
 
 
 def _untestable(
-    judged: Verdict, experiment: PublishedSpec, ours: PlaceTable, cores: int, missing: Mapping[str, str]
+    judged: Verdict, experiment: PublishedSpec, ours: PlaceTable, cores: int, missing: Mapping[str, str], names: Names
 ) -> Verdict:
     """Says what is missing, if that is why nothing was measured."""
     if judged.verdict != NOT_MEASURED:
@@ -78,7 +94,7 @@ def _untestable(
     named = {*judged.claim.surroundings(), judged.claim.metric}
     claim = judged.claim
     ends = [end for end in (claim.first, claim.last) if claim.axis == THREADS and isinstance(end, int)]
-    if max(ends, default=0) > cores or evaluate(claim, experiment, ours)[0]:
+    if max(ends, default=0) > cores or read(_named(claim, experiment, names), ours):
         named.add(THREADS)
     reasons = dict.fromkeys(why for name, why in missing.items() if name in named)
     if not reasons:
@@ -121,7 +137,13 @@ def evaluate(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> tu
 
 def _named(claim: Claim, experiment: PublishedSpec, names: Names) -> Claim:
     """With canonical names in the place of the document's, and where the program's surroundings are the usual ones."""
-    of, against, among = (tuple(map(names, given)) for given in (claim.of, claim.against, claim.among))
+    given = (claim.of, claim.against, _rivals(claim, experiment))
+    of, against, among = (tuple(map(names, some)) for some in given)
     usual = {name: value for name, value in experiment.usual if name != claim.axis}
-    return msgspec.structs.replace(claim, of=of, against=against, among=among or experiment.strategies,
+    return msgspec.structs.replace(claim, of=of, against=against, among=among,
                                    where={**usual, **claim.where})  # fmt: skip
+
+
+def _rivals(claim: Claim, experiment: PublishedSpec) -> tuple[str, ...]:
+    """Those that a winner is put against: without any named, all strategies of the document."""
+    return claim.among or (experiment.strategies if claim.kind == "lead" else ())

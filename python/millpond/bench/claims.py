@@ -19,7 +19,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from millpond.bench.bench_document import JudgedBar, JudgedClaim, Number, Rule
+from millpond.bench.bench_document import JudgedBar, JudgedClaim, JudgedOnDocuments, Number, Rule
 from millpond.bench.experiment import Point
 from millpond.bench.result_table import ResultRow
 from millpond.cells.cell import SURROUNDINGS, Outcome
@@ -137,7 +137,8 @@ class Verdict:
 
     Of a statement: `region`, the verdict that the interval allows, whatever chance says; `p` and `p_adjusted`, its
     chance, alone and among all statements judged with it, None of exact counts; `doubt`, why chance is not excluded;
-    `worst`, the point that decides; `published_satisfies`, whether the document's own figures bear it out.
+    `worst`, the point that decides; `published_satisfies`, whether the document's own figures bear it out;
+    `on_documents`, the verdict on allocators that are built as the document's were, None where they are the same.
     Of a bar: `workload`; a `note`; `rows`, those that it is about, where the figure is that of the `worst` one, a row
     that does not hold before all that do; `outcomes`, the rounds behind it.
     """
@@ -158,6 +159,7 @@ class Verdict:
     worst: str = ""
     rows: tuple[ResultRow, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
+    on_documents: Verdict | None = None
 
     @property
     def name(self) -> str:
@@ -183,10 +185,19 @@ class Verdict:
             low=_finite(claim.low), high=_finite(claim.high), published=self.published,
             published_satisfies=self.published_satisfies, paper_disagrees=claim.paper_disagrees or None,
             published_lost=claim.published_lost or None, ours=self.ours, verdict=self.verdict,
-            p_adjusted=self.p_adjusted, worst=self.worst or None,
-            note="; ".join(filter(None, (self.note, self.doubt))) or None,
+            p_adjusted=self.p_adjusted, worst=self.worst or None, note=self._notes(),
             missing=claim.missing or None, points=self.points, evidence=self.evidence,
+            on_documents=self.on_documents._record_on_documents() if self.on_documents else None,
         )  # fmt: skip
+
+    def _record_on_documents(self) -> JudgedOnDocuments:
+        return JudgedOnDocuments(
+            figure=self.ours, verdict=self.verdict, p_adjusted=self.p_adjusted, worst=self.worst or None,
+            note=self._notes(), missing=self.claim.missing or None, points=self.points, evidence=self.evidence,
+        )  # fmt: skip
+
+    def _notes(self) -> str | None:
+        return "; ".join(filter(None, (self.note, self.doubt))) or None
 
     def bar_record(self) -> JudgedBar:
         """A row of `bars`, with every row that it is about."""

@@ -206,6 +206,11 @@ class PublishedSpec(ExperimentSpec):
         """The strategy under which the document's tables have the figures of this one: of one label, ours."""
         return next((self.aliases[label] for label, own in self.documents_own.items() if own == strategy), strategy)
 
+    def built_as_then(self, strategy: str) -> str:
+        """The strategy that a label, or ours of that label, means on the document's own allocators."""
+        name = self.canonical(strategy)
+        return next((own for label, own in self.documents_own.items() if self.aliases[label] == name), name)
+
     @cache  # noqa: B019 (an experiment lives as long as the program)
     def printed(self, metric: str = "") -> dict[Place, Published]:
         """Every figure of the document's tables as it was printed; or every value of a metric."""

@@ -2,7 +2,8 @@
 """The page of experiments: each of a document's tables beside ours, their ratio, then its statements, or our bars.
 
     table of the document │ the same of ours │ ours / the document's │ peak resident bytes      one row for each table
-    statement │ rule │ the document's figure │ ours with its interval │ verdict                 one row for each
+    statement │ rule │ the document's figure │ ours with its interval │ verdict                 one row for each;
+                              figure and verdict twice where the document's allocators were built otherwise than ours
 
 One offline file: no network, no script but the report's own, colours by class.
 """
@@ -53,7 +54,8 @@ class Section:
     charts: list[Chart]
     figures: list[StudyFigure]
     claims_heading: str
-    claims: list[dict[str, str]]
+    claims: list[dict[str, Any]]
+    is_judged_twice: bool
     claims_line: str
     beside: list[dict[str, str]]
     omitted: int
@@ -96,20 +98,21 @@ def _section(run: ExperimentRun) -> Section:
         spec.section, spec.measured, facts,
         run.notes, reading, drawn, run.figures if isinstance(run, StudyRun) else [],
         heading(spec.claims) if spec.claims else "Bars", [*map(_claim, run.claims), *map(_bar, run.bars)],
+        any(judged.on_documents for judged in run.claims),
         claims_line(run.claims) if run.claims else held if run.bars else "", beside[:_BESIDE_AT_MOST],
         max(0, len(beside) - _BESIDE_AT_MOST), headings, counted[:_BESIDE_AT_MOST],
         max(0, len(counted) - _BESIDE_AT_MOST),
     )  # fmt: skip
 
 
-def _bar(bar: Verdict) -> dict[str, str]:
+def _bar(bar: Verdict) -> dict[str, Any]:
     figure, interval = bar.figure_text()
     return {
         "id": "", "section": "", "statement": bar.name,
         "rule": " ".join(filter(None, (bar.limit_text(), bar.claim.also_text()))),
         "published": "–", "aside": bar.note_text(), "ours": figure or "–", "interval": interval,
         "title": plural(bar.ours.n, "round") if bar.ours else "", "verdict": bar.verdict, "missing": "",
-        "class": _class(bar),
+        "class": _class(bar), "on_documents": None,
     }  # fmt: skip
 
 
@@ -134,9 +137,8 @@ def _programs(programs: Sequence[SuiteProgram]) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def _claim(judged: Verdict) -> dict[str, str]:
-    claim, ours = judged.claim, judged.ours
-    low_high = f"{number_text(ours.low)} – {number_text(ours.high)}" if ours else ""
+def _claim(judged: Verdict) -> dict[str, Any]:
+    claim = judged.claim
     published = number_text(judged.published) if judged.published is not None else "–"
     return {
         "id": claim.id,
@@ -145,11 +147,19 @@ def _claim(judged: Verdict) -> dict[str, str]:
         "rule": _rule_text(judged),
         "published": published,
         "aside": _aside(claim),
+        **_figure_and_verdict(judged),
+        "on_documents": _figure_and_verdict(judged.on_documents) if judged.on_documents else None,
+    }
+
+
+def _figure_and_verdict(judged: Verdict) -> dict[str, str]:
+    ours, missing = judged.ours, judged.claim.missing
+    return {
         "ours": number_text(ours.median) if ours else "–",
-        "interval": low_high,
+        "interval": f"{number_text(ours.low)} – {number_text(ours.high)}" if ours else "",
         "title": _title(judged, ours) if ours else "",
         "verdict": judged.verdict,
-        "missing": f"missing: {claim.missing}" if claim.missing else judged.remark,
+        "missing": f"missing: {missing}" if missing else judged.remark,
         "class": _class(judged),
     }
 

@@ -61,7 +61,17 @@ def print_together(document: str, claims: Sequence[Verdict]) -> None:
 
 
 def claims_line(claims: Sequence[Verdict]) -> str:
-    """`12 of 18 statements hold; 2 do not: weaker 1, opposite 1; undecided 3, not measured 1`."""
+    """`12 of 18 statements hold; 2 do not: weaker 1, opposite 1; undecided 3, not measured 1`.
+
+    On the document's own allocators and on ours, where any statement has two verdicts; the others count in both.
+    """
+    if not any(claim.on_documents for claim in claims):
+        return _counted_claims(claims)
+    on_documents = _counted_claims([claim.on_documents or claim for claim in claims])
+    return f"On the document's allocators {on_documents}. On ours {_counted_claims(claims)}"
+
+
+def _counted_claims(claims: Sequence[Verdict]) -> str:
     counted = Counter(claim.verdict for claim in claims)
     how = ", ".join(f"{name} {counted[name]}" for name in VERDICTS if name in BROKEN and counted[name])
     broken = sum(counted[name] for name in BROKEN)
