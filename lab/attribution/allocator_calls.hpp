@@ -8,21 +8,37 @@
 // A realloc belongs to the subsystem of what it gives. Signal handlers suspend a call. O(1) an event. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace millpond::attribution {
 
+// From the first to the last of some moments, each a number of instructions. Empty at first.
+struct instruction_span {
+    std::uint64_t first = ~std::uint64_t{0}, last = 0;
+
+    void add(const instruction_span& other) {
+        first = std::min(first, other.first);
+        last = std::max(last, other.last);
+    }
+    std::uint64_t length() const { return last > first ? last - first : 0; }
+};
+
 // What the allocator executed.
 struct allocator_work {
     std::uint64_t calls = 0, instructions = 0, references = 0, misses = 0;
+    instruction_span own;  // by the instructions of its thread; of several threads' work no duration
+    instruction_span all;  // by those of all threads
 
     void add(const allocator_work& other) {
         calls += other.calls;
         instructions += other.instructions;
         references += other.references;
         misses += other.misses;
+        own.add(other.own);
+        all.add(other.all);
     }
 };
 

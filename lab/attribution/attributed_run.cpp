@@ -58,8 +58,7 @@ attributed_run::attributed_run(std::uint32_t subjects, subject_function subject_
              shape_.seed),
       lines_(shape_.line_bytes),
       map_(instructions),
-      transitions_(subjects, 0),
-      work_for_(subjects + 1) {}
+      transitions_(subjects, 0) {}
 
 // Returns whether it missed.
 bool attributed_run::through_cache(const millpond_reference& r, place where) {
@@ -107,7 +106,9 @@ void attributed_run::take_references(const references::step& step, thread_state&
     }
     if (!step.in_allocator) return;
     work.instructions = step.instructions;
-    if (work.instructions + work.references > 0) thread.calls.work(work, settling());
+    work.own = {thread.instructions - step.instructions, thread.instructions};
+    work.all = {totals_.instructions - step.instructions, totals_.instructions};
+    if (work.instructions + work.references > 0) thread.calls.work(work, settling(thread));
 }
 
 void attributed_run::end_object(std::uint64_t address, thread_state& thread) {
@@ -126,13 +127,13 @@ void attributed_run::begin_object(const references::stream_event& event, thread_
     objects_.begin({address, bytes, subject});
     if (const std::uint32_t id = objects_.beginning_at(address); id != layout::object_map::none)
         affinity_.begin(id, bytes);
-    thread.calls.allocate(subject, settling());
+    thread.calls.allocate(subject, settling(thread));
 }
 
 void attributed_run::take_event(const references::stream_event& event, thread_state& thread) {
     switch (event.record) {
         case millpond_record_enter:
-            return thread.calls.enter(settling());
+            return thread.calls.enter(settling(thread));
         case millpond_record_leave:
             return thread.calls.leave();
         case millpond_record_allocate:
@@ -140,9 +141,9 @@ void attributed_run::take_event(const references::stream_event& event, thread_st
         case millpond_record_free:
             return end_object(event.operands[0], thread);
         case millpond_record_signal:
-            return thread.calls.suspend(settling());
+            return thread.calls.suspend(settling(thread));
         case millpond_record_resume:
-            return thread.calls.resume(event.operands[0] != 0, settling());
+            return thread.calls.resume(event.operands[0] != 0, settling(thread));
         case millpond_record_gap:
             totals_.not_captured += event.operands[0];
             return;
@@ -155,6 +156,7 @@ void attributed_run::take(const references::step& step) {
     thread_state& thread = threads_[step.thread];
     map_.pass_to(totals_.instructions);
     totals_.instructions += step.instructions;
+    thread.instructions += step.instructions;
     if (step.in_allocator) totals_.allocator_instructions += step.instructions;
     totals_.references += step.references.size();
     take_references(step, thread);
@@ -163,10 +165,25 @@ void attributed_run::take(const references::step& step) {
 
 void attributed_run::finish() {
     for (auto& [number, thread] : threads_) {
-        thread.calls.end(settling());
+        thread.calls.end(settling(thread));
         affinity_.finish(thread.window);
     }
     lines_.finish();
+}
+
+std::vector<allocator_work> attributed_run::work_by_thread(std::uint32_t subject) const {
+    std::vector<allocator_work> found;
+    for (const auto& [number, thread] : threads_) {
+        if (!thread.work_for.empty() && thread.work_for[subject].calls + thread.work_for[subject].instructions > 0)
+            found.push_back(thread.work_for[subject]);
+    }
+    return found;
+}
+
+allocator_work attributed_run::work_for(std::uint32_t subject) const {
+    allocator_work sum;
+    for (const allocator_work& each : work_by_thread(subject)) sum.add(each);
+    return sum;
 }
 
 miss_counts attributed_run::of_subject(std::uint32_t subject) const {

@@ -86,8 +86,10 @@ class attributed_run {
     miss_counts of_place(place where) const;
     std::uint64_t transitions(std::uint32_t subject) const { return transitions_[subject]; }
     footprint footprint_of(std::uint32_t subject) const { return footprints_.of(subject); }
-    const allocator_work& work_for(std::uint32_t subject) const { return work_for_[subject]; }
-    const allocator_work& work_for_unknown() const { return work_for_.back(); }
+    allocator_work work_for(std::uint32_t subject) const;
+    allocator_work work_for_unknown() const { return work_for(subjects_); }
+    // The same by thread, of those that did any. O(threads).
+    std::vector<allocator_work> work_by_thread(std::uint32_t subject) const;
     const affinity& together() const { return affinity_; }
     const reference_map& map() const { return map_; }
     const cache_shape& shape() const { return shape_; }
@@ -98,7 +100,9 @@ class attributed_run {
 
     struct thread_state {
         std::uint32_t latest = nothing;  // the subject of its latest reference to an object
+        std::uint64_t instructions = 0;
         allocator_calls calls;
+        std::vector<allocator_work> work_for;  // by subject; the last of nobody known; empty before the first
         affinity::window window;
     };
 
@@ -109,9 +113,10 @@ class attributed_run {
     void take_event(const references::stream_event& event, thread_state& thread);
     void begin_object(const references::stream_event& event, thread_state& thread);
     void end_object(std::uint64_t address, thread_state& thread);
-    auto settling() {
-        return [this](std::optional<std::uint32_t> owner, const allocator_work& work) {
-            work_for_[owner.value_or(subjects_)].add(work);
+    auto settling(thread_state& thread) {
+        return [this, &thread](std::optional<std::uint32_t> owner, const allocator_work& work) {
+            if (thread.work_for.empty()) thread.work_for.resize(subjects_ + 1);
+            thread.work_for[owner.value_or(subjects_)].add(work);
         };
     }
 
@@ -128,7 +133,6 @@ class attributed_run {
     attribution_totals totals_;
     std::uint64_t system_references_ = 0;
     std::vector<std::uint64_t> transitions_;
-    std::vector<allocator_work> work_for_;  // by subject; the last of nobody known
     std::unordered_map<std::uint64_t, thread_state> threads_;
 };
 

@@ -198,7 +198,7 @@ json characterisation::to_json() const {
         "an object that is live when the trace ends outlives every scope",
         "pages (diffusion, heat map, pins) are counted; above 262 144 live objects they are estimated from a sample",
         references_
-            ? "D and L are counted from the references; C needs operations that were timed"
+            ? "D, L and C are counted from the references"
             : "D and C are estimated from the operations that were timed (1 in 64); L needs references to memory"};
     return all;
 }

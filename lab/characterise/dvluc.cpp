@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace millpond::characterise {
 
@@ -42,6 +43,27 @@ double threads_inside_at_once(std::span<const double> inside) {
         none *= 1 - in;
     }
     return std::max(0.0, expected - one);
+}
+
+double threads_inside_at_once(std::span<const thread_activity> threads) {
+    std::vector<double> moments;
+    for (const thread_activity& each : threads) moments.insert(moments.end(), {each.begin, each.end});
+    std::sort(moments.begin(), moments.end());
+    double duration = 0, at_once = 0;
+    std::vector<double> inside;
+    for (std::size_t i = 1; i < moments.size(); ++i) {
+        const double begin = moments[i - 1], end = moments[i];
+        if (!(begin < end)) continue;
+        inside.clear();
+        for (const thread_activity& each : threads) {
+            if (each.begin <= begin && end <= each.end) inside.push_back(each.inside);
+        }
+        if (inside.empty()) continue;
+        const double part = (end - begin) / static_cast<double>(inside.size());
+        duration += part;
+        at_once += part * threads_inside_at_once(inside);
+    }
+    return share_of(at_once, duration);
 }
 
 double contention(std::span<const double> inside) {

@@ -2,13 +2,15 @@
 // dvluc: the five dimensions of a subsystem's use of an allocator, from counts. Pure functions.
 //
 //   D density      time in its operations / CPU time of its threads over its duration, both without the recorder
-//                  (estimated)
+//                  (estimated); of a recording with references instructions in its operations / instructions of its
+//                  threads, each from its first operation to the end of its last (counted)
 //   V variation    1 − exp(−H), H the entropy in nats over size classes; exp(H) is the effective number of sizes
 //   L locality     I / (I + M * T): references, lines of memory, transitions (counted; null for a recording without
-//                  references). Where there are references D is counted, too
+//                  references)
 //   U utilization  peak live bytes / bytes allocated in total
 //   C contention   expected number of threads inside operations at once, counting moments with two or more, / threads
-//                  (estimated: each thread inside for its share of the time, independently of the others)
+//                  (estimated: each thread inside for its share of the time, independently of the others; counted
+//                  where there are references: a moment is then an instruction of each thread that is active)
 //
 // Every value lies in [0, 1]. An estimate beyond is no value: `estimated_share` has none then, and nothing is cut.
 // Use `share_of` for parts that are counted.
@@ -26,6 +28,9 @@ double share_of(double part, double whole);
 // part / whole of two estimates; none where there is no whole, or where the quotient lies outside of [0, 1].
 std::optional<double> estimated_share(double part, double whole);
 
+// Whether a thread counts among those that use a subsystem (W): it performs a hundredth of the busiest one's operations.
+constexpr bool is_working(std::uint64_t operations, std::uint64_t busiest) { return 100 * operations >= busiest; }
+
 // In nats, over classes with these counts. 0 for nothing and for one class.
 double entropy(std::span<const std::uint64_t> counts);
 
@@ -40,5 +45,14 @@ double locality(double accesses, double lines, double transitions);
 
 // 0 for one thread, and where one thread alone is ever inside.
 double contention(std::span<const double> inside);
+
+// What a thread did between two moments: the share of its instructions that lay in operations.
+struct thread_activity {
+    double begin, end, inside;
+};
+
+// The threads inside at once, on average over the moments at which any of them is active. Moments are instructions of
+// all threads, of which each active one has executed an equal part. O(threads²).
+double threads_inside_at_once(std::span<const thread_activity> threads);
 
 }  // namespace millpond::characterise

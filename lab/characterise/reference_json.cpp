@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/characterise/reference_json.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "lab/characterise/dvluc.hpp"
 
@@ -158,7 +160,7 @@ json references_json(const characterisation& all, std::uint32_t subsystem) {
     const attributed_run& run = *all.references();
     const attribution::miss_counts counts = run.of_subject(subsystem);
     const attribution::footprint footprint = run.footprint_of(subsystem);
-    const attribution::allocator_work& work = run.work_for(subsystem);
+    const attribution::allocator_work work = run.work_for(subsystem);
     const locality_figures figures(run, subsystem);
     json one;
     add_counts(one, counts);
@@ -176,13 +178,35 @@ json references_json(const characterisation& all, std::uint32_t subsystem) {
 }
 
 json counted_density_json(const characterisation& all, std::uint32_t subsystem) {
-    const attributed_run& run = *all.references();
-    const std::uint64_t own = run.work_for(subsystem).instructions, whole = run.totals().instructions;
+    std::uint64_t own = 0, whole = 0;
+    for (const attribution::allocator_work& each : all.references()->work_by_thread(subsystem)) {
+        own += each.instructions;
+        whole += each.own.length();
+    }
     json density = {{"value", ratio_or_null(own, whole)},
                     {"kind", "counted"},
                     {"absolute", {{"allocator_instructions", own}, {"instructions", whole}}}};
-    if (whole == 0) density["why_null"] = "no instruction was captured";
+    if (whole == 0) density["why_null"] = "no instruction of its operations was captured";
     return density;
+}
+
+json counted_contention_json(const characterisation& all, std::uint32_t subsystem) {
+    const std::vector<attribution::allocator_work> works = all.references()->work_by_thread(subsystem);
+    std::uint64_t busiest = 0;
+    for (const attribution::allocator_work& each : works) busiest = std::max(busiest, each.calls);
+    std::vector<thread_activity> working;
+    for (const attribution::allocator_work& each : works) {
+        if (!is_working(each.calls, busiest) || each.own.length() == 0) continue;
+        working.push_back({static_cast<double>(each.all.first), static_cast<double>(each.all.last),
+                           share_of(static_cast<double>(each.instructions), static_cast<double>(each.own.length()))});
+    }
+    const double at_once = working.size() < 2 ? 0.0 : threads_inside_at_once(working);
+    const auto threads = static_cast<double>(working.size());
+    json contention = {{"value", working.empty() ? json() : json(at_once / threads)},
+                       {"kind", "counted"},
+                       {"absolute", {{"threads_inside", at_once}, {"threads", working.size()}}}};
+    if (working.empty()) contention["why_null"] = "no instruction of its operations was captured";
+    return contention;
 }
 
 json locality_json(const characterisation& all, std::uint32_t subsystem) {

@@ -14,8 +14,6 @@ namespace millpond::characterise {
 namespace {
 
 constexpr std::size_t top_contexts = 3;
-// A thread counts among those that use a subsystem (W) if it performs so much of the busiest one's operations.
-constexpr double working_share = 0.01;
 
 json lifetimes_json(const subsystem_counts& s) {
     const auto at = [&](double share) {
@@ -153,7 +151,7 @@ dimensions measure_dimensions(const characterisation& all, std::uint32_t subsyst
     }
     std::vector<thread_time> working;
     for (const thread_time& t : threads) {
-        if (static_cast<double>(t.operations) >= working_share * static_cast<double>(busiest)) working.push_back(t);
+        if (is_working(t.operations, busiest)) working.push_back(t);
     }
     const double recorded_ns = static_cast<double>(s.last_tick - s.first_tick) / all.ticks_per_ns();
     const double duration_ns = recorded_ns - sum.recorder_ns;
@@ -241,6 +239,8 @@ json subsystem_json(const characterisation& all, std::uint32_t subsystem) {
     if (!one["references"].is_null()) {
         one["dvluc"]["D"] = counted_density_json(all, subsystem);
         one["dvluc"]["L"] = locality_json(all, subsystem);
+        one["dvluc"]["C"] = counted_contention_json(all, subsystem);
+        one["N"]["instructions"] = one["dvluc"]["D"]["absolute"]["instructions"];
     }
     one["legality"] = legality_json(all, subsystem);
     one["top_contexts"] = contexts_json(all, subsystem);
