@@ -12,6 +12,15 @@ constexpr const char* llc_misses[] = {
     "DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:MEM_IO_LCL:MEM_IO_RMT",
     "DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR:DRAM_IO_FAR",
 };
+// Stores that retired, or that the core sent to its first level.
+constexpr const char* stores[] = {"MEM_INST_RETIRED:ALL_STORES", "MEM_UOPS_RETIRED:ALL_STORES",
+                                  "LS_DISPATCH:STORE_DISPATCH"};
+// Demand loads that the level before the last missed.
+constexpr const char* llc_loads[] = {"MEM_LOAD_RETIRED:L2_MISS", "MEM_LOAD_UOPS_RETIRED:L2_MISS"};
+// Cycles in which nothing is executed while a load waits that the first level missed. This event or none: others that
+// are near it, as all stalls, would count other things under its name.
+constexpr const char* l1d_stall_cycles[] = {"CYCLE_ACTIVITY:STALLS_L1D_MISS", "CYCLE_ACTIVITY:STALLS_L1D_PENDING",
+                                            "MEMORY_ACTIVITY:STALLS_L1D_MISS"};
 // Cycles in which nothing is executed.
 constexpr const char* stalled_cycles[] = {"CYCLE_ACTIVITY:STALLS_TOTAL", "CYCLE_ACTIVITY:CYCLES_NO_EXECUTE"};
 // Loads that no level of the TLB has a page for.
@@ -26,7 +35,16 @@ constexpr named_event all[] = {
     {{"l1d_loads", PERF_TYPE_HW_CACHE, cache_reads(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_ACCESS), true},
      "perf::PERF_COUNT_HW_CACHE_L1D:READ:ACCESS",
      "loads"},
+    {{"stores", PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_OP_WRITE,
+                                                PERF_COUNT_HW_CACHE_RESULT_ACCESS), true},
+     "perf::PERF_COUNT_HW_CACHE_L1D:WRITE:ACCESS",
+     "stores",
+     stores},
     {l1d_misses_event, "perf::PERF_COUNT_HW_CACHE_L1D:READ:MISS", "loads that the first level of cache misses"},
+    {{"llc_loads", PERF_TYPE_HW_CACHE, cache_reads(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_ACCESS)},
+     "perf::PERF_COUNT_HW_CACHE_LL:READ:ACCESS",
+     "loads that reach the last level of cache",
+     llc_loads},
     {{"llc_misses", PERF_TYPE_HW_CACHE, cache_reads(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_MISS)},
      "perf::PERF_COUNT_HW_CACHE_LL:READ:MISS",
      "loads that the last level of cache misses",
@@ -35,6 +53,10 @@ constexpr named_event all[] = {
      "perf::PERF_COUNT_HW_STALLED_CYCLES_BACKEND",
      "cycles in which the back end waits",
      stalled_cycles},
+    {{"l1d_stall_cycles", named_event::no_type},
+     "",
+     "cycles in which nothing is executed while a load waits that the first level of cache missed",
+     l1d_stall_cycles},
     {branch_misses_event, "perf::PERF_COUNT_HW_BRANCH_MISSES", "branches that were predicted wrongly"},
     {dtlb_misses_event, "perf::PERF_COUNT_HW_CACHE_DTLB:READ:MISS", "loads that the data TLB misses"},
     {{"page_walks", named_event::no_type}, "", "walks through the page tables for a load", page_walks},

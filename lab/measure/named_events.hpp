@@ -6,7 +6,7 @@
 //
 // A generic event is the kernel's own choice for each processor, and is what portability rests on. An alternative is
 // a name of libpfm's; the first that this processor has and the kernel takes counts instead, and is told. Misses are of
-// reads. Plain data.
+// reads. An event whose exact kind matters has no generic one, and no alternative that is only near it. Plain data.
 #pragma once
 
 #include <span>
@@ -16,8 +16,12 @@
 
 namespace millpond::measure {
 
+constexpr std::uint64_t cache_event(std::uint64_t cache, std::uint64_t operation, std::uint64_t result) noexcept {
+    return cache | (operation << 8) | (result << 16);
+}
+
 constexpr std::uint64_t cache_reads(std::uint64_t cache, std::uint64_t result) noexcept {
-    return cache | (std::uint64_t{PERF_COUNT_HW_CACHE_OP_READ} << 8) | (result << 16);
+    return cache_event(cache, PERF_COUNT_HW_CACHE_OP_READ, result);
 }
 
 inline constexpr event instructions_event{"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, true};

@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
+from millpond.bench.claims import HOLDS, NOT_MEASURED, UNTESTABLE
 from millpond.bench.suites.every_experiment import OF_SUITES as EXPERIMENTS
 from millpond.bench.suites.p0089_strategies import ALIASES
 from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
 from millpond.system import callgrind
-from millpond.system.errors import Status
+from millpond.system.errors import Failure, Status
 
 Use = Callable[..., FakeP0089]
 AS1 = ALIASES["AS1"]
@@ -63,8 +64,9 @@ def test_every_experiment_has_a_row_for_what_was_counted(p0089: Use, name: str) 
     p0089(counters=COUNTED)
     words = ["bench", name, "--scale=quick", "--rounds=1", "--counters", "--json=out.json", "--report=out.html"]
     assert main(words) == Status.OK
-    rows = rows_of(json.loads(Path("out.json").read_text()))
-    assert rows["instructions"]["value"] == 1200.0
+    found = json.loads(Path("out.json").read_text())["observations"]
+    counted = [row for row in found if row["metric"] == "instructions" and row["stage"] == "bench"]
+    assert counted and {row["value"] for row in counted} == {1200.0}
 
 
 def test_rounds_with_counters_are_not_those_without(p0089: Use) -> None:
@@ -86,11 +88,12 @@ def test_simulated_counters_come_from_one_process_more_of_each_cell(p0089: Use) 
     assert call[-len(fake.calls[0]) :] == fake.calls[0]
     rows = rows_of(document)
     assert {name: rows[name]["value"] for name in COUNTERS} == {
-        "instructions": 900.0, "l1d_loads": 300.0, "l1d_misses": 30.0, "llc_misses": 3.0, "cycles": None,
-        "stalled_cycles": None, "branch_misses": 7.0, "dtlb_misses": None, "page_walks": None,
+        "instructions": 900.0, "l1d_loads": 300.0, "stores": 100.0, "l1d_misses": 30.0, "llc_loads": 30.0,
+        "llc_misses": 3.0, "cycles": None, "stalled_cycles": None, "l1d_stall_cycles": None, "branch_misses": 7.0,
+        "dtlb_misses": None, "page_walks": None,
     }  # fmt: skip
     assert {row["kind"] for row in rows.values()} == {"simulated"}
-    assert "clock" in rows["stalled_cycles"]["why_null"]
+    assert all("clock" in rows[name]["why_null"] for name in ("stalled_cycles", "l1d_stall_cycles"))
     assert "TLB" in rows["dtlb_misses"]["why_null"]
     again = rows_of(run("--counters=simulated", "--store=st"))
     assert len(fake.simulated) == 1
@@ -128,3 +131,56 @@ def test_callgrinds_totals_are_read_with_and_without_caches() -> None:
     assert callgrind.collected(SAID)["DLmr"] == 3
     assert callgrind.collected("==1== Events    : Ir\n==1== Collected : 17\n") == {"Ir": 17}
     assert callgrind.collected("nothing") == {}
+
+
+def _shuffled(argv: Sequence[str]) -> str:
+    """The same instructions for all, and three times the misses where AS1's lists are visited after shuffling."""
+    misses = 90 if "5" in argv and AS1 in argv else 30
+    return SAID.replace(" 30 4 ", f" {misses} 4 ")
+
+
+WHOLE = ("bench", "p0089.2", "--scale=quick", "--rounds=1", "--json=out.json", "--report=out.html")
+
+
+def test_the_headline_is_judged_without_an_option_on_cells_that_are_only_simulated(p0089: Use) -> None:
+    fake = p0089(callgrind=_shuffled)
+    assert main([*WHOLE]) == Status.OK
+    document = json.loads(Path("out.json").read_text())
+    counted = [row for row in document["observations"] if row["kind"] == "simulated"]
+    assert len(fake.simulated) == 4 and counted
+    assert not any("log2_g 13" in " ".join(call).replace("--", "") for call in fake.calls)
+    verdicts = {claim["id"]: claim["verdict"] for claim in document["claims"] if claim["id"].startswith("0.")}
+    assert verdicts.pop("0.stalls.shuffled") in (NOT_MEASURED, UNTESTABLE)
+    assert set(verdicts.values()) == {HOLDS}
+    assert not any("clock" in note for note in document["notes"])
+
+
+def test_cells_that_were_chosen_are_all_that_runs(p0089: Use) -> None:
+    fake = p0089(callgrind=_shuffled)
+    assert main([*WHOLE, "--cells=*/log2_s=6/af=16/*/AS1"]) == Status.OK
+    assert fake.calls and not fake.simulated
+
+
+def test_without_valgrind_only_the_counted_statements_are_lost(p0089: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = p0089()
+
+    def missing() -> str:
+        raise Failure(Status.ENVIRONMENT, "valgrind is missing")
+
+    monkeypatch.setattr(callgrind, "find_valgrind", missing)
+    assert main([*WHOLE]) == Status.OK
+    assert fake.calls and not fake.simulated
+    document = json.loads(Path("out.json").read_text())
+    (lost,) = [claim for claim in document["claims"] if claim["id"] == "0.operations.shuffled"]
+    assert (lost["verdict"], lost["missing"]) == (UNTESTABLE, "valgrind is missing")
+
+
+def test_stalls_are_untestable_where_the_exact_event_is_missing(p0089: Use) -> None:
+    lacks = {"name": "l1d_stall_cycles", "available": False, "why_not": "no such counter"}
+    p0089(callgrind=_shuffled, events={"schema": "millpond.events/1", "named": [lacks]})
+    for name, prefix in (("unique_chars", "u.stalls"), ("p0089.2", "0.stalls")):
+        assert main(["bench", name, *WHOLE[2:]]) == Status.OK
+        document = json.loads(Path("out.json").read_text())
+        stalls = [claim for claim in document["claims"] if claim["id"].startswith(prefix)]
+        assert stalls and {claim["verdict"] for claim in stalls} == {UNTESTABLE}
+        assert all("no such counter" in claim["missing"] for claim in stalls)

@@ -64,6 +64,15 @@ def listed() -> dict[str, Any]:
     return dict(found)
 
 
+def unavailable() -> dict[str, str]:
+    """The counters that `--counters` cannot count on this machine, each with the reason; none where nothing tells."""
+    try:
+        found = listed()
+    except Failure:
+        return {}
+    return {each["name"]: each["why_not"] for each in found["named"] if not each["available"]}
+
+
 def text_of(found: dict[str, Any]) -> str:
     """The list for a terminal: first what `--counters` counts, then every name, with its unit masks."""
     lines = ["Counted by --counters, on every processor:"]

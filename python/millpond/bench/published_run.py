@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from millpond.bench import window_counters
+from millpond.bench import event_names, window_counters
 from millpond.bench.bench_document import ExperimentRecord, PublishedRow
 from millpond.bench.claim_rules import judge_all
-from millpond.bench.claims import Verdict
+from millpond.bench.claims import Verdict, load
 from millpond.bench.experiment import Needs, Parameters, Part, PublishedSpec
 from millpond.bench.experiment_run import ExperimentRun, RunRequest, SuiteRun
 from millpond.bench.result_table import PublishedTable, published_table
@@ -47,20 +47,29 @@ def cells_of(
     ))  # fmt: skip
 
 
+def counted_cells(experiment: PublishedSpec, around: Sequence[Parameters] = ((),)) -> list[Cell]:
+    """The cells that every run simulates once, in each of these surroundings."""
+    return [cell for part in experiment.counted for each in around for cell in experiment.cells(part, each)]
+
+
 class PublishedRun(SuiteRun):
-    """One published experiment with the cells that were chosen of it."""
+    """One published experiment with the cells that were chosen of it. `counted`: those that are only simulated."""
 
     spec: PublishedSpec
     source = "what a machine of 2020 takes"
 
-    def __init__(self, spec: PublishedSpec, cells: Sequence[Cell], request: RunRequest) -> None:
+    def __init__(
+        self, spec: PublishedSpec, cells: Sequence[Cell], request: RunRequest, counted: Sequence[Cell] = ()
+    ) -> None:
         super().__init__(spec, cells, request)
+        self.counted = [cell for cell in counted if cell not in set(cells)]
         self.left_out: list[str] = []  # what is not measured, each with the reason
         self.missing: dict[str, str] = {}  # toolchains and mallocs that are not here, each with the reason
         self._programs: dict[Surroundings, SuiteProgram] = {}
-        self.needs = {cell: spec.needs(dict(cell.parameters), cell.contender.name) for cell in cells}
+        every = [*cells, *self.counted]
+        self.needs = {cell: spec.needs(dict(cell.parameters), cell.contender.name) for cell in every}
         room = request.room_bytes
-        self.refused = {cell: reason for cell in cells if (reason := _too_large(self.needs[cell], room))}
+        self.refused = {cell: reason for cell in every if (reason := _too_large(self.needs[cell], room))}
 
     @property
     def programs(self) -> list[SuiteProgram]:
@@ -101,8 +110,16 @@ class PublishedRun(SuiteRun):
         if not kept and missing:
             raise missing[0]
         self.cells = [cell for cell in self.cells if cell in kept]
-        if self.request.counting.simulated:
+        here = {Surroundings.of(cell) for cell in self.cells}
+        self.counted = [cell for cell in self.counted if Surroundings.of(cell) in here]
+        try:
             callgrind.find_valgrind()
+        except Failure as failure:
+            if self.request.counting.simulated:
+                raise
+            if self.counted:
+                self.missing |= dict.fromkeys(window_counters.SIMULATED, str(failure))
+            self.counted = []
 
     def _required(self, program: SuiteProgram, cells: Sequence[Cell]) -> set[Cell]:
         """The cells, but for strategies that the program need not have. Failure (status 4) for others that it lacks."""
@@ -118,25 +135,28 @@ class PublishedRun(SuiteRun):
     def forecast(self) -> dict[str, Any]:
         """As of any experiment; with the processes under callgrind: one more of each cell, and slow ones."""
         grid = super().forecast()
-        if not self.request.counting.simulated:
+        cells = [cell for cell in self._simulated if cell not in self.refused]
+        if not cells:
             return grid
-        cells = [cell for cell in self.cells if cell not in self.refused]
         work = Work.of(cells, stage=window_counters.STAGE, rounds=1, shard=self.request.shard,
                        memory=self.earlier_rounds())  # fmt: skip
         more = forecast(self.spec.name, work, warm_up=False, source="",
                         seconds_of=lambda cell: window_counters.SLOWDOWN * self.needs[cell].seconds)  # fmt: skip
         left = {row["name"]: row["runs"] for row in more["cells"]}
-        for row in grid["cells"]:
-            row["simulated_runs"] = left.get(row["name"], 0)
+        if self.request.counting.simulated:
+            for row in grid["cells"]:
+                row["simulated_runs"] = left.get(row["name"], 0)
         summed = ("runs", "stored_runs", "estimated_seconds")
         return {**grid, **{key: grid[key] + more[key] for key in summed}}
 
     def more_rounds(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
-        """One process more of each cell that ran, under callgrind, if asked. Deterministic: a round is enough."""
-        if not self.request.counting.simulated:
-            return []
+        """One process more of each cell that ran, under callgrind, if asked, and one of those that are only counted.
+        Deterministic: a round is enough.
+        """
         failed = {outcome.cell for outcome in outcomes if outcome.status != "ok"}
-        cells = [cell for cell in self.cells if cell not in failed]
+        cells = [cell for cell in self._simulated if cell not in failed]
+        if not cells:
+            return []
         seconds = {cell: self.needs[cell].seconds for cell in cells}
         simulated = window_counters.SimulatedRunner({cell: runner.argv(cell) for cell in cells}, seconds)
         return run_rounds(
@@ -144,21 +164,35 @@ class PublishedRun(SuiteRun):
             warm_up=False, memory=log, shard=self.request.shard,
         )  # fmt: skip
 
+    @property
+    def _simulated(self) -> list[Cell]:
+        """The cells that have a process under callgrind."""
+        return [*(self.cells if self.request.counting.simulated else ()), *self.counted]
+
     @cached_property
     def results(self) -> PublishedTable:
-        return PublishedTable(self.spec, self.cells, self.outcomes, self.built_by)
+        return PublishedTable(self.spec, self.cells, self.outcomes, self.built_by, self.counted)
 
     @cached_property
     def claims(self) -> list[Verdict]:
-        missing = {**self.missing, **dict(self._uncounted)}
+        missing = {**self._uncountable, **self.missing, **dict(self._uncounted)}
         return judge_all(self.spec, published_table(self.spec), self.results.by_place(), missing)
 
     @cached_property
     def _uncounted(self) -> list[tuple[str, str]]:
-        """Counters that are null somewhere, each with a reason, in words."""
+        """Counters that were asked for, or that a simulator has, and are null somewhere: each with a reason."""
         absent = {(name, why) for o in self.outcomes for name, why in o.absent.items()
-                  if self.spec.metrics.is_counter(name)}  # fmt: skip
+                  if self.spec.metrics.is_counter(name)
+                  and (o.cell not in self.counted or name in window_counters.SIMULATED)}  # fmt: skip
         return [(name, f"{name} is null: {why}") for name, why in sorted(absent)]
+
+    @cached_property
+    def _uncountable(self) -> dict[str, str]:
+        """Counters that no simulator has and this machine cannot count, where statements are about them."""
+        wanted = {claim.metric for claim in load(self.spec.claims) if claim.experiment == self.spec.name}
+        if not wanted & window_counters.NOT_SIMULATED.keys():
+            return {}
+        return {name: f"{name} cannot be counted: {why}" for name, why in event_names.unavailable().items()}
 
     @property
     def notes(self) -> list[str]:

@@ -191,13 +191,14 @@ class PublishedTable(ResultTable[Cell]):
 
     def __init__(
         self, experiment: PublishedSpec, cells: Sequence[Cell], outcomes: Sequence[Outcome],
-        built_by: Callable[[Cell], str | None] = lambda _: None,
+        built_by: Callable[[Cell], str | None] = lambda _: None, only_counted: Sequence[Cell] = (),
     ) -> None:  # fmt: skip
         table = table_of(outcomes)
         super().__init__(table.values, table.failed, table.why, table.names)
         self.outcomes = outcomes
         self.experiment = experiment
         self.cells = list(cells)
+        self.only_counted = list(only_counted)
         self._built_by = built_by
         self._known = set(cells)
         self._points = {cell.name: experiment.point_of(cell) for cell in cells}
@@ -209,8 +210,9 @@ class PublishedTable(ResultTable[Cell]):
 
     @property
     def headings(self) -> list[str]:
-        """The counters that have a value anywhere, by name. Why others have none stands in the notes."""
-        return [name for name in self.counters if any(name in outcome.values for outcome in self.outcomes)]
+        """The counters of timed cells that have a value anywhere, by name. Why others have none stands in the notes."""
+        timed = [outcome for outcome in self.outcomes if outcome.cell in self._known]
+        return [name for name in self.counters if any(name in outcome.values for outcome in timed)]
 
     def figure(self, cell: Cell) -> dict[int, float]:
         """The experiment's figure of a cell in each round that has one."""
@@ -251,7 +253,9 @@ class PublishedTable(ResultTable[Cell]):
         return found
 
     def by_place(self) -> PlaceTable:
-        """The figure, metrics and counters, without what lies beside the document's tables. A twin has no figure."""
+        """The figure, metrics and counters, without what lies beside the document's tables. A twin has no figure, nor
+        has a cell that was only counted.
+        """
         metrics = (*self.experiment.beside_metrics, *self.counters)
         name_of_figure = self.experiment.figure.name
         values = {
@@ -262,7 +266,16 @@ class PublishedTable(ResultTable[Cell]):
             for place, cell in self.cells_at.items()
         }
         failed = {place: self.failed[cell] for place, cell in self.cells_at.items() if cell in self.failed}
-        return ResultTable(values, failed, names={place: cell.name for place, cell in self.cells_at.items()})
+        names = {place: cell.name for place, cell in self.cells_at.items()}
+        for cell in self.only_counted:
+            at = self.experiment.point_of(cell)
+            if at is None:
+                continue
+            own = values.setdefault((at, cell.contender.name), {})
+            names.setdefault((at, cell.contender.name), cell.name)
+            for name in self.counters:
+                own[name] = own.get(name) or self.by_round(cell, name)
+        return ResultTable(values, failed, names=names)
 
     def summary(self) -> list[PublishedRow]:
         """A row for each cell and metric, the experiment's own figure first."""
@@ -275,7 +288,9 @@ class PublishedTable(ResultTable[Cell]):
                 row = self._row(cell, name, unit)
                 if row.n or name == figure.name:
                     rows.append(row)
-        return rows
+        counted = (self._row(cell, name, self.experiment.metrics.unit(name))
+                   for cell in self.only_counted for name in self.counters)  # fmt: skip
+        return [*rows, *(row for row in counted if row.n)]
 
     def counted(self, cell: Cell) -> dict[str, float | None]:
         """The counters of a cell's window, by the median: for each unit of work where the program says how many it did.

@@ -26,7 +26,7 @@ from millpond.bench.comparisons import ComparisonSpec
 from millpond.bench.event_names import counting_of, show_events
 from millpond.bench.experiment import ExperimentSpec, Parameters, PublishedSpec, points, surrounded
 from millpond.bench.experiment_run import PLACE, ExperimentRun, RunRequest, document, memory_bytes, write
-from millpond.bench.published_run import PublishedRun, cells_of, judge_together
+from millpond.bench.published_run import PublishedRun, cells_of, counted_cells, judge_together
 from millpond.bench.steps_run import StepsRun, StepsSpec
 from millpond.bench.study import StudyRun, StudySpec
 from millpond.bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
@@ -132,7 +132,10 @@ def command(
     published = [e for e in under if isinstance(e, PublishedSpec)]
     littered = f"{litter:g}" if litter else ""
     chosen = chosen_cells(published, scale, littered, grid.filters, points(**around)) if published else []
-    runs: list[ExperimentRun] = [_published_run(e, found, request) for e, found in chosen]
+    runs: list[ExperimentRun] = [
+        _published_run(e, found, request, [] if grid.filters else counted_cells(e, points(**around)))
+        for e, found in chosen
+    ]
     runs += [_own_run(e, request, grid.filters, peer or [], sizes or []) for e in under if e not in published]
     if grid.list_only:
         show_all([listing(run.spec.name, run.cells) for run in runs], json)
@@ -169,8 +172,13 @@ def _measure(runs: Sequence[ExperimentRun], places: Places, json: str | None, st
     return Status.OK if all(run.holds for run in runs) else Status.GATE
 
 
-def _published_run(spec: PublishedSpec, cells: list[Cell], request: RunRequest) -> PublishedRun:
-    return StudyRun(spec, cells, request) if isinstance(spec, StudySpec) else PublishedRun(spec, cells, request)
+def _published_run(
+    spec: PublishedSpec, cells: list[Cell], request: RunRequest, counted: Sequence[Cell]
+) -> PublishedRun:
+    """A run of these cells; `counted`: those that are only simulated."""
+    if isinstance(spec, StudySpec):
+        return StudyRun(spec, cells, request)
+    return PublishedRun(spec, cells, request, counted)
 
 
 def _own_run(

@@ -8,7 +8,8 @@ document's own figures or a test's.
   lacks       strategies that the program has not      stop_after  rounds after which it has no room to write
   refuses     strategies of which the program says that memory would not suffice
   counters    the counters of a round, where it is asked for them
-  callgrind   what callgrind says at its end             ends        the status of a round under it
+  callgrind   what callgrind says at its end, or what    ends        the status of a round under it
+              makes it of a command line
   lacks_by    {toolchain: strategies that its program has not}
   preloads    calls (lists and rounds) in which the loader preloads what it is told to; then it only warns
   unknown     names that are no events                   events      what millpond-events lists
@@ -127,7 +128,8 @@ class FakeP0089:
     def simulate(self, argv: Sequence[str]) -> Captured:
         """A round under callgrind."""
         self.simulated.append(tuple(argv))
-        return Captured(self.config.get("ends", 0), "", self.config.get("callgrind", ""))
+        said = self.config.get("callgrind", "")
+        return Captured(self.config.get("ends", 0), "", said(argv) if callable(said) else said)
 
     @staticmethod
     def seconds(workload: str, strategy: str, given: Mapping[str, str]) -> float:
