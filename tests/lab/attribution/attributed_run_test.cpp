@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -51,8 +52,8 @@ class stream {
     void load(std::uint64_t address, std::uint16_t bytes = 8, std::uint64_t thread = 1) {
         execute({{address, 0, bytes, millpond_load, millpond_of_program}}, 1, false, thread);
     }
-    void allocate(std::uint64_t address, std::uint64_t bytes, std::uint64_t context) {
-        event(millpond_record_allocate, {address, bytes, context, 0});
+    void allocate(std::uint64_t address, std::uint64_t bytes, std::uint64_t context, std::uint64_t thread = 1) {
+        event(millpond_record_allocate, {address, bytes, context, 0}, thread);
     }
 
     attributed_run run;
@@ -177,6 +178,35 @@ TEST(attributed_run, gives_the_allocators_work_to_the_owner_of_the_call) {
     EXPECT_EQ(one.run.work_for(2).calls, 2);
     EXPECT_EQ(one.run.work_for(0).instructions, 1000);
     EXPECT_EQ(one.run.work_for_unknown().instructions, 100);
+}
+
+TEST(attributed_run, knows_when_each_thread_worked_for_a_subject) {
+    stream one;
+    const auto call = [&](std::uint32_t subject, std::uint64_t address, std::uint32_t thread) {
+        one.event(millpond_record_enter, {1}, thread);
+        one.execute({}, 10, true, thread);
+        one.event(millpond_record_leave, {}, thread);
+        one.allocate(address, 16, subject, thread);
+    };
+    one.execute({}, 1000, false, 1);  // before its first operation
+    call(1, 0x10000, 1);
+    one.execute({}, 100, false, 1);
+    one.execute({}, 500, false, 2);
+    call(1, 0x20000, 2);
+    call(1, 0x30000, 1);
+    one.execute({}, 2000, false, 1);  // behind its last
+    one.run.finish();
+    std::vector<allocator_work> works = one.run.work_by_thread(1);
+    ASSERT_EQ(works.size(), 2);
+    std::sort(works.begin(), works.end(), [](const auto& a, const auto& b) { return a.calls > b.calls; });
+    EXPECT_EQ(works[0].instructions, 20);
+    EXPECT_EQ(works[0].own.length(), 120);  // 10 + 100 + 10 of its own
+    EXPECT_EQ(works[0].all.first, 1000);
+    EXPECT_EQ(works[0].all.last, 1630);
+    EXPECT_EQ(works[1].own.length(), 10);
+    EXPECT_EQ(works[1].all.first, 1610);
+    EXPECT_TRUE(one.run.work_by_thread(2).empty());
+    EXPECT_EQ(one.run.work_for(1).instructions, 30);
 }
 
 TEST(attributed_run, transitions_are_those_of_each_thread) {

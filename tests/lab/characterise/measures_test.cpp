@@ -67,6 +67,21 @@ TEST(contention, is_the_expectation_over_all_subsets) {
     }
 }
 
+TEST(contention, of_threads_is_that_of_the_moments_at_which_they_are_active) {
+    using threads = std::vector<thread_activity>;
+    EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{}), 0);
+    EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{{0, 10, 1}}), 0);
+    EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{{0, 10, 1}, {0, 10, 1}}), 2);
+    EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{{0, 10, 1}, {0, 10, 0}}), 0);
+    EXPECT_NEAR(threads_inside_at_once(threads{{0, 10, 0.5}, {0, 10, 0.5}}), 0.5, 1e-12);
+    // One behind the other: never two.
+    EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{{0, 10, 1}, {10, 20, 1}}), 0);
+    // Alone for 10 instructions, both for 20, of which each executes 10, alone for 10: two in a third of the moments.
+    EXPECT_NEAR(threads_inside_at_once(threads{{0, 30, 1}, {10, 40, 1}}), 2.0 / 3, 1e-12);
+    // Nobody in between: that is no moment.
+    EXPECT_NEAR(threads_inside_at_once(threads{{0, 10, 1}, {0, 10, 1}, {90, 100, 1}, {90, 100, 1}}), 2, 1e-12);
+}
+
 TEST(histogram, keeps_percentiles_within_a_bin) {
     std::mt19937_64 random(test::seed());
     histogram h;

@@ -33,13 +33,28 @@ TEST(p0089_counters, each_is_a_value_or_null_with_the_reason) {
     for (const std::string more : {"", " --litter 0.5"}) {
         const json line = line_of(suite, round + more + " --counters --event taken=0xc4 --event page-faults");
         for (const std::string name :
-             {"instructions", "cycles", "l1d_loads", "l1d_misses", "llc_misses", "stalled_cycles", "branch_misses",
-              "dtlb_misses", "page_walks", "taken", "page-faults"}) {
+             {"instructions", "cycles", "l1d_loads", "stores", "l1d_misses", "llc_loads", "llc_misses",
+              "stalled_cycles", "l1d_stall_cycles", "branch_misses", "dtlb_misses", "page_walks", "taken",
+              "page-faults"}) {
             const json& found = line["counters"][name];
             EXPECT_NE(found["value"].is_null(), found["why_null"].is_null()) << name << ": " << found;
             EXPECT_EQ(found["value"].is_null(), found["running_share"].is_null()) << name << ": " << found;
         }
         EXPECT_EQ(line["checksum"], line_of(suite, round)["checksum"]);
+    }
+}
+
+// Shuffling with a monotonic allocator takes new pages all the time: 5 × 2^15 links of 24 bytes are 960 pages. Visits
+// take none.
+TEST(p0089_counters, of_benchmark_2_are_of_the_access_alone) {
+    for (const std::string sf : {"5", "-5"}) {
+        const json line =
+            line_of(suite, "--workload locality --contender AS3 --log2_g 15 --log2_s 9 --af 1 --rf 1 --sf " + sf +
+                               " --event page-faults");
+        EXPECT_LT(line["metrics"]["page_faults"], 100) << sf;
+        const json& counted = line["counters"]["page-faults"]["value"];
+        if (!counted.is_null()) EXPECT_LT(counted, 100) << sf;
+        EXPECT_GT(line["metrics"]["peak_bytes"], 5 * (24 << 15)) << sf;
     }
 }
 

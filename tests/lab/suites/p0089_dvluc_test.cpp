@@ -108,8 +108,8 @@ instructions window_of(const std::string& program, const std::string& profile) {
     return found;
 }
 
-// Between the two tools lie a few instructions of a loop around the first and the last operation, and the addresses
-// that the system gives, by which malloc takes one branch or another now and then.
+// The allocator's instructions are the same to the last one, unless the tools' address spaces send malloc another way.
+// Around the first and the last operation the window has a hundred instructions more.
 TEST_F(p0089_dvluc, density_is_what_callgrind_counts) {
     MILLPOND_SKIP_WITHOUT_VALGRIND();
     for (int ds = 1; ds <= 12; ++ds) {
@@ -118,9 +118,9 @@ TEST_F(p0089_dvluc, density_is_what_callgrind_counts) {
         const instructions expected = window_of(program, folder_ / "profile");
         const double counted = found["dvluc"]["D"]["absolute"]["allocator_instructions"];
         EXPECT_EQ(found["dvluc"]["D"]["kind"], "counted") << ds;
-        EXPECT_NEAR(counted, expected.allocator, expected.allocator / 200) << ds;
-        EXPECT_NEAR(value(found, "D"), expected.allocator / expected.all, 0.02 * expected.allocator / expected.all)
-            << ds;
+        const double d = expected.allocator / expected.all;
+        EXPECT_NEAR(counted, expected.allocator, expected.allocator / 10000) << ds;
+        EXPECT_NEAR(value(found, "D"), d, d / 1000) << ds;
     }
 }
 
@@ -176,8 +176,12 @@ TEST_F(p0089_dvluc, words_come_in_the_documents_order_from_2_to_the_9) {
                 const auto where = [&] {
                     return std::string(said[a].section) + " / " + said[b].section + " at 2^" + std::to_string(log2_size);
                 };
-                if (said[a].d < said[b].d) EXPECT_LT(d[a], d[b]) << where();
-                if (said[a].v < said[b].v && !is_misfit(a) && !is_misfit(b)) EXPECT_LT(v[a], v[b]) << where();
+                if (said[a].d < said[b].d) {
+                    EXPECT_LT(d[a], d[b]) << where();
+                }
+                if (said[a].v < said[b].v && !is_misfit(a) && !is_misfit(b)) {
+                    EXPECT_LT(v[a], v[b]) << where();
+                }
             }
         }
         EXPECT_GT(v[not_of_one_size - 1], 2 * v[6]);

@@ -75,6 +75,20 @@ TEST_P(simulated_windows, are_seen_in_every_workload) {
     }
 }
 
+TEST(simulated_window, of_benchmark_2_is_the_access_alone) {
+    if (run("valgrind", "--version").status != 0) GTEST_SKIP() << "valgrind is not installed";
+    const auto visited = [](const std::string& sf) {
+        return seen_of(SUITES_FOLDER "/millpond-p0089-suite", "locality", "AS1",
+                       "--log2_g 13 --log2_s 9 --af 1 --rf 1 --sf " + sf)
+            .instructions;
+    };
+    const std::uint64_t links = 1 << 13, before = visited("-5"), after = visited("5"), more = visited("10");
+    EXPECT_GT(after, links);
+    EXPECT_LT(after, 20 * links);  // a pair of pop and push alone takes a hundred and more
+    EXPECT_NEAR(static_cast<double>(after), static_cast<double>(before), static_cast<double>(before) / 50);
+    EXPECT_NEAR(static_cast<double>(after), static_cast<double>(more), static_cast<double>(before) / 50);
+}
+
 INSTANTIATE_TEST_SUITE_P(of, simulated_windows,
                          testing::Values("p0089", "unique_chars", "suballocator", "reserve_commit"),
                          [](const auto& of) { return std::string(of.param); });
