@@ -130,7 +130,7 @@ def references_text(counted: ReferenceFacts) -> str:
     """One line on what the references of a trace say of the whole."""
     misses = counted.misses
     return (
-        f"D and L are counted from {count_text(counted.references)} references. L = I/(I + M·T): I references to a "
+        f"D, L and C are counted from {count_text(counted.references)} references. L = I/(I + M·T): I references to a "
         f"subsystem's objects, M cache lines that they lie on at most, T transitions to other subsystems. The "
         f"allocator executes {share_text(counted.density)} of the instructions; in a cache of "
         f"{bytes_text(counted.cache.bytes)} the program misses {count_text(misses.get('program'))} times, "

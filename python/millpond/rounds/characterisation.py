@@ -263,7 +263,7 @@ class SubsystemReferences(CountedMisses, frozen=True, kw_only=True):
 
 class SubsystemFacts(Record, frozen=True, kw_only=True):
     """What a row of an advice copies of a subsystem; None is unknown. The letters: W threads work in it, N is the CPU
-    time of its threads.
+    time of its threads, and of a recording with references their instructions.
     """
 
     name: str

@@ -89,6 +89,9 @@ TEST_F(captured, parts_add_up_to_the_whole) {
             EXPECT_LE(own["useful_bytes"], own["fetched_bytes"]);
             EXPECT_EQ(each["dvluc"]["L"]["kind"], "counted");
             EXPECT_EQ(each["dvluc"]["D"]["kind"], "counted");
+            EXPECT_EQ(each["dvluc"]["C"]["kind"], "counted");
+            EXPECT_GE(each["dvluc"]["D"]["value"], own["density"]);
+            EXPECT_LE(each["dvluc"]["D"]["value"], 1.0);
         }
         EXPECT_EQ(places[0]["references"], references);
         EXPECT_EQ(places[0]["misses"], misses);

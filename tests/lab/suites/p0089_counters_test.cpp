@@ -32,10 +32,9 @@ TEST(p0089_counters, are_not_there_unless_they_are_asked_for) {
 TEST(p0089_counters, each_is_a_value_or_null_with_the_reason) {
     for (const std::string more : {"", " --litter 0.5"}) {
         const json line = line_of(suite, round + more + " --counters --event taken=0xc4 --event page-faults");
-        for (const std::string name :
-             {"instructions", "cycles", "l1d_loads", "stores", "l1d_misses", "llc_loads", "llc_misses",
-              "stalled_cycles", "l1d_stall_cycles", "branch_misses", "dtlb_misses", "page_walks", "taken",
-              "page-faults"}) {
+        for (const std::string name : {"instructions", "cycles", "l1d_loads", "stores", "l1d_misses", "llc_loads",
+                                       "llc_misses", "stalled_cycles", "l1d_stall_cycles", "branch_misses",
+                                       "dtlb_misses", "page_walks", "taken", "page-faults"}) {
             const json& found = line["counters"][name];
             EXPECT_NE(found["value"].is_null(), found["why_null"].is_null()) << name << ": " << found;
             EXPECT_EQ(found["value"].is_null(), found["running_share"].is_null()) << name << ": " << found;

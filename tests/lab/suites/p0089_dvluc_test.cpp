@@ -78,9 +78,10 @@ struct instructions {
 
 // The window of a program under callgrind: operator new and delete with all that they call, and everything.
 instructions window_of(const std::string& program, const std::string& profile) {
-    const command_result done("valgrind --tool=callgrind --toggle-collect=millpond_measured_window "
-                              "--callgrind-out-file=" +
-                              profile + " " + program + " 2>&1");
+    const command_result done(
+        "valgrind --tool=callgrind --toggle-collect=millpond_measured_window "
+        "--callgrind-out-file=" +
+        profile + " " + program + " 2>&1");
     EXPECT_EQ(done.status, 0) << done.output;
     instructions found;
     std::map<std::string, std::string> names;  // callgrind writes a number, and the first time its name
@@ -102,7 +103,8 @@ instructions window_of(const std::string& program, const std::string& profile) {
             found.all = std::stod(line.substr(line.find(':') + 1));
         } else if (follows_call) {
             follows_call = false;
-            if (is_operation(callee) && !is_operation(caller)) found.allocator += std::stod(line.substr(line.find(' ')));
+            if (is_operation(callee) && !is_operation(caller))
+                found.allocator += std::stod(line.substr(line.find(' ')));
         }
     }
     return found;
@@ -174,7 +176,8 @@ TEST_F(p0089_dvluc, words_come_in_the_documents_order_from_2_to_the_9) {
         for (std::size_t a = 0; a < said.size(); ++a) {
             for (std::size_t b = 0; b < said.size(); ++b) {
                 const auto where = [&] {
-                    return std::string(said[a].section) + " / " + said[b].section + " at 2^" + std::to_string(log2_size);
+                    return std::string(said[a].section) + " / " + said[b].section + " at 2^" +
+                           std::to_string(log2_size);
                 };
                 if (said[a].d < said[b].d) {
                     EXPECT_LT(d[a], d[b]) << where();
@@ -192,9 +195,8 @@ TEST_F(p0089_dvluc, words_come_in_the_documents_order_from_2_to_the_9) {
 
 TEST_F(p0089_dvluc, utilization_of_benchmark_3_is_live_bytes_by_all) {
     for (const auto& [t, a, s] : {std::array{26, 16, 10}, {22, 20, 12}, {20, 20, 10}, {20, 12, 6}}) {
-        const std::string program =
-            suite("utilization", "--log2_t " + std::to_string(t) + " --log2_a " + std::to_string(a) + " --log2_s " +
-                                     std::to_string(s));
+        const std::string program = suite("utilization", "--log2_t " + std::to_string(t) + " --log2_a " +
+                                                             std::to_string(a) + " --log2_s " + std::to_string(s));
         const json found = recorded(RECORD_PROGRAM " -o " + (folder_ / "trace.mpt") + " -- " + program, "*churn*");
         EXPECT_DOUBLE_EQ(value(found, "U"), std::ldexp(1.0, a - t)) << t << " " << a << " " << s;
         EXPECT_EQ(found["dvluc"]["U"]["absolute"]["bytes"], std::uint64_t{1} << t);
