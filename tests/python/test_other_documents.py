@@ -35,6 +35,8 @@ EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
 AT_SCALES = pytest.mark.parametrize("scale", SCALES)
 CLAIMS = [*load("unique_chars.toml"), *load("suballocator.toml")]
 TESTED = [c for c in CLAIMS if c.kind != "untestable"]
+# What callgrind says at the end of every round under it.
+SIMULATED = "==1== Events    : Ir Dr D1mr DLmr\n==1== Collected : 900 300 30 3\n"
 STD, POOL = suballocator.ALIASES["std::allocator"], suballocator.ALIASES["boost::fast_pool_allocator"]
 SUBALLOCATOR64 = suballocator.ALIASES["suballocator64"]
 
@@ -171,7 +173,7 @@ def test_a_rule_of_a_metric_is_about_that_metric() -> None:
 def test_every_cell_of_the_quick_scale_runs_and_every_statement_is_judged(
     experiment: PublishedSpec, p0089: Use
 ) -> None:
-    fake = p0089()
+    fake = p0089(callgrind=SIMULATED)
     status, document = run(experiment.name, "--scale=quick", "--rounds=1")
     assert status == Status.OK
     cells = cells_of(experiment, "quick", "")
@@ -187,8 +189,7 @@ def test_every_cell_of_the_quick_scale_runs_and_every_statement_is_judged(
 
 
 def test_simulated_counters_judge_statements_on_loads_and_say_why_others_cannot_be_tested(p0089: Use) -> None:
-    said = "==1== Events    : Ir Dr D1mr DLmr\n==1== Collected : 900 300 30 3\n"
-    p0089(callgrind=said)
+    p0089(callgrind=SIMULATED)
     _, document = run("unique_chars", "--scale=quick", "--rounds=1", "--counters=simulated")
     found = {c["id"]: c for c in document["claims"]}
     assert {found[name]["verdict"] for name in ("u.loads", "u.misses")} == {ABSENT}, "all loaded alike"

@@ -268,13 +268,10 @@ class PublishedTable(ResultTable[Cell]):
         failed = {place: self.failed[cell] for place, cell in self.cells_at.items() if cell in self.failed}
         names = {place: cell.name for place, cell in self.cells_at.items()}
         for cell in self.only_counted:
-            at = self.experiment.point_of(cell)
-            if at is None:
-                continue
-            own = values.setdefault((at, cell.contender.name), {})
-            names.setdefault((at, cell.contender.name), cell.name)
-            for name in self.counters:
-                own[name] = own.get(name) or self.by_round(cell, name)
+            if (at := self.experiment.point_of(cell)) is not None:
+                own = values.setdefault((at, cell.contender.name), {})
+                own |= {name: own.get(name) or self.by_round(cell, name) for name in self.counters}
+                names.setdefault((at, cell.contender.name), cell.name)
         return ResultTable(values, failed, names=names)
 
     def summary(self) -> list[PublishedRow]:

@@ -132,10 +132,8 @@ def command(
     published = [e for e in under if isinstance(e, PublishedSpec)]
     littered = f"{litter:g}" if litter else ""
     chosen = chosen_cells(published, scale, littered, grid.filters, points(**around)) if published else []
-    runs: list[ExperimentRun] = [
-        _published_run(e, found, request, [] if grid.filters else counted_cells(e, points(**around)))
-        for e, found in chosen
-    ]
+    counted = {e.name: [] if grid.filters else counted_cells(e, points(**around)) for e, _ in chosen}
+    runs: list[ExperimentRun] = [_published_run(e, found, request, counted[e.name]) for e, found in chosen]
     runs += [_own_run(e, request, grid.filters, peer or [], sizes or []) for e in under if e not in published]
     if grid.list_only:
         show_all([listing(run.spec.name, run.cells) for run in runs], json)
@@ -172,13 +170,10 @@ def _measure(runs: Sequence[ExperimentRun], places: Places, json: str | None, st
     return Status.OK if all(run.holds for run in runs) else Status.GATE
 
 
-def _published_run(
-    spec: PublishedSpec, cells: list[Cell], request: RunRequest, counted: Sequence[Cell]
-) -> PublishedRun:
-    """A run of these cells; `counted`: those that are only simulated."""
-    if isinstance(spec, StudySpec):
-        return StudyRun(spec, cells, request)
-    return PublishedRun(spec, cells, request, counted)
+def _published_run(spec: PublishedSpec, cells: list[Cell], request: RunRequest, counted: list[Cell]) -> PublishedRun:
+    return (
+        StudyRun(spec, cells, request) if isinstance(spec, StudySpec) else PublishedRun(spec, cells, request, counted)
+    )
 
 
 def _own_run(

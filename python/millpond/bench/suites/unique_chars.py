@@ -38,6 +38,7 @@ _OTHER_WAYS = (
     "set:multipool:type:wink", "set:multipool:base:destroy", "unordered_set:monotonic:type:wink",
     "unordered_set:monotonic:base:destroy", "unordered_set:multipool:type:wink", "unordered_set:multipool:base:destroy",
 )  # fmt: skip
+_COUNTED = ("1.1", "1.2", "1.3", "2.1", "2.2")
 _LITTERED = "0.5"
 _FEWEST_CALLS, _LITTER_CALLS = 64, 4096
 
@@ -83,7 +84,7 @@ COUNTING = PublishedSpec(
         "paper": _strings(2**24, *(2**n for n in range(17))),
     },
     # Strings whose sets have more nodes than a few lines hold.
-    counted=(replace(*_strings(2**14, 256), strategies=tuple(ALIASES[n] for n in ("1.1", "1.2", "1.3", "2.1", "2.2"))),),
+    counted=(replace(*_strings(2**14, 256), strategies=tuple(ALIASES[name] for name in _COUNTED)),),
     needs=_needs, claims="unique_chars.toml", beside=_OTHER_WAYS,
     notes=("The talk's charts are lost: there are no figures beside ours, and lengths are our own.",
            "Littered: 4096 strings were counted by the talk's sets first, their blocks held, half of them freed at "
