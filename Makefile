@@ -15,7 +15,7 @@ CAPTURES = preload/all lab/references/all lab/simulate/all lab/layout/all lab/ma
 TOOLCHAINS = gcc clang clang-libc++
 
 .PHONY: help setup build demo quick test test-all check bench bench-toolchains bench-lab bench-library \
-	bench-malloc bench-references coverage format clean
+	bench-malloc bench-references results coverage format clean
 
 help: ## this menu
 	@echo "millpond: would a local allocator make this program faster or smaller, where, which one, by how much?"
@@ -48,7 +48,14 @@ bench: ## run the published experiments at quick scale; tables, JSON, a page eac
 	@scripts/build release $(SUITES) $(CAPTURES)
 	@.venv/bin/millpond bench all --scale quick
 
-bench-toolchains: ## the same by gcc, by clang and by clang with libc++, side by side; results/bench/toolchains.html
+results: ## as `bench`, at standard scale, some hours; verdicts on every statement in docs/results
+	@scripts/setup build demo bench-study
+	@scripts/build release $(SUITES) $(CAPTURES)
+	@.venv/bin/millpond bench all --store results/store
+	@.venv/bin/millpond report results/store --format results -o docs/results
+	@.venv/bin/python scripts/quote_results
+
+bench-toolchains: ## as `bench`, by gcc, by clang and by clang with libc++, side by side; results/bench/toolchains.html
 	@scripts/setup build demo bench toolchains
 	@for one in $(TOOLCHAINS); do scripts/build toolchain-$$one $(SUITES) || exit; done
 	@mkdir -p results/bench

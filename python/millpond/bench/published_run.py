@@ -175,8 +175,14 @@ class PublishedRun(SuiteRun):
 
     @cached_property
     def claims(self) -> list[Verdict]:
+        return self.claims_under(())
+
+    def claims_under(self, around: Parameters) -> list[Verdict]:
+        """The statements; those that name no toolchain or malloc are judged where `around` surrounds the program."""
+        under = {**self.spec.under, **{name: (value,) for name, value in around}}
+        spec = replace(self.spec, under=under)
         missing = {**self._uncountable, **self.missing, **dict(self._uncounted)}
-        return judge_all(self.spec, published_table(self.spec), self.results.by_place(), missing)
+        return judge_all(spec, published_table(spec), self.results.by_place(), missing)
 
     @cached_property
     def _uncounted(self) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from typing import Annotated
 
 import typer
 
-from millpond.bench import surroundings
+from millpond.bench import kept_results, surroundings
 from millpond.bench.comparison_run import ComparisonRun
 from millpond.bench.comparisons import ComparisonSpec
 from millpond.bench.event_names import counting_of, show_events
@@ -36,7 +36,7 @@ from millpond.rounds.grids import GridOptions, listing, select, show_all
 from millpond.rounds.mallocs import known_mallocs
 from millpond.store.store import Store
 from millpond.system import output
-from millpond.system.arguments import STDOUT
+from millpond.system.arguments import STDOUT, option_words
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.progress import say
 
@@ -141,15 +141,27 @@ def command(
     if grid.dry_run:
         show_all([run.forecast() for run in runs], json)
         return Status.OK
-    return _measure(runs, Places(json, report, google, [run.spec.name for run in runs]), json, store)
+    # What a part of the cells says, or a littered heap, is no result of the experiment.
+    options_given = None if cells or litter else option_words({"--scale": scale, "--rounds": rounds, "--seed": seed,
+                                                               "--event": event, **of_suites})  # fmt: skip
+    return _measure(runs, Places(json, report, google, [run.spec.name for run in runs]), json, store, options_given)
 
 
-def _measure(runs: Sequence[ExperimentRun], places: Places, json: str | None, store: Path | None) -> int:
+def _measure(
+    runs: Sequence[ExperimentRun], places: Places, json: str | None, store: Path | None, options_given: str | None
+) -> int:
     """Measures, prints, writes. The status says whether every bar holds.
 
     An experiment is written as soon as it is there, with its statements judged among themselves; again once those of
-    all experiments of the document are judged together.
+    all experiments of the document are judged together. `options_given`: what made runs whose verdicts the store keeps;
+    None where it keeps none.
     """
+
+    def write_one(run: ExperimentRun) -> None:
+        if store and options_given is not None and isinstance(run, PublishedRun):
+            kept_results.keep(run, Store(store), options_given)
+        places.write_one(run)
+
     for run in runs:
         run.require()
     places.prove_writable()
@@ -158,14 +170,14 @@ def _measure(runs: Sequence[ExperimentRun], places: Places, json: str | None, st
             run.measure()
         if json != STDOUT:
             run.show()
-        places.write_one(run)
+        write_one(run)
     for name, together in judge_together(runs).items():
         if json != STDOUT:
             from millpond.bench.terminal_table import print_together
 
             print_together(name, [claim for run in together for claim in run.claims])
         for run in together:
-            places.write_one(run)
+            write_one(run)
     places.write_all(runs)
     return Status.OK if all(run.holds for run in runs) else Status.GATE
 

@@ -2,6 +2,7 @@
 """`millpond report [STORE]`: what the store keeps of `advise`, as a page, as text, as data, or for another tool.
 
     html text json markdown      the latest run of each workload, each a section; --run picks one
+    results                      what `bench` has found of documents' statements, as a folder of pages
     csv                          the observations of one run, or its subsystems (--relation)
     pprof collapsed speedscope   the call tree of one run
     chrome                       live bytes and pages over time of one run
@@ -41,6 +42,7 @@ class Format(StrEnum):
     COLLAPSED = "collapsed"
     SPEEDSCOPE = "speedscope"
     CHROME = "chrome"
+    RESULTS = "results"
 
 
 class Weight(StrEnum):
@@ -83,17 +85,21 @@ def command(
     json: Json = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Accepted as by every verb; nothing here is random.")] = 1,
 ) -> None:
-    """Report what `advise` has found and kept: a page, text, JSON, Markdown, or a file for another tool."""
+    """Report what `advise` or `bench` has found and kept: a page, text, JSON, Markdown, or a file for another tool."""
     del seed
     if json is not None:
         if out is not None or form is not None:
             raise Failure(Status.USAGE, "--json is short for --format json -o FILE: give one of them")
         out, form = Path(json), Format.JSON
     chosen = format_of(out, form)
-    output.prove_writable(str(out) if out else None)
     source = Store(folder or store)
     if not source.folder.is_dir():
-        raise Failure(Status.INPUT, f"there is no store {source.folder}; `millpond advise --store DIR` makes one")
+        verb = "bench EXPERIMENT" if chosen is Format.RESULTS else "advise"
+        raise Failure(Status.INPUT, f"there is no store {source.folder}; `millpond {verb} --store DIR` makes one")
+    if chosen is Format.RESULTS:
+        _write_results(source, out)
+        return
+    output.prove_writable(str(out) if out else None)
     if chosen is Format.TEXT and out is None:
         from millpond.report import terminal
 
@@ -102,6 +108,23 @@ def command(
     else:
         write_out(_make(source, chosen, run, weight, relation), out)
     source.finish()
+
+
+def _write_results(store: Store, folder: Path | None) -> None:
+    """Writes what the store has of documents' statements to a folder, beside what that has already."""
+    from millpond.bench import kept_results, results_page
+
+    if folder is None or (folder.exists() and not folder.is_dir()):
+        raise Failure(Status.USAGE, "--format results writes several files: -o FOLDER, as docs/results")
+    results = kept_results.in_store(store)
+    if not results:
+        raise Failure(
+            Status.INPUT,
+            f"the store {store.folder} has no verdicts on statements; `millpond bench EXPERIMENT --store DIR` keeps "
+            "them, of whole experiments",
+        )
+    results_page.write(folder, kept_results.merged([*kept_results.in_folder(folder), *results]))
+    store.finish()
 
 
 def format_of(out: Path | None, form: Format | None) -> Format:

@@ -11,6 +11,8 @@ Two rules: everything behind the first `--` is the program's, and `--json` takes
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millpond.system.errors import Failure, Status
@@ -61,3 +63,10 @@ def bytes_of(text: str) -> int:
     if size < 1:
         raise ValueError(f"{text!r} is no size; give bytes, or say 64MB or 2GB")
     return size
+
+
+def option_words(given: Mapping[str, object]) -> str:
+    """Options as they are typed: `--scale=quick --rounds=6`; those that were not given are left out."""
+    pairs = [(name, one) for name, value in given.items() if value is not None
+             for one in (value if isinstance(value, list) else [value])]  # fmt: skip
+    return shlex.join(f"{name}={value}" for name, value in pairs)

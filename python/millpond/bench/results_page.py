@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Kept results as Markdown: a page for each document, a matrix of all statements, an index. The same data, same bytes.
+
+README.md      which documents, and how many of the statements of each part hold
+DOCUMENT.md    every statement of each part: figure, interval, rounds, verdict; above them machine, command, date
+matrix.md      statement × (machine, toolchain, malloc)
+DOCUMENT.json  what the pages are made of
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from millpond.bench.bench_document import JudgedClaim
+from millpond.bench.claims import VERDICTS, number_text
+from millpond.bench.kept_results import QUICK, KeptPart, KeptResults
+from millpond.report.markdown import escaped
+from millpond.statistics.order_statistics import Summary
+from millpond.system import output
+from millpond.system.new_folders import make_folder
+from millpond.system.wording import plural
+
+INDEX, MATRIX = "README.md", "matrix.md"
+_NONE = "–"
+_MADE = "<!-- Written by `millpond report --format results`: not by hand. -->"
+NO_EVIDENCE = "Quick scale: small sizes, few points. A first look, no evidence."
+
+
+def write(folder: Path, results: Sequence[KeptResults]) -> None:
+    """Writes the pages and the JSON behind them; each file appears whole. Failure (status 4) if that is impossible."""
+    make_folder(folder)
+    for one in results:
+        output.write_json(one.to_json(), str(folder / f"{one.document}.json"))
+    for name, text in pages(results).items():
+        output.write_text(folder / name, text)
+
+
+def pages(results: Sequence[KeptResults]) -> dict[str, str]:
+    """The text of each page, by the name of its file."""
+    return {
+        INDEX: _index(results),
+        **{f"{one.document}.md": _document(one) for one in results},
+        MATRIX: _matrix(results),
+    }
+
+
+def figure_text(figure: Summary | None) -> str:
+    """A median with its interval: `1.43 (1.42 – 1.45)`."""
+    if figure is None:
+        return _NONE
+    interval = f" ({number_text(figure.low)} – {number_text(figure.high)})" if figure.n > 1 else ""
+    return number_text(figure.median) + interval
+
+
+def _index(results: Sequence[KeptResults]) -> str:
+    rows = [
+        [f"[{one.document}]({one.document}.md)", part.experiment, part.scale, str(part.rounds), _date(part),
+         escaped(_around(part)), escaped(part.machine), _counts(part)]
+        for one in results
+        for part in one.parts
+    ]  # fmt: skip
+    head = ["document", "experiment", "scale", "rounds", "date", "built by, malloc", "machine", "statements"]
+    return _page(
+        "Results",
+        "What runs of the published experiments said of the documents' statements. README and docs quote figures from "
+        "here and nowhere else.",
+        f"[Every statement on every machine, toolchain and malloc]({MATRIX})",
+        _table(head, rows),
+    )
+
+
+def _document(results: KeptResults) -> str:
+    return _page(
+        f"{results.document}: {escaped(results.source)}",
+        "Figure: the median over the rounds, its interval in brackets. Bound: what the statement asks. Published: the "
+        "same figure by the document's own tables.",
+        *(text for part in results.parts for text in _part(part)),
+    )
+
+
+def _part(part: KeptPart) -> list[str]:
+    facts = [
+        f"{part.scale} scale, {plural(part.rounds, 'round')}, measured {_date(part)}",
+        f"machine: {part.machine}",
+        f"built by: {_around(part)}",
+        f"millpond {part.version}",
+    ]
+    rows = [
+        [f"<code>{escaped(claim.id)}</code>", escaped(claim.section), escaped(claim.statement), _bound(claim),
+         _NONE if claim.published is None else number_text(claim.published), figure_text(claim.ours),
+         str(claim.ours.n) if claim.ours else _NONE, str(claim.points), claim.verdict]
+        for claim in part.claims
+    ]  # fmt: skip
+    notes = [f"- <code>{escaped(claim.id)}</code>: {escaped(note)}" for claim in part.claims for note in _notes(claim)]
+    head = ["id", "section", "statement", "bound", "published", "here", "rounds", "points", "verdict"]
+    return [
+        f"## {part.experiment}: {escaped(part.title)}",
+        *([f"**{NO_EVIDENCE}**"] if part.scale == QUICK else []),
+        "\n".join(f"- {escaped(fact)}" for fact in facts) + f"\n- `{part.command}`",
+        _counts(part),
+        _table(head, rows),
+        "\n".join(notes),
+    ]
+
+
+def _notes(claim: JudgedClaim) -> list[str]:
+    disagrees = f"the document's own tables do not bear it out: {claim.paper_disagrees}"
+    return [
+        *([disagrees] if claim.paper_disagrees else []),
+        *([f"{claim.verdict}: {claim.missing}"] if claim.missing and claim.ours is None else []),
+    ]
+
+
+def _matrix(results: Sequence[KeptResults]) -> str:
+    texts = []
+    for one in results:
+        columns = list(dict.fromkeys((part.machine, part.toolchain, part.malloc) for part in one.parts))
+        found: dict[str, dict[tuple[str, str, str], list[str]]] = {}
+        names: dict[str, str] = {}
+        for part in one.parts:
+            for claim in part.claims:
+                names[claim.id] = claim.statement
+                cell = f"{claim.verdict}{f', {figure_text(claim.ours)}' if claim.ours else ''} ({part.scale})"
+                found.setdefault(claim.id, {}).setdefault((part.machine, part.toolchain, part.malloc), []).append(cell)
+        letters = _letters(columns)
+        texts.append(f"## {one.document}")
+        texts.append("\n".join(
+            f"- {letters[column]}: {escaped(f'{column[0]}; {column[1]}, {column[2]}')}" for column in columns
+        ))  # fmt: skip
+        rows = [
+            [f"<code>{escaped(name)}</code>", escaped(names[name]),
+             *("<br>".join(cells.get(column, [_NONE])) for column in columns)]
+            for name, cells in found.items()
+        ]  # fmt: skip
+        texts.append(_table(["id", "statement", *letters.values()], rows))
+    return _page(
+        "Statements on machines, toolchains and mallocs",
+        "A column is a machine, the toolchain that built the suites, and the malloc that they ran on.",
+        *texts,
+    )
+
+
+def _letters(columns: Sequence[tuple[str, str, str]]) -> Mapping[tuple[str, str, str], str]:
+    """A short heading for each column."""
+    return {column: f"M{number}" for number, column in enumerate(columns, 1)}
+
+
+def _page(title: str, *parts: str) -> str:
+    return "\n\n".join([f"# {title}", _MADE, *filter(None, parts)]) + "\n"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def _counts(part: KeptPart) -> str:
+    """`12 hold, 3 …`: the verdicts that occur, in their usual order."""
+    counted = Counter(claim.verdict for claim in part.claims)
+    order = [*VERDICTS, *sorted(counted.keys() - {*VERDICTS})]
+    return f"{len(part.claims)}: " + ", ".join(f"{name} {counted[name]}" for name in order if counted[name])
+
+
+def _date(part: KeptPart) -> str:
+    return part.measured.partition("T")[0]
+
+
+def _around(part: KeptPart) -> str:
+    return f"{part.toolchain}{f' ({part.compiler})' if part.compiler else ''}, {part.malloc}"
+
+
+def _bound(claim: JudgedClaim) -> str:
+    low, high = claim.low, claim.high
+    if low is None and high is None:
+        return _NONE
+    if low is None:
+        return f"≤ {high:g}"
+    return f"≥ {low:g}" if high is None else f"{low:g} – {high:g}"

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Verdicts of whole runs stay in the store, become pages, and texts quote figures from these alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import repository
+from fakes.fake_p0089_suite import FakeP0089
+from msgspec.structs import replace
+
+from millpond.bench.kept_results import KeptPart, KeptResults, in_folder, in_store, merged
+from millpond.bench.quoted_figures import quoted
+from millpond.bench.results_page import NO_EVIDENCE, figure_text, pages
+from millpond.cli import main
+from millpond.report.markdown import escaped
+from millpond.store.store import Store
+from millpond.system.errors import Status
+
+Use = Callable[..., FakeP0089]
+RESULTS = repository.ROOT / "docs" / "results"
+TEXTS = [repository.ROOT / "README.md", *sorted((repository.ROOT / "docs").glob("*.md"))]
+
+
+def bench(*words: str) -> int:
+    return main(["bench", "--json=out.json", "--report=out.html", "--scale=quick", "--store=store", *words])
+
+
+def report(folder: str = "kept", store: str = "store") -> int:
+    return main(["report", store, "--format=results", f"--output={folder}"])
+
+
+def texts(folder: str) -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(Path(folder).iterdir())}
+
+
+def part(**given: Any) -> KeptPart:
+    usual = {"experiment": "d.1", "title": "t", "scale": "standard", "toolchain": "release", "malloc": "glibc",
+             "machine": "m", "compiler": "", "version": "1", "command": "c", "rounds": 11,
+             "measured": "2026-01-01T00:00:00+00:00", "claims": ()}  # fmt: skip
+    return KeptPart(**{**usual, **given})
+
+
+def results(*parts: KeptPart) -> KeptResults:
+    return KeptResults(document="d", source="s", parts=parts)
+
+
+def test_a_whole_run_leaves_its_verdicts_and_a_page_says_all_of_it(p0089: Use) -> None:
+    p0089()
+    assert bench("suballocator.1", "suballocator.2", "--rounds=6", "--seed=3") == Status.OK
+    assert report() == Status.OK
+    written = texts("kept")
+    assert set(written) == {"README.md", "matrix.md", "suballocator.json", "suballocator.md"}
+    schema = json.loads((files("millpond.store") / "schemas" / "millpond.results.1.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(written["suballocator.json"]), schema, cls=jsonschema.Draft202012Validator)
+    (kept,) = in_folder(Path("kept"))
+    measured = json.loads(Path("out.json").read_text(encoding="utf-8"))
+    assert [c.id for p in kept.parts for c in p.claims] == [c["id"] for c in measured["claims"]]
+    for one in kept.parts:
+        assert (one.scale, one.rounds, one.toolchain, one.malloc) == ("quick", 6, "release", "glibc")
+        for fact in (
+            f"**{NO_EVIDENCE}**", f"- quick scale, 6 rounds, measured {one.measured[:10]}",
+            f"- machine: {escaped(one.machine)}",
+            f"- `millpond bench {one.experiment} --scale=quick --rounds=6 --seed=3`",
+        ):  # fmt: skip
+            assert fact in written["suballocator.md"].splitlines()
+        for claim in one.claims:
+            (line,) = [
+                row
+                for row in written["suballocator.md"].splitlines()
+                if row.startswith(f"| <code>{escaped(claim.id)}</code>")
+            ]
+            assert claim.verdict in line and figure_text(claim.ours) in line
+            assert f"| <code>{escaped(claim.id)}</code>" in written["matrix.md"]
+
+
+def test_the_same_results_give_the_same_bytes_and_json_alone_makes_the_pages(p0089: Use) -> None:
+    p0089()
+    bench("suballocator.1")
+    report()
+    first = texts("kept")
+    report()
+    assert texts("kept") == first
+    assert pages(in_folder(Path("kept"))).items() <= first.items()
+    assert not list(Path("kept").glob(".*"))
+
+
+def test_a_later_experiment_replaces_its_own_part_only(p0089: Use) -> None:
+    p0089()
+    bench("suballocator.1", "suballocator.2")
+    report()
+    before = {p.experiment: p for p in in_folder(Path("kept"))[0].parts}
+    shutil.rmtree("store")
+    bench("suballocator.2", "--seed=2")
+    report()
+    after = {p.experiment: p for p in in_folder(Path("kept"))[0].parts}
+    assert after["suballocator.1"] == before["suballocator.1"]
+    assert (
+        "--seed=2" in after["suballocator.2"].command
+        and after["suballocator.2"].measured >= before["suballocator.2"].measured
+    )
+
+
+def test_each_malloc_and_each_machine_has_a_column(p0089: Use) -> None:
+    p0089()
+    bench("p0089.2", "--malloc=glibc,tcmalloc")
+    found = in_store(Store(Path("store")))
+    assert [(p.toolchain, p.malloc) for p in found[0].parts] == [("release", "glibc"), ("release", "tcmalloc")]
+    named = [p.claims for p in found[0].parts]
+    assert {c.id for c in named[1]} <= {c.id for c in named[0]}
+    elsewhere = results(*(replace(p, machine="another machine") for p in found[0].parts))
+    (one,) = merged([*found, replace(elsewhere, document="p0089")])
+    matrix = pages([one])["matrix.md"]
+    assert len(one.parts) == 4
+    assert "| id | statement | M1 | M2 | M3 | M4 |" in matrix and matrix.count("another machine") == 2
+
+
+@pytest.mark.parametrize("words", [("--cells=*",), ("--litter=0.5",), ("--shard=1/2",)])
+def test_a_part_of_an_experiment_or_a_littered_heap_is_no_result(p0089: Use, words: tuple[str, ...]) -> None:
+    p0089()
+    assert bench("suballocator.1", *words) == Status.OK
+    assert in_store(Store(Path("store"))) == []
+    assert report() == Status.INPUT
+    assert not Path("kept").exists()
+
+
+def test_several_files_need_a_folder(p0089: Use) -> None:
+    p0089()
+    bench("suballocator.1")
+    Path("file").touch()
+    assert report("file") == Status.USAGE
+    assert main(["report", "store", "--format=results"]) == Status.USAGE
+
+
+def test_a_file_that_holds_something_else_is_named_and_nothing_is_written(
+    p0089: Use, capsys: pytest.CaptureFixture[str]
+) -> None:
+    p0089()
+    bench("suballocator.1")
+    Path("kept").mkdir()
+    Path("kept/other.json").write_text("{}")
+    assert report() == Status.INPUT
+    assert "kept/other.json" in capsys.readouterr().err
+    assert set(texts("kept")) == {"other.json"}
+
+
+def test_of_one_place_and_scale_the_latest_stays_and_quick_gives_way() -> None:
+    early, late = part(), part(measured="2026-02-01T00:00:00+00:00", rounds=12)
+    assert merged([results(late), results(early)])[0].parts == (late,)
+    quick = part(scale="quick", measured="2026-03-01T00:00:00+00:00")
+    assert merged([results(early), results(quick)])[0].parts == (early,)
+    assert merged([results(quick)])[0].parts == (quick,)
+    paper, other = part(scale="paper"), part(scale="quick", machine="n")
+    assert merged([results(other, paper, quick, early)])[0].parts == (early, paper, other)
+
+
+def test_a_marked_figure_is_that_of_the_kept_statement(p0089: Use) -> None:
+    p0089()
+    bench("suballocator.2", "--rounds=6")
+    kept = in_store(Store(Path("store")))
+    claim = next(c for c in kept[0].parts[0].claims if c.ours)
+    text = f"so <!-- result suballocator {claim.id} -->7<!-- end --> times"
+    assert (
+        quoted(text, kept) == f"so <!-- result suballocator {claim.id} -->{figure_text(claim.ours)}<!-- end --> times"
+    )
+    assert quoted(quoted(text, kept), kept) == quoted(text, kept)
+    with pytest.raises(ValueError, match="of nothing is among"):
+        quoted("<!-- result suballocator nothing -->7<!-- end -->", kept)
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_our_texts_quote_what_is_kept(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text == quoted(text, in_folder(RESULTS)), "scripts/quote_results writes them"
+    assert text.count("<!-- result ") == text.count("<!-- end -->")
+
+
+def test_the_pages_in_the_repository_are_those_of_its_json() -> None:
+    for name, text in pages(in_folder(RESULTS)).items():
+        assert (RESULTS / name).read_text(encoding="utf-8") == text, "millpond report --format results writes them"
