@@ -118,6 +118,14 @@ EXPERIMENT = partial(
     PublishedSpec, source=SOURCE, machine=MACHINE, suite=SUITE, metrics=METRICS, aliases=ALL_ALIASES, claims=CLAIMS
 )
 
+# What single sentences of section 7 are about and no other point shows, at standard scale.
+_SENTENCES_OF_7 = (
+    *_structures_parts(19, (), (7,))[5:12:2],  # the jump of texts from 2^7 to 2^8
+    Part(structures_at((11,), (9, 11), 19), (ALIASES["AS1"], ALIASES["AS2"])),
+    Part(structures_at((11,), (11, 13), 19), (ALIASES["AS3"], ALIASES["AS7"], ALIASES["AS11"])),
+    Part(structures_at((5,), (14, 16), 23), tuple(ALIASES[name] for name in ("AS1", "AS3", "AS7", "AS11"))),
+)
+
 BENCHMARK_1 = surrounded(EXPERIMENT(
     name="p0089.1", title="Benchmark I: isolated data structures", section="7",
     measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all",
@@ -132,6 +140,7 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
         "quick": _structures_parts(18, (8, 11), (6, 8)),
         "standard": (
             *_structures_parts(19, (6, 8, 10, 12, 14, 16), (6, 8, 10, 12)),
+            *_SENTENCES_OF_7,
             # What the lock costs, at a few points.
             *(replace(part, strategies=(*LOCKED.values(), *OF_2015.values()))
               for part in _structures_parts(19, (10,), (10,))[1:7:5]),
@@ -236,6 +245,7 @@ BENCHMARK_2 = surrounded(EXPERIMENT(
             Part(lists(19, (17, 6), (4,), 16), _LOCAL),
             _shuffles(20, 18, 12, 8),
             *_elsewhere(20, 16, MALLOCS, COMPILERS),
+            Part(lists(21, (20,), (4,), 16)),  # large, and larger than where the document lost most
         ),
         "paper": (
             Part(lists(21, tuple(range(21, -1, -1)), tuple(COLUMNS), TRAVERSALS)),
@@ -281,8 +291,11 @@ def _on_mallocs(some: tuple[Parameters, ...], mallocs: tuple[str, ...]) -> tuple
     return crossed([Part(some)], (ALIASES["AS1"], ALIASES["AS7"]), malloc=mallocs)
 
 
-_FEW_TOTALS = points(log2_t=[30], log2_a=[15, 20], log2_s=[10])
+def _by_compilers(some: tuple[Parameters, ...]) -> tuple[Part, ...]:
+    return crossed([Part(some)], (ALIASES["AS1"], ALIASES["AS7"]), toolchain=COMPILERS)
 
+
+_FEW_TOTALS = points(log2_t=[30], log2_a=[15, 20], log2_s=[10])
 
 BENCHMARK_3 = surrounded(EXPERIMENT(
     name="p0089.3", title="Benchmark III: utilization", section="9",
@@ -294,7 +307,8 @@ BENCHMARK_3 = surrounded(EXPERIMENT(
                   titles=lambda at: f"T = 2^{at['log2_t']} bytes in all"),
     parts={
         "quick": (_totals(30, live=(15, 20)),),
-        "standard": (_totals(30), _totals(32, live=()), *_on_mallocs(_FEW_TOTALS, MALLOCS)),
+        "standard": (_totals(30), _totals(32, live=()), *_on_mallocs(_FEW_TOTALS, MALLOCS),
+                     *_by_compilers(_FEW_TOTALS)),
         "paper": (_totals(*range(30, 36)), *_on_mallocs(_FEW_TOTALS, AROUND["malloc"][1:]),
                   Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["lifo", "random"], sizes=["fixed"])),
                   Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["fifo"], sizes=["mixed"]))),
@@ -328,7 +342,8 @@ BENCHMARK_4 = surrounded(EXPERIMENT(
     parts={
         "quick": (Part(_FEW_THREADS),),
         "standard": (Part(_threads(_ITERATIONS, (1, 2, 4, 8))),
-                     Part(_threads(((18, 8),), (1, 2, 4), "shared"), _SHARED), *_on_mallocs(_FEW_THREADS, MALLOCS)),
+                     Part(_threads(((18, 8),), (1, 2, 4), "shared"), _SHARED), *_on_mallocs(_FEW_THREADS, MALLOCS),
+                     *_by_compilers(_FEW_THREADS)),
         "paper": (Part(_threads(_ITERATIONS, tuple(range(1, 9)))),
                   Part(_threads(((18, 8),), tuple(range(1, 9)), "shared"), _SHARED),
                   Part(_threads(((18, 8),), tuple(range(1, 9)), "handover"), _SHARED),
