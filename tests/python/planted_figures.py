@@ -27,7 +27,7 @@ def planted(claim: Claim, spec: PublishedSpec, *, breaks: bool, seed: int) -> Pl
     assert points, "its `where` takes no point at all"
     if claim.kind == "fails":
         places = [(point, spec.canonical(name)) for point in points for name in claim.of]
-        if breaks:
+        if breaks == claim.accepts(1.0):
             return ResultTable({place: {claim.metric: {1: 1.0}} for place in places})
         return ResultTable({}, dict.fromkeys(places, "bad_alloc"))
     rng, table = random.Random(seed), dict[Place, dict[str, dict[int, float]]]()

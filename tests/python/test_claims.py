@@ -71,9 +71,9 @@ def test_there_are_many_statements_of_every_section_each_once() -> None:
     assert all(c.statement.endswith(".") for c in LOADED)
 
 
-def test_at_most_one_statement_in_five_cannot_be_tested_and_each_says_what_is_missing() -> None:
+def test_at_most_one_statement_in_eight_cannot_be_tested_and_each_says_what_is_missing() -> None:
     untestable = [c for c in LOADED if c.kind == "untestable"]
-    assert 5 * len(untestable) <= len(LOADED)
+    assert 8 * len(untestable) <= len(LOADED)
     assert all(c.missing for c in untestable)
     judged = judge_all(ONE, ResultTable({}), ResultTable({}))
     assert {v.claim.id for v in judged if v.verdict == UNTESTABLE} == {c.id for c in untestable}

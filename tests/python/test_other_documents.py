@@ -88,7 +88,7 @@ def test_a_published_figure_lies_on_one_cell_of_the_paper_grid(experiment: Publi
     cells = cells_of(experiment, "paper", "")
     keys = [(experiment.point_of(cell), cell.contender.name) for cell in cells]
     assert len(set(keys)) == len(keys) == len({cell.name for cell in cells})
-    assert experiment.printed().keys() <= set(keys)
+    assert {((*at, *experiment.usual), name) for at, name in experiment.printed()} <= set(keys)
 
 
 @EACH

@@ -4,6 +4,7 @@
 toolchain   gcc, clang, clang-libc++               as that compiler and standard library built it
 malloc      glibc, tcmalloc, mimalloc, jemalloc    preloaded; the program says what it found, and is held to it
 kept        1                                      glibc keeps all memory that was ever freed
+cache       1m, 6m                                 the last level of a simulator; rounds of the processor are as ever
 
 A cell without them runs the release build's program, on its own malloc. Whatever else tunes a malloc is taken out of
 the environment of every cell, so that a default is a default.
@@ -27,6 +28,8 @@ TOOLCHAINS = ("gcc", "clang", "clang-libc++")
 _KNOWN = {TOOLCHAIN: TOOLCHAINS, MALLOC: known_mallocs()}
 # glibc that keeps what it has: nothing is trimmed, nothing large is mapped apart. Said of peers over glibc, too.
 KEEPING = ("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=17179869184:glibc.malloc.mmap_max=0")
+# Caches of so many bytes, by callgrind's words: size, ways, line.
+LAST_LEVELS = {"1m": "1048576,16,64", "6m": "6291456,24,64"}
 _TUNING = ("LD_PRELOAD", "GLIBC_TUNABLES", "MALLOC_", "MIMALLOC_", "TCMALLOC_", "TBB_MALLOC_", "GLIBCXX_")
 
 

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from millpond.bench.surroundings import Surroundings
-from millpond.cells.cell import Cell, Outcome
+from millpond.bench.surroundings import LAST_LEVELS, Surroundings
+from millpond.cells.cell import CACHE, Cell, Outcome
 from millpond.cells.metrics import RUNNING
 from millpond.rounds.fresh_process import describe
 from millpond.system import callgrind, native
@@ -181,11 +181,15 @@ class SimulatedRunner:
         self._seconds = seconds
         self._valgrind = callgrind.command([_WINDOW], caches=True)
 
+    def _command(self, cell: Cell) -> list[str]:
+        last_level = LAST_LEVELS.get(dict(cell.parameters).get(CACHE, ""))
+        return [*self._valgrind, *([f"--LL={last_level}"] if last_level else []), *self._argv_of[cell]]
+
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One process. Its outcome is ok in any case: a cell that cannot be simulated was measured all the same."""
         patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
         environment = Surroundings.of(cell).environment({})
-        done = native.capture([*self._valgrind, *self._argv_of[cell]], environment, seconds=patience)
+        done = native.capture(self._command(cell), environment, seconds=patience)
         totals = callgrind.collected(done.said) if done.status == 0 else {}
         values = {
             name: float(sum(totals[event] for event in events))

@@ -27,9 +27,10 @@ CONTROLS = ("bare", "empty", "shared", "shared_huge", "looked_up")
 # Parameters of a suite's cell besides its workload's own: the share of a heap that was littered before it.
 LITTER = "litter"
 # And what surrounds its program and is not said to it (bench/surroundings.py): who compiled it, the malloc that
-# it runs on, whether that keeps all memory that was ever freed. What is true of a cell without the parameter.
-TOOLCHAIN, MALLOC, KEPT = "toolchain", "malloc", "kept"
-SURROUNDINGS = {TOOLCHAIN: "release", MALLOC: "glibc", KEPT: "0"}
+# it runs on, whether that keeps all memory that was ever freed, and, where counters are simulated, the last level of
+# cache. What is true of a cell without the parameter.
+TOOLCHAIN, MALLOC, KEPT, CACHE = "toolchain", "malloc", "kept", "cache"
+SURROUNDINGS = {TOOLCHAIN: "release", MALLOC: "glibc", KEPT: "0", CACHE: "own"}
 
 
 @dataclass(frozen=True)
