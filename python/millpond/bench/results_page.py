@@ -74,8 +74,8 @@ def _index(results: Sequence[KeptResults]) -> str:
 def _document(results: KeptResults) -> str:
     return _page(
         f"{results.document}: {escaped(results.source)}",
-        "Figure: the median over the rounds, its interval in brackets. Bound: what the statement asks. Published: the "
-        "same figure by the document's own tables.",
+        "Here: the median over the rounds, its interval in brackets. Bound: what the statement asks. Published: the "
+        "same by the document's own tables. [What verdicts mean](../benchmarks.md#the-published-experiments)",
         *(text for part in results.parts for text in _part(part)),
     )
 
@@ -88,12 +88,16 @@ def _part(part: KeptPart) -> list[str]:
         f"millpond {part.version}",
     ]
     rows = [
-        [f"<code>{escaped(claim.id)}</code>", escaped(claim.section), escaped(claim.statement), _bound(claim),
+        [f"<code>{escaped(claim.id)}</code>", _plain(claim.section), escaped(claim.statement), _bound(claim),
          _NONE if claim.published is None else number_text(claim.published), figure_text(claim.ours),
          str(claim.ours.n) if claim.ours else _NONE, str(claim.points), claim.verdict]
         for claim in part.claims
     ]  # fmt: skip
-    notes = [f"- <code>{escaped(claim.id)}</code>: {escaped(note)}" for claim in part.claims for note in _notes(claim)]
+    notes = [
+        f"- <code>{escaped(claim.id)}</code>: {escaped('; '.join(found))}"
+        for claim in part.claims
+        if (found := _notes(claim))
+    ]
     head = ["id", "section", "statement", "bound", "published", "here", "rounds", "points", "verdict"]
     return [
         f"## {part.experiment}: {escaped(part.title)}",
@@ -110,6 +114,8 @@ def _notes(claim: JudgedClaim) -> list[str]:
     return [
         *([disagrees] if claim.paper_disagrees else []),
         *([f"{claim.verdict}: {claim.missing}"] if claim.missing and claim.ours is None else []),
+        *([claim.note] if claim.note and claim.ours else []),
+        *([f"decided by {claim.worst}"] if claim.worst and claim.ours else []),
     ]
 
 
@@ -169,6 +175,11 @@ def _date(part: KeptPart) -> str:
 
 def _around(part: KeptPart) -> str:
     return f"{part.toolchain}{f' ({part.compiler})' if part.compiler else ''}, {part.malloc}"
+
+
+def _plain(text: str) -> str:
+    """Text inside of a cell, where no list can begin: `7.12`."""
+    return text.replace("|", "\\|")
 
 
 def _bound(claim: JudgedClaim) -> str:
