@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/measure/littering.hpp"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <random>
 #include <utility>
@@ -69,6 +71,30 @@ std::uint64_t littering::free_fraction(double fraction, std::uint64_t seed) noex
         std::free(blocks_[held_]);
     }
     return freed;
+}
+
+littering::lines littering::picture() const {
+    lines found{};
+    const std::uint64_t all = noted_blocks();
+    if (blocks_ == nullptr || all == 0) return found;
+    // A copy, outside the heap: the order of the places is that of the draw.
+    void** const sorted = map<void*>(all);
+    std::copy(blocks_, blocks_ + all, sorted);
+    std::nth_element(sorted, sorted + all / 2, sorted + all, std::less<>());
+    const auto begin = reinterpret_cast<std::uintptr_t>(sorted[all / 2]) / line_bytes * line_bytes;
+    unmap(sorted, all);
+    for (std::uint64_t i = 0; i < held_; ++i) {
+        const auto first = reinterpret_cast<std::uintptr_t>(blocks_[i]);
+        const std::uintptr_t end =
+            std::min(first + ::malloc_usable_size(blocks_[i]), begin + pictured_lines * line_bytes);
+        for (std::uintptr_t at = std::max(first, begin); at < end;) {
+            const std::size_t line = (at - begin) / line_bytes;
+            const std::uintptr_t next = std::min(end, begin + (line + 1) * line_bytes);
+            found[line] += static_cast<double>(next - at) / line_bytes;
+            at = next;
+        }
+    }
+    return found;
 }
 
 std::uint64_t littering::noted_blocks() const noexcept {

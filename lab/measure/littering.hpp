@@ -10,9 +10,10 @@
 // Blocks are malloc'ed and written whole. What is noted after the first 256 MiB or 16 Mi blocks is left out: by then
 // the heap is littered. Books are kept outside the heap. Blocks that were not freed go with the object.
 //
-// note: O(1), thread-safe. hold, free_fraction: O(bytes), O(blocks); one thread.
+// note: O(1), thread-safe. hold, free_fraction, picture: O(bytes), O(blocks), O(blocks); one thread.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,13 @@ class littering {
     // Effects: frees the fraction, from 0 to 1, of the blocks that are held, drawn and ordered at random. Returns: how
     // many.
     std::uint64_t free_fraction(double fraction, std::uint64_t seed) noexcept;
+
+    // A piece of the heap, in lines.
+    static constexpr std::size_t pictured_lines = 1024, line_bytes = 64;
+    using lines = std::array<double, pictured_lines>;
+    // Returns: the share of each line that blocks hold: of the 64 KiB that begin in the middle of all blocks there were.
+    // Throws: std::bad_alloc.
+    [[nodiscard]] lines picture() const;
 
     [[nodiscard]] std::uint64_t noted_blocks() const noexcept;
     [[nodiscard]] std::uint64_t noted_bytes() const noexcept;

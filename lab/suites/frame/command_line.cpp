@@ -138,7 +138,8 @@ std::string usage_of(const suite& of) {
                         " --workload W --contender C [--PARAMETER VALUE]... [--seed N]\n" + indent +
                         "[--memory-limit-bytes N]";
     if (of.measures_windows())
-        usage += " [--litter F] [--counters] [--event NAME]...\n" + indent + "[--perf-control CTL,ACK]";
+        usage +=
+            " [--litter F] [--picture-heap] [--counters] [--event NAME]...\n" + indent + "[--perf-control CTL,ACK]";
     if (of.peer != nullptr) usage += " [--peer LIBRARY] [--instructions N]";
     usage += "\nOne round of " + std::string(of.of) +
              ", in this process; one line of JSON. --list says what there is.\n"
@@ -147,6 +148,7 @@ std::string usage_of(const suite& of) {
         usage +=
             "--litter F: first the workload's blocks are allocated, and the fraction F of them is freed in random "
             "order.\n"
+            "--picture-heap: with --litter, also which lines of 64 KiB of that heap are held: heap_taken:OFFSET.\n"
             "--counters: also counts instructions, cycles, loads, misses and stalled cycles of the window, if it can.\n"
             "--event NAME: counts that event too: a name of libpfm's, as MEM_LOAD_RETIRED:L3_MISS (millpond-events\n"
             "--list has them), or NAME=0xCODE, the code being the processor's own.\n"
@@ -169,6 +171,8 @@ command_line read_command_line(int argc, char** argv) {
             line.help = true;
         } else if (name == "--counters") {
             line.counters = true;
+        } else if (is_same_name(name, "--picture-heap")) {
+            line.pictures_heap = true;
         } else if (!name.starts_with("--") || i + 1 == argc) {
             refuse(std::string(name) + " is no option, or lacks its value");
         } else {

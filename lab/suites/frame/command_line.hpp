@@ -30,6 +30,7 @@ struct command_line {
     const char* peer = nullptr;      // its library
     std::uint64_t instructions = 0;  // 0: not asked for
     std::optional<double> litter;    // the fraction of blocks that is freed
+    bool pictures_heap = false;
     std::optional<std::uint64_t> memory_limit_bytes;
     bool counters = false;
     std::array<const char*, 16> events{};  // --event: a name, or NAME=0xCODE

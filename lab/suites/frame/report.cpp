@@ -69,7 +69,7 @@ std::string name_of(const contender& each, bool is_kept) {
 }
 
 constexpr metric window_metrics[] = {"cpu_seconds", "wall_seconds", "peak_bytes", "end_bytes",
-                                     "held_bytes",  "page_faults",  "units"};
+                                     "held_bytes",  "page_faults",  "units",      {"heap_taken", "share", "offset"}};
 constexpr metric pass_metrics[] = {"resident_bytes", "peak_bytes", "end_bytes", "held_bytes", "left_bytes"};
 
 std::vector<metric> metrics_of(const suite& in, const workload& of) {

@@ -64,6 +64,7 @@ std::string read_point(const suite& in, const command_line& line, point& asked) 
     if (line.peer != nullptr && in.peer == nullptr) return "--peer: this suite takes no library";
     if ((line.litter || line.counters || line.event_count > 0 || line.control) && !in.measures_windows())
         return "this suite measures in passes: it has no --litter, --counters, --event and --perf-control";
+    if (line.pictures_heap && !line.litter) return "--picture-heap shows what --litter leaves, and it is not there";
     if (line.instructions > 0 && asked.of->counted_functions.empty())
         return "--instructions counts nothing in " + std::string(line.workload);
     asked.instructions = line.instructions;
@@ -80,6 +81,13 @@ void litter(const suite& in, const point& asked, double fraction, std::optional<
     in.note_blocks(once, blocks.emplace());
     blocks->hold();
     blocks->free_fraction(fraction, asked.seed());
+}
+
+// Effects: which lines of a piece of the heap the blocks hold: a series by the line's offset. They hold them throughout.
+void add_picture(const measure::littering& blocks, outcome& to) {
+    const measure::littering::lines held = blocks.picture();
+    for (std::size_t i = 0; i < held.size(); ++i)
+        to.figures.push_back({"heap_taken:" + std::to_string(i * measure::littering::line_bytes), held[i]});
 }
 
 // Effects: opens what the line asks to be counted. Returns: 0, or the status to end with; what is wrong has been said.
@@ -121,6 +129,7 @@ int run(const suite& in, const command_line& line, const point& asked) {
     // What it kept, once everything was freed.
     const auto held_bytes = asked.is_kept ? in.kept_bytes : in.contenders()[asked.contender].held_bytes;
     if (held_bytes != nullptr) measured.set_count("held_bytes", held_bytes());
+    if (line.pictures_heap) add_picture(*blocks, measured);
     print_line(round_as_json(in, asked, measured));
     return 0;
 }

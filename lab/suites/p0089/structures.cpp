@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// structures: Benchmark I: structure after structure, as many as make up 2^log2_leaves leaves.
+// structures: Benchmark I: structure after structure, as many as make up 2^log2_leaves leaves, or `lives` of them.
 //
 //   life │ life life life … life         one cold life, timed apart, touches every page first; the others are measured
 //   cold   └── measured window ──┘       (P0089R0, section 7: each structure is created and destroyed many times)
@@ -46,6 +46,7 @@ constexpr parameter parameters[] = {
     {"ds", 1, 1, 12, "data structure DS1 to DS12 of P0089R0, table 2"},
     {"log2_size", 6, 0, 24, "elements of the outer container"},
     {"log2_leaves", 22, 0, 40, "leaves created in all; the paper: 27. At least one structure is"},
+    {"lives", 0, 0, std::int64_t{1} << 40, "structures in all, in the place of log2_leaves; 0: as many as it says"},
     {"text_most", 1000, shortest_text, 1000, "texts have 33 to so many characters"},
     {"on_stack", 0, 0, 1, "where a structure that is winked out lies: in its allocator (0), on the stack (1)"},
     {"short_by", 0, 0, 1, "elements that an outer vector is reserved too few for, so that it grows at the last"},
@@ -72,9 +73,14 @@ life life_of(const point& asked, ending how) {
     return choosers[place / 4][place % 4](by(asked), how);
 }
 
+std::uint64_t lives_of(const point& asked) {
+    if (asked.is_for_littering) return 1;
+    if (asked["lives"] != 0) return asked.count("lives");
+    return std::uint64_t{1} << std::max<std::int64_t>(0, asked["log2_leaves"] - log2_leaves_each(asked));
+}
+
 outcome run(const point& asked) {
-    const std::int64_t log2_structures = std::max<std::int64_t>(0, asked["log2_leaves"] - log2_leaves_each(asked));
-    const std::uint64_t count = asked.is_for_littering ? 1 : std::uint64_t{1} << log2_structures;
+    const std::uint64_t count = lives_of(asked);
     const std::uint64_t leaves_each = std::uint64_t{1} << log2_leaves_each(asked);
     const std::uint64_t elements = asked.power("log2_size");
     const suites::extent wanted{elements, elements - static_cast<std::uint64_t>(asked["short_by"])};

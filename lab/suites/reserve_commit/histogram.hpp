@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace millpond::reserve_commit {
@@ -22,12 +23,17 @@ class histogram {
     void note(std::uint64_t ns) noexcept {
         ++counts_[std::min(bucket_of(ns), counts_.size() - 1)];
         ++count_;
+        shortest_ = std::min(shortest_, ns);
         longest_ = std::max(longest_, ns);
         sum_ += ns;
     }
 
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
     [[nodiscard]] std::uint64_t sum_ns() const noexcept { return sum_; }
+    // Returns: exact, whatever the buckets; nothing where there are none.
+    [[nodiscard]] std::optional<double> shortest_ns() const noexcept {
+        return count_ == 0 ? std::nullopt : std::optional<double>(static_cast<double>(shortest_));
+    }
     [[nodiscard]] std::optional<double> longest_ns() const noexcept {
         return count_ == 0 ? std::nullopt : std::optional<double>(static_cast<double>(longest_));
     }
@@ -64,6 +70,7 @@ class histogram {
         for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
         count_ += other.count_;
         sum_ += other.sum_;
+        shortest_ = std::min(shortest_, other.shortest_);
         longest_ = std::max(longest_, other.longest_);
     }
 
@@ -85,6 +92,7 @@ class histogram {
     std::array<std::uint64_t, parts*(powers - part_bits)> counts_{};
     std::uint64_t count_ = 0;
     std::uint64_t sum_ = 0;
+    std::uint64_t shortest_ = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t longest_ = 0;
 };
 

@@ -8,7 +8,8 @@
 // Each operation has its own seconds; what is in parentheses belongs to none, but to the whole window. Every element is
 // written when it is allocated. Resident bytes without those of the array of pointers: elements_bytes when all are
 // there, freed_bytes when all were freed from the first to the last and the allocator lives on, kept_share the
-// quotient; end_bytes, when array and allocator are gone.
+// quotient; array_gone_bytes, when the array of pointers is gone, too, and the allocator still lives: the third moment of
+// the document's graph; end_bytes, when both are gone.
 #include <optional>
 #include <utility>
 
@@ -32,8 +33,8 @@ constexpr parameter five_parameters[] = {
     frame::seed_parameter,
 };
 
-constexpr metric doubles_metrics[] = {"allocate_seconds", "deallocate_seconds", "elements_bytes", "freed_bytes",
-                                      "kept_share"};
+constexpr metric doubles_metrics[] = {"allocate_seconds", "deallocate_seconds", "elements_bytes",
+                                      "freed_bytes",      "array_gone_bytes",   "kept_share"};
 constexpr metric five_metrics[] = {"allocate_seconds",
                                    "free_from_last_seconds",
                                    "free_from_first_seconds",
@@ -41,25 +42,24 @@ constexpr metric five_metrics[] = {"allocate_seconds",
                                    "free_and_allocate_odd_seconds",
                                    "elements_bytes",
                                    "freed_bytes",
+                                   "array_gone_bytes",
                                    "kept_share"};
 
 // Effects: measure(array, resident bytes at first, result), around which pool and array live: both end within the
-// window.
+// window, the array first.
 template <class C, class T, class Measure>
 outcome run_with(const point& asked, Measure measure) {
-    struct pool_and_array {
-        typename C::pool pool;
-        suites::slot_array<C, T> array;
-
-        explicit pool_and_array(std::uint64_t count) : array(pool, count) {}
-    };
     outcome result;
     frame::window measured;
-    std::optional<pool_and_array> used(std::in_place, count_of(asked));
+    std::optional<typename C::pool> pool(std::in_place);
+    const std::uint64_t without_array = suites::resident_bytes();
+    std::optional<suites::slot_array<C, T>> array(std::in_place, *pool, count_of(asked));
     const std::uint64_t base = suites::resident_bytes();
     measured.run(result, [&] {
-        measure(used->array, base, result);
-        used.reset();
+        measure(*array, base, result);
+        array.reset();
+        result.set("array_gone_bytes", resident_above(without_array));
+        pool.reset();
     });
     result.set_count("units", count_of(asked));
     return result;

@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from millpond.bench.contenders import Contender, Contenders, Takes
-from millpond.bench.experiment import ExperimentSpec, Parameters
+from millpond.bench.experiment import STANDARD, ExperimentSpec, Parameters, at_scale
 from millpond.bench.result_table import ResultRow, ResultTable, label, size_text, table_of
 from millpond.cells.cell import Cell, Outcome, Strategy, Workload
 from millpond.rounds.interleaved_rounds import groups_of
@@ -109,7 +109,7 @@ class ComparisonSpec(ExperimentSpec):
 
     @property
     def workloads(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(part.workload for part in self.parts["standard"]()))
+        return tuple(dict.fromkeys(part.workload for part in self.parts[STANDARD]()))
 
     def rounds_and_seconds(
         self, scale: str, contenders: Contenders, rounds: int, seed: int, sizes: Mapping[str, tuple[int, ...]]
@@ -119,7 +119,7 @@ class ComparisonSpec(ExperimentSpec):
         `sizes` replace those of some workloads. Failure (status 4) where the program lacks a workload.
         """
         found: dict[Cell, tuple[int, float]] = {}
-        for one in self.parts[scale]():
+        for one in at_scale(self.parts, scale)():
             part = replace(one, sizes=sizes.get(one.workload, one.sizes), aside=one.aside or self.aside)
             workload = contenders.program.workload(self.counted.get(part.workload, part.workload))
             able = [c for c in contenders.of(workload) if part.takes(c, scale == "paper")]

@@ -18,13 +18,16 @@ from functools import cache
 from importlib.resources import files
 from io import StringIO
 from itertools import product
+from typing import TypeVar
 
 from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Strategy, Workload
 from millpond.cells.metrics import COUNTERS, Metrics
 from millpond.rounds.schedule import VERDICT_ROUNDS
 
-SCALES = ("quick", "standard", "paper")
-ROUNDS = {"quick": 3, "standard": VERDICT_ROUNDS, "paper": 3}
+# `shape`: a document's whole grid with less work at each point, where its own work takes weeks.
+SCALES = ("quick", "standard", "shape", "paper")
+STANDARD = "standard"
+ROUNDS = {"quick": 3, STANDARD: VERDICT_ROUNDS, "paper": 3}
 
 # What every suite's program prints of a round, whichever workload it is.
 _OF_A_ROUND = {
@@ -43,7 +46,15 @@ Point = tuple[tuple[str, int | str], ...]
 # A point and who takes a turn there, by canonical name: one figure of a document's tables.
 Place = tuple[Point, str]
 PERCENT = "percent_of_AS1"
+# A heap that is littered first, but with nothing.
+FRESH = (LITTER, "0")
 FOLDER = "paper"
+Value = TypeVar("Value")
+
+
+def at_scale(values: Mapping[str, Value], scale: str) -> Value:
+    """What is given for a scale: for `shape`, where an experiment has none of its own, what it has at standard."""
+    return values[scale] if scale in values or scale not in SCALES else values[STANDARD]
 
 
 def suite_metrics(**more: str) -> Metrics:
@@ -245,7 +256,7 @@ class PublishedSpec(ExperimentSpec):
             return None
         if dict(cell.parameters).keys() - {*self.axes, *self.free, LITTER}:
             return None
-        return tuple((name, percent(given) if name == LITTER else place_of(given[name])) for name in self.axes)
+        return tuple((name, _on_axis(name, given)) for name in self.axes)
 
     def published_point(self, point: Point) -> Point:
         """Where in the document's tables a point of ours lies, whatever surrounds the program there."""
@@ -258,20 +269,21 @@ class PublishedSpec(ExperimentSpec):
     @property
     def usual(self) -> Point:
         """What surrounds the program where nothing else is said."""
-        return tuple((name, values[0]) for name, values in self.under.items())
+        return tuple((name, _on_axis(name, {name: values[0]})) for name, values in self.under.items())
 
     def cells(self, part: Part, given: Parameters = (), every: bool = False) -> Iterable[Cell]:
         """The cells of a part, point by point. `every`: those beside the document's strategies, too.
 
-        `given` takes the place of what a point has of the same names.
+        `given` takes the place of what a point has of the same names; no litter at all is a fresh heap.
         """
+        kept = tuple(pair for pair in given if pair != FRESH)
         asked = part.strategies or self.strategies
         built_as_then = (own for label, own in self.documents_own.items() if self.aliases[label] in asked)
         strategies = (*asked, *built_as_then, *(self.beside if every and not part.strategies else ()))
         for point in part.points:
             own = tuple(pair for pair in point if pair[0] not in dict(given))
             for strategy in strategies:
-                yield Cell(Workload(self.workload), Strategy(strategy), (*own, *given))
+                yield Cell(Workload(self.workload), Strategy(strategy), (*own, *kept))
 
     def twin_of(self, cell: Cell) -> Cell | None:
         """The cell that the figure of this one is divided by; None where this is such a cell itself, or none is due."""
@@ -314,6 +326,11 @@ def _around(name: str, value: int | str) -> str:
 def percent(given: Mapping[str, str]) -> int:
     """The share of the heap that is littered before a cell."""
     return round(100 * float(given.get(LITTER, "0")))
+
+
+def _on_axis(name: str, given: Mapping[str, str]) -> int | str:
+    """The value of a parameter as it stands in a point."""
+    return percent(given) if name == LITTER else place_of(given[name])
 
 
 def place_of(text: str) -> int | str:

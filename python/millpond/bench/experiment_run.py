@@ -18,7 +18,7 @@ from typing import Any
 
 from millpond.bench.bench_document import SCHEMA, BenchDocument, ExperimentRecord, ObservationRow, Peer, SummaryRow
 from millpond.bench.claims import Verdict
-from millpond.bench.experiment import ExperimentSpec, Needs
+from millpond.bench.experiment import ExperimentSpec, Needs, at_scale
 from millpond.bench.result_table import ResultRow
 from millpond.bench.suite_rounds import Launch, SuiteProgram, SuiteRunner
 from millpond.bench.window_counters import UNCOUNTED, Counting
@@ -65,7 +65,7 @@ class RunRequest:
     named: frozenset[str] = frozenset()
 
     def rounds_of(self, spec: ExperimentSpec) -> int:
-        return self.rounds or spec.rounds[self.scale]
+        return self.rounds or at_scale(spec.rounds, self.scale)
 
 
 class ExperimentRun(ABC):

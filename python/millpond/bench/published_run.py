@@ -15,7 +15,7 @@ from millpond.bench import event_names, window_counters
 from millpond.bench.bench_document import ExperimentRecord, PublishedRow
 from millpond.bench.claim_rules import judge_all
 from millpond.bench.claims import Verdict, load
-from millpond.bench.experiment import Needs, Parameters, Part, PublishedSpec
+from millpond.bench.experiment import Needs, Parameters, Part, PublishedSpec, at_scale
 from millpond.bench.experiment_run import ExperimentRun, RunRequest, SuiteRun
 from millpond.bench.result_table import PublishedTable, published_table
 from millpond.bench.suite_rounds import Launch, SuiteProgram, SuiteRunner, read_suite, usual_launch
@@ -37,7 +37,7 @@ def cells_of(
 ) -> list[Cell]:  # fmt: skip
     """The cells of a scale, each once. `more`: points that the user named. `around`: each cell once with each of them,
     in the place of what it has itself."""
-    parts = [*experiment.parts[scale], *(Part((point,)) for point in more)]
+    parts = [*at_scale(experiment.parts, scale), *(Part((point,)) for point in more)]
     littered = ((LITTER, litter),) if litter else ()
     return list(dict.fromkeys(
         cell

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +30,7 @@ from millpond.bench.published_run import PublishedRun, cells_of, counted_cells, 
 from millpond.bench.steps_run import StepsRun, StepsSpec
 from millpond.bench.study import StudyRun, StudySpec
 from millpond.bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
-from millpond.cells.cell import Cell
+from millpond.cells.cell import LITTER, Cell
 from millpond.commands import options
 from millpond.rounds.grids import GridOptions, listing, select, show_all
 from millpond.rounds.mallocs import known_mallocs
@@ -68,6 +68,7 @@ class Scale(StrEnum):
 
     QUICK = "quick"
     STANDARD = "standard"
+    SHAPE = "shape"
     PAPER = "paper"
 
 
@@ -79,7 +80,10 @@ def command(
         ),
     ] = None,
     scale: Annotated[
-        Scale, typer.Option(help="A few minutes, half an hour, or the document's own grid.")
+        Scale,
+        typer.Option(
+            help="A few minutes; half an hour; the document's grid with less work (else standard); its own grid."
+        ),
     ] = Scale.STANDARD,
     rounds: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Measured rounds of each, in the place of the scale's.")
@@ -226,7 +230,7 @@ def values_set(texts: Sequence[str], specs: Sequence[ExperimentSpec]) -> dict[st
         words = tuple(dict.fromkeys(word.strip() for word in values.split(",")))
         if not mark or not all(words):
             raise Failure(Status.USAGE, f"--set {text!r}: it is given as NAME=VALUE,VALUE")
-        found[name] = words
+        found[name] = tuple(map(_fraction if name == LITTER else _whole, words, repeat(name)))
     for spec in specs:
         free = spec.free if isinstance(spec, PublishedSpec) else ()
         for name in found:
@@ -234,6 +238,24 @@ def values_set(texts: Sequence[str], specs: Sequence[ExperimentSpec]) -> dict[st
                 open_names = f"it leaves open {', '.join(free)}" if free else "it leaves nothing open"
                 raise Failure(Status.USAGE, f"--set {name}: {spec.name} does not leave it open; {open_names}")
     return found
+
+
+def _whole(word: str, name: str) -> str:
+    """A value as cells have it. Failure (status 2) for what is no whole number."""
+    if not word.removeprefix("-").isdecimal():
+        raise Failure(Status.USAGE, f"--set {name}={word}: the value is a whole number")
+    return word
+
+
+def _fraction(word: str, name: str) -> str:
+    """The share of a heap that is littered, as cells have it. Failure (status 2) for what is none."""
+    try:
+        share = float(word)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= 1.0:
+        raise Failure(Status.USAGE, f"--set {name}={word}: the share is from 0, a fresh heap, to 1")
+    return f"{share:g}"
 
 
 def without_study(specs: Sequence[ExperimentSpec], given: Mapping[str, object]) -> list[ExperimentSpec]:

@@ -166,7 +166,7 @@ TEST(reserve_commit_suite, every_append_is_in_the_histogram_and_every_step_is_to
         std::uint64_t stepped = 0;
         for (const auto& [name, value] : line.items()) {
             if (name.starts_with("appends:")) appends += value.get<std::uint64_t>();
-            if (name.starts_with("steps:")) stepped += value.get<std::uint64_t>();
+            if (name.starts_with("stepped:")) stepped += value.get<std::uint64_t>();
         }
         EXPECT_EQ(appends, length) << strategy;
         EXPECT_GE(line["longest_ns"], line["p99_9_ns"]);

@@ -15,6 +15,7 @@ from millpond.bench.suites import (
     p0089_bindings,
     p0089_dials,
     p0089_memory,
+    p0089_shuffles,
     p0089_spike,
     references,
     reserve_commit,
@@ -26,6 +27,7 @@ from millpond.bench.suites import (
 OF_SUITES = (
     *p0089.EXPERIMENTS,
     p0089_memory.EXPERIMENT,
+    p0089_shuffles.EXPERIMENT,
     p0089_dials.EXPERIMENT,
     p0089_anomalies.EXPERIMENT,
     p0089_spike.EXPERIMENT,

@@ -65,7 +65,7 @@ def structures(at: Mapping[str, str], strategy: str) -> Needs:
     """Benchmark I. A structure above the fifth has 2^7 leaves in each element."""
     ds = int(at["ds"])
     in_one = 2 ** (int(at["log2_size"]) + (7 if ds > 4 else 0))
-    leaves = max(in_one, _power(at["log2_leaves"]))
+    leaves = in_one * int(at.get("lives", "0")) or max(in_one, _power(at["log2_leaves"]))
     text, hashed = ds % 2 == 0, ds in (3, 4, 7, 8, 11, 12)
     each = _INT_BYTES + (_NODE_BYTES if hashed else 0) + (_TEXT_BYTES if text else 0)
     # A vector that copies its containers when it grows builds all of them twice, and has both for a while.

@@ -60,7 +60,8 @@ def _needs(at: Mapping[str, str], strategy: str) -> Needs:
     if LITTER not in at:
         return own
     # A heap is littered by the nodes and tables of as many sets, each of 256 characters at most.
-    return Needs(own.seconds + _LITTER_CALLS * length * 20e-9, own.bytes + _LITTER_CALLS * 2**14)
+    sets = int(at.get("litter_calls", _LITTER_CALLS))
+    return Needs(own.seconds + sets * length * 20e-9, own.bytes + sets * 2**14)
 
 
 def _title(at: Mapping[str, int | str]) -> str:
@@ -75,7 +76,7 @@ COUNTING = PublishedSpec(
     suite=SUITE, workload="unique_characters", metrics=METRICS,
     figure=Figure("string_ns", "ns a string", "cpu_seconds", per_units=10**9),
     beside_metrics=("cpu_seconds", "peak_bytes", "held_bytes", "page_faults"), axes=("length", LITTER),
-    free=("calls",), strategies=(*ALIASES.values(), *OURS), aliases=ALIASES,
+    free=("calls", "litter_calls", LITTER), strategies=(*ALIASES.values(), *OURS), aliases=ALIASES,
     tables=Tables((LITTER,), ("length",), "strategy", "strings of", titles=_title, own_rows=True,
                   labels=lambda _name, value: f"{value} characters"),
     parts={
