@@ -14,7 +14,7 @@ import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.bench.bench_document import BenchDocument
-from millpond.bench.suites.p0089 import notation
+from millpond.bench.suites.p0089_notation import notation
 from millpond.bench.suites.p0089_strategies import ALIASES, DOCUMENTS_LOCKED
 from millpond.cli import main
 from millpond.commands import bench

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from millpond.bench.experiment import SCALES, PublishedSpec
 from millpond.bench.published_run import cells_of
 from millpond.bench.suites.every_experiment import PUBLISHED as ALL
-from millpond.bench.suites.p0089 import notation
+from millpond.bench.suites.p0089 import GAIN
+from millpond.bench.suites.p0089_notation import notation
 from millpond.bench.suites.p0089_strategies import ALIASES, LOCKED, LOCKED_2015, OF_2015
 from millpond.rounds.interleaved_rounds import groups_of
 
@@ -43,9 +44,11 @@ def test_every_figure_of_the_document_belongs_to_one_cell_of_the_paper_grid_and_
 @EACH
 def test_the_figures_are_as_many_as_the_document_prints(experiment: PublishedSpec) -> None:
     expected = {"p0089.1": 12 * 11 * 14, "p0089.2": (22 + 26) * 9 * 2, "p0089.3": 6 * 11 * 8, "p0089.4": 7 * 8 * 8,
-                "p0089.dials": 0, "p0089.shuffles": 0, "p0089.anomalies": 11 * 13 + 6 * 11 * 2, "p0089.anomalies.spike": 2 * 2 * 2,
+                "p0089.dials": 0, "p0089.shuffles": 0, "p0089.anomalies": 11 * 13 + 6 * 11 * 2,
+                "p0089.anomalies.spike": 2 * 2 * 2,
                 "p0089.anomalies.virtual": 11 * (3 + 4), "p0089.anomalies.clang": 11 * 4 * 2}  # fmt: skip
     assert len(experiment.printed()) == expected[experiment.name]
+    assert len(experiment.printed(GAIN)) == (432 if experiment.name == "p0089.2" else 0)
 
 
 def test_the_third_kind_of_table_of_benchmark_ii_is_the_quotient_of_the_two_others() -> None:
@@ -54,6 +57,10 @@ def test_the_third_kind_of_table_of_benchmark_ii_is_the_quotient_of_the_two_othe
     without, local = experiment.strategies
     at = (("log2_g", 25), ("log2_s", 20), ("af", 256), ("sf", 5))
     assert found[at, without] / found[at, local] == pytest.approx(10.4, rel=0.01)
+    gains = experiment.published_values(GAIN)
+    assert gains[at, local] == 10.4
+    assert all(found[at, without] / found[at, local] == pytest.approx(gain, rel=0.02, abs=0.01)
+               for (at, _), gain in gains.items())  # fmt: skip
 
 
 def test_shares_are_turned_into_what_they_are_shares_of() -> None:

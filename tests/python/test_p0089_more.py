@@ -100,7 +100,7 @@ def test_a_quick_look_at_what_is_open_takes_seconds(experiment: PublishedSpec) -
 def test_a_word_names_an_experiment_with_all_that_belong_to_it() -> None:
     assert [e.name for e in named(["p0089.anomalies"])] == list(OPEN)
     assert [e.name for e in named(["p0089.anomalies.spike"])] == [SPIKE.name]
-    own = [f"p0089.{name}" for name in ("1", "2", "3", "4", "memory", "dials")]
+    own = [f"p0089.{name}" for name in ("1", "2", "3", "4", "memory", "shuffles", "dials")]
     assert len(named(["p0089"])) == len(named([*own, *OPEN]))
 
 

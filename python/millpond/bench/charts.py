@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from millpond.bench.experiment import Place, PublishedSpec
-from millpond.bench.look import Gain, Look, percent_of, text_of
+from millpond.bench.look import NOWHERE, Look, QuotientLook, percent_of, text_of
 from millpond.bench.result_table import PublishedTable
 from millpond.report.figures.heat_tables import ColourScale, Heat, HeatTable, heat_table, legend
 from millpond.report.figures.surfaces import Axes, surface
@@ -46,15 +46,14 @@ class _Layout:
 def charts(results: PublishedTable) -> list[Chart]:
     """A chart for each table of the document of which anything was measured. O(figures).
 
-    Where strategies have a table each, one more follows for what each gains over the baseline.
+    Behind them stand the quotients that the experiment asks for.
     """
     look = Look(results)
     layouts = _layouts(results, look)
     found = _drawn(layouts, look)
-    if _STRATEGY in results.experiment.tables.split:
-        of = results.experiment.alias(results.experiment.baseline)
-        gains = [replace(one, title=f"{one.title}: {of} / this") for one in layouts]
-        found += _drawn(gains, Gain(results))
+    for quotient in results.experiment.tables.quotients:
+        titled = [replace(one, title=f"{one.title}: {quotient.title}") for one in layouts]
+        found += _drawn(titled, QuotientLook(results, quotient))
     return found
 
 
@@ -118,12 +117,11 @@ def _layouts(results: PublishedTable, look: Look) -> list[_Layout]:
         columns = sorted({_values(k, (tables.columns,)) for k in inside}, key=_sortable(experiment))
         rows = sorted({_values(k, tables.rows) for k in inside}, reverse=_STRATEGY in tables.split)
         at = {(_values(k, tables.rows), _values(k, (tables.columns,))): k for k in inside}
-        blank: Place = ((), "")
         found.append(
             _Layout(
                 tables.titles(dict(zip(tables.split, split, strict=True))),
                 [_heading(experiment, column[0]) for column in columns],
-                [(_label(experiment, row), [at.get((row, column), blank) for column in columns]) for row in rows],
+                [(_label(experiment, row), [at.get((row, column), NOWHERE) for column in columns]) for row in rows],
             )
         )
     return found

@@ -18,11 +18,17 @@ from functools import cache
 from importlib.resources import files
 from io import StringIO
 from itertools import product
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from millpond.bench.quotients import Quotient
 from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Strategy, Workload
-from millpond.cells.metrics import COUNTERS, Metrics
+from millpond.cells.metrics import COUNTERS, HEAP_TAKEN, Metrics
 from millpond.rounds.schedule import VERDICT_ROUNDS
+
+if TYPE_CHECKING:
+    from millpond.bench.extra_runs import ExtraRun
+    from millpond.bench.study_charts import Tabulate
+    from millpond.bench.study_figures import Draw
 
 # `shape`: a document's whole grid with less work at each point, where its own work takes weeks.
 SCALES = ("quick", "standard", "shape", "paper")
@@ -38,6 +44,7 @@ _OF_A_ROUND = {
     "held_bytes": "bytes",
     "page_faults": "faults",
     "units": "units",
+    HEAP_TAKEN: "share",
     **COUNTERS,
 }
 
@@ -116,6 +123,7 @@ class Tables:
 
     `strategy` stands for the strategy among them. `corner` says what the rows are. `relative`: all columns but the
     baseline's are shares of it. `own_rows`: points of ours that the document has no figures of stand there, too.
+    `quotients`: more tables, behind these.
     """
 
     split: tuple[str, ...]
@@ -126,6 +134,7 @@ class Tables:
     titles: Callable[[Mapping[str, int | str]], str] = lambda at: ", ".join(f"{k} {v}" for k, v in at.items())
     labels: Callable[[str, int | str], str] = lambda _name, value: str(value)
     own_rows: bool = False
+    quotients: tuple[Quotient, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,7 +185,8 @@ class PublishedSpec(ExperimentSpec):
     surrounds the program (`surrounded` adds them), each with its values, the usual one first.
     `memory_bytes`: the address space that each process may have; 0 for no limit. `counted`: points of which each is
     simulated once in every run of the whole experiment (callgrind), and never timed: small ones, on which statements
-    about instructions and misses rest.
+    about instructions and misses rest. `extra_runs`: what else is asked of cells, once. `draw` and `tabulate`: figures,
+    and tables before those of `tables`, from ours.
     """
 
     workload: str
@@ -198,6 +208,9 @@ class PublishedSpec(ExperimentSpec):
     counted: tuple[Part, ...] = ()
     notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)
     memory_bytes: int = 0
+    extra_runs: tuple[ExtraRun, ...] = ()
+    draw: Draw = field(default=lambda _results: [])
+    tabulate: Tabulate = field(default=lambda _results: [])
 
     @property
     def measured_strategies(self) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ from millpond.bench.experiment_run import ExperimentRun
 from millpond.bench.look import text_of
 from millpond.bench.published_run import PublishedRun
 from millpond.bench.result_table import PublishedTable, ResultRow
-from millpond.bench.study import StudyRun
 from millpond.bench.study_figures import StudyFigure
 from millpond.bench.suite_rounds import SuiteProgram
 from millpond.bench.terminal_table import claims_line
@@ -88,7 +87,7 @@ def _section(run: ExperimentRun) -> Section:
     ]  # fmt: skip
     drawn, headings, counted, reading = [], list[str](), list[tuple[str, list[str]]](), ""
     if isinstance(run, PublishedRun):
-        drawn = [*(run.charts if isinstance(run, StudyRun) else []), *charts(run.results)]
+        drawn = [*run.spec.tabulate(run.results), *charts(run.results)]
         headings, counted = run.results.headings, _counted(run.results)
         reading = _BOTH if any(t.caption == PUBLISHED for chart in drawn for t in chart.tables) else _OURS
     beside = _beside(run) if isinstance(run, PublishedRun) else [_comparison(row) for row in run.rows]
@@ -96,7 +95,7 @@ def _section(run: ExperimentRun) -> Section:
     return Section(
         spec.name, f"{spec.name}: {spec.title}", spec.source or "Millpond", spec.machine,
         spec.section, spec.measured, facts,
-        run.notes, reading, drawn, run.figures if isinstance(run, StudyRun) else [],
+        run.notes, reading, drawn, run.spec.draw(run.results) if isinstance(run, PublishedRun) else [],
         heading(spec.claims) if spec.claims else "Bars", [*map(_claim, run.claims), *map(_bar, run.bars)],
         any(judged.on_documents for judged in run.claims),
         claims_line(run.claims) if run.claims else held if run.bars else "", beside[:_BESIDE_AT_MOST],

@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from millpond.bench.experiment import Place
-from millpond.bench.result_table import PublishedTable
+from millpond.bench.quotients import Quotient
+from millpond.bench.result_table import PublishedTable, quotients
+from millpond.cells.cell import Cell
 from millpond.report.figures.heat_tables import Heat
 from millpond.statistics.order_statistics import summarise
 from millpond.system.wording import bytes_text, plural
 
 _BYTES, _MB = "peak_bytes", 1e6
 Value = TypeVar("Value")
+NOWHERE: Place = ((), "")
 
 
 def text_of(value: float) -> str:
@@ -35,6 +38,7 @@ class Look:
     def __init__(self, results: PublishedTable) -> None:
         self.experiment = results.experiment
         self._results = results
+        self.unit = results.experiment.figure.unit
         self.cells = {at: cell for at, cell in results.cells_at.items() if results.has_figure(cell)}
         self.printed = self._everywhere(results.experiment.printed())
         self._values = self._everywhere(results.experiment.published_values())
@@ -89,9 +93,9 @@ class Look:
             why, status = self._results.why.get(cell, "not run"), self._results.failed.get(cell, "")
             return Heat(None, status.replace("_", " "), why)
         found = summarise(list(self.ours[key].values()))
-        level, unit = self.our_level(key), self.experiment.figure.unit
+        level = self.our_level(key)
         interval = f"{text_of(found.low)} to {text_of(found.high)}"
-        title = f"{text_of(found.median)} {unit} ({interval}), {plural(found.n, 'round')}"
+        title = f"{text_of(found.median)} {self.unit} ({interval}), {plural(found.n, 'round')}"
         return Heat(level, f"{100 * (level or 0.0):.0f}" if self._is_share(key) else text_of(found.median), title)
 
     def quotient(self, key: Place) -> Heat | None:
@@ -107,29 +111,38 @@ class Look:
         return Heat(1.0, text_of(found.median / _MB), f"{bytes_text(found.low)} to {bytes_text(found.high)}")
 
 
-class Gain(Look):
-    """The same of what a strategy gains: the baseline's figures / its own, paired within rounds."""
+class QuotientLook(Look):
+    """The same of the quotients of two figures, or of two values of another metric, paired within rounds."""
 
-    def __init__(self, results: PublishedTable) -> None:
+    def __init__(self, results: PublishedTable, quotient: Quotient) -> None:
         super().__init__(results)
-        base = results.experiment.baseline
-        known, ours = self._values, self.ours
-        self._values = {
-            (at, name): known[at, base] / value
-            for (at, name), value in known.items()
-            if name != base and (at, base) in known and value > 0.0
-        }
+        self._quotient = quotient
+        self.unit = "ratio"
+        self.printed = self._everywhere(results.experiment.printed(quotient.printed)) if quotient.printed else {}
+        self._values = {key: one.value for key, one in self.printed.items() if one.value is not None}
+        values = {key: self._by_round(cell) for key, cell in self.cells.items()}
         pairs = {
-            (at, name): {n: ours[at, base][n] / v for n, v in found.items() if n in ours[at, base] and v > 0.0}
-            for (at, name), found in ours.items()
-            if name != base and (at, base) in ours
+            key: quotients(values[above], values[below])
+            for key in values
+            if (above := self._place(quotient.above, key)) in values
+            and (below := self._place(quotient.below, key)) in values
         }
         self.ours = {key: found for key, found in pairs.items() if found}
         self._medians = {key: summarise(list(found.values())).median for key, found in self.ours.items()}
 
-    def published(self, key: Place) -> Heat | None:
-        value = self._values.get(key)
-        return None if value is None else Heat(value, text_of(value), "quotient of two tables")
+    def _place(self, of: Callable[[Place, str], Place | None], key: Place) -> Place:
+        """A place that no figure has where there is none."""
+        return of(key, self.experiment.baseline) or NOWHERE
+
+    def _by_round(self, cell: Cell) -> Mapping[int, float]:
+        quotient = self._quotient
+        values = self._results.values_of(cell, quotient.metric or self.experiment.figure.name)
+        if not quotient.other_metric:
+            return values
+        return quotients(values, self._results.values_of(cell, quotient.other_metric))
+
+    def here(self, key: Place) -> Heat | None:
+        return super().here(key) if key in self.ours else None
 
     def held(self, key: Place) -> Heat | None:
         return None

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -17,6 +17,7 @@ from millpond.bench.claim_rules import judge_all
 from millpond.bench.claims import Verdict, load
 from millpond.bench.experiment import Needs, Parameters, Part, PublishedSpec, at_scale
 from millpond.bench.experiment_run import ExperimentRun, RunRequest, SuiteRun
+from millpond.bench.extra_runs import ExtraRun
 from millpond.bench.result_table import PublishedTable, published_table
 from millpond.bench.suite_rounds import Launch, SuiteProgram, SuiteRunner, read_suite, usual_launch
 from millpond.bench.surroundings import Surroundings
@@ -29,6 +30,8 @@ from millpond.system import callgrind
 from millpond.system.errors import Failure
 from millpond.system.progress import ProgressReport
 from millpond.system.wording import bytes_text, plural
+
+_SIMULATED = ExtraRun(window_counters.STAGE, window_counters.SLOWDOWN, window_counters.SimulatedRunner, of_all=True)
 
 
 def cells_of(
@@ -127,7 +130,9 @@ class PublishedRun(SuiteRun):
         asked = {cell.contender.name for cell in cells}
         lacks = [name for name in self.spec.optional if name not in have and name in asked]
         by = f" by {program.around.toolchain}" if program.around.toolchain else ""
-        self.left_out += [f"{name}: the suite's program was built{by} without it" for name in lacks]
+        self.left_out += [
+            f"{name}: the suite's program was built{by} without it{program.remedy(name)}" for name in lacks
+        ]
         kept = [cell for cell in cells if cell.contender.name not in lacks]
         program.require(kept)
         return set(kept)
@@ -135,39 +140,42 @@ class PublishedRun(SuiteRun):
     def forecast(self) -> dict[str, Any]:
         """As of any experiment; with the processes under callgrind: one more of each cell, and slow ones."""
         grid = super().forecast()
-        cells = [cell for cell in self._simulated if cell not in self.refused]
-        if not cells:
-            return grid
-        work = Work.of(cells, stage=window_counters.STAGE, rounds=1, shard=self.request.shard,
-                       memory=self.earlier_rounds())  # fmt: skip
-        more = forecast(self.spec.name, work, warm_up=False, source="",
-                        seconds_of=lambda cell: window_counters.SLOWDOWN * self.needs[cell].seconds)  # fmt: skip
-        left = {row["name"]: row["runs"] for row in more["cells"]}
-        if self.request.counting.simulated:
-            for row in grid["cells"]:
-                row["simulated_runs"] = left.get(row["name"], 0)
-        summed = ("runs", "stored_runs", "estimated_seconds")
-        return {**grid, **{key: grid[key] + more[key] for key in summed}}
+        for extra, cells in self._extra_runs(self.refused):
+            work = Work.of(cells, stage=extra.stage, rounds=1, shard=self.request.shard,
+                           memory=self.earlier_rounds())  # fmt: skip
+            seconds = {cell: extra.slowdown * self.needs[cell].seconds for cell in cells}
+            more = forecast(self.spec.name, work, warm_up=False, source="", seconds_of=seconds.__getitem__)
+            left = {row["name"]: row["runs"] for row in more["cells"]}
+            if extra is _SIMULATED and self.request.counting.simulated:
+                for row in grid["cells"]:
+                    row["simulated_runs"] = left.get(row["name"], 0)
+            grid |= {key: grid[key] + more[key] for key in ("runs", "stored_runs", "estimated_seconds")}
+        return grid
+
+    def _extra_runs(self, without: Collection[Cell]) -> list[tuple[ExtraRun, list[Cell]]]:
+        """What else is asked, once, and of which cells; nothing of those that do not run."""
+        cells = [cell for cell in self.cells if cell not in without]
+        base = [cell for cell in cells if cell.contender.name == self.spec.baseline]
+        counted = [cell for cell in self.counted if cell not in without]
+        found = [(_SIMULATED, [*(cells if self.request.counting.simulated else ()), *counted])]
+        found += [(one, [cell for cell in (cells if one.of_all else base) if one.takes(cell)])
+                  for one in self.spec.extra_runs]  # fmt: skip
+        return [(one, own) for one, own in found if own]
 
     def more_rounds(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
-        """One process more of each cell that ran, under callgrind, if asked, and one of those that are only counted.
-        Deterministic: a round is enough.
+        """One process more of each cell that ran, under callgrind, if asked, of those that are only counted, and of
+        extra runs. One round is enough.
         """
         failed = {outcome.cell for outcome in outcomes if outcome.status != "ok"}
-        cells = [cell for cell in self._simulated if cell not in failed]
-        if not cells:
-            return []
-        seconds = {cell: self.needs[cell].seconds for cell in cells}
-        simulated = window_counters.SimulatedRunner({cell: runner.argv(cell) for cell in cells}, seconds)
-        return run_rounds(
-            cells, simulated, ProgressReport(), stage=window_counters.STAGE, rounds=1, seed=self.request.seed,
-            warm_up=False, memory=log, shard=self.request.shard,
-        )  # fmt: skip
-
-    @property
-    def _simulated(self) -> list[Cell]:
-        """The cells that have a process under callgrind."""
-        return [*(self.cells if self.request.counting.simulated else ()), *self.counted]
+        found: list[Outcome] = []
+        for extra, cells in self._extra_runs(failed):
+            seconds = {cell: self.needs[cell].seconds for cell in cells}
+            more = extra.runner({cell: runner.argv(cell) for cell in cells}, seconds)
+            found += run_rounds(
+                cells, more, ProgressReport(), stage=extra.stage, rounds=1, seed=self.request.seed,
+                warm_up=False, memory=log, shard=self.request.shard,
+            )  # fmt: skip
+        return found
 
     @cached_property
     def results(self) -> PublishedTable:

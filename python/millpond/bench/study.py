@@ -19,13 +19,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from millpond.bench.charts import Chart
 from millpond.bench.experiment import Parameters, Place, Published, PublishedSpec
 from millpond.bench.experiment_run import PLACE
 from millpond.bench.published_run import PublishedRun
 from millpond.bench.result_table import PublishedTable
-from millpond.bench.study_charts import Tabulate
-from millpond.bench.study_figures import Draw, StudyFigure
 from millpond.bench.suite_rounds import SuiteProgram
 from millpond.cells.cell import Cell, Outcome
 from millpond.rounds import study_captures
@@ -46,15 +43,12 @@ class StudySpec(PublishedSpec):
 
     `figures`: the document's own, by metric; "" is the experiment's figure. `runner`: what makes a round's values,
     given a folder of its own and the one of the inputs. `lacking`: why cells cannot be run here. `identity`: what tells
-    the programs of a cell from other builds. `draw` and `tabulate`: the
-    document's figures and tables from ours.
+    the programs of a cell from other builds.
     """
 
     runner: Callable[[Path, Path], Runner] = study_captures.CaptureRunner
     lacking: Callable[[list[Cell]], dict[Cell, str]] = study_captures.lacking
     identity: Callable[[Cell], str] = study_captures.identity_of
-    draw: Draw = field(default=lambda _results: [])
-    tabulate: Tabulate = field(default=lambda _results: [])
 
     unfold: Callable[[Values, Values | None], Iterable[tuple[Parameters, Values]]]
     figures: Callable[[], Mapping[str, Iterable[Published]]] = field(default=dict)
@@ -112,15 +106,6 @@ class StudyRun(PublishedRun):
             each for one in self.outcomes for each in self._unfolded(one, bases.get((one.cell.parameters, one.round)))
         ]
         return PublishedTable(self.spec, list(dict.fromkeys(each.cell for each in outcomes)), outcomes)
-
-    @property
-    def figures(self) -> list[StudyFigure]:
-        return self.spec.draw(self.results)
-
-    @property
-    def charts(self) -> list[Chart]:
-        """The document's tables, as it prints them."""
-        return self.spec.tabulate(self.results)
 
     def _unfolded(self, outcome: Outcome, base: Values | None) -> list[Outcome]:
         """The outcomes of a capture's points; one that failed is the same at no point in particular."""

@@ -22,8 +22,8 @@ from millpond.report.figures import flat_figures
 from millpond.report.figures.log_plot import Curve, log_plot
 from millpond.statistics.order_statistics import summarise
 
-_COLOURS = 8
-_DASHES = ("", "d1", "d2")
+COLOURS = 8
+DASHES = ("", "d1", "d2")
 _BARS_PIXELS, _LABELS_PIXELS = 200.0, 20.0
 _A_BILLION = 10**9
 _GRANULE, _LARGEST = 16, 2048  # of figure 9, in bytes
@@ -64,7 +64,7 @@ class _Medians:
     def look(self, strategy: str) -> tuple[str, str]:
         """Colour and dash, the same in every figure of the experiment."""
         number = self.strategies.index(strategy)
-        return f"k{number % _COLOURS}", _DASHES[number // _COLOURS]
+        return f"k{number % COLOURS}", DASHES[number // COLOURS]
 
     def legend(self) -> list[tuple[str, str, str]]:
         return [(*self.look(strategy), self.name(strategy)) for strategy in self.strategies]
@@ -197,7 +197,7 @@ def _bars(of: _Medians, values: Mapping[tuple[str, str], Sequence[float]], unit:
         for number, strategy in enumerate(of.strategies):
             own = values.get((program, strategy), ())
             for layer, value in enumerate(own):
-                kind = f"c{number % _COLOURS}" + (" pale" if layer < len(own) - 1 else "")
+                kind = f"c{number % COLOURS}" + (" pale" if layer < len(own) - 1 else "")
                 x = place * group + 0.05 * group + number * width
                 words = f"{program}, {of.name(strategy)}: {' of '.join(f'{each:.3g}' for each in reversed(own))} {unit}"
                 y = _y(value, top)

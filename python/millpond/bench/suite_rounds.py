@@ -119,6 +119,13 @@ class SuiteProgram:
         """`g++ 12.2.0, libstdc++ 12`."""
         return ", ".join(filter(None, (self.compiler, self.standard_library)))
 
+    def remedy(self, contender: str) -> str:
+        """What would bring in a contender that the program was built without; empty where no package would."""
+        for one in self.contenders:
+            if one.name == contender and not one.is_built_in and one.package:
+                return f"; install {one.package} and build it again"
+        return ""
+
     def workload(self, name: str) -> SuiteWorkload:
         """Failure (status 4) where the program does not know it."""
         if name not in self.workloads:

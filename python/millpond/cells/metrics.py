@@ -23,6 +23,8 @@ COUNTERS = {
     "dtlb_misses": "misses",
     "page_walks": "walks",
 }
+# Of a littered heap that is pictured: the share of each line that is held, by its offset.
+HEAP_TAKEN = "heap_taken"
 # The unit of an event that the user named: any name that is no metric's.
 EVENTS = "events"
 # Behind a counter's name: the share of the window for which the processor counted it, where that is not all.

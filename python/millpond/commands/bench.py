@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -27,10 +27,11 @@ from millpond.bench.event_names import counting_of, show_events
 from millpond.bench.experiment import ExperimentSpec, Parameters, PublishedSpec, points, surrounded
 from millpond.bench.experiment_run import PLACE, ExperimentRun, RunRequest, document, memory_bytes, write
 from millpond.bench.published_run import PublishedRun, cells_of, counted_cells, judge_together
+from millpond.bench.settings import values_set
 from millpond.bench.steps_run import StepsRun, StepsSpec
 from millpond.bench.study import StudyRun, StudySpec
 from millpond.bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
-from millpond.cells.cell import LITTER, Cell
+from millpond.cells.cell import Cell
 from millpond.commands import options
 from millpond.rounds.grids import GridOptions, listing, select, show_all
 from millpond.rounds.mallocs import known_mallocs
@@ -217,45 +218,6 @@ def require_options(
         given = [name for name, value in wrong.items() if value not in (None, [])]
         if given:
             raise Failure(Status.USAGE, f"{given[0]} means nothing for {spec.name}")
-
-
-def values_set(texts: Sequence[str], specs: Sequence[ExperimentSpec]) -> dict[str, tuple[str, ...]]:
-    """The values of `--set log2_leaves=22,24`, by name, each once.
-
-    Failure (status 2) for a text that is not so given, and for a name that one of the experiments does not leave open.
-    """
-    found: dict[str, tuple[str, ...]] = {}
-    for text in texts:
-        name, mark, values = text.partition("=")
-        words = tuple(dict.fromkeys(word.strip() for word in values.split(",")))
-        if not mark or not all(words):
-            raise Failure(Status.USAGE, f"--set {text!r}: it is given as NAME=VALUE,VALUE")
-        found[name] = tuple(map(_fraction if name == LITTER else _whole, words, repeat(name)))
-    for spec in specs:
-        free = spec.free if isinstance(spec, PublishedSpec) else ()
-        for name in found:
-            if name not in free:
-                open_names = f"it leaves open {', '.join(free)}" if free else "it leaves nothing open"
-                raise Failure(Status.USAGE, f"--set {name}: {spec.name} does not leave it open; {open_names}")
-    return found
-
-
-def _whole(word: str, name: str) -> str:
-    """A value as cells have it. Failure (status 2) for what is no whole number."""
-    if not word.removeprefix("-").isdecimal():
-        raise Failure(Status.USAGE, f"--set {name}={word}: the value is a whole number")
-    return word
-
-
-def _fraction(word: str, name: str) -> str:
-    """The share of a heap that is littered, as cells have it. Failure (status 2) for what is none."""
-    try:
-        share = float(word)
-    except ValueError:
-        share = -1.0
-    if not 0.0 <= share <= 1.0:
-        raise Failure(Status.USAGE, f"--set {name}={word}: the share is from 0, a fresh heap, to 1")
-    return f"{share:g}"
 
 
 def without_study(specs: Sequence[ExperimentSpec], given: Mapping[str, object]) -> list[ExperimentSpec]:

@@ -135,6 +135,9 @@ TEST(p0089_suite, figures_of_a_round_are_there) {
     EXPECT_EQ(line["parameters"]["text_most"], 1000);
     EXPECT_EQ(line["parameters"]["seed"], 7);
     EXPECT_EQ(line["lives"], 16);
+    const json three = round("structures", "AS8", " --ds 4 --log2_size 5 --log2_leaves 12 --lives 3");
+    EXPECT_EQ(three["lives"], 3);
+    EXPECT_EQ(three["units"], 3 << 5);
     EXPECT_GT(line["cold_cpu_seconds"], 0);
     EXPECT_TRUE(round("structures", "AS8", " --ds 4 --log2_leaves 12 --cold 0")["cold_cpu_seconds"].is_null());
     for (const std::string name : {"cpu_seconds", "wall_seconds", "peak_bytes", "end_bytes", "held_bytes"}) {
@@ -261,7 +264,7 @@ TEST(p0089_suite, wrong_usage_is_refused_with_what_there_is) {
         {"--workload structures --contender new_delete:type:wink", "new_delete:type:destroy"},
         {"--workload locality --contender AS8", "multipool:type:destroy"},
         {"--workload structures --contender AS1 --colour 3",
-         "ds, log2_size, log2_leaves, text_most, on_stack, short_by, counted, cold, seed"},
+         "ds, log2_size, log2_leaves, lives, text_most, on_stack, short_by, counted, cold, seed"},
         {"--workload structures --contender AS1 --ds 13", "from 1 to 12"},
         {"--workload structures --contender AS1 --ds one", "from 1 to 12"},
         {"--workload structures --contender AS1 --text_most 32", "from 33 to 1000"},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <map>
 #include <new>
@@ -164,6 +165,9 @@ TEST(reserve_commit_suite, every_append_is_in_the_histogram_and_every_step_is_to
         const json line = round("latency", strategy, " --length 50000");
         std::uint64_t appends = 0;
         std::uint64_t stepped = 0;
+        const auto shortest = line["shortest_ns"].get<std::uint64_t>();
+        EXPECT_TRUE(line.contains("appends:" + std::to_string(std::bit_floor(std::max<std::uint64_t>(shortest, 1)))));
+        EXPECT_LE(shortest, line["longest_ns"].get<std::uint64_t>());
         for (const auto& [name, value] : line.items()) {
             if (name.starts_with("appends:")) appends += value.get<std::uint64_t>();
             if (name.starts_with("stepped:")) stepped += value.get<std::uint64_t>();
@@ -189,6 +193,7 @@ TEST(reserve_commit_suite, every_append_is_in_the_histogram_and_every_step_is_to
 
 TEST(reserve_commit_suite, a_histogram_counts_all_and_is_wrong_by_a_sixteenth_at_most) {
     histogram found;
+    EXPECT_FALSE(found.shortest_ns());
     EXPECT_FALSE(found.quantile_ns(0.5).has_value());
     std::vector<std::uint64_t> all;
     for (std::uint64_t ns = 0; ns < 200'000; ns = ns * 21 / 20 + 1) {
@@ -196,6 +201,7 @@ TEST(reserve_commit_suite, a_histogram_counts_all_and_is_wrong_by_a_sixteenth_at
         found.note(ns);
     }
     EXPECT_EQ(found.count(), all.size());
+    EXPECT_EQ(found.shortest_ns(), static_cast<double>(all.front()));
     EXPECT_EQ(found.longest_ns(), static_cast<double>(all.back()));
     for (const double share : {0.0, 0.1, 0.5, 0.9, 0.99, 1.0}) {
         const auto place = std::min(static_cast<std::size_t>(share * static_cast<double>(all.size())), all.size() - 1);
@@ -212,6 +218,7 @@ TEST(reserve_commit_suite, a_histogram_counts_all_and_is_wrong_by_a_sixteenth_at
     histogram other;
     other.add(found);
     EXPECT_EQ(other.count(), all.size() + 1);
+    EXPECT_EQ(other.shortest_ns(), found.shortest_ns());
     EXPECT_EQ(other.longest_ns(), found.longest_ns());
 }
 

@@ -78,6 +78,25 @@ TEST(unique_chars_suite, a_littered_heap_changes_no_count) {
     }
 }
 
+TEST(unique_chars_suite, a_picture_shows_which_lines_of_the_littered_heap_are_held) {
+    std::map<std::string, double> held;
+    for (const std::string fraction : {"0.1", "0.9", "1"}) {
+        const json line = suite.round(workload, "1.1", " --calls 2 --litter " + fraction + " --picture-heap");
+        std::size_t lines = 0;
+        for (const auto& [name, value] : line.items()) {
+            if (!name.starts_with("heap_taken:")) continue;
+            ++lines;
+            EXPECT_GE(value.get<double>(), 0.0) << name;
+            EXPECT_LE(value.get<double>(), 1.0) << name;
+            held[fraction] += value.get<double>();
+        }
+        EXPECT_EQ(lines, 1024u);
+    }
+    EXPECT_GT(held["0.1"], held["0.9"]);
+    EXPECT_EQ(held["1"], 0.0);
+    EXPECT_FALSE(suite.round(workload, "1.1", " --calls 2 --litter 0.5").contains("heap_taken:0"));
+}
+
 TEST(unique_chars_suite, wrong_usage_is_refused_with_what_there_is) {
     const std::string with = "--workload unique_characters --contender ";
     suite.expect_refused({
@@ -87,6 +106,7 @@ TEST(unique_chars_suite, wrong_usage_is_refused_with_what_there_is) {
         {with + "1.1 --length 0", "from 1 to"},
         {with + "1.1 --calls many", "whole number"},
         {with + "1.1 --litter 2", "above 0 and at most 1"},
+        {with + "1.1 --picture-heap", "--picture-heap shows what --litter leaves"},
         {"--workload unique_characters", "--list"},
     });
 }

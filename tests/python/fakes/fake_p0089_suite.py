@@ -54,7 +54,7 @@ def experiment_of(workload: str, given: Mapping[str, str]) -> PublishedSpec:
 
 class FakeP0089:
     """The program, faked. `calls` are the command lines of rounds so far, `simulated` those under callgrind, and
-    `environments` those of both, in their order.
+    `environments` those of both, in their order; `looks` those that look at a cell once.
 
     `inherited`: the descriptors that each of the rounds was given. millpond-events is faked beside it.
     """
@@ -64,6 +64,7 @@ class FakeP0089:
         self.calls: list[tuple[str, ...]] = []
         self.simulated: list[tuple[str, ...]] = []
         self.environments: list[Mapping[str, str]] = []
+        self.looks: list[tuple[str, ...]] = []
         self.inherited: list[tuple[int, ...]] = []
         self._asked = 0
 
@@ -77,6 +78,8 @@ class FakeP0089:
         self._asked += 1
         loads = self._asked <= self.config.get("preloads", float("inf"))
         malloc = environment.get("LD_PRELOAD", LIBC) if loads else LIBC
+        if seen := self.look(argv):
+            return seen
         if "--list" in argv:
             return Captured(0, json.dumps({**self.said_by(argv[0]), "malloc": malloc}), "")
         if len(self.calls) >= self.config.get("stop_after", float("inf")):
@@ -107,6 +110,19 @@ class FakeP0089:
         if "--counters" in argv or "--event" in argv:
             result["counters"] = self.config.get("counters", {})
         return Captured(0, json.dumps(result) + "\n", "")
+
+    def look(self, argv: Sequence[str]) -> Captured | None:
+        """What is asked of a cell once, behind its rounds: a picture of the heap, and dimensions of a recording."""
+        if argv[-1] == "--picture-heap":
+            self.looks.append(tuple(argv))
+            return Captured(0, json.dumps({"metrics": {f"heap_taken:{64 * n}": n % 2 for n in range(128)}}), "")
+        if Path(argv[0]).name == "millpond-record":
+            self.looks.append(tuple(argv))
+            return Captured(0, json.dumps({"details": {"accesses": 30, "lines": 10, "transitions": 3}}), "")
+        if Path(argv[0]).name == "millpond-characterise":
+            dimensions = {letter: {"value": value} for letter, value in zip("DVUC", (0.4, 0.8, 0.1, None), strict=True)}
+            return Captured(0, json.dumps({"subsystems": [{"name": "rings", "dvluc": dimensions}]}), "")
+        return None
 
     def said_by(self, program: str) -> dict[str, Any]:
         """The list of a program, with who built it, and without what it has not for that."""

@@ -9,7 +9,6 @@ p0089.4   section 10   contention    threads that allocate and free one block
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -29,7 +28,9 @@ from millpond.bench.experiment import (
     suite_metrics,
     surrounded,
 )
+from millpond.bench.quotients import Quotient, itself, to_baseline
 from millpond.bench.suites import p0089_needs as needs
+from millpond.bench.suites.p0089_notation import notation
 from millpond.bench.suites.p0089_strategies import (
     ALIASES,
     ALL_ALIASES,
@@ -49,6 +50,7 @@ MACHINE = "dual Intel Xeon E5-2620v2, 12 cores at 2.1 GHz, 16 GB, gcc 5.1, Linux
 LEAVES = 2**27
 _FIRST_NESTED, _LOG2_INNER = 5, 7  # containers of containers, of 2^7 elements each
 SHUFFLES, TRAVERSALS = 5, 2560
+GAIN = "gain"  # what local allocators gain: the document's tables 20 and 21
 # The document first held af × rf at 256 (section 8), and then at ten times that, "at the cost of literally weeks".
 FIRST_TRAVERSALS = 256
 COLUMNS = range(9)  # of Benchmark II: the access factor is 2^8 … 2^0
@@ -167,13 +169,13 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
 ), **AROUND)  # fmt: skip
 
 
-def _locality(row: Mapping[str, str]) -> Published | None:
-    strategy = {"without": "AS1", "with": "AS7"}.get(row["local_allocators"])
-    if strategy is None:
-        return None  # the third kind of table is the quotient of the two others
+def _locality(row: Mapping[str, str]) -> Published:
+    strategy = {"without": "AS1", "with": "AS7", "ratio": "AS7"}[row["local_allocators"]]
     factor = 2 ** (8 + int(row["column_exponent"]))
     at = point(log2_g=row["log2_G"], log2_s=row["log2_S"], af=factor, sf=SHUFFLES)
-    return Published(at, ALIASES[strategy], row["value"], "ratio")
+    # Tables 20 and 21 have the quotients of the others.
+    metric = GAIN if row["local_allocators"] == "ratio" else ""
+    return Published(at, ALIASES[strategy], row["value"], "ratio", metric)
 
 
 def lists(log2_g: int, sizes: tuple[int, ...], columns: tuple[int, ...], product: int) -> tuple[Parameters, ...]:
@@ -205,28 +207,6 @@ def _shuffles(log2_g: int, *sizes: int) -> Part:
     return Part(points(log2_g=[log2_g], log2_s=sizes, af=[8], sf=[1, -1, 5, -5, 8, -8], rf=[1]), (ALIASES["AS1"],))
 
 
-_NOTATION = re.compile(r"(?:-(\d{1,2}) (\d{1,2})|(\d{1,10}) (\d{1,10})) (\d{1,4}) ([+-])(\d{1,4}) (\d{1,6})")
-
-
-def notation(text: str) -> Parameters | None:
-    """`-21 18 8 +3 32`: the document's way to name a run of Benchmark II; None for anything else.
-
-    A negative |G| and the |S| behind it are exponents of 2; `10000000 1000 10 +5 1` has numbers of links.
-    """
-    found = _NOTATION.fullmatch(" ".join(text.split()))
-    if found is None:
-        return None
-    log2_g, log2_s, links, links_each, af, sign, sf, rf = found.groups()
-    sizes = {"links": links, "links_each": links_each} if links else {"log2_g": log2_g, "log2_s": log2_s}
-    (made,) = points(
-        **{name: [int(size)] for name, size in sizes.items()},
-        af=[int(af)],
-        sf=[f"{'-' if sign == '-' else ''}{int(sf)}"],
-        rf=[int(rf)],
-    )
-    return made
-
-
 def _locality_title(at: Mapping[str, int | str]) -> str:
     multipool = "a multipool of 2015" if at["strategy"] == DOCUMENTS_LOCKED["AS7"] else "a multipool"
     local = at["strategy"] != ALIASES["AS1"]
@@ -242,7 +222,8 @@ BENCHMARK_2 = surrounded(EXPERIMENT(
     strategies=(ALIASES["AS1"], ALIASES["AS7"]), table="p0089_benchmark2.csv",
     published=_locality,
     tables=Tables(("log2_g", "strategy"), ("log2_s",), "af", "|S|", titles=_locality_title,
-                  labels=lambda name, value: f"2^{value}" if name == "log2_s" else f"{value} ×"),
+                  labels=lambda name, value: f"2^{value}" if name == "log2_s" else f"{value} ×",
+                  quotients=(Quotient("AS1 / this", to_baseline, itself, printed=GAIN),)),
     parts={
         "quick": (Part(lists(21, (21, 18, 12, 6), (6,), 4)), Part(lists(21, (18, 12, 6), (8,), 4))),
         "standard": (

@@ -8,8 +8,11 @@ One dial at a time is turned around a centre. What the dials mean stands in lab/
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from millpond.bench.experiment import Figure, Parameters, Part, Tables, points
+from millpond.bench import suite_charts
+from millpond.bench.experiment import Figure, Parameters, Part, Tables, points, suite_metrics
+from millpond.bench.extra_runs import DIMENSIONS, LOCALITY, RECORDED
 from millpond.bench.suites.p0089 import BESIDE
 from millpond.bench.suites.p0089 import EXPERIMENT as OF_DOCUMENT
 from millpond.bench.suites.p0089_needs import dials as needs
@@ -25,6 +28,8 @@ SETTINGS: Mapping[str, tuple[int, ...]] = {
     "utilization": (10, 50, 100, 300, 900),
     "contention": (0, 40, 80, 120, 160),
 }
+# The dimensions that come out, of the program recorded under AS1: shares of 1.
+METRICS = suite_metrics(**dict.fromkeys((*DIMENSIONS, LOCALITY), "share"))
 
 
 def turned(dial: str, settings: tuple[int, ...], log2_operations: int) -> tuple[Parameters, ...]:
@@ -46,14 +51,17 @@ EXPERIMENT = OF_DOCUMENT(
     name="p0089.dials", title="A dial for each dimension", section="6",
     measured="CPU seconds for the same work under each strategy, one dial of D, V, L, U and C turned at a time",
     workload="dials", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
-    beside_metrics=BESIDE, axes=(*DIALS, "threads"), free=("log2_operations",),
+    metrics=METRICS, beside_metrics=(*BESIDE, *DIMENSIONS, LOCALITY), axes=(*DIALS, "threads"),
+    free=("log2_operations",),
     strategies=tuple(ALIASES[name] for name in ("AS1", "AS3", "AS7", "AS11")),
     tables=Tables(("threads",), DIALS, "strategy", "dials", True,
                   titles=lambda at: "one thread" if at["threads"] == 1 else f"{at['threads']} threads",
                   labels=_label),
     parts={"quick": _parts(18, 2), "standard": _parts(20), "paper": _parts(22)},
-    needs=needs, beside=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
-    notes=("Nothing was published of this: the document names it as what it would have liked to have.",
+    needs=needs, extra_runs=(RECORDED,), tabulate=partial(suite_charts.dials, DIALS, CENTRE),
+    beside=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
+    notes=("What comes out of a dial is measured once, of the program recorded under AS1; L it counts itself.",
+           "Nothing was published of this: the document names it as what it would have liked to have.",
            "D is a share of the work in which a pair of allocation and free counts as 20 accesses to memory: what the "
            "global allocator takes. A strategy that takes less has a lower density of its own."),
 )  # fmt: skip

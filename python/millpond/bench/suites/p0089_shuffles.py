@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from millpond.bench.experiment import ROUNDS, Part, Tables, points, thousands
-from millpond.bench.suites.p0089 import ALIASES, BENCHMARK_2, CLAIMS, OPEN_2
+from millpond.bench.suites.p0089 import BENCHMARK_2, CLAIMS, OPEN_2
+from millpond.bench.suites.p0089_strategies import ALIASES
 
 _LINKS, _ACCESSES, _VISITS = 10**7, 10, 1
 _ALL_SHUFFLES = (1, 2, 3, 4, 5, 6, 8, 10)

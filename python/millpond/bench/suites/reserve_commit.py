@@ -19,6 +19,7 @@ from functools import cache, partial
 from importlib.resources import files
 from io import StringIO
 
+from millpond.bench import suite_charts
 from millpond.bench.experiment import Figure, Part, PublishedSpec, Tables, points, suite_metrics, thousands
 from millpond.bench.suites import reserve_commit_needs as needs
 
@@ -26,11 +27,13 @@ SUITE, CLAIMS = "millpond-reserve_commit-suite", "reserve_commit.toml"
 METRICS = suite_metrics(
     **{f"{m}_seconds": "seconds" for m in ("destroy", "touch", "give", "again", "both", "step", "commit")},
     **{f"{m}_bytes": "bytes" for m in ("capacity", "committed", "touched", "given")},
-    **{f"{m}_ns": "ns" for m in ("clock", "p50", "p90", "p99", "p99_9", "p99_99", "longest")},
+    **{f"{m}_ns": "ns" for m in ("clock", "shortest", "p50", "p90", "p99", "p99_9", "p99_99", "longest")},
     **{f"{m}_ns": "ns" for m in ("step_p50", "step_longest", "plain_p50", "plain_longest")},
     **dict.fromkeys(("used_share", "slow_step_share", "given_share"), "share"),
     **dict.fromkeys(("peak_to_end", "mode_ratio", "moves_an_element"), "ratio"),
     **{name: name for name in ("slow", "steps", "commits", "populates")},
+    appends="appends",
+    stepped="appends",
 )
 SOURCE = "Reserve and commit"
 MACHINE = "AMD Ryzen 7 2700X, 16 GB: Windows 10, FreeBSD 13.1, Debian 11 with gcc 10.2; Mac Mini M1, 16 GB (2023)"
@@ -145,7 +148,8 @@ LATENCY = _experiment(
     name="reserve_commit.3", title="Latency", section="Latency",
     measured="Wall nanoseconds of the longest append of all; beside it those of the others, and of the steps of memory",
     workload="latency", figure=Figure("longest_ns", "ns", "longest_ns"),
-    beside_metrics=("clock_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "slow", "slow_step_share",
+    beside_metrics=("clock_ns", "shortest_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "slow",
+                    "slow_step_share",
                     "steps", "step_seconds", "step_p50_ns", "step_longest_ns", "plain_p50_ns", "plain_longest_ns",
                     "mode_ratio", "commits", "populates", "commit_seconds", "cpu_seconds", "peak_bytes"),
     axes=("length", "element", "optimisation"), strategies=_INT,
@@ -155,7 +159,7 @@ LATENCY = _experiment(
         "standard": _by_element((10**3, MILLION, 10**7)),
         "paper": _by_element((*LENGTHS, 10**7)),
     },
-    needs=needs.latency,
+    needs=needs.latency, tabulate=lambda results: suite_charts.latencies(results, dtrace()),
     notes=(_LOST, _FROM_DTRACE, _PUBLISHED_TWIN,
            "Every append is timed by itself, and the clock's own time is in it (clock_ns). A virtual machine takes the "
            "processor away now and then: the longest of a length is as much the machine's as the array's."),

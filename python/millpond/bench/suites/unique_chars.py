@@ -12,7 +12,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from millpond.bench.experiment import Figure, Needs, Parameters, Part, PublishedSpec, Tables, suite_metrics
+from millpond.bench import suite_figures
+from millpond.bench.experiment import (
+    Figure,
+    Needs,
+    Parameters,
+    Part,
+    PublishedSpec,
+    Tables,
+    suite_metrics,
+)
+from millpond.bench.extra_runs import HEAP_PICTURE
+from millpond.bench.quotients import Quotient, itself, on_fresh_heap, to_baseline
 from millpond.cells.cell import LITTER
 
 SUITE = "millpond-unique_chars-suite"
@@ -68,6 +79,18 @@ def _title(at: Mapping[str, int | str]) -> str:
     return f"heap littered, {at[LITTER]} % of it freed" if at[LITTER] else "fresh heap"
 
 
+# The talk's charts. What was not counted has none.
+RELATIVE = Quotient("run time relative to std::set (1.1)", itself, to_baseline)
+LITTERED = Quotient("run time, littered / fresh", itself, on_fresh_heap)
+QUOTIENTS = (
+    RELATIVE,
+    LITTERED,
+    Quotient("loads relative to std::set", itself, to_baseline, "l1d_loads"),
+    Quotient("share of loads that miss L1, relative to std::set", itself, to_baseline, "l1d_misses", "l1d_loads"),
+    Quotient("stalled cycles, littered / fresh", itself, on_fresh_heap, "stalled_cycles"),
+)
+
+
 COUNTING = PublishedSpec(
     name="unique_chars", title="Unique characters: allocator impact, and littering", section="Case Study 1",
     source=SOURCE, machine=MACHINE,
@@ -78,7 +101,7 @@ COUNTING = PublishedSpec(
     beside_metrics=("cpu_seconds", "peak_bytes", "held_bytes", "page_faults"), axes=("length", LITTER),
     free=("calls", "litter_calls", LITTER), strategies=(*ALIASES.values(), *OURS), aliases=ALIASES,
     tables=Tables((LITTER,), ("length",), "strategy", "strings of", titles=_title, own_rows=True,
-                  labels=lambda _name, value: f"{value} characters"),
+                  labels=lambda _name, value: f"{value} characters", quotients=QUOTIENTS),
     parts={
         "quick": _strings(2**20, 16, 256, 4096),
         "standard": _strings(2**22, 4, 16, 64, 256, 1024, 4096, 16384),
@@ -86,7 +109,8 @@ COUNTING = PublishedSpec(
     },
     # Strings whose sets have more nodes than a few lines hold.
     counted=(replace(*_strings(2**14, 256), strategies=tuple(ALIASES[name] for name in _COUNTED)),),
-    needs=_needs, claims="unique_chars.toml", beside=_OTHER_WAYS,
+    needs=_needs, extra_runs=(HEAP_PICTURE,), draw=suite_figures.unique_characters, claims="unique_chars.toml",
+    beside=_OTHER_WAYS,
     notes=("The talk's charts are lost: there are no figures beside ours, and lengths are our own.",
            "Littered: 4096 strings were counted by the talk's sets first, their blocks held, half of them freed at "
            "random."),

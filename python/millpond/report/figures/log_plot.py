@@ -89,7 +89,7 @@ def size_text(size_bytes: float) -> str:
 
 def share_text(share: float) -> str:
     """A share of references: `0.0137 %`."""
-    return f"{100 * share:.3g} %" if share < 1 else "100 %"
+    return f"{100 * share:.3g} %" if share < 1 else f"{100 * share:.0f} %"
 
 
 def log_plot(curves: Sequence[Curve], label: str, *, shares: bool, marks: Sequence[Mark] = ()) -> Markup:
