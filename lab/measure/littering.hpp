@@ -42,7 +42,7 @@ class littering {
     // A piece of the heap, in lines.
     static constexpr std::size_t pictured_lines = 1024, line_bytes = 64;
     using lines = std::array<double, pictured_lines>;
-    // Returns: the share of each line that blocks hold: of the 64 KiB that begin in the middle of all blocks there were.
+    // Returns: the share of each line that blocks hold, of the 64 KiB that begin in the middle of all blocks.
     // Throws: std::bad_alloc.
     [[nodiscard]] lines picture() const;
 

@@ -83,7 +83,7 @@ void litter(const suite& in, const point& asked, double fraction, std::optional<
     blocks->free_fraction(fraction, asked.seed());
 }
 
-// Effects: which lines of a piece of the heap the blocks hold: a series by the line's offset. They hold them throughout.
+// Effects: which lines of a piece of the heap the blocks hold, as a series by the line's offset.
 void add_picture(const measure::littering& blocks, outcome& to) {
     const measure::littering::lines held = blocks.picture();
     for (std::size_t i = 0; i < held.size(); ++i)

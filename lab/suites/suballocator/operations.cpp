@@ -8,8 +8,8 @@
 // Each operation has its own seconds; what is in parentheses belongs to none, but to the whole window. Every element is
 // written when it is allocated. Resident bytes without those of the array of pointers: elements_bytes when all are
 // there, freed_bytes when all were freed from the first to the last and the allocator lives on, kept_share the
-// quotient; array_gone_bytes, when the array of pointers is gone, too, and the allocator still lives: the third moment of
-// the document's graph; end_bytes, when both are gone.
+// quotient; array_gone_bytes, when the array of pointers is gone, too, and the allocator still lives (the third moment
+// of the document's graph); end_bytes, when both are gone.
 #include <optional>
 #include <utility>
 
