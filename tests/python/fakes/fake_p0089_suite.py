@@ -73,6 +73,7 @@ class FakeP0089:
         descriptors: Sequence[int] = (),
     ) -> Captured:  # fmt: skip
         del seconds
+        argv = argv[3:] if argv[0] == "prlimit" else argv  # what it may have of memory
         if Path(argv[0]).name == "millpond-events":
             return self.name_events(argv)
         self._asked += 1
