@@ -100,12 +100,18 @@ def results_of(run: PublishedRun, command: str) -> KeptResults | None:
             version=head["version"], command=command, rounds=measured_rounds(run.outcomes),
             measured=max(outcome.time_utc for outcome in ran),
             claims=tuple(
-                msgspec.structs.replace(one.claim_record(), evidence=())
+                _without_cells(one.claim_record())
                 for one in (run.claims_under(around) if around else run.claims)
                 if not number or not one.claim.surroundings()
             ),
         ))  # fmt: skip
     return KeptResults(document=run.spec.document, source=run.spec.source, parts=tuple(parts))
+
+
+def _without_cells(claim: JudgedClaim) -> JudgedClaim:
+    """The same without the names of all cells behind it."""
+    own = claim.on_documents and msgspec.structs.replace(claim.on_documents, evidence=())
+    return msgspec.structs.replace(claim, evidence=(), on_documents=own)
 
 
 def _surroundings(run: PublishedRun) -> list[tuple[tuple[str, str], ...]]:

@@ -90,7 +90,7 @@ def _part(part: KeptPart) -> list[str]:
     rows = [
         [f"<code>{escaped(claim.id)}</code>", _plain(claim.section), escaped(claim.statement), _bound(claim),
          _NONE if claim.published is None else number_text(claim.published), figure_text(claim.ours),
-         str(claim.ours.n) if claim.ours else _NONE, str(claim.points), claim.verdict]
+         str(claim.ours.n) if claim.ours else _NONE, str(claim.points), claim.verdict, *_on_documents(part, claim)]
         for claim in part.claims
     ]  # fmt: skip
     notes = [
@@ -99,6 +99,7 @@ def _part(part: KeptPart) -> list[str]:
         if (found := _notes(claim))
     ]
     head = ["id", "section", "statement", "bound", "published", "here", "rounds", "points", "verdict"]
+    head += ["on the document's allocators"] if _has_both(part) else []
     return [
         f"## {part.experiment}: {escaped(part.title)}",
         *([f"**{NO_EVIDENCE}**"] if part.scale == QUICK else []),
@@ -107,6 +108,20 @@ def _part(part: KeptPart) -> list[str]:
         _table(head, rows),
         "\n".join(notes),
     ]
+
+
+def _has_both(part: KeptPart) -> bool:
+    """Whether any statement was judged on allocators built as the document's, too."""
+    return any(claim.on_documents for claim in part.claims)
+
+
+def _on_documents(part: KeptPart, claim: JudgedClaim) -> list[str]:
+    """The cell of that column: verdict and figure."""
+    if not _has_both(part):
+        return []
+    judged = claim.on_documents
+    figure = f", {figure_text(judged.figure)}" if judged and judged.figure else ""
+    return [f"{judged.verdict}{figure}" if judged else _NONE]
 
 
 def _notes(claim: JudgedClaim) -> list[str]:
