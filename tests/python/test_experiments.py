@@ -44,8 +44,8 @@ def test_every_figure_of_the_document_belongs_to_one_cell_of_the_paper_grid_and_
 @EACH
 def test_the_figures_are_as_many_as_the_document_prints(experiment: PublishedSpec) -> None:
     expected = {"p0089.1": 12 * 11 * 14, "p0089.2": (22 + 26) * 9 * 2, "p0089.3": 6 * 11 * 8, "p0089.4": 7 * 8 * 8,
-                "p0089.memory": 4 * 11 * 8, "p0089.dials": 0, "p0089.shuffles": 0, "p0089.anomalies": 11 * 13 + 6 * 11 * 2,
-                "p0089.anomalies.spike": 2 * 2 * 2,
+                "p0089.memory": 4 * 11 * 8, "p0089.dials": 0, "p0089.shuffles": 0,
+                "p0089.anomalies": 11 * 13 + 6 * 11 * 2, "p0089.anomalies.spike": 2 * 2 * 2,
                 "p0089.anomalies.virtual": 11 * (3 + 4), "p0089.anomalies.clang": 11 * 4 * 2}  # fmt: skip
     assert len(experiment.printed()) == expected[experiment.name]
     assert len(experiment.printed(GAIN)) == (432 if experiment.name == "p0089.2" else 0)
