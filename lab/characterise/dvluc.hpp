@@ -28,7 +28,8 @@ double share_of(double part, double whole);
 // part / whole of two estimates; none where there is no whole, or where the quotient lies outside of [0, 1].
 std::optional<double> estimated_share(double part, double whole);
 
-// Whether a thread counts among those that use a subsystem (W): it performs a hundredth of the busiest one's operations.
+// Whether a thread counts among those that use a subsystem (W): it performs a hundredth of the operations of the
+// busiest.
 constexpr bool is_working(std::uint64_t operations, std::uint64_t busiest) { return 100 * operations >= busiest; }
 
 // In nats, over classes with these counts. 0 for nothing and for one class.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// reference_json: what the references of a recording add to a characterisation: "references", and D, L and C as counted.
+// reference_json: what the references of a recording add to a characterisation: "references", and D, L, C as counted.
 //
 // All are null where the recording has no references. Counts are lab/attribution's.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// DVLUC of P0089R0's own workloads, from counts: instructions, blocks and bytes. No time is looked at, so a busy machine
-// and one core find the same.
+// DVLUC of P0089R0's own workloads, from counts: instructions, blocks and bytes. No time is looked at, so a busy
+// machine and one core find the same.
 //
 //   D  of DS1 … DS12: what millpond-characterise makes of a capture, against callgrind's count of the same window
 //   words: the document's for D and V of DS1 … DS12, in the order of the figures
