@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// node_pools: ours for blocks of one size as contenders: compact_pool, the suballocator over malloc, and containers with
-// a pool inside.
+// node_pools: ours for blocks of one size as contenders: compact_pool, the suballocator over malloc, and
+// containers with a pool inside.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ from functools import cache
 from importlib.resources import files
 from io import StringIO
 from itertools import product
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from millpond.bench.quotients import Quotient
 from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Strategy, Workload
@@ -27,8 +27,6 @@ from millpond.rounds.schedule import VERDICT_ROUNDS
 
 if TYPE_CHECKING:
     from millpond.bench.extra_runs import ExtraRun
-    from millpond.bench.study_charts import Tabulate
-    from millpond.bench.study_figures import Draw
 
 # `shape`: a document's whole grid with less work at each point, where its own work takes weeks.
 SCALES = ("quick", "standard", "shape", "paper")
@@ -57,6 +55,8 @@ PERCENT = "percent_of_AS1"
 FRESH = (LITTER, "0")
 FOLDER = "paper"
 Value = TypeVar("Value")
+# Figures, and heat tables, of a page from an experiment's results; their types stand above this one.
+Draw = Callable[[Any], list[Any]]
 
 
 def at_scale(values: Mapping[str, Value], scale: str) -> Value:
@@ -210,7 +210,7 @@ class PublishedSpec(ExperimentSpec):
     memory_bytes: int = 0
     extra_runs: tuple[ExtraRun, ...] = ()
     draw: Draw = field(default=lambda _results: [])
-    tabulate: Tabulate = field(default=lambda _results: [])
+    tabulate: Draw = field(default=lambda _results: [])
 
     @property
     def measured_strategies(self) -> tuple[str, ...]:
