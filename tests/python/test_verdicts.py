@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 import statistics
@@ -268,8 +269,11 @@ def test_statements_of_all_experiments_of_a_document_are_judged_together() -> No
     runs = [PublishedRun(spec, [], request) for spec in EXPERIMENTS[:3]]
     doubtful = verdict(claim(low=1.0), AS7={6: [1.01, 1.03, 1.02, 1.05, 1.02, 1.03]})
     nothing = verdict(claim(low=1.0), AS7={6: [0.9, 1.1, 0.95, 1.05, 1.0, 1.0]})
-    runs[0].claims, runs[1].claims, runs[2].claims = [doubtful], [nothing] * 60, []
+    twice = dataclasses.replace(nothing, on_documents=nothing)
+    runs[0].claims, runs[1].claims, runs[2].claims = [doubtful], [twice] * 30, []
     assert judge_together(runs) == {"p0089": runs[:2]}
     assert [v.verdict for v in runs[0].claims] == [UNDECIDED]
-    assert [len(run.claims) for run in runs] == [1, 60, 0]
+    assert [len(run.claims) for run in runs] == [1, 30, 0]
+    assert "among 61 statements" in runs[0].claims[0].doubt
+    assert all(v.on_documents is not None and v.on_documents.p_adjusted == 1.0 for v in runs[1].claims)
     assert judge_together(runs[:1]) == {}

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -243,9 +242,13 @@ def judge_together(runs: Sequence[ExperimentRun]) -> dict[str, list[PublishedRun
             by_file.setdefault(run.spec.claims.removesuffix(".toml"), []).append(run)
     several = {name: own for name, own in by_file.items() if len(own) > 1}
     for own in several.values():
-        judged = iter(controlled([verdict for run in own for verdict in run.claims]))
+        both = [one for run in own for verdict in run.claims for one in (verdict, verdict.on_documents) if one]
+        judged = iter(controlled(both))
         for run in own:
-            run.claims = list(islice(judged, len(run.claims)))
+            run.claims = [
+                replace(next(judged), on_documents=next(judged) if verdict.on_documents else None)
+                for verdict in run.claims
+            ]
     return several
 
 
