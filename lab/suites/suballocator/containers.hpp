@@ -2,8 +2,8 @@
 // containers: the five operations of chapter 4.4, done with the elements of a container of nodes.
 //
 //   (collections before: filled, cleared)
-//   fill  full_bytes · free from the last · (fill) free from the first  empty_bytes · (fill) free every second one ·
-//   (fill the gaps) free every second one and insert it again
+//   fill  full_bytes · free from the last · (fill) free from the first  empty_bytes
+//   (fill) free every second one · (fill the gaps) free every second one and insert it again
 //
 //   list, forward_list          at their ends            from the last to the first: those that can go backwards
 //   set … unordered_multimap    random numbers           "every second one": in the order of the container

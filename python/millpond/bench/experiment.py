@@ -18,15 +18,13 @@ from functools import cache
 from importlib.resources import files
 from io import StringIO
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from millpond.bench import quotients
 from millpond.bench.quotients import Quotient
 from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Strategy, Workload
 from millpond.cells.metrics import COUNTERS, HEAP_TAKEN, Metrics
 from millpond.rounds.schedule import VERDICT_ROUNDS
-
-if TYPE_CHECKING:
-    from millpond.bench.extra_runs import ExtraRun
 
 # `shape`: a document's whole grid with less work at each point, where its own work takes weeks.
 SCALES = ("quick", "standard", "shape", "paper")
@@ -47,9 +45,8 @@ _OF_A_ROUND = {
 }
 
 Parameters = tuple[tuple[str, str], ...]
-Point = tuple[tuple[str, int | str], ...]
-# A point and who takes a turn there, by canonical name: one figure of a document's tables.
-Place = tuple[Point, str]
+Point = quotients.Point
+Place = quotients.Place
 PERCENT = "percent_of_AS1"
 # A heap that is littered first, but with nothing.
 FRESH = (LITTER, "0")
@@ -208,7 +205,7 @@ class PublishedSpec(ExperimentSpec):
     counted: tuple[Part, ...] = ()
     notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)
     memory_bytes: int = 0
-    extra_runs: tuple[ExtraRun, ...] = ()
+    extra_runs: tuple[Any, ...] = ()  # extra_runs.ExtraRun
     draw: Draw = field(default=lambda _results: [])
     tabulate: Draw = field(default=lambda _results: [])
 

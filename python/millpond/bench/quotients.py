@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from millpond.cells.cell import LITTER
 
-if TYPE_CHECKING:
-    from millpond.bench.experiment import Place
+Point = tuple[tuple[str, int | str], ...]
+# A point and who takes a turn there, by canonical name: one figure of a document's tables.
+Place = tuple[Point, str]
 
 
 @dataclass(frozen=True)
