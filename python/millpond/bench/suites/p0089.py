@@ -127,7 +127,7 @@ EXPERIMENT = partial(
 _SENTENCES_OF_7 = (
     *_structures_parts(19, (), (7,))[5:12:2],  # the jump of texts from 2^7 to 2^8
     Part(structures_at((11,), (9, 11), 19), (ALIASES["AS1"], ALIASES["AS2"])),
-    Part(structures_at((11,), (11, 13), 19), (ALIASES["AS3"], ALIASES["AS7"], ALIASES["AS11"])),
+    Part(structures_at((11,), (11, 13), 19), tuple(ALIASES[name] for name in ("AS1", "AS3", "AS7", "AS11"))),
     Part(structures_at((5,), (14, 16), 23), tuple(ALIASES[name] for name in ("AS1", "AS3", "AS7", "AS11"))),
 )
 
