@@ -16,13 +16,13 @@ from millpond.bench.claim_rules import evaluate, judge, judge_all
 from millpond.bench.claims import BROKEN, HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
 from millpond.bench.experiment import Point, surrounded
 from millpond.bench.result_table import FIGURE, PlaceTable, ResultTable, published_table
-from millpond.bench.suites import p0089_memory
+from millpond.bench.suites import p0089_dials, p0089_memory
 from millpond.bench.suites.every_experiment import PUBLISHED
 from millpond.bench.suites.p0089 import CLAIMS, EXPERIMENTS
 from millpond.bench.suites.p0089_strategies import ALL_ALIASES
 from millpond.bench.verdicts import FEWEST_ROUNDS
 
-BY_NAME = {e.name: e for e in (*EXPERIMENTS, p0089_memory.EXPERIMENT)}
+BY_NAME = {e.name: e for e in (*EXPERIMENTS, p0089_dials.EXPERIMENT, p0089_memory.EXPERIMENT)}
 OF_EVERY_DOCUMENT = {e.name: e for e in PUBLISHED}
 ONE = EXPERIMENTS[0]
 LOADED = load(CLAIMS)
