@@ -215,10 +215,11 @@ def test_every_experiment_has_its_rows_statements_and_figures(
     assert all(row.status == "ok" for row in rows)
     own = [claim for claim in CLAIMS if claim.experiment == spec.name]
     assert [one.claim.id for one in run.claims] == [claim.id for claim in own]
-    assert all(name in " ".join(figure.svg + str(figure.legend) for figure in run.figures)
-               for name in (["FIRSTFIT", "BSD"] if run.figures else []))  # fmt: skip
-    assert bool(run.charts) == (spec in (TIME, TAGS, WORDS, WHAT_PROGRAMS_DO))
-    assert bool(run.figures) == (spec in (TIME, CACHES, PAGING, WORDS, WHAT_PROGRAMS_DO))
+    figures, charts = spec.draw(run.results), spec.tabulate(run.results)
+    assert all(name in " ".join(figure.svg + str(figure.legend) for figure in figures)
+               for name in (["FIRSTFIT", "BSD"] if figures else []))  # fmt: skip
+    assert bool(charts) == (spec in (TIME, TAGS, WORDS, WHAT_PROGRAMS_DO))
+    assert bool(figures) == (spec in (TIME, CACHES, PAGING, WORDS, WHAT_PROGRAMS_DO))
 
 
 def test_time_is_instructions_and_misses_at_25_cycles(ran: Iterator[list[str]], tmp_path: Path) -> None:
@@ -233,7 +234,7 @@ def test_time_is_instructions_and_misses_at_25_cycles(ran: Iterator[list[str]], 
 
 def test_tables_4_and_5_stand_as_printed_beside_ours(ran: Iterator[list[str]], tmp_path: Path) -> None:
     next(ran)
-    fourth, fifth = run_of(TIME, tmp_path, rounds=1).charts
+    fourth, fifth = TIME.tabulate(run_of(TIME, tmp_path, rounds=1).results)
     assert "16 KB" in fourth.title and "64 KB" in fifth.title
     for chart, printed in ((fourth, ("200", "43.0")), (fifth, ("165", "8.08"))):
         published, here = chart.tables
