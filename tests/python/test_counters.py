@@ -149,7 +149,7 @@ def test_the_headline_is_judged_without_an_option_on_cells_that_are_only_simulat
     assert main([*WHOLE]) == Status.OK
     document = json.loads(Path("out.json").read_text())
     counted = [row for row in document["observations"] if row["kind"] == "simulated"]
-    assert len(fake.simulated) == len(counted_cells(BENCHMARK_2)) and counted
+    assert len(fake.simulated) == len(counted_cells(BENCHMARK_2, "quick")) and counted
     assert not any("log2_g 13" in " ".join(call).replace("--", "") for call in fake.calls)
     verdicts = {claim["id"]: claim["verdict"] for claim in document["claims"] if claim["id"].startswith("0.")}
     assert verdicts.pop("0.stalls.shuffled") in (NOT_MEASURED, UNTESTABLE)

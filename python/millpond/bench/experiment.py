@@ -180,10 +180,10 @@ class PublishedSpec(ExperimentSpec):
     `optional`: those that a program may have been built without, and is then not asked for. The axis `litter` is the
     share of the heap, in percent, that is littered first. `under`: axes of ours that the document has not, what
     surrounds the program (`surrounded` adds them), each with its values, the usual one first.
-    `memory_bytes`: the address space that each process may have; 0 for no limit. `counted`: points of which each is
-    simulated once in every run of the whole experiment (callgrind), and never timed: small ones, on which statements
-    about instructions and misses rest. `extra_runs`: what else is asked of cells, once. `draw` and `tabulate`: figures,
-    and tables before those of `tables`, from ours.
+    `memory_bytes`: the address space that each process may have; 0 for no limit. `counted`: by the least scale at which
+    they run, points of which each is simulated once in every run of the whole experiment (callgrind), and never timed:
+    small ones, on which statements about instructions and misses rest. `extra_runs`: what else is asked of cells, once.
+    `draw` and `tabulate`: figures, and tables before those of `tables`, from ours.
     """
 
     workload: str
@@ -202,7 +202,7 @@ class PublishedSpec(ExperimentSpec):
     beside: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    counted: tuple[Part, ...] = ()
+    counted: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)
     memory_bytes: int = 0
     extra_runs: tuple[Any, ...] = ()  # extra_runs.ExtraRun

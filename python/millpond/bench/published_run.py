@@ -14,7 +14,7 @@ from millpond.bench import event_names, window_counters
 from millpond.bench.bench_document import ExperimentRecord, PublishedRow
 from millpond.bench.claim_rules import judge_all
 from millpond.bench.claims import Verdict, load
-from millpond.bench.experiment import Needs, Parameters, Part, PublishedSpec, at_scale
+from millpond.bench.experiment import SCALES, Needs, Parameters, Part, PublishedSpec, at_scale
 from millpond.bench.experiment_run import ExperimentRun, RunRequest, SuiteRun
 from millpond.bench.extra_runs import ExtraRun
 from millpond.bench.result_table import PublishedTable, published_table
@@ -49,9 +49,11 @@ def cells_of(
     ))  # fmt: skip
 
 
-def counted_cells(experiment: PublishedSpec, around: Sequence[Parameters] = ((),)) -> list[Cell]:
-    """The cells that every run simulates once, in each of these surroundings."""
-    return [cell for part in experiment.counted for each in around for cell in experiment.cells(part, each)]
+def counted_cells(experiment: PublishedSpec, scale: str, around: Sequence[Parameters] = ((),)) -> list[Cell]:
+    """The cells that every run of a scale simulates once, in each of these surroundings."""
+    least = SCALES[: SCALES.index(scale) + 1]
+    parts = [part for name in least for part in experiment.counted.get(name, ())]
+    return [cell for part in parts for each in around for cell in experiment.cells(part, each)]
 
 
 class PublishedRun(SuiteRun):

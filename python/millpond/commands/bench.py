@@ -137,7 +137,7 @@ def command(
     published = [e for e in under if isinstance(e, PublishedSpec)]
     littered = f"{litter:g}" if litter else ""
     chosen = chosen_cells(published, scale, littered, grid.filters, points(**around)) if published else []
-    counted = {e.name: [] if grid.filters else counted_cells(e, points(**around)) for e, _ in chosen}
+    counted = {e.name: [] if grid.filters else counted_cells(e, scale, points(**around)) for e, _ in chosen}
     runs: list[ExperimentRun] = [_published_run(e, found, request, counted[e.name]) for e, found in chosen]
     runs += [_own_run(e, request, grid.filters, peer or [], sizes or []) for e in under if e not in published]
     if grid.list_only:

@@ -158,7 +158,7 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
             *crossed(_structures_parts(24, (8,), (8,)), _DESTROYED, toolchain=AROUND["toolchain"][1:]),
         ),
     },
-    counted=_counted_structures(), needs=needs.structures, documents_own=DOCUMENTS_LOCKED,
+    counted={"quick": _counted_structures()}, needs=needs.structures, documents_own=DOCUMENTS_LOCKED,
     beside=(*LOCKED.values(), *OF_2015.values()),
     notes=("AS7 to AS14 are our multipools, without a lock; AS7s to AS14s are ours with one. The document's took a "
            "lock in this benchmark: AS7s-2015 to AS14s-2015 are built like those, with headers, powers of two and a "
@@ -254,7 +254,7 @@ BENCHMARK_2 = surrounded(EXPERIMENT(
         ),
     },
     # 2^13 links fill no second-level cache of today, and no first-level one holds them.
-    counted=(Part(lists(13, (9,), (5,), 64)),), needs=needs.locality,
+    counted={"quick": (Part(lists(13, (9,), (5,), 64)),)}, needs=needs.locality,
     documents_own={"AS7": DOCUMENTS_LOCKED["AS7"]}, beside=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
     notation=notation, rounds={**ROUNDS, "shape": 1},
     notes=("AS7 is our multipool, without a lock. The document's took one in this benchmark: AS7s-2015 is built like "
@@ -363,7 +363,7 @@ def _open(one: PublishedSpec) -> PublishedSpec:
         under={},
         documents_own={},
         beside=(),
-        counted=(),
+        counted={},
         notation=lambda _text: None,
     )
 
