@@ -164,8 +164,9 @@ class Program:
     def run(self, executable: Path, seed: int) -> tuple[int, str]:
         """Returns the status (a negative one: ended by that signal, as by a timeout) and what was printed."""
         limits = ["prlimit", "--core=0"]
-        if not self.is_sanitized:  # a sanitizer reserves all addresses there are
-            limits.append(f"--as={MEMORY_BYTES}")
+        if not self.is_sanitized:  # a sanitizer asks for all memory there is, and touches little of it
+            # Of what may be written: arrays reserve more addresses than that.
+            limits.append(f"--data={MEMORY_BYTES}")
         command = [*limits, str(executable), *self.arguments]
         if self.main is not None:
             command += [f"--seed={seed}", "--gtest_brief=1"]

@@ -6,8 +6,10 @@
 #include <limits>
 #include <millpond/container.hpp>
 #include <new>
+#include <vector>
 
 #include "support/array_memory.hpp"
+#include "support/tracked.hpp"
 
 namespace millpond {
 namespace {
@@ -35,6 +37,19 @@ TEST_F(dyn_array_commit, refused_memory_is_an_error_that_changes_nothing) {
     fake_pages::set.charge_limit = fake_pages::never;
     numbers.push_back(1);
     EXPECT_EQ(numbers.back(), 1);
+}
+
+TEST_F(dyn_array_commit, refused_memory_is_refused_before_any_element_is_made_or_overwritten) {
+    array<test::copied> some(mib);
+    fill_up(some, some.capacity());
+    const std::vector<test::copied> more(some.size() + 1, test::copied(-5));
+    fake_pages::set.charge_limit = fake_pages::charged_bytes;
+    test::element_books::fail_once_at(test::element_books::never);  // counts from 0 on
+    EXPECT_THROW(some.append_range(more), std::bad_alloc);
+    EXPECT_THROW(some.assign_range(more), std::bad_alloc);
+    EXPECT_EQ(test::element_books::operations, 0U);
+    EXPECT_EQ(some.front().value(), 0);
+    fake_pages::set.charge_limit = fake_pages::never;
 }
 
 TEST_F(dyn_array_commit, it_grows_to_the_last_page_that_is_to_be_had) {

@@ -286,6 +286,26 @@ TYPED_TEST(dyn_array_of, what_is_appended_is_there_or_nothing_has_changed) {
     }
 }
 
+// A range that is read once is appended step by step, as memory comes.
+TEST(dyn_array_elements, what_fails_in_a_later_step_takes_the_earlier_ones_along) {
+    constexpr int held = 3, appended = 50'000;
+    std::string text;
+    for (int i = 0; i < appended; ++i) text += "7 ";
+    {
+        dyn_array<copied_or_thrown> array(2 * appended);
+        for (int i = 0; i < held; ++i) array.emplace_back(i);
+        ASSERT_LT(array.capacity(), appended / 2U) << "one step is no later one";
+        std::istringstream stream(text);
+        element_books::fail_once_at(appended - 10);
+        EXPECT_THROW(array.append_range(std::views::istream<int>(stream)), element_failure);
+        element_books::never_fail();
+        EXPECT_EQ(array.size(), std::size_t{held});
+        EXPECT_EQ(element_books::alive.size(), std::size_t{held});
+        EXPECT_EQ(array.back().value(), held - 1);
+    }
+    EXPECT_TRUE(element_books::alive.empty());
+}
+
 TYPED_TEST(dyn_array_of, what_fails_in_the_middle_leaves_the_array_whole) {
     using T = TypeParam;
     using array = dyn_array<T>;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/fake_pages.hpp"
 #include "support/tracked.hpp"
 
 static_assert(millpond::detail::address_sanitizer, "build this test with -fsanitize=address");
@@ -88,6 +89,20 @@ TEST(dyn_array_sanitizer_throwing, what_was_not_made_is_closed_again) {
     }
     all.emplace_back(1);
     expect_exact(all);
+}
+
+TEST(dyn_array_sanitizer_pages, what_the_system_does_not_take_back_is_closed) {
+    test::fake_pages::start();
+    dyn_array<int, test::fake_pages> all(1 << 20);
+    all.resize(300'000);
+    all.resize(5);
+    test::fake_pages::set.fail_at = test::fake_pages::fallible_calls;
+    all.shrink_to_fit();
+    test::fake_pages::set.fail_at = test::fake_pages::never;
+    const int* const behind = all.data() + 200'000;
+    EXPECT_TRUE(__asan_address_is_poisoned(behind));
+    all.resize(300'000);
+    EXPECT_FALSE(__asan_address_is_poisoned(behind));
 }
 
 // What an array leaves behind is another one's.

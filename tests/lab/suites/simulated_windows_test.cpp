@@ -29,6 +29,7 @@ const std::map<std::string, small_rounds> rounds = {
     {"doubles", {"--count 1000", "--count 8000"}},
     {"five_operations", {"--count 1000", "--count 8000"}},
     {"set_inserts", {"--count 1000", "--count 8000"}},
+    {"containers", {"--container set --count 1000", "--container set --count 8000"}},
     {"growth", {"--length 1000 --optimisation 0", "--length 8000 --optimisation 0"}},
     {"latency", {"--length 1000 --optimisation 1", "--length 8000 --optimisation 1"}},
     {"commit_step", {"--length 100000", "--length 800000"}},
