@@ -225,7 +225,7 @@ BENCHMARK_2 = surrounded(EXPERIMENT(
                   labels=lambda name, value: f"2^{value}" if name == "log2_s" else f"{value} ×",
                   quotients=(Quotient("AS1 / this", to_baseline, itself, printed=GAIN),)),
     parts={
-        "quick": (Part(lists(21, (18, 6), (6, 8), 4)),),
+        "quick": (Part(lists(20, (18, 6), (6, 8), 4)),),
         "standard": (
             Part(lists(21, (21, 18, 15, 12, 9, 6), (4, 8), 16)),
             # The highest temporal locality, and the lowest, on a smaller system.
