@@ -25,7 +25,7 @@ Use = Callable[..., FakeP0089]
 AS1, AS3, AS7 = ALIASES["AS1"], ALIASES["AS3"], ALIASES["AS7"]
 OLD_AS7 = DOCUMENTS_LOCKED["AS7"]
 ONE = ("p0089.1", "--scale=quick", "--cells=structures/ds=2/log2_size=8/*")
-LISTS = ("p0089.2", "--scale=quick", "--cells=locality/log2_g=21/log2_s=18/af=4/*")
+LISTS = ("p0089.2", "--scale=quick", "--cells=locality/log2_g=20/log2_s=18/af=4/*")
 
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:
@@ -85,7 +85,7 @@ def test_each_round_is_a_process_that_is_given_every_parameter(p0089: Use) -> No
     run(*LISTS, "--rounds=2", "--seed=7")
     assert len(fake.calls) == 2 * 2 * len((AS1, AS7, OLD_AS7))
     words = next(c for c in fake.calls if AS7 in c and "-5" in c)
-    point = ("--log2_g", "21", "--log2_s", "18", "--af", "4", "--sf", "-5", "--rf", "1")
+    point = ("--log2_g", "20", "--log2_s", "18", "--af", "4", "--sf", "-5", "--rf", "1")
     room = ("--memory-limit-bytes", str(bench.memory_bytes()))
     assert words[1:] == ("--workload", "locality", "--contender", AS7, *point, "--seed", "7", *room)
 

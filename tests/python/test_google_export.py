@@ -21,7 +21,7 @@ from millpond.system.errors import Status
 Use = Callable[..., FakeP0089]
 AS1, AS3, AS7 = ALIASES["AS1"], ALIASES["AS3"], ALIASES["AS7"]
 SIZE = "--cells=structures/ds=2/log2_size=8/*"
-TWO = ("p0089.1", "p0089.2", "--scale=quick", SIZE, "--cells=locality/log2_g=21/log2_s=18/af=4/*")
+TWO = ("p0089.1", "p0089.2", "--scale=quick", SIZE, "--cells=locality/log2_g=20/log2_s=18/af=4/*")
 SAID = """==1== Events    : Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw
 ==1== Collected : 900 300 100 1 30 4 1 3 2
 """
