@@ -39,7 +39,7 @@ Look = Callable[[Sequence[str], Mapping[str, str], float], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class ExtraRun:
-    """One process more of each cell that `takes` names, of the baseline alone unless `of_all`.
+    """One process more of each cell of the baseline that `takes` names.
 
     `slowdown`: how much longer it takes than a round. `runner`: from the command lines of the cells' rounds, and the
     seconds that these are expected to take.
@@ -49,7 +49,6 @@ class ExtraRun:
     slowdown: float
     runner: Callable[[Argv, Mapping[Cell, float]], Runner]
     takes: Callable[[Cell], bool] = field(default=lambda _cell: True)
-    of_all: bool = False
 
 
 class LookRunner:

@@ -30,7 +30,7 @@ from millpond.system.errors import Failure
 from millpond.system.progress import ProgressReport
 from millpond.system.wording import bytes_text, plural
 
-_SIMULATED = ExtraRun(window_counters.STAGE, window_counters.SLOWDOWN, window_counters.SimulatedRunner, of_all=True)
+_SIMULATED = ExtraRun(window_counters.STAGE, window_counters.SLOWDOWN, window_counters.SimulatedRunner)
 
 
 def cells_of(
@@ -159,8 +159,7 @@ class PublishedRun(SuiteRun):
         base = [cell for cell in cells if cell.contender.name == self.spec.baseline]
         counted = [cell for cell in self.counted if cell not in without]
         found = [(_SIMULATED, [*(cells if self.request.counting.simulated else ()), *counted])]
-        found += [(one, [cell for cell in (cells if one.of_all else base) if one.takes(cell)])
-                  for one in self.spec.extra_runs]  # fmt: skip
+        found += [(one, [cell for cell in base if one.takes(cell)]) for one in self.spec.extra_runs]
         return [(one, own) for one, own in found if own]
 
     def more_rounds(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:

@@ -39,7 +39,6 @@ class StudyFigure:
 
 
 # Draws the figures of an experiment's results.
-Draw = Callable[[PublishedTable], list[StudyFigure]]
 
 
 class _Medians:
