@@ -18,7 +18,6 @@ from millpond.report.figures.heat_tables import Heat, HeatTable, heat_table
 from millpond.statistics.order_statistics import summarise
 
 HERE = "here"
-# Draws the document's tables from an experiment's results.
 Value = Callable[[PlaceTable, str, str], Heat | None]
 _COLUMNS_2 = {
     "instructions_executed": ("instructions, millions", 1e6), FIGURE: ("data references, millions", 1.0),

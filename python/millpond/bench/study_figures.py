@@ -38,9 +38,6 @@ class StudyFigure:
     legend: list[tuple[str, str, str]]
 
 
-# Draws the figures of an experiment's results.
-
-
 class _Medians:
     """The median of a metric at a place, None where nothing was measured; programs and allocators in their order."""
 
