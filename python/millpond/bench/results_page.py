@@ -16,7 +16,7 @@ from pathlib import Path
 from millpond.bench.bench_document import JudgedClaim
 from millpond.bench.claims import VERDICTS, number_text
 from millpond.bench.kept_results import QUICK, KeptPart, KeptResults
-from millpond.report.markdown import escaped
+from millpond.report.markdown import code, escaped
 from millpond.statistics.order_statistics import Summary
 from millpond.system import output
 from millpond.system.new_folders import make_folder
@@ -75,7 +75,7 @@ def _document(results: KeptResults) -> str:
     return _page(
         f"{results.document}: {escaped(results.source)}",
         "Here: the median over the rounds, its interval in brackets. Bound: what the statement asks. Published: the "
-        "same by the document's own tables. [What verdicts mean](../benchmarks.md#the-published-experiments)",
+        "same by the document's own tables. [What verdicts mean](../benchmarks.md#verdicts)",
         *(text for part in results.parts for text in _part(part)),
     )
 
@@ -88,16 +88,12 @@ def _part(part: KeptPart) -> list[str]:
         f"millpond {part.version}",
     ]
     rows = [
-        [f"<code>{escaped(claim.id)}</code>", _plain(claim.section), escaped(claim.statement), _bound(claim),
+        [code(claim.id), _plain(claim.section), escaped(claim.statement), _bound(claim),
          _NONE if claim.published is None else number_text(claim.published), figure_text(claim.ours),
          str(claim.ours.n) if claim.ours else _NONE, str(claim.points), claim.verdict, *_on_documents(part, claim)]
         for claim in part.claims
     ]  # fmt: skip
-    notes = [
-        f"- <code>{escaped(claim.id)}</code>: {escaped('; '.join(found))}"
-        for claim in part.claims
-        if (found := _notes(claim))
-    ]
+    notes = [f"- {code(claim.id)}: {escaped('; '.join(found))}" for claim in part.claims if (found := _notes(claim))]
     head = ["id", "section", "statement", "bound", "published", "here", "rounds", "points", "verdict"]
     head += ["on the document's allocators"] if _has_both(part) else []
     return [
@@ -151,7 +147,7 @@ def _matrix(results: Sequence[KeptResults]) -> str:
             f"- {letters[column]}: {escaped(f'{column[0]}; {column[1]}, {column[2]}')}" for column in columns
         ))  # fmt: skip
         rows = [
-            [f"<code>{escaped(name)}</code>", escaped(names[name]),
+            [code(name), escaped(names[name]),
              *("<br>".join(cells.get(column, [_NONE])) for column in columns)]
             for name, cells in found.items()
         ]  # fmt: skip
