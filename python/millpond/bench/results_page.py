@@ -16,7 +16,7 @@ from pathlib import Path
 from millpond.bench.bench_document import JudgedClaim
 from millpond.bench.claims import VERDICTS, number_text
 from millpond.bench.kept_results import QUICK, KeptPart, KeptResults
-from millpond.report.markdown import code, escaped
+from millpond.report.markdown import code, escaped, table
 from millpond.statistics.order_statistics import Summary
 from millpond.system import output
 from millpond.system.new_folders import make_folder
@@ -67,7 +67,7 @@ def _index(results: Sequence[KeptResults]) -> str:
         "What runs of the published experiments said of the documents' statements. README and docs quote figures from "
         "here and nowhere else.",
         f"[Every statement on every machine, toolchain and malloc]({MATRIX})",
-        _table(head, rows),
+        _text_table(head, rows),
     )
 
 
@@ -101,7 +101,7 @@ def _part(part: KeptPart) -> list[str]:
         *([f"**{NO_EVIDENCE}**"] if part.scale == QUICK else []),
         "\n".join(f"- {escaped(fact)}" for fact in facts) + f"\n- `{part.command}`",
         _counts(part),
-        _table(head, rows),
+        _text_table(head, rows),
         "\n".join(notes),
     ]
 
@@ -151,7 +151,7 @@ def _matrix(results: Sequence[KeptResults]) -> str:
              *("<br>".join(cells.get(column, [_NONE])) for column in columns)]
             for name, cells in found.items()
         ]  # fmt: skip
-        texts.append(_table(["id", "statement", *letters.values()], rows))
+        texts.append(_text_table(["id", "statement", *letters.values()], rows))
     return _page(
         "Statements on machines, toolchains and mallocs",
         "A column is a machine, the toolchain that built the suites, and the malloc that they ran on.",
@@ -168,9 +168,8 @@ def _page(title: str, *parts: str) -> str:
     return "\n\n".join([f"# {title}", _MADE, *filter(None, parts)]) + "\n"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+def _text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return table(head, len(head), rows)
 
 
 def _counts(part: KeptPart) -> str:

@@ -94,7 +94,8 @@ def _fold(summary: str, body: str) -> str:
     return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
 
 
-def _table(head: Sequence[str], left: int, rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], left: int, rows: Sequence[Sequence[str]]) -> str:
+    """A table of cells that are escaped already; so many first columns are aligned to the left, others to the right."""
     rule = [":--" if i < left else "--:" for i in range(len(head))]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *rows))
 
@@ -115,12 +116,12 @@ def _subsystems(case: Case) -> str:
         ])  # fmt: skip
     head = ["subsystem", "bytes", "events", "CPU", *report_words.DVLUC_NAMES, "advice", "predicted gain", "arena in"]
     rest = rest_text(case.subsystems[ROWS_AT_MOST:])
-    return _table(head, 1, rows) + (f"\n\n{escaped(rest)}" if rest else "")
+    return table(head, 1, rows) + (f"\n\n{escaped(rest)}" if rest else "")
 
 
 def _inputs(case: Case) -> str:
     rows = [[str(i.number), code(" ".join(i.arguments)), escaped(i.verdict)] for i in case.inputs]
-    return _table(["input", "arguments", "verdict"], 3, rows) if rows else ""
+    return table(["input", "arguments", "verdict"], 3, rows) if rows else ""
 
 
 def _effects(advice: Advice) -> str:
@@ -130,7 +131,7 @@ def _effects(advice: Advice) -> str:
         for words, effect in found
         if effect and effect.n
     ]
-    return _table(["effect on CPU time", "change", "saves"], 1, rows) if rows else ""
+    return table(["effect on CPU time", "change", "saves"], 1, rows) if rows else ""
 
 
 def _came_out(case: Case) -> str:
@@ -141,7 +142,7 @@ def _came_out(case: Case) -> str:
         [line.words, escaped(line.predicted_text), escaped(line.measured_text), yes_or_no_text(line.meets)]
         for line in found.lines
     ]
-    return f"{escaped(found.heading)}\n\n{_table(['what', 'predicted', 'came out', 'intervals meet'], 1, rows)}"
+    return f"{escaped(found.heading)}\n\n{table(['what', 'predicted', 'came out', 'intervals meet'], 1, rows)}"
 
 
 def _references(case: Case) -> str:
@@ -150,13 +151,13 @@ def _references(case: Case) -> str:
     rows = reference_words.rows(case.advice)
     if not rows:
         return said
-    table = _table(reference_words.HEADINGS, 1, [[code(row.name), *row.cells] for row in rows])
+    found = table(reference_words.HEADINGS, 1, [[code(row.name), *row.cells] for row in rows])
     rest = escaped(reference_words.rest_text(case.advice))
-    places = _table(
+    places = table(
         reference_words.PLACE_HEADINGS, 1,
         [[escaped(row.name), *row.cells] for row in reference_words.places(case.advice)],
     )  # fmt: skip
-    body = "\n\n".join(filter(None, [table, rest, escaped(reference_words.EXPLANATION), places, *_layouts(case)]))
+    body = "\n\n".join(filter(None, [found, rest, escaped(reference_words.EXPLANATION), places, *_layouts(case)]))
     return f"{said}\n\n{_fold('Where references miss', body)}"
 
 
@@ -165,10 +166,10 @@ def _layouts(case: Case) -> list[str]:
     parts = []
     if affine := reference_words.affinity_rows(case.advice):
         headings = reference_words.affinity_headings(case.advice)
-        parts.append(_table(headings, 1, [[code(row.name), *row.cells] for row in affine]))
+        parts.append(table(headings, 1, [[code(row.name), *row.cells] for row in affine]))
         parts.append(escaped(reference_words.AFFINITY_EXPLANATION))
     if predicted := reference_words.predicted_rows(case.advice):
-        parts.append(_table(reference_words.PREDICTED_HEADINGS, 1, [[code(row.name), *row.cells] for row in predicted]))
+        parts.append(table(reference_words.PREDICTED_HEADINGS, 1, [[code(row.name), *row.cells] for row in predicted]))
         parts.append(escaped(reference_words.predicted_note(case.advice)))
     return [part for part in parts if part]
 
@@ -181,7 +182,7 @@ def _replay(case: Case) -> str:
     ]
     words = escaped(replay_words.sentence(case))
     return (
-        _fold("Replay beside the trial", f"{_table(['of', 'saves', 'CPU', 'peak'], 2, rows)}\n\n{words}")
+        _fold("Replay beside the trial", f"{table(['of', 'saves', 'CPU', 'peak'], 2, rows)}\n\n{words}")
         if rows
         else words
     )
