@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from millpond.cells.cell import CONTROLS, Cell, Control, Outcome, Program
 from millpond.cells.plan_file import PlanRoute
 from millpond.cells.plans import Plan
+from millpond.rounds.counted_rounds import run_counted
 from millpond.rounds.interleaved_rounds import (
     Shard,
     Silence,
@@ -240,3 +241,43 @@ def test_a_shard_that_is_none_is_a_usage_failure(text: str) -> None:
         Shard.parse(text)
     assert caught.value.status == Status.USAGE
     assert Shard.parse("2/3") == Shard(2, 3)
+
+
+@given(
+    processors=st.integers(1, 5), rounds=st.integers(1, 4), dead=st.integers(0, 8), kept=st.integers(0, 30),
+    part=st.sampled_from([Shard(), Shard(1, 2), Shard(2, 3)]),
+)  # fmt: skip
+def test_counts_come_alike_on_any_number_of_processors(
+    processors: int, rounds: int, dead: int, kept: int, part: Shard
+) -> None:
+    def status(cell: Cell, number: int) -> str:
+        return "killed" if cell == WIDE[dead] and number == 2 else "ok"
+
+    def counted(memory: Remembered, script: Script, processors: int) -> set[tuple[str, int, str]]:
+        outcomes = run_counted(
+            WIDE, script, Silence(), stage="s", rounds=rounds, memory=memory, shard=part, processors=processors
+        )
+        assert len(outcomes) == len({(o.cell, o.round) for o in outcomes})
+        return {(str(o.cell.subject), o.round, o.status) for o in outcomes}
+
+    memory = Remembered()
+    whole = counted(memory, Script(status=status), 1)
+    # Any of the outcomes that an earlier run has left is as good as a new one.
+    some = Remembered([o for o in memory.runs[-1] if o.status == "ok"][:kept])
+    later = Script(status=status)
+    assert counted(some, later, processors) == whole
+    assert len(later.ran) == len(memory.runs[-1]) - len(some.runs[0])
+
+
+def test_counted_rounds_end_with_what_a_runner_raises() -> None:
+    class Breaking(Script):
+        def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+            if number == 2 and cell == WIDE[4]:
+                raise Failure(Status.ENVIRONMENT, "the tool is gone")
+            return super().run(cell, stage, number)
+
+    memory = Remembered()
+    with pytest.raises(Failure, match="the tool is gone"):
+        run_counted(WIDE, Breaking(), Silence(), stage="s", rounds=3, memory=memory, processors=2)
+    assert {o.cell for o in memory.runs[-1] if o.round == 1} == set(WIDE)
+    assert not [o for o in memory.runs[-1] if o.round == 3]

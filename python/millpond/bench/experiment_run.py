@@ -12,7 +12,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from millpond.bench.result_table import ResultRow
 from millpond.bench.suite_rounds import Launch, SuiteProgram, SuiteRunner
 from millpond.bench.window_counters import UNCOUNTED, Counting
 from millpond.cells.cell import Cell, Outcome
+from millpond.rounds.counted_rounds import run_counted
 from millpond.rounds.grids import forecast, notes_on_rounds
 from millpond.rounds.interleaved_rounds import WHOLE, Runner, Shard, Work, measured_rounds, run_rounds
 from millpond.store.observations import Journal, Programs
@@ -76,7 +77,7 @@ class ExperimentRun(ABC):
 
     journal: Journal
     source = "what processes took where this was laid out"
-    paired = True  # whether a round of one cell is compared with that of another
+    paired = True  # whether a round of one cell is compared with that of another; counts are the same beside any
 
     def __init__(self, spec: ExperimentSpec, cells: Sequence[Cell], request: RunRequest) -> None:
         self.spec = spec
@@ -112,12 +113,12 @@ class ExperimentRun(ABC):
 
     def run_cells(self, runner: Runner, log: RoundLog, cells: Sequence[Cell]) -> list[Outcome]:
         """The rounds of these cells, in one run for each number of rounds."""
-        listener = _Named(self.spec.name)
+        run = partial(run_rounds, seed=self.request.seed, warm_up=False) if self.paired else run_counted
         return [
             outcome
             for rounds, own in self.passes(cells)
-            for outcome in run_rounds(own, runner, listener, stage=STAGE, rounds=rounds, seed=self.request.seed,
-                                      warm_up=False, memory=log, shard=self.request.shard, paired=self.paired)
+            for outcome in run(own, runner, _Named(self.spec.name), stage=STAGE, rounds=rounds, memory=log,
+                               shard=self.request.shard)
         ]  # fmt: skip
 
     def earlier_rounds(self) -> RoundLog | None:

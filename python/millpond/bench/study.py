@@ -12,6 +12,7 @@ makes of a capture, its figure and its statements.
 from __future__ import annotations
 
 import atexit
+import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from millpond.bench.experiment import Parameters, Place, Published, PublishedSpec
+from millpond.bench.experiment import Needs, Parameters, Place, Published, PublishedSpec
 from millpond.bench.experiment_run import PLACE
 from millpond.bench.published_run import PublishedRun
 from millpond.bench.result_table import PublishedTable
@@ -117,8 +118,14 @@ class StudyRun(PublishedRun):
         ]
 
     def forecast(self) -> dict[str, Any]:
-        """Captures that an experiment before this one makes in the same run take no time again."""
-        self.needs = {cell: replace(need, seconds=0.0) if cell in _told else need for cell, need in self.needs.items()}
+        """Captures are made on all processors at once. Those that an experiment before this one makes in the same run
+        take no time again.
+        """
+        beside = len(os.sched_getaffinity(0))
+        self.needs = {
+            cell: Needs(0.0 if cell in _told else need.seconds / beside, need.bytes * beside)
+            for cell, need in self.needs.items()
+        }
         _told.update(self.cells)
         return super().forecast()
 

@@ -202,17 +202,15 @@ def run_rounds(
     clock: object = time.monotonic,
     memory: Memory | None = None,
     shard: Shard = WHOLE,
-    paired: bool = True,
 ) -> list[Outcome]:
     """All outcomes: those recalled from earlier runs, then the new ones in the order in which they ran.
 
     `deadline` is in seconds of `clock`; the first `at_least` measured rounds run even past it, up to `at_least_until`,
     and one runs always. A cell whose program was killed is left out of the later rounds: there is nothing more to learn
-    from it, and its rounds are not cheap. Not `paired`: rounds are counted, not timed, so that an earlier one of a cell
-    is as good as a new one, whatever ran beside it.
+    from it, and its rounds are not cheap.
     """
     now = clock if callable(clock) else time.monotonic
-    work = Work.of(cells, stage=stage, rounds=rounds, shard=shard, memory=memory, paired=paired)
+    work = Work.of(cells, stage=stage, rounds=rounds, shard=shard, memory=memory)
     outcomes = work.recalled()
     runs = work.runs(warm_up=warm_up)
     if not runs:

@@ -3,9 +3,10 @@
 
 cell (program, allocator) ──millpond-references --simulate, the allocator preloaded──▶ counts ──▶ values of a round
 
-So the document's tables were made: the program runs on the allocator, and nothing is predicted. Nothing is timed, so
-rounds may run beside other work. A round is one size of the environment, which places the stack: all allocators of a
-round have their stacks at one place, whatever the length of their library's name, and address randomisation is off.
+So the document's tables were made: the program runs on the allocator, and nothing is predicted. All is counted, so that
+captures may run beside one another; only for the footnote's check of the model is CPU time taken as well. A round is
+one size of the environment, which places the stack: all allocators of a round have their stacks at one place, whatever
+the length of their library's name, and address randomisation is off.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import os
 import re
 import statistics
 import subprocess
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 from millpond.cells.cell import Cell, Outcome
@@ -33,6 +34,7 @@ from millpond.store.round_log import subject_of
 from millpond.system import native
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
+from millpond.system.temporary import temporary_folder
 
 # The document's programs and inputs, by the programs of today that stand for them; and two besides.
 ROLES = {
@@ -108,28 +110,31 @@ def _require(cell: Cell) -> str:
 
 @dataclass
 class CaptureRunner:
-    """A runner for `interleaved_rounds.run_rounds`. Not thread-safe: files of a round lie in `folder`."""
+    """A runner for `counted_rounds.run_counted`. Thread-safe: each round has a folder of its own in `folder`."""
 
     folder: Path
     inputs: Path
     limit_seconds: float = 3600.0
-    _layouts: dict[str, Layout] = field(default_factory=dict)
     _heaps: dict[Cell, int | None] = field(default_factory=dict)
+    _probing: threading.Lock = field(default_factory=threading.Lock)
 
-    @cached_property
     def _latencies(self) -> Path:
-        """What this machine's memory takes, measured once."""
+        """What this machine's memory takes, measured once, before anything runs beside it."""
         path = self.folder / "probe.json"
-        native.require("millpond-probe", ["--json", str(path)])
+        with self._probing:
+            if not path.exists():
+                native.require("millpond-probe", ["--json", str(path)])
         return path
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One capture. Failure (4) where the tool cannot run; a program that fails gives `killed`."""
+        latencies = self._latencies()
+        with temporary_folder(self.folder) as own:
+            return self._captured(cell, stage, number, own / "study.mpt", latencies)
+
+    def _captured(self, cell: Cell, stage: str, number: int, trace: Path, latencies: Path) -> Outcome:
         workload = program_of(cell, self.inputs)
-        layout = self._layouts.setdefault(cell.contender.name, layout_of(cell.contender.name))
-        trace = self.folder.resolve() / "study.mpt"
-        for old in trace.parent.glob(f"{trace.name}*"):
-            old.unlink()
+        layout = layout_of(cell.contender.name)
         simulators = [word for each in _DESCRIPTIONS for word in ("--simulate", each)]
         preload = ["--preload", str(layout.library)] if layout.library else []
         command = [require_program("setarch"), "-R", str(native.find(CAPTURE)), *simulators, *preload, "-o", str(trace),
@@ -148,7 +153,7 @@ class CaptureRunner:
             return Outcome.failed(cell, stage, number, "killed", why)
         if cell not in self._heaps:
             self._heaps[cell] = _heap_bytes(workload, layout)
-        values = _values(trace, self._latencies, self._heaps[cell])
+        values = _values(trace, latencies, self._heaps[cell])
         return Outcome(cell, stage, number, {**values, "cpu_seconds": _cpu_seconds(workload, layout)}, kind="simulated")
 
 

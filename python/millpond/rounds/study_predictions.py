@@ -11,6 +11,8 @@ recording is made on our multipool.
 from __future__ import annotations
 
 import shutil
+import tempfile
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,17 +30,23 @@ METRICS = Metrics(
 )  # fmt: skip
 
 
+class _Kept(threading.local):
+    """A thread's recording, and of which program and round it is."""
+
+    of: tuple[object, int] | None = None
+    environment: SizedEnvironment | None = None
+
+
 @dataclass
 class PredictionRunner:
-    """A runner for `interleaved_rounds.run_rounds`. Not thread-safe.
+    """A runner for `counted_rounds.run_counted`. Thread-safe.
 
-    The recording of a program is kept in `folder` until another program or round comes.
+    Each thread keeps its recording of a program, in `folder`, until another program or round comes.
     """
 
     folder: Path
     inputs: Path
-    _of: tuple[object, int] | None = None
-    _environment: SizedEnvironment | None = field(default=None, repr=False)
+    _kept: _Kept = field(default_factory=_Kept, repr=False)
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """Failure (4) where a tool is missing, or the program cannot be recorded or played."""
@@ -56,11 +64,12 @@ class PredictionRunner:
 
     def _environment_of(self, cell: Cell, number: int) -> SizedEnvironment:
         of = (cell.parameters, number)
-        if self._environment is None or self._of != of:
-            place = self.folder / "recordings"
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir()
+        kept = self._kept
+        if kept.environment is None or kept.of != of:
+            if kept.environment is not None:
+                shutil.rmtree(kept.environment.folder.parent, ignore_errors=True)
+            place = Path(tempfile.mkdtemp(dir=self.folder))
             workload = program_of(cell, self.inputs)
-            self._environment = SizedEnvironment(workload, one_tool_folder(place), number, place)
-            self._of = of
-        return self._environment
+            kept.environment = SizedEnvironment(workload, one_tool_folder(place), number, place)
+            kept.of = of
+        return kept.environment

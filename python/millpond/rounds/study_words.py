@@ -62,7 +62,7 @@ def _malloc_of(cell: Cell) -> Malloc:
 
 @dataclass
 class WordsRunner:
-    """A runner for `interleaved_rounds.run_rounds`. Thread-safe."""
+    """A runner for `counted_rounds.run_counted`. Thread-safe."""
 
     folder: Path
     inputs: Path

@@ -174,11 +174,21 @@ def stop(child: subprocess.Popen[bytes]) -> int:
         started |= descendants_of(child.pid)
         child.kill()
         child.wait()
+    _kill(started)
+    return child.returncode
+
+
+def kill_descendants() -> None:
+    """Ends by force every process that this one and its children have started."""
+    _kill(descendants_of(os.getpid()))
+
+
+def _kill(started: dict[int, int]) -> None:
+    """Those that are still the same by the time of their start."""
     for process, since in started.items():
         if process_facts(process)[1:] == (since,):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
-    return child.returncode
 
 
 def process_facts(process: int) -> tuple[int, ...]:

@@ -146,6 +146,7 @@ TEST(p0089_suite, figures_of_a_round_are_there) {
     EXPECT_TRUE(round("structures", "AS1", " --log2_leaves 8")["held_bytes"].is_null());
     const json lists = round("locality", "AS7", " --log2_g 12 --log2_s 6");
     EXPECT_GT(lists["shuffle_seconds"], 0);
+    EXPECT_TRUE(round("locality", "AS7", " --log2_g 12 --log2_s 6 --sf -5")["shuffle_seconds"].is_null());
     EXPECT_GT(lists["access_seconds"], 0);
     EXPECT_GE(lists["cpu_seconds"], lists["access_seconds"].get<double>() * 0.5) << "the window is around the access";
 }

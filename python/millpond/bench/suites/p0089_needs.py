@@ -84,15 +84,15 @@ def locality(at: Mapping[str, str], strategy: str) -> Needs:
     links_each = int(at["links_each"]) if "links_each" in at else _power(at["log2_s"])
     subsystems = max(1, links // links_each)
     shared = strategy.startswith("new_delete")
-    traversals = int(at["af"])
+    traversals, shuffles = int(at["af"]), max(0, int(at["sf"]))
     missed = 0.0
-    if shared and not at["sf"].startswith("-") and subsystems > 1:
+    if shared and shuffles and subsystems > 1:
         # The first traversal of a list misses the caches, and the later ones too if the list does not fit into them.
         missed = (_MISS if links > _CACHED_LINKS else _NEAR_MISS) * min(
             1.0, 1.0 / max(1, traversals) + max(0.0, (log2(links_each) - 11) / 5)
         )
-    seconds = links * traversals * int(at["rf"]) * (_HIT + missed) + links * abs(int(at["sf"])) * _PAIR
-    seconds += links * (_APART if shared else _PAIR)
+    seconds = links * traversals * int(at["rf"]) * (_HIT + missed) + links * shuffles * _PAIR
+    seconds += links * (_APART if shared and shuffles else _PAIR)
     each = _OLD_LINK_BYTES if "_2015" in strategy else _LINK_BYTES
     return Needs(_START_SECONDS + seconds, 8 * _MIB + links * each + subsystems * (0 if shared else _POOL_BYTES))
 

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Runs the rounds of cells that are counted, not timed: the same whatever runs beside, so on all processors at once.
+
+    processor 1    A  C    x ...      cells in the order given, each by whichever processor is free next;
+    processor 2    B    y  z ...      a round begins when the last one has ended
+
+Neither a warm-up nor a changing order nor pairs are wanted: an outcome that an earlier run has left counts by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from millpond.cells.cell import Cell, Outcome
+from millpond.rounds.interleaved_rounds import WHOLE, Listener, Memory, Runner, Shard, Work
+from millpond.system import native
+
+
+def run_counted(
+    cells: Sequence[Cell],
+    runner: Runner,
+    listener: Listener,
+    *,
+    stage: str,
+    rounds: int,
+    memory: Memory | None = None,
+    shard: Shard = WHOLE,
+    processors: int | None = None,
+) -> list[Outcome]:
+    """All outcomes: those recalled from earlier runs, then the new ones as they came. `runner` has to be thread-safe.
+
+    `processors`: how many runs are under way at once; None for as many as this process has. A cell whose program was
+    killed is left out of the later rounds. Whatever the runner raises ends the run, once what was started has ended.
+    """
+    work = Work.of(cells, stage=stage, rounds=rounds, shard=shard, memory=memory, paired=False)
+    outcomes = work.recalled()
+    runs = work.runs(warm_up=False)
+    if not runs:
+        return outcomes
+    listener.begin(stage, runs)
+    pool = ThreadPoolExecutor(processors or len(os.sched_getaffinity(0)))
+    try:
+        for number in range(1, rounds + 1):
+            due = {cell: group for group in work.groups if number in work.numbers(group) for cell in group.alive}
+            under_way = [pool.submit(runner.run, cell, stage, number) for cell in due]
+            for ended in as_completed(under_way):
+                outcome = ended.result()
+                if memory is not None:
+                    memory.keep(outcome)
+                outcomes.append(outcome)
+                due[outcome.cell].bury(outcome)
+                listener.step()
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        native.kill_descendants()
+        raise
+    finally:
+        pool.shutdown()
+        listener.end()
+    return outcomes
