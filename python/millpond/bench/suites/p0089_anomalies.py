@@ -45,8 +45,10 @@ def _winks(sizes: tuple[int, ...], leaves: int) -> Part:
     return Part(_at((1,), sizes, leaves, on_stack=[0, 1]), (ALIASES["AS1"], *_WINKED))
 
 
-def _peaks(structures: tuple[int, ...], sizes: tuple[int, ...], leaves: int) -> Part:
-    return Part(_at(structures, sizes, leaves, kept=[0, 1]), _GLOBAL)
+def _peaks(
+    structures: tuple[int, ...], sizes: tuple[int, ...], leaves: int, strategies: tuple[str, ...] = _GLOBAL
+) -> Part:
+    return Part(_at(structures, sizes, leaves, kept=[0, 1]), strategies)
 
 
 EXPERIMENT = replace(
@@ -58,7 +60,9 @@ EXPERIMENT = replace(
                   labels=BENCHMARK_1.tables.labels),
     parts={
         "quick": (_winks((8, 11), 22), _peaks((7,), (6, 12), 21)),
-        "standard": (_winks((6, 8, 10, 12), 24), _peaks((7, 11), (6, 9, 12, 14, 16), 23), _peaks((6, 8), (6, 12), 20)),
+        # The largest structure takes longest by far, with its 16 lives: it is looked at once.
+        "standard": (_winks((6, 8, 10, 12), 22), _peaks((7, 11), (6, 9, 12), 21), _peaks((6, 8), (6, 12), 20),
+                     _peaks((7,), (16,), 21, (ALIASES["AS1"],))),
         "paper": (_winks(_ALL_SIZES, 27), _peaks(_PEAKED, _ALL_SIZES, 27)),
     },
     notes=("A statement here is a candidate cause: it holds, fails to hold, or is undecided, as the rounds of this run "
