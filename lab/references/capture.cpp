@@ -81,6 +81,7 @@ std::vector<std::string> arguments_of(const capture_options& options) {
     if (options.access_bytes_max != 0) add("bytes-max", std::to_string(options.access_bytes_max));
     if (options.with_system) add("with-system", "yes");
     if (options.skips_start) add("skip-start", "yes");
+    if (!options.window.empty()) add("window", options.window);
     if (!options.calls.empty()) {
         add("player", player_file());
         add("play", fs::absolute(options.calls).string());

@@ -18,6 +18,7 @@ struct capture_options {
     std::uint64_t instructions = 0;       // captured at most; 0: all
     std::string sample;                   // BURST/PERIOD in instructions, or empty
     bool skips_start = false;             // what runs before main is not captured
+    std::string window;                   // the function while which runs is captured, and nothing else; empty: all
     bool discards = false;                // nothing is written: to measure what capturing costs
     std::vector<std::string> simulators;  // these count inside the program, and no reference is written
     std::uint32_t access_bytes_max = 0;   // what they take longer accesses for; 0: whole

@@ -60,7 +60,11 @@ int main(int argc, char** argv) {
                        "misses of the whole run with their error")
             ->type_name("BURST/PERIOD")
             ->check(check_sample);
-    app.add_flag("--skip-start", options.skips_start, "capture nothing that runs before main");
+    auto* const skips = app.add_flag("--skip-start", options.skips_start, "capture nothing that runs before main");
+    app.add_option("--window", options.window,
+                   "capture what is done from the entry of FUNCTION to its return, by any thread meanwhile")
+        ->type_name("FUNCTION")
+        ->excludes(skips);
     app.add_flag("--discard", options.discards, "write nothing: to measure what capturing costs")->excludes(file);
     app.add_option("--simulate", options.simulators,
                    "count misses while the program runs, and write counts and heap events alone: a description as "

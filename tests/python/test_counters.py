@@ -81,7 +81,7 @@ def test_rounds_with_counters_are_not_those_without(p0089: Use) -> None:
     assert again["l1d_misses"]["why_null"] == "the kernel forbids it"
 
 
-def test_simulated_counters_come_from_one_process_more_of_each_cell(p0089: Use) -> None:
+def test_simulated_counters_come_from_two_processes_more_of_each_cell(p0089: Use) -> None:
     fake = p0089(callgrind=SAID)
     document = run("--counters=simulated", "--store=st")
     assert len(fake.calls) == 2 and not any("--counters" in call for call in fake.calls)
@@ -92,7 +92,7 @@ def test_simulated_counters_come_from_one_process_more_of_each_cell(p0089: Use) 
     assert {name: rows[name]["value"] for name in COUNTERS} == {
         "instructions": 900.0, "l1d_loads": 300.0, "stores": 100.0, "l1d_misses": 30.0, "llc_loads": 30.0,
         "llc_misses": 3.0, "cycles": None, "stalled_cycles": None, "l1d_stall_cycles": None, "branch_misses": 7.0,
-        "dtlb_misses": None, "page_walks": None,
+        "dtlb_misses": None, "page_walks": None, "working_set_lines": 32.0, "working_set_pages": 2.0,
     }  # fmt: skip
     assert {row["kind"] for row in rows.values()} == {"simulated"}
     assert all("clock" in rows[name]["why_null"] for name in ("stalled_cycles", "l1d_stall_cycles"))
@@ -107,7 +107,7 @@ def test_simulated_counters_come_from_one_process_more_of_each_cell(p0089: Use) 
 @pytest.mark.parametrize(
     ("config", "why"),
     [
-        ({"callgrind": SAID.replace("900 300 100 1 30 4 1 3 2 50 5 20 2", "0")}, "symbols"),
+        ({"callgrind": SAID.replace("900 300 100 1 30 4 1 3 2 50 5 20 2", "0"), "window": 0}, "symbols"),
         ({"ends": 4}, "exits with 4"),
     ],
 )
@@ -118,7 +118,8 @@ def test_what_callgrind_does_not_see_is_null_and_the_cell_keeps_its_figure(
     document = run("--counters=simulated")
     for row in rows_of(document).values():
         assert row["value"] is None and row["why_null"]
-    assert why in rows_of(document)["instructions"]["why_null"]
+    for name in ("instructions", "working_set_lines"):
+        assert why in rows_of(document)[name]["why_null"]
     assert next(row for row in document["summary"] if row["metric"] == "leaves_cpu_seconds")["n"] == 2
 
 

@@ -36,6 +36,7 @@ typedef struct {
     heap_call call;
     interrupted handlers[handlers_max];
     UInt handler_count;
+    Addr window_sp; /* at the entry of the window's function; 0: not in it */
 } thread_calls;
 
 static thread_calls** threads; /* by number */
@@ -49,7 +50,8 @@ static thread_calls* calls_of(ThreadId thread) {
 
 Addr calls_watch(ThreadId thread) {
     const thread_calls* t = calls_of(thread);
-    return t->call.function == no_function ? nothing_watched : t->call.sp;
+    if (t->call.function != no_function) return t->call.sp;
+    return t->window_sp != 0 ? t->window_sp : nothing_watched;
 }
 
 Bool calls_in_allocator(ThreadId thread) { return calls_of(thread)->call.function != no_function; }
@@ -60,6 +62,15 @@ static void (*main_reached)(void);
 static Bool main_has_begun;
 
 void calls_await_main(void (*reached)(void)) { main_reached = reached; }
+
+static void (*window_opened)(void);
+static void (*window_closed)(void);
+static UInt threads_in_window;
+
+void calls_watch_window(void (*opened)(void), void (*closed)(void)) {
+    window_opened = opened;
+    window_closed = closed;
+}
 
 /* ---- beginnings and endings ---- */
 
@@ -109,6 +120,35 @@ static void set_watch(UChar* guest_state, Addr watch) {
     *(Addr*)(guest_state + sizeof(VexGuestAMD64State) + slot_watch) = watch;
 }
 
+/* What is in the buffer belongs to the time before. */
+static void enter_window(UChar* guest_state, thread_calls* t, Addr sp) {
+    if (window_opened == NULL || t->window_sp != 0) return;
+    t->window_sp = sp;
+    entries_add_return(*(const Addr*)sp);
+    set_watch(guest_state, sp);
+    if (threads_in_window++ != 0) return;
+    buffer_fetch(guest_state);
+    buffer_flush();
+    window_opened();
+    buffer_store(guest_state);
+}
+
+static void forget_window(thread_calls* t) {
+    if (t->window_sp == 0) return;
+    t->window_sp = 0;
+    if (--threads_in_window != 0) return;
+    buffer_flush();
+    window_closed();
+}
+
+static void leave_window(UChar* guest_state, thread_calls* t, Addr sp) {
+    if (t->window_sp == 0 || sp <= t->window_sp) return;
+    buffer_fetch(guest_state);
+    forget_window(t);
+    buffer_store(guest_state);
+    set_watch(guest_state, nothing_watched);
+}
+
 static void put_free(ThreadId thread, Addr address, UInt flags) {
     buffer_put(millpond_record_free, address, flags, 0, 0);
     heap_events_free(thread, address, flags);
@@ -146,9 +186,14 @@ void calls_on_entry(UChar* guest_state, UWord flagged) {
     const VexGuestAMD64State* r = registers(guest_state);
     const Addr sp = r->guest_RSP;
     const ThreadId thread = VG_(get_running_tid)();
-    heap_call* call = &calls_of(thread)->call;
+    thread_calls* const t = calls_of(thread);
+    heap_call* call = &t->call;
     if (function == setjmp_function) {
         entries_add_return(*(const Addr*)sp);
+        return;
+    }
+    if (function == window_function) {
+        if (call->function == no_function) enter_window(guest_state, t, sp);
         return;
     }
     if (call->function != no_function) return;
@@ -214,21 +259,26 @@ static void end_call(UChar* guest_state, heap_call* call, Bool returned, UWord r
     if (returned && call->has_event) put_results(VG_(get_running_tid)(), call, result);
     buffer_store(guest_state);
     call->function = no_function;
-    set_watch(guest_state, nothing_watched);
+    set_watch(guest_state, calls_watch(VG_(get_running_tid)()));
 }
 
 void calls_on_return(UChar* guest_state) {
     const VexGuestAMD64State* r = registers(guest_state);
-    heap_call* call = &calls_of(VG_(get_running_tid)())->call;
-    if (call->function == no_function) return;
-    const Bool returned = r->guest_RIP == call->returns_to && r->guest_RSP == call->sp + sizeof(Addr);
-    end_call(guest_state, call, returned, r->guest_RAX);
+    thread_calls* const t = calls_of(VG_(get_running_tid)());
+    heap_call* call = &t->call;
+    if (call->function != no_function) {
+        const Bool returned = r->guest_RIP == call->returns_to && r->guest_RSP == call->sp + sizeof(Addr);
+        end_call(guest_state, call, returned, r->guest_RAX);
+    }
+    leave_window(guest_state, t, r->guest_RSP);
 }
 
 void calls_on_unwound(UChar* guest_state) {
-    heap_call* call = &calls_of(VG_(get_running_tid)())->call;
-    if (call->function != no_function && registers(guest_state)->guest_RSP > call->sp)
-        end_call(guest_state, call, False, 0);
+    const Addr sp = registers(guest_state)->guest_RSP;
+    thread_calls* const t = calls_of(VG_(get_running_tid)());
+    heap_call* call = &t->call;
+    if (call->function != no_function && sp > call->sp) end_call(guest_state, call, False, 0);
+    leave_window(guest_state, t, sp);
 }
 
 /* ---- signals, threads ---- */
@@ -264,6 +314,7 @@ void calls_on_resume(ThreadId thread, Int number) {
 void calls_on_thread_start(ThreadId thread) { VG_(memset)(calls_of(thread), 0, sizeof(thread_calls)); }
 
 void calls_on_thread_end(ThreadId thread) {
+    forget_window(calls_of(thread));
     VG_(memset)(calls_of(thread), 0, sizeof(thread_calls));
     buffer_put(millpond_record_signal, 0, 0, 0, 0);
     buffer_put(millpond_record_resume, 0, 0, 0, 0);
@@ -272,4 +323,5 @@ void calls_on_thread_end(ThreadId thread) {
 void calls_on_fork(ThreadId thread) {
     for (ThreadId i = 0; threads != NULL && i < VG_N_THREADS; ++i)
         if (i != thread && threads[i] != NULL) VG_(memset)(threads[i], 0, sizeof(thread_calls));
+    threads_in_window = calls_of(thread)->window_sp != 0;
 }

@@ -9,7 +9,9 @@
  * outermost call is one: what an allocator calls is its own affair. Whether the open call has ended is asked, by
  * comparing stack pointers, behind every call of the allocator and of setjmp that was ever made, and where an unwinder
  * jumps; code elsewhere pays nothing. So a call ends exactly where it returns, by whatever function (tail calls), where
- * a longjmp lands, and where an exception is caught. Each thread has its own call. A signal handler suspends it. */
+ * a longjmp lands, and where an exception is caught. Each thread has its own call. A signal handler suspends it.
+ *
+ * The call of a window's function (--window) ends in the same way. The window is open while any thread is in one. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_CALLS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_CALLS_H
 
@@ -20,7 +22,7 @@ void calls_on_entry(UChar* guest_state, UWord flagged); /* of entries.h */
 void calls_on_return(UChar* guest_state);
 void calls_on_unwound(UChar* guest_state);
 
-/* The stack pointer above which the open call of the thread has ended; all ones if none is open. */
+/* The stack pointer above which the innermost open call of the thread has ended; all ones if none is open. */
 Addr calls_watch(ThreadId thread);
 Bool calls_in_allocator(ThreadId thread);
 
@@ -32,6 +34,8 @@ void calls_on_thread_end(ThreadId thread);
 void calls_on_fork(ThreadId thread);
 /* `reached` is called at the first instruction of main. */
 void calls_await_main(void (*reached)(void));
+/* `opened` is called where the first thread enters the window's function, `closed` where the last one has left it. */
+void calls_watch_window(void (*opened)(void), void (*closed)(void));
 /* Allocations that gave nothing. */
 ULong calls_failed(void);
 

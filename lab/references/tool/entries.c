@@ -5,8 +5,10 @@
 #include "lab/references/tool/heap_functions.h"
 
 static Addr main_address;
+static const HChar* window_name;
 
 void entries_add_main(Addr address) { main_address = address; }
+void entries_name_window(const HChar* name) { window_name = name; }
 
 typedef struct {
     VgHashNode node; /* key: the entry */
@@ -72,6 +74,7 @@ static UInt function_of_name(const HChar* symbol) {
     }
     if (VG_(strcmp)(name, "__libc_start_main") == 0) return start_function;
     if (VG_(strcmp)(name, "main") == 0) return main_function;
+    if (window_name != NULL && VG_(strcmp)(name, window_name) == 0) return window_function;
     if (is_one_of(setjmps, name)) return setjmp_function;
     return heap_function_of_name(name);
 }

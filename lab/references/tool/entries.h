@@ -10,7 +10,14 @@
 #include "lab/references/tool/valgrind_headers.h"
 
 /* A function of the allocator is a number of heap_functions.h, and a flag where it lies in a library. */
-enum { no_function = 0, start_function = 1000, main_function = 1001, setjmp_function = 1002, in_library = 1 << 16 };
+enum {
+    no_function = 0,
+    start_function = 1000,
+    main_function = 1001,
+    setjmp_function = 1002,
+    window_function = 1003,
+    in_library = 1 << 16
+};
 
 UInt entries_function_at(Addr address);
 /* Reads the symbols of all modules that are loaded, also of those of which nothing has run. */
@@ -25,6 +32,9 @@ Bool entries_is_unwinder(Addr address); /* in a function that leaves frames of o
  * translated before is translated anew. */
 void entries_add_return(Addr address);
 Bool entries_is_return(Addr address);
+
+/* Before any code is looked at: the function whose entry is window_function. */
+void entries_name_window(const HChar* name);
 
 /* main is looked for: by its name, or as the first argument of __libc_start_main where a program is stripped. */
 void entries_add_main(Addr address);

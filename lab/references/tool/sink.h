@@ -25,7 +25,7 @@ void sink_start(void);
 void sink_take(const ULong* first, const ULong* last);
 /* Writes the block that is open. */
 void sink_finish(void);
-/* From now on words are captured; until then only the heap events are (--skip-start). */
+/* While the gate is closed only the heap events are captured (--skip-start, --window). */
 void sink_open_gate(void);
 void sink_close_gate(void);
 /* Whether all that the bounds ask for has been captured. */

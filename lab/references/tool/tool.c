@@ -5,8 +5,8 @@
  *   running:     translated code ─▶ buffer ─▶ sink ─▶ trace_file
  *                calls, contexts ─▶ ┘
  *
- * Options: --output=FILE --from=N --instructions=N --sample=BURST/PERIOD --skip-start=yes --discard=yes
- *          --simulate=DESCRIPTION --bytes-max=N --with-system=yes. */
+ * Options: --output=FILE --from=N --instructions=N --sample=BURST/PERIOD --skip-start=yes --window=FUNCTION
+ *          --discard=yes --simulate=DESCRIPTION --bytes-max=N --with-system=yes. */
 #include "lab/references/tool/buffer.h"
 #include "lab/references/tool/calls.h"
 #include "lab/references/tool/contexts.h"
@@ -21,6 +21,7 @@
 
 static const HChar* output;
 static const HChar* sample;
+static const HChar* window;
 static const HChar *player, *script; /* where calls are played in the place of the program */
 static Bool skips_start = False;
 static Long from, instructions, recording;
@@ -146,6 +147,7 @@ static Bool take_option(const HChar* argument) {
     } else if VG_BINT_CLO (argument, "--recording", recording, 0, (Long)1 << 62) {
     } else if VG_STR_CLO (argument, "--sample", sample) {
     } else if VG_BOOL_CLO (argument, "--skip-start", skips_start) {
+    } else if VG_STR_CLO (argument, "--window", window) {
     } else if VG_STR_CLO (argument, "--player", player) {
     } else if VG_STR_CLO (argument, "--play", script) {
     } else if VG_BOOL_CLO (argument, "--discard", bounds.discard) {
@@ -168,6 +170,7 @@ static void print_usage(void) {
         "    --instructions=N          stop after N instructions were captured\n"
         "    --sample=BURST/PERIOD     capture BURST of every PERIOD instructions\n"
         "    --skip-start=yes          capture nothing before main\n"
+        "    --window=FUNCTION         capture what is done from its entry to its return, and nothing else\n"
         "    --player=FILE             the player, and\n"
         "    --play=SCRIPT             the calls that it makes in the place of the program\n"
         "    --discard=yes             capture and write nothing\n"
@@ -192,6 +195,11 @@ static void after_options(void) {
     if (skips_start) {
         sink_close_gate();
         calls_await_main(&sink_open_gate);
+    }
+    if (window != NULL) {
+        sink_close_gate();
+        entries_name_window(window);
+        calls_watch_window(&sink_open_gate, &sink_close_gate);
     }
     if (player != NULL && script != NULL) playing_ask(player, script);
     VG_(atfork)(NULL, NULL, on_child);

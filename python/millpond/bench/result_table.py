@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeVar
 from millpond.bench.bench_document import ComparisonRow, JudgedRow, PublishedRow
 from millpond.bench.experiment import Place, PublishedSpec, place_of
 from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Outcome, Strategy
+from millpond.cells.metrics import WORKING_SETS
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.store.observations import heap_state
 from millpond.system.machine import this_machine
@@ -290,7 +291,8 @@ class PublishedTable(ResultTable[Cell]):
         return [*rows, *(row for row in counted if row.n)]
 
     def counted(self, cell: Cell) -> dict[str, float | None]:
-        """The counters of a cell's window, by the median: for each unit of work where the program says how many it did.
+        """The counters of a cell's window, by the median: for each unit of work where the program says how many it did,
+        but working sets, which are of the whole window.
 
         None where there is no value. Empty where nothing was counted.
         """
@@ -299,7 +301,8 @@ class PublishedTable(ResultTable[Cell]):
         found: dict[str, float | None] = {}
         for name in self.counters:
             values = list(self.by_round(cell, name).values())
-            found[name] = summarise(values).median / each if values and each > 0.0 else None
+            divisor = 1.0 if name in WORKING_SETS else each
+            found[name] = summarise(values).median / divisor if values and divisor > 0.0 else None
         return found
 
     def has_published_row(self, row: PublishedRow) -> bool:

@@ -2,7 +2,7 @@
 """What experiments have found, on a terminal.
 
 published      each strategy against the baseline here and there, then the claims; a line for each strategy
-counted        … and what was counted in the windows of its cells, for each unit of work
+counted        … and what was counted in the windows of its cells, for each unit of work; working sets in all
 comparisons    a block for each workload with a line for each comparison:
 
 vector_string    kept_multipool    multipool 28.1    boost_pool:kept 34   0.83 (0.81 – 0.84)    1.02        0.91
@@ -130,7 +130,10 @@ def _by_strategy(results: PublishedTable) -> Table:
     """What was counted: the mean over the points that have a value."""
     experiment, names = results.experiment, results.headings
     how = ", simulated" if any(outcome.kind == "simulated" for outcome in results.outcomes) else ""
-    table = _table(f"{experiment.name}: counted in the window{how}, for each unit of work, mean over the points")
+    table = _table(
+        f"{experiment.name}: counted in the window{how}, for each unit of work (working sets: in all), "
+        "mean over the points"
+    )
     for heading in ("strategy", "", *names):
         left = heading in ("strategy", "")
         table.add_column(Text(heading), justify="left" if left else "right", overflow="fold", no_wrap=left)

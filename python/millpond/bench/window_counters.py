@@ -3,7 +3,8 @@
 
     --counters            each round counts, beside its clocks                    kind `counted`
     --event NAME          … and that event of the processor                       kind `counted`
-    --counters=simulated  one process more for each cell, under callgrind         kind `simulated`
+    --counters=simulated  two processes more for each cell, under callgrind and
+                          under our capturing tool, which counts working sets     kind `simulated`
     --perf-control C,A    an outer perf counts what it was told to, in each round's window
 
 What is not available is null, with the reason. Simulated caches are callgrind's: those of this machine, two levels of
@@ -15,6 +16,7 @@ perf stat --delay=-1 --control fd:CTL,ACK -- millpond bench … --perf-control C
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -25,11 +27,14 @@ from functools import cached_property
 
 from millpond.bench.surroundings import LAST_LEVELS, Surroundings
 from millpond.cells.cell import CACHE, Cell, Outcome
-from millpond.cells.metrics import RUNNING
+from millpond.cells.metrics import RUNNING, WORKING_SETS
 from millpond.rounds.fresh_process import describe
+from millpond.rounds.layouts import CAPTURE, SIMULATE
+from millpond.rounds.simulation_data import Simulation
 from millpond.system import callgrind, native
 from millpond.system.errors import Failure, Status
 from millpond.system.records import Record
+from millpond.system.temporary import temporary_folder
 
 STAGE = "simulated"
 # What the suites' frame keeps out of line, so that a simulator can be told what to count.
@@ -50,12 +55,15 @@ _NO_TLB = "callgrind simulates no TLB"
 NOT_SIMULATED = dict.fromkeys(("cycles", "stalled_cycles", "l1d_stall_cycles"), _NO_CLOCK) | dict.fromkeys(
     ("dtlb_misses", "page_walks"), _NO_TLB
 )
-SIMULATED = tuple(_EVENTS)
-# How much longer a process takes under callgrind, about: with caches and branches simulated.
-SLOWDOWN = 130.0
+# Lines of 64 bytes and pages of 4 KiB that are referred to within the window: what the simulators call distinct.
+_WORKING_SET = dict(zip((64, 4096), WORKING_SETS, strict=True))
+SIMULATED = (*_EVENTS, *WORKING_SETS)
+# How much longer both processes take together, about: one with caches and branches simulated, one with distances.
+SLOWDOWN = 200.0
 _LEAST_PATIENCE_SECONDS = 600.0
 _NUMBERS = re.compile(r"\d{1,9}(,\d{1,9})?", re.ASCII)
 _SLOWER = 600.0
+_NOTHING_SEEN = f"saw nothing of {_WINDOW}: the program lacks symbols, or does not measure through it"
 
 
 @dataclass(frozen=True)
@@ -170,7 +178,7 @@ def notes_on_turns(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 class SimulatedRunner:
-    """A runner for `interleaved_rounds.run_rounds`: a round's window under callgrind.
+    """A runner for `interleaved_rounds.run_rounds`: a round's window under callgrind, and under our capturing tool.
 
     `argv_of`: the command line of a cell's round, which gets the cell's surroundings. `seconds`: what a process of a
     cell is expected to take.
@@ -186,9 +194,20 @@ class SimulatedRunner:
         return [*self._valgrind, *([f"--LL={last_level}"] if last_level else []), *self._argv_of[cell]]
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        """One process. Its outcome is ok in any case: a cell that cannot be simulated was measured all the same."""
+        """Two processes. Its outcome is ok in any case: a cell that cannot be simulated was measured all the same."""
         patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
         environment = Surroundings.of(cell).environment({})
+        values, absent = self._events(cell, environment, patience)
+        try:
+            values |= _working_set(self._argv_of[cell], environment, patience)
+        except LookupError as error:
+            absent |= dict.fromkeys(WORKING_SETS, str(error.args[0]))
+        return Outcome(cell, stage, number, values, absent=absent, kind="simulated")
+
+    def _events(
+        self, cell: Cell, environment: dict[str, str], patience: float
+    ) -> tuple[dict[str, float], dict[str, str]]:
+        """What callgrind counts, and why it does not count the rest."""
         done = native.capture(self._command(cell), environment, seconds=patience)
         totals = callgrind.collected(done.said) if done.status == 0 else {}
         values = {
@@ -201,12 +220,31 @@ class SimulatedRunner:
         if not values.get("instructions"):
             absent |= dict.fromkeys(_EVENTS, _why_none(done, patience))
             values = {}
-        return Outcome(cell, stage, number, values, absent=absent, kind="simulated")
+        return values, absent
 
 
-def _why_none(done: native.Captured, patience: float) -> str:
+def _working_set(argv: Sequence[str], environment: dict[str, str], patience: float) -> dict[str, float]:
+    """How many lines and pages the window refers to. LookupError where that cannot be counted."""
+    simulators = [word for size in _WORKING_SET for word in ("--simulate", f"distances:line={size}")]
+    try:
+        with temporary_folder() as folder:
+            trace = folder / "window.mpt"
+            capture = [str(native.find(CAPTURE)), "--window", _WINDOW, *simulators, "-o", str(trace), "--", *argv]
+            done = native.capture(capture, environment, seconds=patience)
+            if done.status != 0:
+                raise LookupError(_why_none(done, patience, "our capturing tool"))
+            counted = Simulation.from_json(json.loads(native.answer(SIMULATE, ["--json", "-", str(trace)])))
+    except Failure as failure:
+        raise LookupError(failure.message) from failure
+    if counted.input.references == 0:
+        raise LookupError(f"our capturing tool {_NOTHING_SEEN}")
+    rows = (row for one in counted.simulators for row in one.metrics if row.metric == "distinct")
+    return {_WORKING_SET[row.line_bytes]: float(row.value) for row in rows if row.line_bytes in _WORKING_SET}
+
+
+def _why_none(done: native.Captured, patience: float, tool: str = "callgrind") -> str:
     if done.timed_out:
-        return f"under callgrind it took longer than {patience:.0f} s"
+        return f"under {tool} it took longer than {patience:.0f} s"
     if done.status != 0:
-        return f"under callgrind it ended otherwise: {describe(max(done.status, 0), max(-done.status, 0))}"
-    return f"callgrind saw nothing of {_WINDOW}: the program lacks symbols, or does not measure through it"
+        return f"under {tool} it ended otherwise: {describe(max(done.status, 0), max(-done.status, 0))}"
+    return f"{tool} {_NOTHING_SEEN}"

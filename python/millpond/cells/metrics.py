@@ -22,7 +22,11 @@ COUNTERS = {
     "branch_misses": "misses",
     "dtlb_misses": "misses",
     "page_walks": "walks",
+    "working_set_lines": "lines",
+    "working_set_pages": "pages",
 }
+# Those of a whole window, however many units of work are done in it.
+WORKING_SETS = ("working_set_lines", "working_set_pages")
 # Of a littered heap that is pictured: the share of each line that is held, by its offset.
 HEAP_TAKEN = "heap_taken"
 # The unit of an event that the user named: any name that is no metric's.

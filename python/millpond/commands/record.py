@@ -13,9 +13,9 @@ USAGE = """\
 usage: millpond record -o FILE [--max-bytes N] [--for SECONDS] [--ahead N] [--mode OCTAL] [--check-contexts]
                        [--owners] [--scopes FILE] [--scope FUNCTION]... [--scope-entries N] -- PROGRAM ARGS...
        millpond record --finish FILE
-       millpond record --references -o FILE [--from N] [--instructions N] [--sample BURST/PERIOD] [--skip-start]
-                       [--mode OCTAL] [--simulate DESCRIPTION]... [--bytes-max N] [--with-system]
-                       [--preload LIBRARY] -- PROGRAM ARGS...
+       millpond record --references -o FILE [--from N] [--instructions N] [--sample BURST/PERIOD]
+                       [--skip-start | --window FUNCTION] [--mode OCTAL] [--simulate DESCRIPTION]...
+                       [--bytes-max N] [--with-system] [--preload LIBRARY] -- PROGRAM ARGS...
        millpond record --references --finish FILE
 
 Records every heap event of PROGRAM and of the processes that it starts: the trace of PROGRAM itself goes to FILE,
@@ -41,6 +41,8 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
   --instructions N  stop capturing after N instructions; the program goes on
   --sample B/P      capture bursts: B instructions of every P; the heap events of all
   --skip-start      capture nothing that runs before main
+  --window FUNCTION capture what is done from the function's entry to its return, by any thread meanwhile, and the heap
+                    events of all; by its symbol, as nm prints it
   --simulate DESC   count misses while the program runs, and write counts and heap events alone (`millpond simulate
                     --help` has the descriptions; as often as needed; `millpond simulate FILE` shows the counts)
   --bytes-max N     simulators take longer accesses for N bytes; --with-system: they count system calls' memory, too

@@ -270,6 +270,25 @@ TEST_F(of_marked_program, bounds_select_what_is_captured) {
     EXPECT_TRUE(sampled.allocations.contains(size_of_malloc));  // of the heap nothing is left out
 }
 
+TEST_F(of_marked_program, a_window_is_all_that_is_done_within_a_function) {
+    for (const std::string program : {MARKED_PROGRAM, MARKED_STATIC}) {
+        const run all_run({}, 3, {}, program);
+        const captured& all = *all_run.trace;
+        const run windowed_run({}, 3, "--window endings_of_new", program);
+        const captured& windowed = *windowed_run.trace;
+        for (unsigned m = 0; m < mark_count; ++m) {
+            const bool within = m >= in_new && m <= after_signal_jump;
+            EXPECT_EQ(windowed.of(mark{m}), within ? all.of(mark{m}) : std::vector<touch>{}) << program << m;
+        }
+        EXPECT_LT(windowed.instructions, all.instructions - 1000);
+        EXPECT_EQ(windowed.calls, all.calls);  // of the heap nothing is left out
+        EXPECT_TRUE(windowed.allocations.contains(size_of_malloc));
+    }
+    const run never_run({}, 3, "--window no_function_of_this_name");
+    EXPECT_EQ(never_run.trace->references, 0u);
+    EXPECT_TRUE(never_run.trace->allocations.contains(size_of_malloc));
+}
+
 TEST_F(of_marked_program, a_static_program_is_captured_as_well) {
     const run ran({}, 3, {}, MARKED_STATIC);
     captured c = *ran.trace;

@@ -11,6 +11,7 @@ document's own figures or a test's.
   callgrind   what callgrind says at its end, or what    ends        the status of a round under it
               makes it of a command line
   lacks_by    {toolchain: strategies that its program has not}
+  window      references that our capturing tool sees in a window: 320, in 32 lines and 2 pages
   preloads    calls (lists and rounds) in which the loader preloads what it is told to; then it only warns
   unknown     names that are no events                   events      what millpond-events lists
 """
@@ -117,6 +118,10 @@ class FakeP0089:
         if argv[-1] == "--picture-heap":
             self.looks.append(tuple(argv))
             return Captured(0, json.dumps({"metrics": {f"heap_taken:{64 * n}": n % 2 for n in range(128)}}), "")
+        if Path(argv[0]).name == "millpond-references":
+            return Captured(self.config.get("ends", 0), "", "")
+        if Path(argv[0]).name == "millpond-simulate":
+            return Captured(0, json.dumps(self.working_set()), "")
         if Path(argv[0]).name == "millpond-record":
             self.looks.append(tuple(argv))
             return Captured(0, json.dumps({"details": {"accesses": 30, "lines": 10, "transitions": 3}}), "")
@@ -124,6 +129,20 @@ class FakeP0089:
             dimensions = {letter: {"value": value} for letter, value in zip("DVUC", (0.4, 0.8, 0.1, None), strict=True)}
             return Captured(0, json.dumps({"subsystems": [{"name": "rings", "dvluc": dimensions}]}), "")
         return None
+
+    def working_set(self) -> dict[str, Any]:
+        """What millpond-simulate tells of a window."""
+        seen = self.config.get("window", 320)
+        rows = [{"description": f"distances:line={size}",
+                 "metrics": [{"metric": "distinct", "unit": "blocks", "value": count, "line_bytes": size}]}
+                for size, count in ((64, 32), (4096, 2))]  # fmt: skip
+        return {
+            "schema": "millpond.simulation/1", "simulators": rows,
+            "input": {"path": "window.mpt", "format": "counts", "instructions": 2 * seen, "references": seen,
+                      "loads": seen, "stores": 0, "modifications": 0},
+            "rules": {"straddling_access": "once", "modification": "once", "access_bytes_max": 0,
+                      "flush_references": 0, "flush_instructions": 0},
+        }  # fmt: skip
 
     def said_by(self, program: str) -> dict[str, Any]:
         """The list of a program, with who built it, and without what it has not for that."""
