@@ -7,7 +7,8 @@ with MILLPOND_STATS=1   objects allocated and freed, and the size of the heap at
 The five of the document come first, then classes of bounded waste, classes chosen from another input of the program
 (CUSTOMALLOC), these with an arena for short-lived call sites, and the C library. Where i386 programs can be had
 (rounds/i386_programs.py), the five, bounded waste and the C library are counted in these as well, built for 32 bits:
-words of 4 bytes, as the document's were. Nothing here is a time, so one run of each is exact.
+words of 4 bytes, as the document's were. Nothing here is a time, so one run of each is exact, and they run on all
+processors at once.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -75,7 +77,7 @@ def costs(of: StudyProgram) -> Step:
         chosen = _chosen_for(of, bench)
         mallocs = {name: library_of(name) for name in (*STUDIED, BOUNDED)}
         mallocs |= {malloc.name: malloc for malloc in (*chosen.mallocs, OWN_MALLOC)}
-        found = {name: _cost(program, malloc, bench) for name, malloc in mallocs.items()}
+        found = _costs(program, mallocs.values(), bench)
         name = program.name
         rows = [_row(name, allocator, cost) for allocator, cost in found.items()]
         rows.append(_order(name, of.stands_for, found))
@@ -122,7 +124,7 @@ def i386_costs(programs: Mapping[str, StudyProgram], names: Sequence[str]) -> St
 def _i386_rows(of: StudyProgram, mallocs: Sequence[Malloc], bench: Bench) -> list[Verdict]:
     program = i386_programs.for_i386(of.measured(bench.inputs))
     package = i386_programs.package_of(program)
-    found = {malloc.name: _cost(program, malloc, bench) for malloc in mallocs}
+    found = _costs(program, mallocs, bench)
     rows = [_row(program.name, allocator, cost, package) for allocator, cost in found.items()]
     return [*rows, _order(program.name, of.stands_for, found)]
 
@@ -188,8 +190,16 @@ def _run(command: list[str], program: RealProgram, more: Mapping[str, str]) -> s
     return said
 
 
+def _costs(program: RealProgram, mallocs: Iterable[Malloc], bench: Bench) -> dict[str, AllocatorCost]:
+    """By the allocator's name."""
+    mallocs = list(mallocs)
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        found = pool.map(lambda malloc: _cost(program, malloc, bench), mallocs)
+        return {malloc.name: cost for malloc, cost in zip(mallocs, found, strict=True)}
+
+
 def _cost(program: RealProgram, malloc: Malloc, bench: Bench) -> AllocatorCost:
-    profile = bench.folder.resolve() / "profile.callgrind"
+    profile = bench.folder.resolve() / f"{malloc.name}.callgrind"
     preload = {} if malloc.path is None else {"LD_PRELOAD": str(malloc.path)}
     under = [callgrind.find_valgrind(), "-q", "--tool=callgrind", f"--callgrind-out-file={profile}"]
     _run([*under, *program.command], program, preload)
