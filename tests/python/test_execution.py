@@ -253,12 +253,13 @@ def test_counts_come_alike_on_any_number_of_processors(
     def status(cell: Cell, number: int) -> str:
         return "killed" if cell == WIDE[dead] and number == 2 else "ok"
 
-    def counted(memory: Remembered, script: Script, processors: int) -> set[tuple[str, int, str]]:
+    def counted(memory: Remembered, script: Script, processors: int) -> set[tuple[Cell, int, str]]:
         outcomes = run_counted(
             WIDE, script, Silence(), stage="s", rounds=rounds, memory=memory, shard=part, processors=processors
         )
-        assert len(outcomes) == len({(o.cell, o.round) for o in outcomes})
-        return {(str(o.cell.subject), o.round, o.status) for o in outcomes}
+        found = {(o.cell, o.round, o.status) for o in outcomes}
+        assert len(outcomes) == len(found)
+        return found
 
     memory = Remembered()
     whole = counted(memory, Script(status=status), 1)

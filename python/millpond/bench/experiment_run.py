@@ -77,7 +77,8 @@ class ExperimentRun(ABC):
 
     journal: Journal
     source = "what processes took where this was laid out"
-    paired = True  # whether a round of one cell is compared with that of another; counts are the same beside any
+    # Whether a round of one cell is compared with that of another. Not so: counts, made on all processors at once.
+    paired = True
 
     def __init__(self, spec: ExperimentSpec, cells: Sequence[Cell], request: RunRequest) -> None:
         self.spec = spec

@@ -12,7 +12,6 @@ makes of a capture, its figure and its statements.
 from __future__ import annotations
 
 import atexit
-import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -31,6 +30,7 @@ from millpond.rounds.interleaved_rounds import Runner
 from millpond.store.observations import Journal, Programs
 from millpond.store.round_log import logged
 from millpond.store.store import Store
+from millpond.system.machine import this_machine
 from millpond.system.temporary import temporary_folder
 
 Values = Mapping[str, float]
@@ -43,8 +43,8 @@ class StudySpec(PublishedSpec):
     there is none), the parameters and the values of each of its points.
 
     `figures`: the document's own, by metric; "" is the experiment's figure. `runner`: what makes a round's values,
-    given a folder of its own and the one of the inputs. `lacking`: why cells cannot be run here. `identity`: what tells
-    the programs of a cell from other builds.
+    thread-safe, given a folder of its own and the one of the inputs. `lacking`: why cells cannot be run here.
+    `identity`: what tells the programs of a cell from other builds.
     """
 
     runner: Callable[[Path, Path], Runner] = study_captures.CaptureRunner
@@ -121,7 +121,7 @@ class StudyRun(PublishedRun):
         """Captures are made on all processors at once. Those that an experiment before this one makes in the same run
         take no time again.
         """
-        beside = len(os.sched_getaffinity(0))
+        beside = this_machine().cores
         self.needs = {
             cell: Needs(0.0 if cell in _told else need.seconds / beside, need.bytes * beside)
             for cell, need in self.needs.items()

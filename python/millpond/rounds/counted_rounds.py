@@ -9,13 +9,13 @@ Neither a warm-up nor a changing order nor pairs are wanted: an outcome that an 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from millpond.cells.cell import Cell, Outcome
 from millpond.rounds.interleaved_rounds import WHOLE, Listener, Memory, Runner, Shard, Work
 from millpond.system import native
+from millpond.system.machine import this_machine
 
 
 def run_counted(
@@ -40,7 +40,7 @@ def run_counted(
     if not runs:
         return outcomes
     listener.begin(stage, runs)
-    pool = ThreadPoolExecutor(processors or len(os.sched_getaffinity(0)))
+    pool = ThreadPoolExecutor(processors or this_machine().cores)
     try:
         for number in range(1, rounds + 1):
             due = {cell: group for group in work.groups if number in work.numbers(group) for cell in group.alive}

@@ -15,7 +15,6 @@ environment only, for each takes a run of its own.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Sequence
@@ -37,6 +36,7 @@ from millpond.rounds.real_programs import RealProgram
 from millpond.rounds.simulation_data import Simulation
 from millpond.system import native
 from millpond.system.errors import Failure
+from millpond.system.machine import this_machine
 
 MALLOCS = ("glibc", "jemalloc", "mimalloc", "first_fit", "multipool")
 RECORDED_ON, OTHER = "glibc", "multipool"  # the second for the first itself
@@ -105,7 +105,7 @@ def predict_program(
     def one(number: int) -> None:
         work.environment(SizedEnvironment(workload, tools, number, folder) if number else first)
 
-    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(max_workers=this_machine().cores) as pool:
         list(pool.map(one, range(environments)))
     for layout in layouts:
         each = max(map(len, found.counts.get(layout.name, {}).values()), default=0)

@@ -38,6 +38,7 @@ from millpond.rounds.study_programs import StudyProgram
 from millpond.system import callgrind
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
+from millpond.system.machine import this_machine
 
 # Those of the document.
 STUDIED = tuple(study_tables.ALIASES.values())
@@ -193,7 +194,7 @@ def _run(command: list[str], program: RealProgram, more: Mapping[str, str]) -> s
 def _costs(program: RealProgram, mallocs: Iterable[Malloc], bench: Bench) -> dict[str, AllocatorCost]:
     """By the allocator's name."""
     mallocs = list(mallocs)
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(this_machine().cores) as pool:
         found = pool.map(lambda malloc: _cost(program, malloc, bench), mallocs)
         return {malloc.name: cost for malloc, cost in zip(mallocs, found, strict=True)}
 
