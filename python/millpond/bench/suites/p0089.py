@@ -127,7 +127,6 @@ EXPERIMENT = partial(
 _SENTENCES_OF_7 = (
     # 16 lives of the largest take longer than all other points together.
     Part(structures_at((5, 9), (12,), 19)),
-    Part(structures_at((8, 10), (11,), 19)),
     Part(structures_at((6, 7), (12,), 19), (ALIASES["AS1"], ALIASES["AS2"])),
     *_structures_parts(19, (), (7,))[5:12:2],  # the jump of texts from 2^7 to 2^8
     Part(structures_at((11,), (9, 11), 19), (ALIASES["AS1"], ALIASES["AS2"])),

@@ -61,8 +61,8 @@ EXPERIMENT = replace(
     parts={
         "quick": (_winks((8, 11), 22), _peaks((7,), (6, 12), 21)),
         # The largest structure takes longest by far, with its 16 lives: it is looked at once.
-        "standard": (_winks((6, 8, 10, 12), 22), _peaks((7, 11), (6, 9, 12), 21), _peaks((6, 8), (6, 12), 20),
-                     _peaks((7,), (16,), 21, (ALIASES["AS1"],))),
+        "standard": (_winks((6, 8, 10, 12), 22), _peaks((7, 11), (6, 9, 12), 21),
+                     _peaks((6, 8), (12,), 20, _GLOBAL[:1]), _peaks((7,), (16,), 21, _GLOBAL[:1])),
         "paper": (_winks(_ALL_SIZES, 27), _peaks(_PEAKED, _ALL_SIZES, 27)),
     },
     notes=("A statement here is a candidate cause: it holds, fails to hold, or is undecided, as the rounds of this run "
