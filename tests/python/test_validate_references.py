@@ -87,6 +87,15 @@ def test_seconds_are_compared_as_ratios_and_ranks(programs: list[tuple[str, str,
     assert (summary.checked, summary.coverage) == (0, None)  # one program leaves no others
 
 
+def test_without_environments_seconds_alone_are_validated(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
+    found = validated(tmp_path, "one", "two", environments=0).document()
+    assert (found.counts, found.summary, found.notes) == ((), {}, ())
+    assert {(row.program, row.malloc) for row in found.seconds} == {(p, m) for p in ("one", "two") for m in MALLOCS}
+    assert {(on, of) for on, of, _ in programs} == {("glibc", m) for m in MALLOCS if m != "glibc"}
+    assert {number for _, _, number in programs} == {0}
+    assert ReferencesValidation.from_json(found.to_json()).seconds_summary == found.seconds_summary
+
+
 def test_a_spent_budget_leaves_programs_out(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
     work = ReferencesValidating(tmp_path, Silence(), 3)
     work.run(["one"], float("-inf"))
@@ -135,10 +144,19 @@ def test_the_verb_keeps_its_document_in_the_store(lab: FakeLab, programs: list[t
     assert stages == {"predicted", "truth", "measured"}
 
 
+def test_the_verb_validates_seconds_alone(lab: FakeLab, programs: list[tuple[str, str, int]]) -> None:
+    done = lab.run("doctor", "--validate", "--references", "--programs=one,two", "--rounds=0")
+    assert done.status == 0, done.stderr
+    assert "rank correlation" in done.stdout and "Cachegrind" not in done.stdout
+    error = references_error.references_error(Store(lab.work / "results/store"))
+    assert (error.programs, error.coverage) == (2, 1.0)
+
+
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
         (["--references"], Status.USAGE, "give --validate"),
+        (["--validate", "--rounds=0"], Status.USAGE, "--references"),
         (["--validate", "--references", "--programs=no-such-program"], Status.USAGE, "one, two"),
         (["--validate", "--references", "--programs=one", "--budget=0"], Status.ENVIRONMENT, "--budget"),
         (["--validate", "--references", "--programs="], Status.ENVIRONMENT, "no program was named"),

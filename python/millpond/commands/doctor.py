@@ -63,9 +63,9 @@ def command(
         int | None,
         typer.Option(
             metavar="N",
-            min=1,
+            min=0,
             help=f"With --validate: rounds of each contender ({ROUNDS}); with --references sizes of the environment "
-            f"({ENVIRONMENTS}).",
+            f"({ENVIRONMENTS}; 0: CPU alone, nothing under Cachegrind).",
             show_default=False,
         ),
     ] = None,
@@ -77,11 +77,14 @@ def command(
     output.prove_writable(json)
     if references and not validate:
         raise Failure(Status.USAGE, "--references says what is validated: give --validate with it")
+    if rounds == 0 and not references:
+        raise Failure(Status.USAGE, "--rounds 0 is for --references: replay is validated by one round or more")
     if validate:
         default = PREDICTED if references else PROGRAMS
         names = list(default) if programs is None else [n.strip() for n in programs.split(",") if n.strip()]
         if references:
-            return _validate_references(names, rounds or ENVIRONMENTS, budget, store, seed, json)
+            environments = ENVIRONMENTS if rounds is None else rounds
+            return _validate_references(names, environments, budget, store, seed, json)
         return _validate(names, rounds or ROUNDS, budget, store, seed, json)
     say("measuring costs and noise")
     document = replace(examine(store, ProgressReport(), seed=seed), replay_error=replay_error(Store(store)).note)
@@ -133,7 +136,7 @@ def _validate_references(
     store.prepare()
     work = ReferencesValidating(INPUTS, ProgressReport(), environments, seed)
     work.run(names, time.monotonic() + budget)
-    if not work.counts:
+    if not work.counts and not work.seconds:
         why = "; ".join(work.notes) or "no program was named"
         raise Failure(
             Status.ENVIRONMENT,

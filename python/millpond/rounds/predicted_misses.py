@@ -85,8 +85,8 @@ def predict_program(
     latencies: Path | None = None,
     deadline: float = float("inf"),
 ) -> ProgramPredictions:
-    """Predictions for each malloc and their truths, in so many environments. Uses `folder`, and as many processors as
-    this process has, an environment on each.
+    """Predictions for each malloc and their truths, in so many environments; with none seconds alone, of the first one.
+    Uses `folder`, and as many processors as this process has, an environment on each.
 
     `latencies`: what millpond-probe measured; without it no seconds are predicted. After `deadline`, in seconds of the
     monotonic clock, no malloc is begun, except the first one. Failure where the program cannot be recorded at all; a
@@ -100,13 +100,15 @@ def predict_program(
     as_recorded = first.simulate_recorded(layout_of(RECORDED_ON), options)
     found.pages = touched_pages(as_recorded)
     _keep_seconds(found, RECORDED_ON, as_recorded)
-    work = _Predicting(found, layouts, memories_of(found.pages), options, deadline)
+    caches = CACHES if environments else ()
+    memories = memories_of(found.pages) if environments else ()
+    work = _Predicting(found, layouts, caches, memories, options, deadline)
 
     def one(number: int) -> None:
         work.environment(SizedEnvironment(workload, tools, number, folder) if number else first)
 
     with ThreadPoolExecutor(max_workers=this_machine().cores) as pool:
-        list(pool.map(one, range(environments)))
+        list(pool.map(one, range(max(1, environments))))
     for layout in layouts:
         each = max(map(len, found.counts.get(layout.name, {}).values()), default=0)
         if each < environments and layout.name not in found.why_not:
@@ -135,6 +137,7 @@ class _Predicting:
 
     found: ProgramPredictions
     layouts: Sequence[Layout]
+    caches: tuple[CacheShape, ...]
     memories: tuple[CacheShape, ...]
     options: Sequence[str]
     deadline: float
@@ -157,10 +160,12 @@ class _Predicting:
         self, sized: SizedEnvironment, layout: Layout, memories: tuple[CacheShape, ...], options: Sequence[str]
     ) -> None:
         recorded_on = layout_of(OTHER if layout.name == RECORDED_ON else RECORDED_ON)
+        if not self.caches and recorded_on.name != RECORDED_ON:
+            return  # its seconds are those of the recording itself
         simulation = sized.predict(recorded_on, layout, options)
         pairs = {
             cache: Prediction(misses_of(simulation, cache), sized.count(layout, cache))
-            for cache in (*CACHES, *memories)
+            for cache in (*self.caches, *memories)
         }
         with self._lock:
             counts = self.found.counts.setdefault(layout.name, {})
