@@ -184,11 +184,20 @@ def test_only_validations_of_this_machine_on_enough_programs_count(
     assert NOT_VALIDATED.interval(0.8) == pytest.approx((0.4, 1.2))
 
 
-@given(st.lists(st.floats(0.0, 10.0), min_size=9))
-def test_a_half_width_contains_nine_in_ten(distances: list[float]) -> None:
+@given(
+    st.dictionaries(st.integers(), st.lists(st.floats(0.0, 10.0), min_size=1), min_size=9).map(
+        lambda found: {str(number): own for number, own in found.items()}
+    )
+)
+def test_a_half_width_contains_nine_programs_in_ten(distances: dict[str, list[float]]) -> None:
     width = half_width(distances)
-    assert width in distances
-    assert sum(each <= width for each in distances) >= 0.9 * len(distances)
+    assert any(width in own for own in distances.values())
+    assert sum(max(own) <= width for own in distances.values()) >= 0.9 * len(distances)
+
+
+def test_mallocs_of_one_program_are_not_many_programs() -> None:
+    """One program in five is off on all mallocs; the nine in ten ratios that are not are no reason to be narrow."""
+    assert half_width({**{name: [0.1] * 40 for name in "abcd"}, "e": [0.6] * 4}) == 0.6
 
 
 def test_coverage_is_of_programs_that_were_left_out() -> None:

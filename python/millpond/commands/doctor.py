@@ -21,7 +21,7 @@ from millpond.doctor.examination_data import Examination
 from millpond.doctor.references_rounds import ENVIRONMENTS, ReferencesValidating
 from millpond.doctor.replay_error import KIND, replay_error
 from millpond.doctor.validation_rounds import PROGRAMS, ROUNDS, Validating
-from millpond.rounds.captured_programs import PREDICTED
+from millpond.rounds.captured_programs import MORE_PREDICTED, PREDICTED
 from millpond.rounds.mallocs import find_mallocs
 from millpond.rounds.replay_rounds import ReplayRunner
 from millpond.store.store import DEFAULT, Store
@@ -55,7 +55,7 @@ def command(
         typer.Option(
             metavar="NAMES",
             help=f"With --validate: which, separated by commas ({','.join(PROGRAMS)}; with --references "
-            f"{','.join(PREDICTED)}, and any command line).",
+            f"{','.join(PREDICTED)}, with --rounds 0 also {','.join(MORE_PREDICTED)}, and any command line).",
             show_default=False,
         ),
     ] = None,
@@ -80,7 +80,8 @@ def command(
     if rounds == 0 and not references:
         raise Failure(Status.USAGE, "--rounds 0 is for --references: replay is validated by one round or more")
     if validate:
-        default = PREDICTED if references else PROGRAMS
+        quick = {**PREDICTED, **MORE_PREDICTED} if rounds == 0 else PREDICTED
+        default = quick if references else PROGRAMS
         names = list(default) if programs is None else [n.strip() for n in programs.split(",") if n.strip()]
         if references:
             environments = ENVIRONMENTS if rounds is None else rounds

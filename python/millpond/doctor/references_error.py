@@ -4,9 +4,10 @@
     misses, faults   predicted for malloc X from a recording on another  /  Cachegrind's on X           - 1
     seconds          predicted CPU on X / predicted CPU on glibc         /  the same ratio as measured  - 1
 
-The predicted ratio of CPU is that of the time model with this machine's latencies. Of all ratios that a validation
-finds, nine in ten lie within a half-width around the predicted one: that is the interval to put around a prediction.
-Whether it covers programs that it was not made from is checked by leaving one program out at a time.
+The predicted ratio of CPU is that of the time model with this machine's latencies. Of all programs that a validation
+runs, nine in ten have all their ratios within a half-width around the predicted ones: that is the interval to put around
+a prediction. Programs are counted, not ratios, because the mallocs of one program are off together. Whether the interval
+covers programs that it was not made from is checked by leaving one program out at a time.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SCHEMA: Schema = "millpond.references_validation/1"
 KIND = "references_validation"
 Metric = Literal["misses", "page_faults"]
 METRICS: tuple[Metric, ...] = ("misses", "page_faults")
-COVERED = 0.9  # the share of measured ratios that an interval around the predicted ones shall contain
+COVERED = 0.9  # the share of programs whose measured ratios an interval around the predicted ones shall contain
 RATIO = "cpu_ratio"  # the key of the half-width in an ErrorNote
 # The half-width where nothing has been validated: a round figure.
 DEFAULT_HALF_WIDTH = 0.5
@@ -104,7 +105,8 @@ class CountSummary(Record, frozen=True, kw_only=True):
 
 
 class SecondsSummary(Record, frozen=True, kw_only=True):
-    """The errors of ratios of CPU. `half_width`: as a share of a predicted ratio, around which it covers nine in ten.
+    """The errors of ratios of CPU. `half_width`: as a share of a predicted ratio, around which it covers nine programs
+    in ten.
 
     `covered`, `checked`: how many measured ratios lie within the half-width that the other programs give.
     """
@@ -189,7 +191,7 @@ def seconds_summary_of(rows: Sequence[PredictedSeconds]) -> SecondsSummary | Non
     covered, checked = leave_one_out(distances)
     return SecondsSummary(
         ratios=len(found), programs=len(distances), median_percent=statistics.median(errors), worst_percent=max(errors),
-        half_width=half_width([each for own in distances.values() for each in own]), covered=covered, checked=checked,
+        half_width=half_width(distances), covered=covered, checked=checked,
     )  # fmt: skip
 
 
@@ -199,19 +201,19 @@ def _distance(row: PredictedSeconds) -> float:
     return abs(row.measured_ratio.median / row.predicted_ratio - 1.0)
 
 
-def half_width(distances: Sequence[float]) -> float:
-    """The least half-width that contains nine in ten of n distances and of one more like them; with fewer than nine
-    the largest, which contains less.
+def half_width(distances: Mapping[str, Sequence[float]]) -> float:
+    """The least half-width that contains all distances of nine in ten programs and of one more like them; with fewer
+    than nine programs the largest distance, which contains less.
     """
-    ordered = sorted(distances)
-    return ordered[min(len(ordered), math.ceil(COVERED * (len(ordered) + 1))) - 1]
+    worst = sorted(max(own) for own in distances.values())
+    return worst[min(len(worst), math.ceil(COVERED * (len(worst) + 1))) - 1]
 
 
 def leave_one_out(distances: Mapping[str, Sequence[float]]) -> tuple[int, int]:
     """How many distances of each program lie within the half-width of all others, and how many there are."""
     covered = checked = 0
     for name, own in distances.items():
-        others = [each for other, found in distances.items() if other != name for each in found]
+        others = {other: found for other, found in distances.items() if other != name}
         if others:
             width = half_width(others)
             covered += sum(each <= width for each in own)
@@ -248,7 +250,7 @@ class ReferencesError:
         checked = "" if self.coverage is None else f"; of programs left out it covered {100 * self.coverage:.0f} %"
         return (
             f"Predictions from references were held against {self.programs} programs on this machine: intervals are "
-            f"± {100 * self.half_width:.1f} % of the predicted ratio, which nine in ten measured ones kept{checked}."
+            f"± {100 * self.half_width:.1f} % of the predicted ratio, which nine in ten programs kept{checked}."
         )
 
     @property

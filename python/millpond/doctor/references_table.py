@@ -51,7 +51,7 @@ def _seconds_line(found: SecondsSummary) -> str:
     line = (
         f"CPU by glibc's: the median error of {plural(found.ratios, 'ratio')} is {found.median_percent:.1f} % and the "
         f"worst {found.worst_percent:.0f} %; ± {100 * found.half_width:.1f} % of a predicted ratio is the interval "
-        f"for {100 * COVERED:.0f} % of them"
+        f"for {100 * COVERED:.0f} % of the programs"
     )
     if found.coverage is None:
         return line
