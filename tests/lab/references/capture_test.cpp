@@ -289,6 +289,18 @@ TEST_F(of_marked_program, a_window_is_all_that_is_done_within_a_function) {
     EXPECT_TRUE(never_run.trace->allocations.contains(size_of_malloc));
 }
 
+TEST_F(of_marked_program, a_window_is_open_while_any_thread_is_in_it) {
+    const run all_run({}, 3);
+    const captured& all = *all_run.trace;
+    const run windowed_run({}, 3, "--window entered_by_two");
+    const captured& windowed = *windowed_run.trace;
+    for (unsigned m = 0; m < mark_count; ++m) {
+        const bool within = m >= second_in_window && m <= last_in_window;
+        EXPECT_EQ(windowed.of(mark{m}), within ? all.of(mark{m}) : std::vector<touch>{}) << m;
+    }
+    EXPECT_FALSE(windowed.of(beside_window).empty()) << "what the other thread does meanwhile is in the window";
+}
+
 TEST_F(of_marked_program, a_static_program_is_captured_as_well) {
     const run ran({}, 3, {}, MARKED_STATIC);
     captured c = *ran.trace;

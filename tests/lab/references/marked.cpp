@@ -92,6 +92,44 @@ extern "C" [[gnu::noinline]] void endings_of_new() {
     next_new = behaviour::plain;
 }
 
+static int to_second[2], to_first[2];  // pipes
+
+static void pass(int pipe) {
+    if (write(pipe, "", 1) != 1) _exit(9);
+}
+static void wait_for(int pipe) {
+    char token;
+    if (read(pipe, &token, 1) != 1) _exit(9);
+}
+
+// A window that two threads are in at once. The first to enter is the last to leave.
+extern "C" [[gnu::noinline]] void entered_by_two(bool is_first) {
+    if (!is_first) {
+        store(second_in_window);
+        return;
+    }
+    pass(to_second[1]);
+    wait_for(to_first[0]);
+    store(last_in_window);
+}
+
+static void* second_thread(void*) {
+    wait_for(to_second[0]);
+    entered_by_two(false);
+    store(beside_window);
+    pass(to_first[1]);
+    return nullptr;
+}
+
+static void two_in_a_window() {
+    if (pipe(to_second) != 0 || pipe(to_first) != 0) _exit(9);
+    pthread_t second;
+    pthread_create(&second, nullptr, second_thread, nullptr);
+    entered_by_two(true);
+    store(after_window);
+    pthread_join(second, nullptr);
+}
+
 // Sizes that nothing else here asks for.
 static void heap() {
     void* p = malloc(size_of_malloc);
@@ -118,6 +156,7 @@ int main(int argc, char** argv) {
     pthread_t thread;
     pthread_create(&thread, nullptr, on_thread, nullptr);
     pthread_join(thread, nullptr);
+    two_in_a_window();
     const int zero = open("/dev/zero", O_RDWR);
     if (read(zero, const_cast<unsigned char*>(&bytes[read_by_system * mark_distance]), mark_distance) < 0 ||
         write(zero, const_cast<unsigned char*>(&bytes[written_to_system * mark_distance]), 1) < 0)

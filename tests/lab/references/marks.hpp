@@ -21,6 +21,10 @@ enum mark : unsigned {
     written_to_system,
     in_child,
     after_fork,
+    second_in_window,
+    beside_window,
+    last_in_window,
+    after_window,
     mark_count
 };
 
