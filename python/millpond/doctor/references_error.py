@@ -5,9 +5,9 @@
     seconds          predicted CPU on X / predicted CPU on glibc         /  the same ratio as measured  - 1
 
 The predicted ratio of CPU is that of the time model with this machine's latencies. Of all programs that a validation
-runs, nine in ten have all their ratios within a half-width around the predicted ones: that is the interval to put around
-a prediction. Programs are counted, not ratios, because the mallocs of one program are off together. Whether the interval
-covers programs that it was not made from is checked by leaving one program out at a time.
+runs, nine in ten have all their ratios within a half-width around the predicted ones: that is the interval to put
+around a prediction. Programs are counted, not ratios, because the mallocs of one program are off together. Whether the
+interval covers programs that it was not made from is checked by leaving one program out at a time.
 """
 
 from __future__ import annotations
