@@ -7,7 +7,7 @@
 namespace millpond::simulate {
 
 hierarchy::hierarchy(const host& system, line_walk lines, const level_shape* levels, unsigned count, inclusion rule)
-    : lines_(lines), rule_(rule), count_(count) {
+    : lines_(lines), rule_(rule), count_(count), neighbours_(lines.line_bytes()) {
     for (unsigned i = 0; i < count; ++i) new (levels_[i]) set_cache(system, levels[i].sets, levels[i].ways);
 }
 
@@ -44,13 +44,19 @@ void hierarchy::move_down(uint64_t line) {
 void hierarchy::take(const reference* batch, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         unsigned missed = 0;
+        bool all_foreseen = true;
         const uint64_t last = lines_.last(batch[i]);
         for (uint64_t line = lines_.first(batch[i]);; ++line) {
             const unsigned own = touch(line);
             if (own > missed) missed = own;
+            if (own != 0 && (neighbours_.is_empty() || !neighbours_.foresees(line))) all_foreseen = false;
             if (lines_.rule() == straddling::twice || line == last) {
-                for (unsigned level = 0; level < missed; ++level) ++misses_[level];
+                for (unsigned level = 0; level < missed; ++level) {
+                    ++misses_[level];
+                    foreseen_[level] += all_foreseen;
+                }
                 missed = 0;
+                all_foreseen = true;
                 ++references_;
             }
             if (line == last) break;
@@ -71,6 +77,10 @@ void hierarchy::tell(const report& to) const {
         row.ways = at(i).ways();
         row.line_bytes = lines_.line_bytes();
         row.cache_bytes = row.sets * row.ways * row.line_bytes;
+        to(row);
+        if (neighbours_.is_empty()) continue;
+        row.metric = "foreseen";
+        row.value = foreseen_[i];
         to(row);
     }
 }

@@ -8,9 +8,13 @@
 // Every level replaces its least recently used line, and sees only what missed in front of it. A translation buffer is
 // a hierarchy whose lines are pages, of 4 KiB or 2 MiB, independent as processors have them; its last misses are page
 // walks. Write-backs are not counted. A reference to several lines misses a level once if any of its lines does.
-// Cost: O(ways) for each level that is asked. Memory: 8 bytes a line. Not thread-safe.
+// Misses of data that a processor has foreseen (neighbour_table) are misses, and counted besides: nothing is fetched
+// ahead here, so that counts are those of the caches alone.
+// Cost: O(ways) for each level that is asked, O(32) for a miss of the first one. Memory: 8 bytes a line. Not
+// thread-safe.
 #pragma once
 
+#include "lab/simulate/neighbour_table.hpp"
 #include "lab/simulate/report.hpp"
 #include "lab/simulate/set_cache.hpp"
 
@@ -39,6 +43,8 @@ class hierarchy {
     uint64_t references() const { return references_; }
     // References that level `level` (0 is the first) and all in front of it missed.
     uint64_t misses(unsigned level) const { return misses_[level]; }
+    // Those of them whose lines were all foreseen. Of pages none are.
+    uint64_t foreseen(unsigned level) const { return foreseen_[level]; }
 
   private:
     unsigned touch(uint64_t line);  // how many levels missed
@@ -51,7 +57,8 @@ class hierarchy {
     inclusion rule_;
     unsigned count_;
     alignas(set_cache) unsigned char levels_[levels_max][sizeof(set_cache)];
-    uint64_t references_ = 0, misses_[levels_max] = {};
+    neighbour_table neighbours_;
+    uint64_t references_ = 0, misses_[levels_max] = {}, foreseen_[levels_max] = {};
 };
 
 }  // namespace millpond::simulate

@@ -15,7 +15,7 @@ constexpr double ns_a_second = 1e9;
 constexpr std::uint64_t page_bytes = 4096;
 
 struct one_level {
-    std::uint64_t size, misses;
+    std::uint64_t size, misses, foreseen;
 };
 
 struct level_counts {
@@ -27,7 +27,8 @@ level_counts levels_of(const references::simulator_counts& simulator) {
     level_counts found;
     for (const auto& row : simulator.rows) {
         if (std::string_view(row.metric) == "references") found.references = row.value;
-        if (std::string_view(row.metric) == "misses") found.levels.push_back({row.cache_bytes, row.value});
+        if (std::string_view(row.metric) == "misses") found.levels.push_back({row.cache_bytes, row.value, 0});
+        if (std::string_view(row.metric) == "foreseen") found.levels.back().foreseen = row.value;
     }
     return found;
 }
@@ -55,15 +56,25 @@ struct sum_of_parts {
     }
 };
 
+// What is foreseen waits for the second level, wherever it comes from.
 void add_levels(sum_of_parts& to, const level_counts& counts, const machine_latencies& machine) {
-    std::uint64_t inner = 0, asked = counts.references;
+    one_level inner = {0, counts.references, 0};
+    double second_ns = 0;  // 0: no level behind the second yet
+    const auto add = [&](const std::string& part, const one_level& level, double ns) {
+        const std::uint64_t hits = inner.misses - level.misses;
+        if (second_ns == 0) return to.add(part, hits, ns);
+        const std::uint64_t foreseen = inner.foreseen - level.foreseen;
+        to.add(part, hits - foreseen, ns);
+        to.add(part + ", foreseen", foreseen, second_ns);
+    };
     for (std::size_t i = 0; i < counts.levels.size(); ++i) {
         const one_level& level = counts.levels[i];
-        to.add("level " + std::to_string(i + 1), asked - level.misses, cache_ns(machine, inner, level.size));
-        inner = level.size;
-        asked = level.misses;
+        const double ns = cache_ns(machine, inner.size, level.size);
+        add("level " + std::to_string(i + 1), level, ns);
+        if (i == 1) second_ns = ns;
+        inner = level;
     }
-    to.add("memory", asked, memory_ns(machine, inner));
+    add("memory", {0, 0, 0}, memory_ns(machine, inner.size));
 }
 
 void add_translation(sum_of_parts& to, const level_counts& counts, const machine_latencies& machine) {
@@ -86,8 +97,11 @@ json assumptions_of(const machine_latencies& machine, const level_counts& counts
                   cycles_per_instruction, cycles_per_instruction == 1 ? "cycle" : "cycles");
     json all = {"nothing overlaps: every reference waits as long as the level takes that has its lines",
                 instructions == 0 ? "the references came without instructions, whose time is missing" : cpi.data(),
-                "caches and buffers replace their least recently used; write-backs, prefetching and the fetching of "
-                "instructions are not in it"};
+                "caches and buffers replace their least recently used; write-backs and the fetching of instructions "
+                "are not in it"};
+    all.push_back(counts.levels.size() > 1
+                      ? "a line next to the one that its page of 4 KiB missed last is in the second level already"
+                      : "nothing is fetched before it is asked for: there is no second level to fetch it into");
     all.push_back(
         with_translation
             ? "a hit of the first translation buffer costs nothing; the others' cost is what pages add"

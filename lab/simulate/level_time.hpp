@@ -4,9 +4,10 @@
 //   instructions x CPI x cycle  +  sum over levels: hits x latency  +  sum over buffers: hits x what translation adds
 //
 // Levels are those of each `levels:` simulator, memory behind the last one; translation is that of the first `tlb:`
-// simulator, whose last misses are page walks. Latencies are a machine's (latencies.hpp).
-// A first estimate: nothing overlaps, so it is what an in-order machine without prefetching would take, and more than
-// this one does. Where only one level counts, time_model.hpp has the simpler model.
+// simulator, whose last misses are page walks. Latencies are a machine's (latencies.hpp). What comes from behind the
+// second level and was foreseen (neighbour_table.hpp) takes as long as a hit of the second.
+// A first estimate: nothing overlaps, so it is what an in-order machine would take, and more than this one does. Where
+// only one level counts, time_model.hpp has the simpler model.
 // Pure functions. O(rows).
 #pragma once
 

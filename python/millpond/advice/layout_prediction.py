@@ -4,8 +4,8 @@
 recording ──layout of each plan and malloc──▶ misses, seconds ──▶ order of trials; hopeless plans are dropped
 
 Seconds are those of the time model of `millpond simulate --latencies`: every reference waits for the level that has its
-line, so they rank candidates, and are no CPU time. A plan is hopeless where its layout has neither fewer misses nor
-less time than the program as it was recorded. The best plan is always kept.
+line, or for the second where it was foreseen, so they rank candidates, and are not CPU. A plan is hopeless where its
+layout has neither fewer misses nor less time than the program as it was recorded. The best plan is always kept.
 """
 
 from __future__ import annotations

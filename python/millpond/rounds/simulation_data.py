@@ -121,6 +121,10 @@ class Simulator(Record, frozen=True):
         return sum(row.value for row in self.metrics if row.metric == metric and row.subject is None)
 
 
+# Ends the name of the part of a level that was foreseen: it waits for the second level.
+FORESEEN = ", foreseen"
+
+
 class TimePart(Record, frozen=True):
     """A part of a time: so many instructions, hits or walks at so many nanoseconds each."""
 
@@ -131,7 +135,7 @@ class TimePart(Record, frozen=True):
 
 
 class LevelTime(Record, frozen=True, kw_only=True):
-    """The time in which every reference waits for the level that has its line."""
+    """The time in which every reference waits for the level that has its line, or for the second where foreseen."""
 
     metric: str
     unit: str

@@ -28,7 +28,7 @@ from millpond.rounds.capture_tools import padding
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.layouts import CAPTURE, SIMULATE, Layout, layout_of
 from millpond.rounds.real_programs import RealProgram, require_program
-from millpond.rounds.simulation_data import Count, Simulation, Simulator
+from millpond.rounds.simulation_data import FORESEEN, Count, Simulation, Simulator
 from millpond.rounds.study_programs import PROGRAMS, PURPOSE
 from millpond.store.round_log import subject_of
 from millpond.system import native
@@ -196,10 +196,13 @@ def _cpu_seconds(workload: RealProgram, layout: Layout) -> float:
 
 def _model_seconds(simulation: Simulation) -> float:
     """The document's model with two levels and this machine's latencies: instructions at a cycle each, and what misses
-    the first level waits for the second, or for memory. A hit of the first level waits for nothing.
+    the first level waits for the second, or for memory. A hit of the first level waits for nothing, and nothing is
+    foreseen.
     """
     [found] = simulation.level_times
-    return sum(part.value for part in found.parts if part.part != "level 1")
+    ns = {part.part: part.ns_each for part in found.parts}
+    waits = (part.count * ns[part.part.removesuffix(FORESEEN)] for part in found.parts if part.part != "level 1")
+    return sum(waits) * 1e-9
 
 
 def _values(trace: Path, latencies: Path, heap_bytes: int | None) -> dict[str, float]:

@@ -156,6 +156,51 @@ TEST(hierarchy, misses_of_each_level_are_those_of_the_model) {
     }
 }
 
+TEST(hierarchy, foreseen_misses_are_those_of_the_model) {
+    for (const stream& all : streams()) {
+        for (const bool twice : {false, true}) {
+            model_hierarchy model({model_cache(4, 2), model_cache(6, 3)}, inclusion::independent);
+            model_neighbours neighbours(32);
+            std::uint64_t foreseen[2] = {}, misses = 0;
+            bool is_foreseen = true;
+            walk(
+                all, 32, twice,
+                [&](std::uint64_t line) {
+                    const std::uint64_t missed = model.touch(line);
+                    if (missed != 0) is_foreseen &= neighbours.foresees(line);
+                    return missed;
+                },
+                [&](std::uint64_t missed) {
+                    for (std::uint64_t level = 0; level < missed; ++level) foreseen[level] += is_foreseen;
+                    misses += missed;
+                    is_foreseen = true;
+                });
+            const counted found(all, "levels:line=32,size=256/576,ways=2/3", rules_with(0, twice));
+            for (std::uint32_t level = 1; level <= 2; ++level)
+                ASSERT_EQ(found.sum("foreseen", [&](const auto& row) { return row.level == level; }),
+                          foreseen[level - 1])
+                    << "level " << level;
+            ASSERT_EQ(found.sum("misses"), misses) << "what is foreseen is a miss as before";
+        }
+    }
+}
+
+TEST(hierarchy, in_a_walk_all_but_the_first_line_of_a_page_is_foreseen) {
+    stream up, down, apart;
+    for (std::uint64_t line = 0; line < 640; ++line) {
+        up.push_back(at(line * 64, 8));
+        down.push_back(at((639 - line) * 64, 8));
+        apart.push_back(at(line * 128, 8));
+    }
+    for (const stream& all : {up, down}) {
+        const counted found(all, "levels:line=64,size=1K/8K,ways=2/4");
+        EXPECT_EQ(found.sum("misses"), 2 * 640u);
+        EXPECT_EQ(found.sum("foreseen"), 2 * (640 - 10u));
+    }
+    EXPECT_EQ(counted(apart, "levels:line=64,size=1K/8K,ways=2/4").sum("foreseen"), 0u);
+    EXPECT_EQ(counted(up, "levels:line=4K,size=8K,ways=2").sum("foreseen"), 0u) << "no lines within a page";
+}
+
 TEST(hierarchy, translation_buffers_are_levels_of_pages) {
     std::mt19937_64 random(seed());
     const stream all = random_stream(random, 5000, 3000, 700);

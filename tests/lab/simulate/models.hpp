@@ -40,6 +40,29 @@ void walk(const stream& all, std::uint64_t line_bytes, bool twice, const Touch& 
     }
 }
 
+// The line that missed last in each page of 4 KiB, and when; only the 32 latest pages count.
+class model_neighbours {
+  public:
+    explicit model_neighbours(std::uint64_t line_bytes) : lines_(4096 / line_bytes) {}
+
+    bool foresees(std::uint64_t line) {
+        const auto known = pages_.find(line / lines_);
+        bool is_next = false;
+        if (known != pages_.end()) {
+            const auto& [last, when] = known->second;
+            const auto later = std::count_if(pages_.begin(), pages_.end(),
+                                             [&, at = when](const auto& page) { return page.second.second > at; });
+            is_next = later < 32 && (line == last + 1 || line + 1 == last);
+        }
+        pages_[line / lines_] = {line, ++now_};
+        return is_next;
+    }
+
+  private:
+    std::uint64_t lines_, now_ = 0;
+    std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> pages_;
+};
+
 // One cache: for each set, when each line came and when it was last used.
 class model_cache {
   public:

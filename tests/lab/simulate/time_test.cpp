@@ -96,6 +96,31 @@ TEST(time, levels_and_instructions_add_up) {
     EXPECT_NE(level_times_table(times).find("10520 cycles"), std::string::npos);
 }
 
+TEST(time, what_is_foreseen_waits_for_the_second_level) {
+    auto counts = of_levels("levels:x", 1000, 64, {{32 << 10, 100}, {256 << 10, 50}, {1 << 20, 10}});
+    for (const auto& [misses, foreseen] : {std::pair(100, 60), {50, 40}, {10, 4}}) {
+        auto row = count_of("foreseen", "references", static_cast<std::uint64_t>(foreseen));
+        for (auto at = counts.rows.begin(); at != counts.rows.end(); ++at) {
+            if (std::string_view(at->metric) != "misses" || at->value != static_cast<std::uint64_t>(misses)) continue;
+            counts.rows.insert(at + 1, row);
+            break;
+        }
+    }
+    const auto times = level_times_json({counts}, 0, without_pages(), 1);
+    const auto& time = times[0];
+    const double second = part(time, "level 2", "ns_each");
+    EXPECT_EQ(part(time, "level 2", "count"), 50) << "foreseen or not";
+    EXPECT_EQ(part(time, "level 3", "count"), 40 - 36);
+    EXPECT_EQ(part(time, "level 3, foreseen", "count"), 40 - 4);
+    EXPECT_EQ(part(time, "level 3, foreseen", "ns_each"), second);
+    EXPECT_EQ(part(time, "memory", "count"), 10 - 4);
+    EXPECT_EQ(part(time, "memory, foreseen", "count"), 4);
+    EXPECT_EQ(part(time, "memory, foreseen", "ns_each"), second);
+    EXPECT_DOUBLE_EQ(time["value"].get<double>(), (900 * part(time, "level 1", "ns_each") + (50 + 36 + 4) * second +
+                                                   4 * part(time, "level 3", "ns_each") + 6 * 100) *
+                                                      1e-9);
+}
+
 TEST(time, translation_adds_second_hits_and_walks) {
     const std::vector<simulator_counts> counts = {
         of_levels("tlb:page=2M,entries=32,ways=4", 1000, 2 << 20, {{64 << 20, 500}}),
