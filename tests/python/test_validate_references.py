@@ -119,6 +119,11 @@ def test_a_command_line_is_a_program(programs: list[tuple[str, str, int]], tmp_p
     assert unknown.value.status == Status.USAGE and "one, two" in unknown.value.message
 
 
+def test_a_command_line_may_hold_paths(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
+    found = validated(tmp_path, "true ./a/file", environments=0).document()
+    assert not found.notes and {row.program for row in found.seconds} == {"true ./a/file"}
+
+
 def test_a_program_that_cannot_be_recorded_becomes_a_note(
     programs: list[tuple[str, str, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

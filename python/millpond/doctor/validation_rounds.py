@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -174,10 +175,8 @@ class _ByKind:
 
 
 def own_folder(folder: Path, cell: Cell) -> Path:
-    """A folder of its own for what runs beside others."""
-    own = folder / "-".join([cell.subject.kind, cell.contender.name, *(value for _, value in cell.parameters)])
-    own.mkdir()
-    return own
+    """A new folder of its own for what runs beside others. Its name is no part of a cell's, which may hold a path."""
+    return Path(tempfile.mkdtemp(prefix=f"{cell.subject.kind}-", dir=folder))
 
 
 def _number(outcomes: Sequence[Outcome]) -> int:
