@@ -200,6 +200,11 @@ def test_a_half_width_contains_nine_programs_in_ten(distances: dict[str, list[fl
     assert sum(max(own) <= width for own in distances.values()) >= 0.9 * len(distances)
 
 
+def test_no_interval_goes_below_nothing() -> None:
+    assert references_error.ReferencesError(0.5).interval(0.8) == (pytest.approx(0.4), pytest.approx(1.2))
+    assert references_error.ReferencesError(1.3).interval(0.8)[0] == 0.0
+
+
 def test_mallocs_of_one_program_are_not_many_programs() -> None:
     """One program in five is off on all mallocs; the nine in ten ratios that are not are no reason to be narrow."""
     assert half_width({**{name: [0.1] * 40 for name in "abcd"}, "e": [0.6] * 4}) == 0.6

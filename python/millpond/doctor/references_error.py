@@ -236,7 +236,7 @@ class ReferencesError:
 
     def interval(self, ratio: float) -> tuple[float, float]:
         """The interval around a predicted ratio."""
-        return ratio * (1.0 - self.half_width), ratio * (1.0 + self.half_width)
+        return ratio * max(0.0, 1.0 - self.half_width), ratio * (1.0 + self.half_width)
 
     @property
     def sentence(self) -> str:
