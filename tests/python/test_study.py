@@ -33,9 +33,9 @@ from millpond.bench.suites.grunwald1993_locality import (
     WHAT_PROGRAMS_DO,
     WORDS,
 )
-from millpond.cells.cell import Cell, Outcome, Strategy, Workload
+from millpond.cells.cell import SURROUNDINGS, Cell, Outcome, Strategy, Workload
 from millpond.cli import main
-from millpond.rounds import study_captures
+from millpond.rounds import study_captures, study_programs
 from millpond.rounds.interleaved_rounds import WHOLE, Shard
 from millpond.rounds.layouts import Layout
 from millpond.rounds.real_programs import RealProgram
@@ -167,6 +167,23 @@ def run_of(spec: StudySpec, store: Path, shard: Shard = WHOLE, rounds: int = 3) 
     return run
 
 
+def test_no_axis_has_the_name_of_what_surrounds_a_suite() -> None:
+    """A capture that fails would lie at the usual value of it, among the document's."""
+    assert not {name for spec in EXPERIMENTS for name in spec.axes} & SURROUNDINGS.keys()
+
+
+def test_a_program_that_writes_where_it_runs_has_that_place_to_itself(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(study_programs, "_require", str)
+    cell = Cell(Workload("capture"), Strategy("bsd"), (("program", "PTC"), ("input", "measured")))
+    places = [tmp_path / name for name in "ab"]
+    folders = [study_captures.program_of(cell, tmp_path / "inputs", place).folder for place in places]
+    assert [folder is not None and folder.parent for folder in folders] == places
+    first, second = ((folder / "model.pml").read_text(encoding="utf-8") for folder in folders if folder is not None)
+    assert first == second
+
+
 def test_experiments_share_their_captures(ran: Iterator[list[str]], tmp_path: Path) -> None:
     names = next(ran)
     run_of(TIME, tmp_path)
@@ -261,3 +278,4 @@ def test_a_capture_that_fails_is_named_and_has_no_value(
     found = run_of(TIME, tmp_path)
     assert any("dies of SIGSEGV" in note for note in found.notes)
     assert not any(row.strategy == "bsd" and row.median is not None for row in found.summary())
+    assert all(figure.svg for figure in TIME.draw(found.results)), "what failed lies beside the document's tables"

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from millpond.bench import quotients
 from millpond.bench.quotients import Quotient
-from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Strategy, Workload
+from millpond.cells.cell import LAST_LEVEL, LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Strategy, Workload
 from millpond.cells.metrics import COUNTERS, HEAP_TAKEN, Metrics
 from millpond.rounds.schedule import VERDICT_ROUNDS
 
@@ -329,7 +329,7 @@ def surrounded(experiment: PublishedSpec, **under: tuple[str, ...]) -> Published
 
 def _around(name: str, value: int | str) -> str:
     """In the title of a table; nothing of what is usual."""
-    words = {TOOLCHAIN: "by {}", MALLOC: "on {}"}
+    words = {TOOLCHAIN: "by {}", MALLOC: "on {}", LAST_LEVEL: "last level of {}"}
     return words.get(name, f"{name} {{}}").format(value) if value != SURROUNDINGS.get(name) else ""
 
 

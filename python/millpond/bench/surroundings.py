@@ -4,7 +4,7 @@
 toolchain   gcc, clang, clang-libc++               as that compiler and standard library built it
 malloc      glibc, tcmalloc, mimalloc, jemalloc    preloaded; the program says what it found, and is held to it
 kept        1                                      glibc keeps all memory that was ever freed
-cache       1m, 6m                                 the last level of a simulator; rounds of the processor are as ever
+last_level  1m, 6m                                 the last level of a simulator; rounds of the processor are as ever
 
 A cell without them runs the release build's program, on its own malloc. Whatever else tunes a malloc is taken out of
 the environment of every cell, so that a default is a default.

@@ -26,7 +26,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from millpond.bench.surroundings import LAST_LEVELS, Surroundings
-from millpond.cells.cell import CACHE, Cell, Outcome
+from millpond.cells.cell import LAST_LEVEL, Cell, Outcome
 from millpond.cells.metrics import RUNNING, WORKING_SETS
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.layouts import CAPTURE, SIMULATE
@@ -190,7 +190,7 @@ class SimulatedRunner:
         self._valgrind = callgrind.command([_WINDOW], caches=True)
 
     def _command(self, cell: Cell) -> list[str]:
-        last_level = LAST_LEVELS.get(dict(cell.parameters).get(CACHE, ""))
+        last_level = LAST_LEVELS.get(dict(cell.parameters).get(LAST_LEVEL, ""))
         return [*self._valgrind, *([f"--LL={last_level}"] if last_level else []), *self._argv_of[cell]]
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:

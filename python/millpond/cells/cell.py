@@ -28,9 +28,9 @@ CONTROLS = ("bare", "empty", "shared", "shared_huge", "looked_up")
 LITTER = "litter"
 # And what surrounds its program and is not said to it (bench/surroundings.py): who compiled it, the malloc that
 # it runs on, whether that keeps all memory that was ever freed, and, where counters are simulated, the last level of
-# cache. What is true of a cell without the parameter.
-TOOLCHAIN, MALLOC, KEPT, CACHE = "toolchain", "malloc", "kept", "cache"
-SURROUNDINGS = {TOOLCHAIN: "release", MALLOC: "glibc", KEPT: "0", CACHE: "own"}
+# cache. What is true of a cell without the parameter. No experiment may give one of these names to an axis of its own.
+TOOLCHAIN, MALLOC, KEPT, LAST_LEVEL = "toolchain", "malloc", "kept", "last_level"
+SURROUNDINGS = {TOOLCHAIN: "release", MALLOC: "glibc", KEPT: "0", LAST_LEVEL: "own"}
 
 
 @dataclass(frozen=True)

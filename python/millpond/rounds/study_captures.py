@@ -15,11 +15,12 @@ import json
 import math
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from millpond.cells.cell import Cell, Outcome
@@ -96,11 +97,22 @@ def identity_of(cell: Cell) -> str:
     return subject_of([program, *map(str, files)], [tool, *files])
 
 
-def program_of(cell: Cell, inputs: Path) -> RealProgram:
-    """The program of a cell with its input, which is written into `inputs`. Failure (4) where it is not installed."""
+_INPUTS = threading.Lock()
+
+
+def program_of(cell: Cell, inputs: Path, place: Path) -> RealProgram:
+    """The program of a cell with its input, which is written into `inputs`. Failure (4) where it is not installed.
+
+    A program that writes where it runs gets a copy of its folder in `place`, so that runs beside each other do not
+    meet there.
+    """
     given = dict(cell.parameters)
     study = PROGRAMS[ROLES[given[PROGRAM]]]
-    return study.trained(inputs) if given[INPUT] == TRAINED else study.measured(inputs)
+    with _INPUTS:  # none is written while another one is copied
+        found = study.trained(inputs) if given[INPUT] == TRAINED else study.measured(inputs)
+        if found.folder is None:
+            return found
+        return replace(found, folder=shutil.copytree(found.folder, place / "folder"))
 
 
 def _require(cell: Cell) -> str:
@@ -133,7 +145,7 @@ class CaptureRunner:
             return self._captured(cell, stage, number, own / "study.mpt", latencies)
 
     def _captured(self, cell: Cell, stage: str, number: int, trace: Path, latencies: Path) -> Outcome:
-        workload = program_of(cell, self.inputs)
+        workload = program_of(cell, self.inputs, trace.parent)
         layout = layout_of(cell.contender.name)
         simulators = [word for each in _DESCRIPTIONS for word in ("--simulate", each)]
         preload = ["--preload", str(layout.library)] if layout.library else []

@@ -69,7 +69,7 @@ class PredictionRunner:
             if kept.environment is not None:
                 shutil.rmtree(kept.environment.folder.parent, ignore_errors=True)
             place = Path(tempfile.mkdtemp(dir=self.folder))
-            workload = program_of(cell, self.inputs)
+            workload = program_of(cell, self.inputs, place)
             kept.environment = SizedEnvironment(workload, one_tool_folder(place), number, place)
             kept.of = of
         return kept.environment

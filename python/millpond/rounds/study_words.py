@@ -18,9 +18,11 @@ from millpond.rounds import i386_programs
 from millpond.rounds.capture_tools import CacheShape, cachegrind_counts
 from millpond.rounds.layouts import Layout
 from millpond.rounds.mallocs import GLIBC, OWN_MALLOC
+from millpond.rounds.real_programs import RealProgram
 from millpond.rounds.study_captures import environment_of, program_of
 from millpond.store.round_log import subject_of
 from millpond.system.errors import Failure
+from millpond.system.temporary import temporary_folder
 
 CACHES = (CacheShape(16, 1, 32), CacheShape(64, 1, 32))
 METRICS = Metrics(
@@ -69,7 +71,10 @@ class WordsRunner:
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One run for each cache. A program that fails gives `killed`."""
-        workload = i386_programs.for_i386(program_of(cell, self.inputs))
+        with temporary_folder(self.folder) as own:
+            return self._counted(cell, stage, number, i386_programs.for_i386(program_of(cell, self.inputs, own)))
+
+    def _counted(self, cell: Cell, stage: str, number: int, workload: RealProgram) -> Outcome:
         malloc = _malloc_of(cell)
         environment = environment_of(workload, Layout(malloc.name, malloc.path), number)
         preload = {"LD_PRELOAD": str(malloc.path)} if malloc.path else {}

@@ -29,7 +29,7 @@ from millpond.bench.experiment import (
     thousands,
 )
 from millpond.bench.surroundings import LAST_LEVELS
-from millpond.cells.cell import CACHE, SURROUNDINGS
+from millpond.cells.cell import LAST_LEVEL, SURROUNDINGS
 from millpond.system.wording import plural
 
 SUITE = "millpond-suballocator-suite"
@@ -172,7 +172,7 @@ FIVE_OPERATIONS = _experiment(
 
 
 # The document explains what it gains by caches of 6 MB and 1 MB: both are simulated, from standard scale on.
-_OF_OTHER_CACHES = Part(points(count=[200_000], collections_before=[0], inserts=[1], **{CACHE: LAST_LEVELS}),
+_OF_OTHER_CACHES = Part(points(count=[200_000], collections_before=[0], inserts=[1], **{LAST_LEVEL: LAST_LEVELS}),
                         (ALIASES["std::allocator"], ALIASES["suballocator64"]))  # fmt: skip
 
 
@@ -234,7 +234,7 @@ SET_INSERTS = surrounded(_experiment(
     counted={"standard": (_OF_OTHER_CACHES,)}, needs=_set_needs,
     notes=(_GRAPHS_LOST, _OURS_IS_NOT,
            "Cache 1m and 6m are the last levels of a simulator; nothing is timed there."),
-), **{CACHE: (SURROUNDINGS[CACHE], *LAST_LEVELS)})  # fmt: skip
+), **{LAST_LEVEL: (SURROUNDINGS[LAST_LEVEL], *LAST_LEVELS)})  # fmt: skip
 
 CONTAINERS = _experiment(
     name="suballocator.4", title="Containers, and the same with a pool inside", section="4.4",
