@@ -76,11 +76,18 @@ def _document(results: KeptResults) -> str:
         f"{results.document}: {escaped(results.source)}",
         "Here: the median over the rounds, its interval in brackets. Bound: what the statement asks. Published: the "
         "same by the document's own tables. [What verdicts mean](../benchmarks.md#verdicts)",
-        *(text for part in results.parts for text in _part(part)),
+        *(text for part in results.parts for text in _part(part, _which(part, results))),
     )
 
 
-def _part(part: KeptPart) -> list[str]:
+def _which(part: KeptPart, results: KeptResults) -> str:
+    """What tells a part from others of its experiment, behind its heading; its column is that of the matrix."""
+    if sum(other.experiment == part.experiment for other in results.parts) == 1:
+        return ""
+    return f" ({part.scale} scale, {_letters(results)[_column(part)]})"
+
+
+def _part(part: KeptPart, which: str) -> list[str]:
     facts = [
         f"{part.scale} scale, {plural(part.rounds, 'round')}, measured {_date(part)}",
         f"machine: {part.machine}",
@@ -97,7 +104,7 @@ def _part(part: KeptPart) -> list[str]:
     head = ["id", "section", "statement", "bound", "published", "here", "rounds", "points", "verdict"]
     head += ["on the document's allocators"] if _has_both(part) else []
     return [
-        f"## {part.experiment}: {escaped(part.title)}",
+        f"## {part.experiment}: {escaped(part.title)}{which}",
         *([f"**{NO_EVIDENCE}**"] if part.scale == QUICK else []),
         "\n".join(f"- {escaped(fact)}" for fact in facts) + f"\n- `{part.command}`",
         _counts(part),
@@ -133,22 +140,21 @@ def _notes(claim: JudgedClaim) -> list[str]:
 def _matrix(results: Sequence[KeptResults]) -> str:
     texts = []
     for one in results:
-        columns = list(dict.fromkeys((part.machine, part.toolchain, part.malloc) for part in one.parts))
+        letters = _letters(one)
         found: dict[str, dict[tuple[str, str, str], list[str]]] = {}
         names: dict[str, str] = {}
         for part in one.parts:
             for claim in part.claims:
                 names[claim.id] = claim.statement
                 cell = f"{claim.verdict}{f', {figure_text(claim.ours)}' if claim.ours else ''} ({part.scale})"
-                found.setdefault(claim.id, {}).setdefault((part.machine, part.toolchain, part.malloc), []).append(cell)
-        letters = _letters(columns)
+                found.setdefault(claim.id, {}).setdefault(_column(part), []).append(cell)
         texts.append(f"## {one.document}")
         texts.append("\n".join(
-            f"- {letters[column]}: {escaped(f'{column[0]}; {column[1]}, {column[2]}')}" for column in columns
+            f"- {letter}: {escaped(f'{column[0]}; {column[1]}, {column[2]}')}" for column, letter in letters.items()
         ))  # fmt: skip
         rows = [
             [code(name), escaped(names[name]),
-             *("<br>".join(cells.get(column, [_NONE])) for column in columns)]
+             *("<br>".join(cells.get(column, [_NONE])) for column in letters)]
             for name, cells in found.items()
         ]  # fmt: skip
         texts.append(_text_table(["id", "statement", *letters.values()], rows))
@@ -159,8 +165,13 @@ def _matrix(results: Sequence[KeptResults]) -> str:
     )
 
 
-def _letters(columns: Sequence[tuple[str, str, str]]) -> Mapping[tuple[str, str, str], str]:
-    """A short heading for each column."""
+def _column(part: KeptPart) -> tuple[str, str, str]:
+    return part.machine, part.toolchain, part.malloc
+
+
+def _letters(results: KeptResults) -> Mapping[tuple[str, str, str], str]:
+    """The columns of a document's matrix, with a short heading for each."""
+    columns = dict.fromkeys(_column(part) for part in results.parts)
     return {column: f"M{number}" for number, column in enumerate(columns, 1)}
 
 
