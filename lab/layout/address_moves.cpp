@@ -43,7 +43,7 @@ address_moves::address_moves(const trace::reader& recorded, region_map& recorded
     find_variables(recorded, played);
     for (const trace::module_record& module : recorded.modules()) {
         const trace::module_record* const same = same_file(played.modules(), module.path, module.build_id);
-        modules_.push_back({beginning_of(module), same != nullptr ? same->bias - module.bias : apart});
+        modules_.push_back({beginning_of(module), same != nullptr ? same->bias - module.bias : apart, false});
     }
     std::sort(modules_.begin(), modules_.end(),
               [](const module_shift& a, const module_shift& b) { return a.first < b.first; });
@@ -94,10 +94,19 @@ void address_moves::pair_stacks(const memory_region& own, const memory_region& p
     latest_shift_ = {1, 0};
 }
 
-std::uint64_t address_moves::moved_with_module(std::uint64_t address) const {
+// The module that begins below an address; null where none does.
+address_moves::module_shift* address_moves::module_of(std::uint64_t address) {
     const auto above = std::upper_bound(modules_.begin(), modules_.end(), address,
                                         [](std::uint64_t at, const module_shift& each) { return at < each.first; });
-    return address + (above == modules_.begin() ? apart : std::prev(above)->shift);
+    return above == modules_.begin() ? nullptr : &*std::prev(above);
+}
+
+std::uint64_t address_moves::moved_with_module(std::uint64_t address) {
+    const module_shift* const module = module_of(address);
+    if (module == nullptr) return address + apart;
+    if (!module->is_allocators) return address + module->shift;
+    ++counts_.left_out;
+    return left_out;
 }
 
 std::uint64_t address_moves::moved_with_variables(std::uint64_t address) const {
@@ -123,9 +132,13 @@ std::uint64_t address_moves::moved_beside(std::uint64_t address) {
 }
 
 void address_moves::note_start(std::span<const millpond_reference> from) {
-    for (const millpond_reference& each : from)
-        if (recorded_regions_->find(each.address) == memory_kind::unknown)
-            start_pages_.insert(each.address / page_bytes);
+    for (const millpond_reference& each : from) {
+        const memory_kind kind = recorded_regions_->find(each.address);
+        if (kind == memory_kind::unknown) start_pages_.insert(each.address / page_bytes);
+        if (kind != memory_kind::global) continue;
+        module_shift* const module = module_of(each.address);
+        if (module != nullptr && module->shift == apart) module->is_allocators = true;
+    }
 }
 
 std::uint64_t address_moves::end_object(std::uint64_t address) {

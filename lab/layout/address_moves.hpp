@@ -28,7 +28,7 @@ struct move_counts {
     std::uint64_t moved = 0;     // to objects
     std::uint64_t beside = 0;    // of these, beside every object
     std::uint64_t unplaced = 0;  // of no object, stack or module
-    std::uint64_t left_out = 0;  // of memory of the recorded allocator that was no object's any more
+    std::uint64_t left_out = 0;  // of the recorded allocator's: memory that was no object's any more, and its modules
 };
 
 class address_moves {
@@ -50,7 +50,8 @@ class address_moves {
     std::uint64_t end_object(std::uint64_t address);
     // Both are of one thread. The first thread's stack is nobody's: its place depends on the environment alone.
     void pair_stacks(const memory_region& own, const memory_region& players);
-    // References before main: what they touch is there in the played process, too.
+    // References before main, where both are of one executable: what they touch is there in the played process, too.
+    // A module that is not was preloaded into the recording: the recorded allocator's.
     void note_start(std::span<const millpond_reference> from);
 
     const move_counts& counts() const { return counts_; }
@@ -59,7 +60,8 @@ class address_moves {
     // From where a module lies in the recording to where it lies where the calls were played.
     struct module_shift {
         std::uint64_t first;  // of the module in the recording
-        std::uint64_t shift;
+        std::uint64_t shift;  // apart: it does not lie there
+        bool is_allocators = false;
     };
     // Of a module's variables of the first thread, likewise.
     struct variables_shift {
@@ -70,7 +72,8 @@ class address_moves {
     void find_variables(const trace::reader& recorded, const trace::reader& played);
     std::uint64_t shift_of(memory_kind kind) const;
     std::uint64_t moved_beside(std::uint64_t address);
-    std::uint64_t moved_with_module(std::uint64_t address) const;
+    module_shift* module_of(std::uint64_t address);
+    std::uint64_t moved_with_module(std::uint64_t address);
     std::uint64_t moved_with_variables(std::uint64_t address) const;
 
     region_map *recorded_regions_, *played_regions_;

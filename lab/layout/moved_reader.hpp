@@ -15,7 +15,8 @@
 //   to the first thread's stack, and to all that only the program has    apart
 // What the recorded allocator accessed is left out, and what the other one accessed comes in its place, where the call
 // ended; its frames lie below the program's stack pointer at that call. What was accessed before main, loading the
-// allocator's libraries among it, is the other's, too, if both are of one executable.
+// allocator's libraries among it, is the other's, too, if both are of one executable; data of a library that only the
+// recording had by then are the recorded allocator's for good, which may visit them at a thread's end.
 // A reference beside every object (a string function reads to the end of a line) moves with the next one within 64
 // bytes; one to memory between objects that is further away is of the recorded allocator's making, as where a C
 // library empties a thread's cache, and is left out.

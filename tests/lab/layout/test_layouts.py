@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ LIBRARIES = BIN.parent / "lib" / "millpond"
 SUBJECT = BIN / "layout_program"
 SIMULATORS = ("lru:line=64,sets=64,ways=8", "lru:line=64,sets=1024,ways=8", "distances:line=4K")
 OUR_MALLOCS = ("multipool", "first_fit", "size_map", "bsd")
+APART = 1 << 44  # lab/layout/address_moves.hpp
 FIRST_ARENA = 65100  # lab/references/player/call_script.h
 # What the environment does to the stack, and a preloaded library to the dynamic linker.
 SHARE = 0.02
@@ -115,6 +117,29 @@ def test_on_another_allocator_a_program_misses_what_it_does_there(
     found = misses(predicted)
     for cache, value in misses(truth).items():
         assert found[cache] == pytest.approx(value, rel=SHARE, abs=50), cache
+
+
+def test_data_of_the_recorded_allocators_library_stay_behind(folder: Path) -> None:
+    """It touches them as it is loaded and as threads end, outside of any call."""
+    library = LIBRARIES / "libmillpond-multipool.so"
+    if not library.is_file():
+        pytest.skip(f"{library.name} is not built")
+    few = ("threads", "300")
+    trace, place = folder / "preloaded.mpt", folder / "preloaded.script"
+    captured(trace, SUBJECT, "--preload", library, arguments=few)
+    assert run(BIN / "millpond-layout", "--calls", trace, "-o", place).returncode == 0
+    played = captured(folder / "preloaded.played", SUBJECT, "--play", place)
+    moved = folder / "preloaded.din"
+    found = simulated(trace, "--played", played, "--write-din", moved)
+    modules = re.findall(
+        r'^module \d+ bias=0x(\w+) .* path="(.*?)"', run(BIN / "millpond-trace", "dump", trace).stdout, re.M
+    )
+    begin = next(int(bias, 16) for bias, path in modules if Path(path).name == library.name)
+    end = min(int(bias, 16) for bias, _ in modules if int(bias, 16) > begin)
+    with moved.open(encoding="ascii") as lines:
+        apart = {int(line.split()[1], 16) - APART for line in lines}
+    assert not {address for address in apart if begin <= address < end}
+    assert found["input"]["layout"]["left_out_references"] > 0
 
 
 def test_the_players_environment_moves_no_stack(folder: Path) -> None:
