@@ -43,8 +43,6 @@ class hierarchy {
     uint64_t references() const { return references_; }
     // References that level `level` (0 is the first) and all in front of it missed.
     uint64_t misses(unsigned level) const { return misses_[level]; }
-    // Those of them whose lines were all foreseen. Of pages none are.
-    uint64_t foreseen(unsigned level) const { return foreseen_[level]; }
 
   private:
     unsigned touch(uint64_t line);  // how many levels missed
@@ -58,6 +56,7 @@ class hierarchy {
     unsigned count_;
     alignas(set_cache) unsigned char levels_[levels_max][sizeof(set_cache)];
     neighbour_table neighbours_;
+    // foreseen_: of the misses those whose lines were all foreseen. Of pages none are.
     uint64_t references_ = 0, misses_[levels_max] = {}, foreseen_[levels_max] = {};
 };
 
