@@ -60,7 +60,9 @@ void* allocate(std::size_t bytes, std::size_t alignment, unsigned number) {
     return posix_memalign(&block, alignment, bytes) == 0 ? block : nullptr;
 }
 
+// A null pointer stands for a block of a thread's that the C library has in the player, too, and frees by itself.
 void deallocate(void* block, std::size_t bytes, std::size_t alignment, unsigned number) {
+    if (block == nullptr) return;
     if (number == malloc_pool)
         std::free(block);
     else if (number >= millpond_first_arena_pool)

@@ -11,6 +11,7 @@
 #include "preload/exit_statistics.hpp"
 #include "preload/fork_mark.hpp"
 #include "preload/pages.hpp"
+#include "preload/thread_register.hpp"
 
 namespace millpond::mallocs {
 namespace {
@@ -40,19 +41,22 @@ millpond::call_site as_checked(pooled_malloc::call_site site) noexcept {
     return millpond::call_site(reinterpret_cast<const void*>(site.return_address));
 }
 
-// Caches whose threads have ended, and the page that new ones are made in.
-union spare_cache {
-    spare_cache* next;
+// Caches whose threads have ended, those of the others, and the page that new ones are made in.
+struct cache_place {
     alignas(thread_cache) std::byte memory[sizeof(thread_cache)];
+    holder_lock::thread_id register_thread;
+    cache_place* register_next;  // or of the next spare one
+    thread_cache* cache() noexcept { return std::launder(reinterpret_cast<thread_cache*>(memory)); }
 };
-constinit holder_lock spare_lock;
-constinit spare_cache* spare_caches = nullptr;
+constinit holder_lock spare_lock;  // for all of this
+constinit cache_place* spare_caches = nullptr;
+constinit preload::thread_register<cache_place> caches_in_use;
 // Pages of caches, all of which stay.
 struct cache_page {
     cache_page* before;
-    spare_cache caches[(cache_page_bytes - alignof(spare_cache)) / sizeof(spare_cache)];
+    cache_place caches[(cache_page_bytes - alignof(cache_place)) / sizeof(cache_place)];
 };
-constexpr std::size_t caches_a_page = sizeof(cache_page::caches) / sizeof(spare_cache);
+constexpr std::size_t caches_a_page = sizeof(cache_page::caches) / sizeof(cache_place);
 static_assert(sizeof(cache_page) <= cache_page_bytes);
 constinit cache_page* last_page = nullptr;
 constinit std::size_t page_used = caches_a_page;
@@ -169,9 +173,7 @@ void pooled_malloc::put_outgrown(void* old) noexcept {
     if (thread_.small_max == 0) return deallocate_otherwise(old);
     const int before = errno;
     enter();
-    auto* const one = static_cast<preload::block_depot::block*>(old);
-    one->next = nullptr;
-    depot_.put(space_.map.class_at(old), one, thread_cache::this_thread());
+    put_alone(space_.map.class_at(old), old);
     leave();
     errno = before;
 }
@@ -214,12 +216,17 @@ void pooled_malloc::deallocate_otherwise(void* p) noexcept {
         errno = before;
         return;
     }
-    if (thread_.life == thread_state::fresh && start_thread()) {
-        enter();
-        overflow(size_class, p);
-        return;
-    }
-    depot_.hand_over(p);
+    if (thread_.life != thread_state::fresh) return depot_.hand_over(p);
+    const int before = errno;
+    put_alone(size_class, p);
+    errno = before;
+}
+
+// A thread that frees does not start its cache: the C library frees in threads whose destructors have run.
+void pooled_malloc::put_alone(unsigned size_class, void* p) noexcept {
+    auto* const one = static_cast<preload::block_depot::block*>(p);
+    one->next = nullptr;
+    depot_.put(size_class, one, thread_cache::this_thread());
 }
 
 void pooled_malloc::deallocate_elsewhere(void* p) noexcept {
@@ -250,26 +257,47 @@ bool pooled_malloc::start_thread() noexcept {
 }
 
 thread_cache* pooled_malloc::take_cache() noexcept {
-    if (!spare_lock.lock(thread_cache::this_thread())) return nullptr;
-    spare_cache* spare = spare_caches;
-    if (spare != nullptr) {
-        spare_caches = spare->next;
-    } else {
-        if (page_used == caches_a_page) {
-            if (auto* const page = preload::take_pages<cache_page>(cache_page_bytes); page != nullptr) {
-                page->before = last_page;
-                __atomic_store_n(&last_page, page, __ATOMIC_RELEASE);
-                page_used = 0;
-            }
+    adopt_if_child();
+    const holder_lock::thread_id self = thread_cache::this_thread();
+    if (!spare_lock.lock(self)) return nullptr;
+    // What a thread that was here before has left serves on as it is.
+    cache_place* place = caches_in_use.remove(self);
+    const bool is_made = place != nullptr;
+    if (place == nullptr && spare_caches != nullptr) {
+        place = spare_caches;
+        spare_caches = place->register_next;
+    }
+    if (place == nullptr && page_used == caches_a_page) {
+        if (auto* const page = preload::take_pages<cache_page>(cache_page_bytes); page != nullptr) {
+            page->before = last_page;
+            __atomic_store_n(&last_page, page, __ATOMIC_RELEASE);
+            page_used = 0;
         }
-        if (page_used != caches_a_page) spare = &last_page->caches[page_used++];
+    }
+    if (place == nullptr && page_used != caches_a_page) place = &last_page->caches[page_used++];
+    if (place != nullptr) {
+        if (!is_made) new (place->memory) thread_cache(depot_);
+        caches_in_use.add(*place, self);
     }
     spare_lock.unlock();
-    return spare != nullptr ? new (spare->memory) thread_cache(depot_) : nullptr;
+    return place != nullptr ? place->cache() : nullptr;
+}
+
+void pooled_malloc::leave_cache() noexcept {
+    adopt_if_child();
+    const holder_lock::thread_id self = thread_cache::this_thread();
+    if (!spare_lock.lock(self)) return;
+    if (cache_place* const place = caches_in_use.remove(self); place != nullptr) {
+        place->register_next = spare_caches;
+        spare_caches = place;
+    }
+    spare_lock.unlock();
 }
 
 // The destructors of other keys come after ours in the first round and free what they have: the second round is ours.
+// A value that is not this thread's was set on this stack by one before, behind the destructors.
 void pooled_malloc::end_thread(void* its_cache) noexcept {
+    if (its_cache != thread_.cache) return;
     if (thread_.life == thread_state::started && pthread_setspecific(thread_end, its_cache) == 0) {
         thread_.life = thread_state::ending;
         return;
@@ -279,12 +307,7 @@ void pooled_malloc::end_thread(void* its_cache) noexcept {
     const int before = errno;
     thread_.cache->flush();
     thread_.cache = nullptr;
-    if (spare_lock.lock(thread_cache::this_thread())) {
-        auto* const spare = static_cast<spare_cache*>(its_cache);
-        spare->next = spare_caches;
-        spare_caches = spare;
-        spare_lock.unlock();
-    }
+    leave_cache();
     errno = before;
 }
 
@@ -292,7 +315,7 @@ void pooled_malloc::end_thread(void* its_cache) noexcept {
 std::size_t pooled_malloc::cached_blocks(unsigned size_class) noexcept {
     std::size_t count = 0;
     for (const cache_page* page = __atomic_load_n(&last_page, __ATOMIC_ACQUIRE); page != nullptr; page = page->before)
-        for (const spare_cache& each : page->caches)
+        for (const cache_place& each : page->caches)
             count += reinterpret_cast<const thread_cache*>(each.memory)->blocks(size_class);
     return count;
 }
@@ -336,6 +359,7 @@ bool pooled_malloc::trim() noexcept {
 void pooled_malloc::adopt_if_child() noexcept {
     preload::adopt_if_child([](holder_lock::thread_id survivor) noexcept {
         spare_lock.retire_unless_held_by(survivor);
+        caches_in_use.clear();  // those of threads that the child does not have may be half-way
         space_.lock.retire_unless_held_by(survivor);
         depot_.retire_unless_held_by(survivor);
         checked_malloc::retire_unless_held_by(survivor);

@@ -130,6 +130,7 @@ class pooled_malloc {
     // Of more than the largest class; also what is larger than runs are.
     static void* allocate_run(std::size_t bytes, bool& is_zero, std::size_t alignment = 1) noexcept;
     static void put_outgrown(void* old) noexcept;
+    static void put_alone(unsigned size_class, void* p) noexcept;
     static bool grow_run(void* run, std::size_t bytes) noexcept;
     static void* allocate_elsewhere(std::size_t bytes, bool is_smaller, call_site site) noexcept;
     static void* allocate_zeroed_run(std::size_t bytes) noexcept;
@@ -144,6 +145,7 @@ class pooled_malloc {
     [[gnu::noinline, gnu::cold]] static bool start_thread() noexcept;
     static void end_thread(void*) noexcept;
     static preload::thread_cache* take_cache() noexcept;
+    static void leave_cache() noexcept;
     static std::size_t cached_blocks(unsigned size_class) noexcept;
     static void adopt_if_child() noexcept;
 

@@ -14,6 +14,7 @@
 #include "preload/caller_registers.hpp"
 #include "preload/fork_mark.hpp"
 #include "preload/pages.hpp"
+#include "preload/thread_register.hpp"
 
 namespace millpond::record {
 
@@ -26,6 +27,8 @@ struct recorder::process {
     std::uint32_t streams = 0;  // numbers given so far
     stream* late = nullptr;     // for events that have no stream of their own
     preload::spin_lock late_lock;
+    preload::spin_lock register_lock;
+    preload::thread_register<stream> by_thread;  // those of living threads, and of some that ended without detach
 };
 
 struct recorder::image_state {
@@ -175,9 +178,20 @@ void recorder::attach() noexcept {
     thread_.attached = true;  // first, so that what attaching allocates goes to the late stream
     process& p = *now_;
     stream* const s = stream::create(p.out, p.space, __atomic_add_fetch(&p.streams, 1, __ATOMIC_RELAXED));
+    if (stream* const left = exchange_stream(p, s); left != nullptr) stream::destroy(left);
     if (s != nullptr && image_.has_thread_end)
         pthread_setspecific(image_.thread_end, reinterpret_cast<void*>(std::uintptr_t{1}));
     thread_.own = s;
+}
+
+// Returns: the stream that was noted for the calling thread; `fresh` (null: none) is from now on. A thread that has just
+// come and finds one is on the stack of a thread whose first event was one of its last.
+stream* recorder::exchange_stream(process& p, stream* fresh) noexcept {
+    const preload::spin_guard guard(p.register_lock);
+    const auto self = static_cast<std::uintptr_t>(pthread_self());
+    stream* const known = p.by_thread.remove(self);
+    if (fresh != nullptr) p.by_thread.add(*fresh, self);
+    return known;
 }
 
 // At a thread's end, in the last round of destructors, so that other destructors' events come before.
@@ -189,7 +203,9 @@ void recorder::detach(void* round) noexcept {
     }
     stream* const s = thread_.own;
     thread_.own = nullptr;
-    if (s != nullptr && is_recording()) stream::destroy(s);
+    if (s == nullptr || !is_recording()) return;
+    exchange_stream(*now_, nullptr);
+    stream::destroy(s);
 }
 
 void recorder::failed() noexcept {

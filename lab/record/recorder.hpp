@@ -82,6 +82,7 @@ class recorder {
     static void begin_child() noexcept;
     static bool begin_process() noexcept;
     static void attach() noexcept;
+    static stream* exchange_stream(process& p, stream* fresh) noexcept;
     static void detach(void* round) noexcept;
     static void failed() noexcept;
     static void start_probes() noexcept;

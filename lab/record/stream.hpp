@@ -29,6 +29,10 @@ class stream {
     // In the child of a fork, for the copy of the parent's stream: gives back memory and mapping alone.
     static void forget(stream* s) noexcept;
 
+    // For thread_register.
+    std::uintptr_t register_thread = 0;
+    stream* register_next = nullptr;
+
     [[nodiscard]] const output& out() const noexcept { return out_; }
     void isolate() noexcept { output::isolate(slot_); }
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "preload/pages.hpp"
+#include "preload/thread_register.hpp"
 
 namespace millpond::trial {
 namespace {
@@ -16,6 +17,7 @@ std::size_t pool_count = 0;
 all_pool_counters* private_counters = nullptr;
 constinit holder_lock spare_lock;
 constinit thread_caches* spare_caches = nullptr;
+constinit preload::thread_register<thread_caches> caches_in_use;
 
 }  // namespace
 
@@ -30,13 +32,11 @@ thread_caches* thread_caches::take() noexcept {
     life_ = starting;  // what pthread_setspecific allocates is the program's allocator's
     const int before = errno;
     thread_caches* its = nullptr;
-    if (spare_lock.lock(preload::thread_cache::this_thread())) {
-        its = spare_caches;
-        if (its != nullptr) spare_caches = its->next_spare_;
+    if (const holder_lock::thread_id self = preload::thread_cache::this_thread(); spare_lock.lock(self)) {
+        its = find_or_map(self);
+        if (its != nullptr) caches_in_use.add(*its, self);
         spare_lock.unlock();
     }
-    if (its == nullptr)
-        its = preload::take_pages<thread_caches>(sizeof(thread_caches) + (pool_count - 1) * sizeof(place));
     const bool is_told = its != nullptr && pthread_setspecific(thread_end, its) == 0;
     errno = before;
     current_ = its;
@@ -44,8 +44,20 @@ thread_caches* thread_caches::take() noexcept {
     return its;
 }
 
+// With the lock held. What a thread that was on this stack before has left serves on as it is.
+thread_caches* thread_caches::find_or_map(holder_lock::thread_id self) noexcept {
+    if (thread_caches* const left = caches_in_use.remove(self); left != nullptr) return left;
+    thread_caches* const spare = spare_caches;
+    if (spare == nullptr)
+        return preload::take_pages<thread_caches>(sizeof(thread_caches) + (pool_count - 1) * sizeof(place));
+    spare_caches = spare->register_next;
+    return spare;
+}
+
 // The destructors of other keys come after ours in the first round and free what they have: the second round is ours.
+// A value that is not this thread's was set on this stack by one before, behind the destructors.
 void thread_caches::end_thread(void* its) noexcept {
+    if (its != current_) return;
     if (life_ == started && pthread_setspecific(thread_end, its) == 0) {
         life_ = ending;
         return;
@@ -57,9 +69,12 @@ void thread_caches::end_thread(void* its) noexcept {
         place& each = caches->places_[i];
         if (each.state == made) each.cache()->flush();
     }
-    if (!spare_lock.lock(preload::thread_cache::this_thread())) return;
-    caches->next_spare_ = spare_caches;
-    spare_caches = caches;
+    const holder_lock::thread_id self = preload::thread_cache::this_thread();
+    if (!spare_lock.lock(self)) return;
+    if (caches_in_use.remove(self) != nullptr) {
+        caches->register_next = spare_caches;
+        spare_caches = caches;
+    }
     spare_lock.unlock();
 }
 
@@ -85,6 +100,7 @@ bool thread_caches::make(place& at, std::size_t index, preload::block_depot& dep
 
 void thread_caches::retire_unless_held_by(holder_lock::thread_id survivor) noexcept {
     spare_lock.retire_unless_held_by(survivor);
+    caches_in_use.clear();  // those of threads that the child does not have may be half-way
 }
 
 void thread_caches::report_inherited() noexcept {

@@ -5,7 +5,8 @@
 // when it ends, and used again by another thread, with what they have counted.
 //
 // A signal handler that interrupted a call gets null, and what it frees is handed over to the pool's depot; so is what
-// a thread frees at its very end.
+// a thread frees at its very end, and the first
+// 16 blocks of one that allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -77,12 +78,26 @@ class thread_caches {
         thread_caches* const its = current_;
         return its != nullptr ? its : take();
     }
+    // The same for a free: null for the first of a thread that has allocated nothing, as the C library frees some
+    // blocks in threads whose destructors have run.
+    static thread_caches* of_freeing_thread() noexcept {
+        thread_caches* const its = current_;
+        if (its != nullptr) [[likely]]
+            return its;
+        if (frees_without_ == frees_without_max) return take();
+        ++frees_without_;
+        return nullptr;
+    }
     // In a child of which only the thread `survivor` is known (0: none).
     static void retire_unless_held_by(preload::holder_lock::thread_id survivor) noexcept;
     // Once a child has its slot: which line is whose, and what was counted before.
     static void report_inherited() noexcept;
     // A line for one thread's calls of one pool; null where all are claimed.
     static cache_counters* claim_line(std::size_t pool) noexcept;
+
+    // For thread_register, and for the list of spare ones.
+    preload::holder_lock::thread_id register_thread;
+    thread_caches* register_next;
 
     // Null where a signal handler comes while it is made.
     pool_cache* of_pool(std::size_t index, preload::block_depot& depot) noexcept {
@@ -100,15 +115,18 @@ class thread_caches {
         pool_cache* cache() noexcept { return std::launder(reinterpret_cast<pool_cache*>(memory)); }
     };
 
+    static constexpr std::uint8_t frees_without_max = 16;
+
     static thread_caches* take() noexcept;
+    static thread_caches* find_or_map(preload::holder_lock::thread_id self) noexcept;
     static void end_thread(void* its) noexcept;
     static bool make(place& at, std::size_t index, preload::block_depot& depot) noexcept;
 
     enum : std::uint8_t { fresh, starting, started, ending, ended };
     static constinit inline thread_local thread_caches* current_ = nullptr;
     static constinit inline thread_local std::uint8_t life_ = fresh;
+    static constinit inline thread_local std::uint8_t frees_without_ = 0;
 
-    thread_caches* next_spare_;
     place places_[1];  // as many as there are pools; pages of zeros
 };
 

@@ -143,11 +143,14 @@ process_slot* process_record::claim_for_child(process_slot& parent) noexcept {
     return slot;
 }
 
-thread_counters* process_record::claim_line(process_slot& slot) noexcept {
+thread_counters* process_record::claim_line(process_slot& slot, std::uint64_t thread) noexcept {
+    // That of a thread which was here before and could not release it.
+    for (thread_counters& line : slot.threads)
+        if (__atomic_load_n(&line.claimed, __ATOMIC_ACQUIRE) == thread) return &line;
     for (thread_counters& line : slot.threads) {
         std::uint64_t seen = 0;
         if (__atomic_load_n(&line.claimed, __ATOMIC_RELAXED) == 0 &&
-            __atomic_compare_exchange_n(&line.claimed, &seen, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            __atomic_compare_exchange_n(&line.claimed, &seen, thread, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             return &line;
     }
     return &slot.threads[process_slot::thread_lines - 1];

@@ -29,7 +29,8 @@ class process_record {
     // In a child, where the dynamic linker must not be asked: another slot, described as the parent's. Takes no lock.
     static process_slot* claim_for_child(process_slot& parent) noexcept;
 
-    static thread_counters* claim_line(process_slot& slot) noexcept;
+    // `thread`: names it, as thread_state::id does.
+    static thread_counters* claim_line(process_slot& slot, std::uint64_t thread) noexcept;
     static void release_line(process_slot& slot, thread_counters* line) noexcept;
 
     // Surveys: each module once for each process, as far as there is room.

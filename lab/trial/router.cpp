@@ -204,7 +204,10 @@ std::uint32_t router::find_position(std::uint32_t index, std::uintptr_t return_a
 
 void router::start_thread() noexcept {
     adopt_if_child();
-    thread_.counters = process_record::claim_line(*own_words.slot);
+    // What a thread that was on this stack before could not give back, as its first event was one of its last.
+    if (thread_.generation == thread_state::never)
+        for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].end_thread(thread_.id());
+    thread_.counters = process_record::claim_line(*own_words.slot, thread_.id());
     thread_.generation = own_words.generation;
     if (looks_up_ && !stops_at_owner_ && !thread_.has_finder) {
         new (thread_.finder_storage) preload::context_finder(context_space_);
@@ -259,7 +262,7 @@ void* router::reallocate(void* old, std::size_t bytes, const call_site&) noexcep
     const bool fits = bytes <= held;
     if (fits && (bytes >= held / 4 || held <= 128)) return old;
     void* fresh = nullptr;
-    if (bytes - 1 < pooled_bytes_max) fresh = pools_[owner.pool].allocate(bytes, alignment_for(bytes), thread_.id());
+    if (bytes - 1 < pooled_bytes_max) fresh = pools_[owner.pool].allocate(bytes, alignment_for(bytes), name_thread());
     if (fresh == nullptr && fits) return old;
     if (fresh == nullptr) fresh = real::allocate(bytes);
     if (fresh == nullptr && bytes <= pooled_bytes_max) fresh = allocate_wherever(bytes, alignment_for(bytes));

@@ -32,12 +32,12 @@ class shared_pool {
 
     // Null inside of another call, at the thread's end, or without memory. `alignment` at most 64.
     void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        pool_cache* const cache = cache_of_this_thread();
+        pool_cache* const cache = cache_of(thread_caches::of_this_thread());
         return cache != nullptr ? cache->allocate(bytes, alignment) : nullptr;
     }
     // `owner` is what the slab map says of the block.
     [[gnu::noinline]] void deallocate(void* block, preload::slab_owner owner) noexcept {
-        pool_cache* const cache = cache_of_this_thread();
+        pool_cache* const cache = cache_of(thread_caches::of_freeing_thread());
         if (cache != nullptr && cache->deallocate(block, owner.size_class)) [[likely]]
             return;
         depot_.hand_over(block);
@@ -49,8 +49,7 @@ class shared_pool {
     void tell_observer() noexcept { depot_.tell_observer(); }
 
   private:
-    [[nodiscard]] pool_cache* cache_of_this_thread() noexcept {
-        thread_caches* const caches = thread_caches::of_this_thread();
+    [[nodiscard]] pool_cache* cache_of(thread_caches* caches) noexcept {
         return caches != nullptr ? caches->of_pool(id_, depot_) : nullptr;
     }
 

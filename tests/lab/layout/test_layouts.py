@@ -248,6 +248,18 @@ def test_calls_can_be_played_in_another_program(folder: Path, recorded: Path, sc
     assert misses(found)[f"{SIMULATORS[1]} 8"] == pytest.approx(misses(truth)[f"{SIMULATORS[1]} 8"], rel=0.1)
 
 
+@pytest.mark.parametrize(("number", "how"), [(5, "together"), (12, "together"), (9, "in_turn"), (8, "detached")])
+def test_pools_are_played_with_any_number_of_threads(folder: Path, number: int, how: str) -> None:
+    """The C library frees by itself what it took to start a thread: those blocks are in no pool."""
+    program, name = BIN.parent / "test_programs" / "crowd", f"crowd_{number}_{how}"
+    trace, place = captured(folder / f"{name}.mpt", program, arguments=(str(number), how)), folder / f"{name}.script"
+    done = run(BIN / "millpond-layout", "--calls", trace, "--per-subsystem", "-o", place)
+    assert done.returncode == 0, done.stderr
+    library = LIBRARIES / "libmillpond-layout_pools.so"
+    played = captured(folder / f"{name}.played", program, "--preload", library, "--play", place)
+    assert simulated(trace, "--played", played)["input"]["layout"]["calls"] > 300 * number
+
+
 def test_what_was_played_from_another_recording_is_refused(folder: Path, recorded: Path, script: Path) -> None:
     other = captured(folder / "true.mpt", "/bin/true")
     done = run(BIN / "millpond-layout", "--calls", other, "-o", folder / "true.script")
