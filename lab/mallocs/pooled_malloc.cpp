@@ -89,7 +89,9 @@ void* pooled_malloc::allocate_run(std::size_t bytes, bool& is_zero, std::size_t 
     return run;
 }
 
-void* pooled_malloc::allocate_zeroed_run(std::size_t bytes) noexcept {
+void* pooled_malloc::allocate_zeroed_run(std::size_t bytes, call_site site) noexcept {
+    if (checked_malloc::is_on()) [[unlikely]]
+        return checked_malloc::allocate_zeroed(bytes, as_checked(site));
     bool is_zero = false;
     void* const run = allocate_run(bytes, is_zero);
     if (run == nullptr) return real::allocate_zeroed(bytes);

@@ -52,7 +52,7 @@ class pooled_malloc {
         return allocate_cached(bytes);
     }
     static void* allocate_zeroed(std::size_t bytes, call_site site) noexcept {
-        if (bytes - 1 >= classes::largest_packed && !checked_malloc::is_on()) return allocate_zeroed_run(bytes);
+        if (bytes - 1 >= classes::largest_packed) return allocate_zeroed_run(bytes, site);
         void* const p = allocate_small(bytes, site);
         return p != nullptr ? memset(p, 0, bytes) : nullptr;
     }
@@ -132,7 +132,7 @@ class pooled_malloc {
     static void put_outgrown(void* old) noexcept;
     static bool grow_run(void* run, std::size_t bytes) noexcept;
     static void* allocate_elsewhere(std::size_t bytes, bool is_smaller, call_site site) noexcept;
-    static void* allocate_zeroed_run(std::size_t bytes) noexcept;
+    static void* allocate_zeroed_run(std::size_t bytes, call_site site) noexcept;
     [[gnu::noinline]] static void* refill(unsigned size_class, std::size_t bytes) noexcept;
     [[gnu::noinline]] static void overflow(unsigned size_class, void* p) noexcept;
     [[gnu::noinline]] static void deallocate_otherwise(void* p) noexcept;
