@@ -59,9 +59,9 @@ class huge_blocks {
         if (mremap(inside.first, inside.bytes, inside.bytes, MREMAP_MAYMOVE | MREMAP_FIXED | keep_source,
                    target + before) == MAP_FAILED) {
             // The kernel may have unmapped the target before it refused. EEXIST: it has not.
-            const bool is_there = map_at(reinterpret_cast<std::uintptr_t>(target + before), inside.bytes,
-                                         PROT_READ | PROT_WRITE) ||
-                                  errno == EEXIST;
+            const bool is_there =
+                map_at(reinterpret_cast<std::uintptr_t>(target + before), inside.bytes, PROT_READ | PROT_WRITE) ||
+                errno == EEXIST;
             errno = error;
             if (is_there) memcpy(to, from, bytes);
             return is_there;

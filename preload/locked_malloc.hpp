@@ -247,8 +247,8 @@ class locked_malloc {
 
     [[gnu::noinline]] static void* take_huge(std::size_t bytes, std::size_t alignment, call_site site) noexcept {
         return real_or_null([=] {
-            void* const p = alignment <= usual_alignment ? real::allocate(bytes)
-                                                         : real::allocate_aligned(alignment, bytes);
+            void* const p =
+                alignment <= usual_alignment ? real::allocate(bytes) : real::allocate_aligned(alignment, bytes);
             return p != nullptr ? p : take_by_lock(bytes, alignment, site);
         });
     }

@@ -84,6 +84,8 @@ class pooled_malloc {
     static void say_statistics() noexcept;
     // Gives back what this thread's cache and the depot have free.
     static bool trim() noexcept;
+    // The same with the addresses, for a provider that was refused memory (real).
+    static bool make_room(std::size_t bytes) noexcept;
 
     // Called once, before any other library's start-up code.
     static void start() noexcept;
@@ -145,6 +147,7 @@ class pooled_malloc {
     static void end_thread(void*) noexcept;
     static preload::thread_cache* take_cache() noexcept;
     static std::size_t cached_blocks(unsigned size_class) noexcept;
+    static void flush_cache() noexcept;
     static void adopt_if_child() noexcept;
 
     static inline bool is_active_ = false;
