@@ -389,13 +389,32 @@ bool block_depot::trim(thread_id self) noexcept {
     return is_less;
 }
 
+bool block_depot::give_up(thread_id self) noexcept {
+    collect(self);
+    if (!slabs_lock_.lock(self)) return false;
+    const int before = errno;
+    if (!huge_pages_) {
+        for (page_runs::slabs out; (out = runs_.take_whole_slabs()).count != 0;)
+            slabs_.deallocate(out.first, out.count * slab_map::slab_bytes, slab_map::slab_bytes);
+        slabs_.give_up_rests();
+    }
+    slabs_lock_.unlock();
+    bool is_less = false;
+    if (space_->lock.lock(self)) {
+        is_less = space_->map.unmap_free() != 0;
+        space_->lock.unlock();
+    }
+    errno = before;
+    return is_less;
+}
+
 classic::heap_record block_depot::record(thread_id self) noexcept {
     classic::heap_record found;
     const bool has_mixed_lock = mixed_lock_.lock(self);
     const bool has_lock = slabs_lock_.lock(self);
     found.use.used_bytes = slabs_.used_bytes();
     found.use.held_bytes = slabs_.held_bytes();
-    found.use.mapped_bytes = space_->map.accessible_bytes();
+    found.use.mapped_bytes = space_->map.mapped_bytes();
     std::uint32_t runs_end = 0;
     space_->map.for_each_owned([&](const void* start, slab_owner owner) {
         if (owner.pool != pool_ || owner.size_class == 0) return;

@@ -116,6 +116,9 @@ class block_depot {
     }
     // Gives all empty slabs back to the system. False: there were none, or the lock cannot be had.
     bool trim(thread_id self) noexcept;
+    // Gives them back with their addresses, and with those of all free slabs of the map: for a process that is at its
+    // limit. As trim.
+    bool give_up(thread_id self) noexcept;
 
   private:
     static constexpr std::size_t page_bytes = 4096;

@@ -15,6 +15,10 @@
 // fork and only the parent has the holder. Such a child keeps its blocks; new ones come from the C library. In a
 // process of one thread the lock is two plain stores.
 //
+// Blocks of 1 MiB or more, or aligned to that, are the C library's from the start, and the heap's only where it has no
+// memory: it maps them, moves pages and not bytes when they grow, and clears nothing that is fresh. A program that
+// reserves more than it touches would otherwise touch all of it in a heap that copies and cuts.
+//
 // All members are static: this is the backend of interpose_exports.hpp and usage_exports.hpp. Zeroed blocks of 256 KiB
 // or more get fresh pages; nothing is known of the pages of smaller ones, so they are cleared. Blocks do not move to
 // become a little smaller. Any thread may call anything.
@@ -56,6 +60,8 @@ class locked_malloc {
     }
 
     [[gnu::always_inline]] static void* allocate_zeroed(std::size_t bytes, const call_site& site) noexcept {
+        if (bytes >= huge_bytes) [[unlikely]]
+            return take_huge_zeroed(bytes, site);
         void* const p = take_from_heap(bytes, usual_alignment, site);
         if (p == nullptr) return real_or_null([&] { return real::allocate_zeroed(bytes); });
         clear(static_cast<std::byte*>(p), bytes);
@@ -66,6 +72,7 @@ class locked_malloc {
     static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site& site) noexcept {
         const bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
         if (is_power && alignment <= usual_alignment) return take(bytes, usual_alignment, site);
+        if (is_power && (bytes >= huge_bytes || alignment >= huge_bytes)) return take_huge(bytes, alignment, site);
         void* const p = is_power ? take_from_heap(bytes, alignment, site) : nullptr;
         return p != nullptr ? p : real_or_null([&] { return real::allocate_aligned(alignment, bytes); });
     }
@@ -145,6 +152,7 @@ class locked_malloc {
   private:
     static constexpr std::size_t usual_alignment = classic::pointer_words::alignment;
     static constexpr std::size_t fresh_pages_bytes = std::size_t{256} << 10;
+    static constexpr std::size_t huge_bytes = std::size_t{1} << 20;
 
     // As pthread_self: the thread's control block, whose first word is its own address.
     [[gnu::always_inline]] static holder_lock::thread_id this_thread() noexcept {
@@ -186,6 +194,8 @@ class locked_malloc {
     };
 
     [[gnu::always_inline]] static void* take(std::size_t bytes, std::size_t alignment, const call_site& site) noexcept {
+        if (bytes >= huge_bytes) [[unlikely]]
+            return take_huge(bytes, alignment, site);
         void* const p = take_from_heap(bytes, alignment, site);
         if (p != nullptr) [[likely]]
             return p;
@@ -233,6 +243,23 @@ class locked_malloc {
             return on_heap([p](auto& heap) { heap.deallocate(p); });
         // Where no thread will ever have the lock, no allocation would collect it.
         if (!lock_.is_retired()) keep_for_later(p);
+    }
+
+    [[gnu::noinline]] static void* take_huge(std::size_t bytes, std::size_t alignment, call_site site) noexcept {
+        return real_or_null([=] {
+            void* const p =
+                alignment <= usual_alignment ? real::allocate(bytes) : real::allocate_aligned(alignment, bytes);
+            return p != nullptr ? p : take_by_lock(bytes, alignment, site);
+        });
+    }
+
+    [[gnu::noinline]] static void* take_huge_zeroed(std::size_t bytes, call_site site) noexcept {
+        return real_or_null([=] {
+            void* p = real::allocate_zeroed(bytes);
+            if (p == nullptr && (p = take_by_lock(bytes, usual_alignment, site)) != nullptr)
+                clear(static_cast<std::byte*>(p), bytes);
+            return p;
+        });
     }
 
     // The C library's malloc may set errno where it finds memory at its second try.

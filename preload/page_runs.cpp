@@ -181,4 +181,19 @@ page_runs::slabs page_runs::take_from_longest(std::uint32_t slabs_max) noexcept 
     return {};
 }
 
+page_runs::slabs page_runs::take_whole_slabs() noexcept {
+    for (const bool is_untouched : {false, true}) {
+        for (std::uint32_t list = slab_pages; (list = next_filled(list, is_untouched)) != lists; ++list) {
+            for (std::uint32_t each = heads_[is_untouched][list]; each != none; each = links_of(each).next) {
+                const std::uint32_t first = slab_in(each), last = (each + length_of(each)) / slab_pages * slab_pages;
+                if (first < last) {
+                    const std::uint32_t count = (last - first) / slab_pages;
+                    return {cut(each, first, count), count};
+                }
+            }
+        }
+    }
+    return {};
+}
+
 }  // namespace millpond::preload

@@ -56,6 +56,9 @@ class page_runs {
     // is none.
     [[nodiscard]] slabs take_from_longest(std::uint32_t slabs_max) noexcept;
 
+    // Returns: all whole slabs of one run, touched or not, without an owner; none where no run has one.
+    [[nodiscard]] slabs take_whole_slabs() noexcept;
+
     // Returns: a block of least_pages to largest_pages; null if no free run is long enough. `is_zero`: set where its
     // pages were never touched.
     [[nodiscard]] char* take(std::uint32_t pages, bool& is_zero) noexcept;

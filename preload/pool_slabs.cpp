@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include <initializer_list>
+
 namespace millpond::preload {
 
 holder_lock::thread_id slab_space::this_thread() noexcept { return pthread_self(); }
@@ -72,6 +74,19 @@ void pool_slabs::put_aside(rest left) noexcept {
         space_->map.give_back(left.next, 1);
         held_bytes_ -= slab_map::slab_bytes;
     }
+}
+
+void pool_slabs::give_up_rests() noexcept {
+    if (huge_pages_ || !space_->lock.lock(slab_space::this_thread())) return;
+    for (rest* const each : {&latest_, &older_}) {
+        if (each->next != each->last)
+            space_->map.give_back(each->next, static_cast<std::uint32_t>(each->bytes() / slab_map::slab_bytes));
+        held_bytes_ -= each->bytes();
+        *each = {};
+    }
+    space_->lock.unlock();
+    extent_slabs_ = 1;
+    tell_observer();
 }
 
 }  // namespace millpond::preload

@@ -50,6 +50,9 @@ class pool_slabs {
     }
     void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept;
 
+    // Effects: what is left of its extents goes back to the map; huge extents stay.
+    void give_up_rests() noexcept;
+
     [[nodiscard]] std::size_t used_bytes() const noexcept { return __atomic_load_n(&used_bytes_, __ATOMIC_RELAXED); }
     [[nodiscard]] std::size_t held_bytes() const noexcept { return __atomic_load_n(&held_bytes_, __ATOMIC_RELAXED); }
     void tell_observer() const noexcept {

@@ -51,6 +51,16 @@ bool real::find_provider() noexcept {
     return provider_ == libc;
 }
 
+// EINVAL is a wrong alignment, which no memory mends. What no system has, nothing is given back for.
+bool real::makes_room(std::size_t bytes) noexcept {
+    constexpr std::size_t most_bytes = sizeof(void*) == 8 ? ~std::size_t{0} >> 17 : ~std::size_t{0} / 2;
+    const int before = errno;
+    if (make_room == nullptr || before == EINVAL || bytes > most_bytes) return false;
+    const bool has_room = make_room(bytes);
+    errno = before;
+    return has_room;
+}
+
 void* real::foreign_allocate(std::size_t bytes) noexcept { return next_provider.allocate(bytes); }
 void* real::foreign_allocate_zeroed(std::size_t bytes) noexcept { return next_provider.allocate_zeroed(1, bytes); }
 void* real::foreign_reallocate(void* old, std::size_t bytes) noexcept { return next_provider.reallocate(old, bytes); }

@@ -4,8 +4,9 @@
 // Usually the C library's, which is called by its internal names (__libc_malloc …): no symbol look-up at start and no
 // event twice. A program that brings its own malloc in a library keeps it: it is found behind us (RTLD_NEXT) at the
 // first call. A malloc inside the executable itself comes before every preloaded library, so the program's calls never
-// reach us; see in_executable(). Thread-safe, safe at any moment of start-up. Frees must go to the same provider: every
-// function here uses one.
+// reach us; see in_executable(). Where the provider has no memory, a library that keeps free memory itself may give it
+// back (make_room), and the provider is asked once more. Thread-safe, safe at any moment of start-up. Frees must go to
+// the same provider: every function here uses one.
 #pragma once
 
 #include <cstddef>
@@ -25,24 +26,18 @@ namespace millpond::preload {
 class real {
   public:
     static void* allocate(std::size_t bytes) noexcept {
-        if (is_libc()) [[likely]]
-            return __libc_malloc(bytes);
-        return foreign_allocate(bytes);
+        return ask(bytes, [=] { return is_libc() ? __libc_malloc(bytes) : foreign_allocate(bytes); });
     }
     static void* allocate_zeroed(std::size_t bytes) noexcept {
-        if (is_libc()) [[likely]]
-            return __libc_calloc(1, bytes);
-        return foreign_allocate_zeroed(bytes);
+        return ask(bytes, [=] { return is_libc() ? __libc_calloc(1, bytes) : foreign_allocate_zeroed(bytes); });
     }
     static void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
-        if (is_libc()) [[likely]]
-            return __libc_memalign(alignment, bytes);
-        return foreign_allocate_aligned(alignment, bytes);
+        return ask(bytes, [=] {
+            return is_libc() ? __libc_memalign(alignment, bytes) : foreign_allocate_aligned(alignment, bytes);
+        });
     }
     static void* reallocate(void* old, std::size_t bytes) noexcept {
-        if (is_libc()) [[likely]]
-            return __libc_realloc(old, bytes);
-        return foreign_reallocate(old, bytes);
+        return ask(bytes, [=] { return is_libc() ? __libc_realloc(old, bytes) : foreign_reallocate(old, bytes); });
     }
     static void deallocate(void* p) noexcept {
         if (is_libc()) [[likely]]
@@ -53,6 +48,11 @@ class real {
     // By malloc_trim and mallinfo2, where the provider has them; else nothing was returned, and zeros.
     static bool trim(std::size_t kept_bytes) noexcept;
     static struct mallinfo2 usage() noexcept;
+
+    // Set once, by a library that holds free memory of its own: what to do where the provider refuses `bytes`. Returns:
+    // whether some went back to the system.
+    using room_maker = bool (*)(std::size_t bytes) noexcept;
+    static constinit inline room_maker make_room = nullptr;
 
     // Whether the C library provides malloc; decided at the first call of any function here.
     static bool is_libc() noexcept {
@@ -68,6 +68,14 @@ class real {
 
   private:
     enum : int { unknown, libc, foreign };
+    template <class Provider>
+    [[gnu::always_inline]] static void* ask(std::size_t bytes, Provider provider) noexcept {
+        void* const p = provider();
+        if (p != nullptr || bytes == 0 || !makes_room(bytes)) [[likely]]
+            return p;
+        return provider();
+    }
+    static bool makes_room(std::size_t bytes) noexcept;
     static bool find_provider() noexcept;
     static void* foreign_allocate(std::size_t) noexcept;
     static void* foreign_allocate_zeroed(std::size_t) noexcept;

@@ -20,6 +20,9 @@ constexpr std::size_t rounded_up(std::size_t value, std::size_t unit) noexcept {
 // describes.
 constexpr std::size_t table_step_bytes = slab_map::slab_bytes;
 
+// A process may have 65 530 mappings where nobody has changed that.
+constexpr unsigned unmappings_max = 4096;
+
 constexpr int order_of(std::uint32_t slabs) noexcept {
     int order = 0;
     while ((std::uint32_t{1} << order) < slabs) ++order;
@@ -65,6 +68,8 @@ void slab_map::unmap() noexcept {
     __atomic_store_n(&accessible_bytes_, 0, __ATOMIC_RELAXED);
     owners_accessible_bytes_ = notes_accessible_bytes_ = range_bytes_ = 0;
     for (auto& head : free_) head = none;
+    for (auto& head : unmapped_) head = none;
+    __atomic_store_n(&unmapped_bytes_, 0, __ATOMIC_RELAXED);
     free_huge_ = none;
 }
 
@@ -116,7 +121,7 @@ void slab_map::free_run(std::uint32_t index, std::uint32_t slabs) noexcept {
     while (slabs > 0) {
         int order = 0;
         while (order < orders - 1 && (index & (std::uint32_t{1} << order)) == 0 && slabs >> (order + 1) != 0) ++order;
-        insert_merged(index, order, false);
+        insert_merged(index, order, kind::mapped);
         index += std::uint32_t{1} << order;
         slabs -= std::uint32_t{1} << order;
     }
@@ -129,19 +134,60 @@ void* slab_map::take(std::uint32_t slabs, bool huge_pages) noexcept {
     if (huge_pages) {
         const std::uint32_t index = free_huge_;
         if (index == none) return take_frontier(slabs, true);
-        unlink(index, orders - 1, true);
+        unlink(index, orders - 1, kind::huge);
         return address_of(index);
     }
     const int wanted = order_of(slabs);
+    if (const std::uint32_t index = take_free(wanted, kind::mapped); index != none) return address_of(index);
+    if (void* const mapped_again = take_unmapped(wanted)) return mapped_again;
+    return take_frontier(slabs, false);
+}
+
+std::uint32_t slab_map::take_free(int wanted, kind of) noexcept {
     int order = wanted;
-    while (order < orders && free_[order] == none) ++order;
-    if (order == orders) return take_frontier(slabs, false);
-    const std::uint32_t index = pop(order);
+    while (order < orders && head_of(order, of) == none) ++order;
+    if (order == orders) return none;
+    const std::uint32_t index = head_of(order, of);
+    unlink(index, order, of);
     while (order > wanted) {
         --order;
-        push(index + (std::uint32_t{1} << order), order, false);
+        push(index + (std::uint32_t{1} << order), order, of);
     }
+    return index;
+}
+
+void* slab_map::take_unmapped(int wanted) noexcept {
+    const std::uint32_t index = take_free(wanted, kind::unmapped);
+    if (index == none) return nullptr;
+    const std::size_t bytes = slab_bytes << wanted;
+    if (!map_at(base_ + index * slab_bytes, bytes, PROT_READ | PROT_WRITE)) {
+        insert_merged(index, wanted, kind::unmapped);
+        return nullptr;
+    }
+    __atomic_store_n(&unmapped_bytes_, unmapped_bytes_ - bytes, __ATOMIC_RELAXED);
     return address_of(index);
+}
+
+// The longest first. Each run may cut a mapping in two, and a process has so many mappings and no more.
+std::size_t slab_map::unmap_free() noexcept {
+    std::size_t unmapped = 0;
+    unsigned left = unmappings_max;
+    for (int order = orders - 1; order >= 0; --order) {
+        const std::size_t bytes = slab_bytes << order;
+        std::uint32_t next = none;
+        for (std::uint32_t index = free_[order]; index != none && left != 0; index = next, --left) {
+            next = notes_[index].at.next;
+            if (munmap(address_of(index), bytes) != 0) {
+                left = 0;
+                break;
+            }
+            unlink(index, order, kind::mapped);
+            insert_merged(index, order, kind::unmapped);
+            unmapped += bytes;
+        }
+    }
+    __atomic_store_n(&unmapped_bytes_, unmapped_bytes_ + unmapped, __ATOMIC_RELAXED);
+    return unmapped;
 }
 
 void slab_map::assign(void* first, std::uint32_t slabs, slab_owner owner) noexcept {
@@ -160,46 +206,51 @@ void slab_map::give_back(void* first, std::uint32_t slabs) noexcept {
     while (slabs > 0) {
         int order = 0;
         while (order < orders - 1 && (index >> order & 1) == 0 && std::uint32_t{2} << order <= slabs) ++order;
-        insert_merged(index, order, huge);
+        insert_merged(index, order, huge ? kind::huge : kind::mapped);
         index += std::uint32_t{1} << order;
         slabs -= std::uint32_t{1} << order;
     }
 }
 
-void slab_map::insert_merged(std::uint32_t index, int order, bool huge) noexcept {
+std::uint32_t& slab_map::head_of(int order, kind of) noexcept {
+    return of == kind::huge ? free_huge_ : of == kind::unmapped ? unmapped_[order] : free_[order];
+}
+
+std::uint64_t slab_map::entry_of(int order, kind of) noexcept {
+    return free_mark | static_cast<std::uint64_t>(order) << order_shift |
+           (of == kind::huge       ? huge_mark
+            : of == kind::unmapped ? unmapped_mark
+                                   : 0);
+}
+
+void slab_map::insert_merged(std::uint32_t index, int order, kind of) noexcept {
     while (order < orders - 1) {
         const std::uint32_t buddy = index ^ (std::uint32_t{1} << order);
         if (buddy >= accessible_bytes_ / slab_bytes) break;  // not there yet
-        if (owners_[buddy] != (free_mark | static_cast<std::uint64_t>(order) << order_shift)) break;
-        unlink(buddy, order, false);
+        if (owners_[buddy] != entry_of(order, of)) break;
+        unlink(buddy, order, of);
         index = index < buddy ? index : buddy;
         ++order;
     }
-    push(index, order, huge);
+    push(index, order, of);
 }
 
-void slab_map::push(std::uint32_t index, int order, bool huge) noexcept {
-    std::uint32_t& head = huge ? free_huge_ : free_[order];
+void slab_map::push(std::uint32_t index, int order, kind of) noexcept {
+    std::uint32_t& head = head_of(order, of);
     notes_[index].at = {head, none};
     if (head != none) notes_[head].at.previous = index;
     head = index;
-    store(index, free_mark | static_cast<std::uint64_t>(order) << order_shift | (huge ? huge_mark : 0));
+    store(index, entry_of(order, of));
 }
 
-void slab_map::unlink(std::uint32_t index, int order, bool huge) noexcept {
+void slab_map::unlink(std::uint32_t index, int order, kind of) noexcept {
     const link at = notes_[index].at;
     if (at.previous != none)
         notes_[at.previous].at.next = at.next;
     else
-        (huge ? free_huge_ : free_[order]) = at.next;
+        head_of(order, of) = at.next;
     if (at.next != none) notes_[at.next].at.previous = at.previous;
-    store(index, huge ? huge_mark : 0);
-}
-
-std::uint32_t slab_map::pop(int order) noexcept {
-    const std::uint32_t index = free_[order];
-    unlink(index, order, false);
-    return index;
+    store(index, of == kind::huge ? huge_mark : 0);
 }
 
 }  // namespace millpond::preload

@@ -68,6 +68,11 @@ class slab_map {
     // returns to the system, its addresses are used again.
     void give_back(void* first, std::uint32_t slabs) noexcept;
 
+    // Effects: gives the addresses of all free slabs back to the system, too, so that a limit of addresses no longer
+    // counts them. A later take maps them again; one that finds another mapping there goes elsewhere. Huge extents stay.
+    // Returns: how many bytes.
+    std::size_t unmap_free() noexcept;
+
     // The class of the slab in which `address` lies, which must be contained; 0 where the slab has no owner.
     [[nodiscard, gnu::always_inline]] unsigned class_at(const void* address) const noexcept {
         const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - base_;
@@ -106,6 +111,11 @@ class slab_map {
         }
     }
 
+    // The bytes below the frontier that the process has: all but those of unmap_free.
+    [[nodiscard]] std::size_t mapped_bytes() const noexcept {
+        return accessible_bytes() - __atomic_load_n(&unmapped_bytes_, __ATOMIC_RELAXED);
+    }
+
     // How far the frontier may go.
     [[nodiscard]] std::size_t range_bytes() const noexcept { return range_bytes_; }
     [[nodiscard]] std::size_t accessible_bytes() const noexcept {
@@ -121,6 +131,7 @@ class slab_map {
     static constexpr std::uint64_t free_mark = std::uint64_t{1}
                                                << 49;  // first slab of a free run; its order in bits 50-53
     static constexpr int order_shift = 50;
+    static constexpr std::uint64_t unmapped_mark = std::uint64_t{1} << 54;  // of a free run
     static constexpr int class_shift = 56;
 
     struct link {
@@ -149,11 +160,18 @@ class slab_map {
     static bool grow_table(void* table, std::size_t& accessible, std::size_t needed) noexcept;
     bool make_accessible(std::size_t bytes) noexcept;
     void* take_frontier(std::uint32_t slabs, bool huge_pages) noexcept;
+    // Free runs are of one kind or another, and only those of the first two are merged.
+    enum class kind : std::uint8_t { mapped, unmapped, huge };
     void free_run(std::uint32_t index, std::uint32_t slabs) noexcept;
-    void push(std::uint32_t index, int order, bool huge) noexcept;
-    void unlink(std::uint32_t index, int order, bool huge) noexcept;
-    void insert_merged(std::uint32_t index, int order, bool huge) noexcept;
-    std::uint32_t pop(int order) noexcept;
+    [[nodiscard]] std::uint32_t& head_of(int order, kind of) noexcept;
+    [[nodiscard]] static std::uint64_t entry_of(int order, kind of) noexcept;
+    void push(std::uint32_t index, int order, kind of) noexcept;
+    void unlink(std::uint32_t index, int order, kind of) noexcept;
+    void insert_merged(std::uint32_t index, int order, kind of) noexcept;
+    // Returns: the first slab of a run of that order, cut from the shortest that is long enough; `none` if there is
+    // none.
+    std::uint32_t take_free(int wanted, kind of) noexcept;
+    void* take_unmapped(int wanted) noexcept;
 
     std::uintptr_t base_ = 0;
     std::size_t accessible_bytes_ = 0;  // the frontier: below it owners_ can be read
@@ -162,6 +180,8 @@ class slab_map {
     std::size_t range_bytes_ = 0;
     std::size_t owners_accessible_bytes_ = 0, notes_accessible_bytes_ = 0;
     std::uint32_t free_[orders] = {none, none, none, none, none, none};
+    std::uint32_t unmapped_[orders] = {none, none, none, none, none, none};
+    std::size_t unmapped_bytes_ = 0;
     std::uint32_t free_huge_ = none;  // whole extents
 };
 

@@ -11,6 +11,7 @@
 #include "millpond/core/detail/alignment.hpp"
 #include "millpond/wrap/detail/block_ledger.hpp"
 #include "preload/environment.hpp"
+#include "preload/huge_blocks.hpp"
 #include "preload/real.hpp"
 #include "preload/thread_cache.hpp"
 
@@ -21,6 +22,7 @@ using detail::block_ledger;
 using detail::block_record;
 using detail::block_table;
 using detail::guarded_block;
+using preload::huge_blocks;
 using preload::real;
 
 constexpr std::size_t quarantine_bytes = std::size_t{16} << 20;
@@ -101,6 +103,12 @@ void* checked_malloc::allocate(std::size_t bytes, std::size_t alignment, call_si
     return start;
 }
 
+void* checked_malloc::allocate_zeroed(std::size_t bytes, call_site site) noexcept {
+    void* const start = allocate(bytes, 0, site);
+    if (start != nullptr) huge_blocks::clear(start, bytes);
+    return start;
+}
+
 void checked_malloc::deallocate(void* p, call_site site) noexcept {
     const visit here;
     if (!here.has_books()) {
@@ -113,6 +121,8 @@ void checked_malloc::deallocate(void* p, call_site site) noexcept {
     if (const block_record* const out = ledger().give_back(p, known != nullptr ? known->bytes : 0,
                                                            known != nullptr ? known->alignment : 1, site, is_kept))
         give_down(*out);
+    else if (known != nullptr)
+        huge_blocks::empty(guarded_block(*known).middle(), guarded_block(*known).middle_bytes());
     empty_quarantine(false, site);
 }
 
@@ -121,7 +131,10 @@ void* checked_malloc::reallocate(void* old, std::size_t bytes, call_site site) n
     if (fresh == nullptr) return nullptr;
     // A block that is not live is reported by deallocate.
     const std::size_t held = usable_size(old);
-    memcpy(fresh, old, held < bytes ? held : bytes);
+    if (!huge_blocks::move(fresh, old, held < bytes ? held : bytes)) {
+        errno = ENOMEM;
+        return nullptr;  // `fresh` is lost, and `old` as it was
+    }
     deallocate(old, site);
     return fresh;
 }

@@ -16,7 +16,11 @@
 // or of a raw clone may then wait permanently, as POSIX allows it no malloc. The library must be preloaded: one that a
 // running program opens would take blocks of before for foreign ones.
 //
-// Complexity: O(bytes of the block). Thread-safe.
+// A block of more than 256 KiB is overwritten at its ends, 32 KiB each, and a write between these is not found after the
+// free. From 1 MiB on that part goes back to the system at the free, and is moved by its pages: what a program reserves
+// and does not touch, checks do not touch either.
+//
+// Complexity: O(bytes of the block), at most 256 KiB of them. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +41,7 @@ class checked_malloc {
     // `alignment`: 0 for what malloc gives; rounded up to a power of two, for aligned_alloc, too, as without checks the
     // C library's memalign does. Null with errno set.
     [[nodiscard]] static void* allocate(std::size_t bytes, std::size_t alignment, call_site site) noexcept;
+    [[nodiscard]] static void* allocate_zeroed(std::size_t bytes, call_site site) noexcept;
     // `old`: not null. Moves every block, so that uses of the old place are found.
     [[nodiscard]] static void* reallocate(void* old, std::size_t bytes, call_site site) noexcept;
     static void deallocate(void* p, call_site site) noexcept;

@@ -72,6 +72,7 @@ void pooled_malloc::start() noexcept {
     is_active_ = !checked_malloc::is_on() && space_.map.place(range_bytes_max) &&
                  pthread_key_create(&thread_end, &end_thread) == 0;
     depot_.mix_slabs();
+    if (is_active_) real::make_room = &make_room;
     errno = before;
 }
 
@@ -93,7 +94,9 @@ void* pooled_malloc::allocate_run(std::size_t bytes, bool& is_zero, std::size_t 
     return run;
 }
 
-void* pooled_malloc::allocate_zeroed_run(std::size_t bytes) noexcept {
+void* pooled_malloc::allocate_zeroed_run(std::size_t bytes, call_site site) noexcept {
+    if (checked_malloc::is_on()) [[unlikely]]
+        return checked_malloc::allocate_zeroed(bytes, as_checked(site));
     bool is_zero = false;
     void* const run = allocate_run(bytes, is_zero);
     if (run == nullptr) return real::allocate_zeroed(bytes);
@@ -344,13 +347,21 @@ void pooled_malloc::say_statistics() noexcept {
     }
 }
 
+void pooled_malloc::flush_cache() noexcept {
+    if (thread_.small_max == 0) return;
+    enter();
+    thread_.cache->flush();
+    leave();
+}
+
+bool pooled_malloc::make_room(std::size_t) noexcept {
+    flush_cache();
+    return depot_.give_up(thread_cache::this_thread());
+}
+
 bool pooled_malloc::trim() noexcept {
     const int before = errno;
-    if (thread_.small_max != 0) {
-        enter();
-        thread_.cache->flush();
-        leave();
-    }
+    flush_cache();
     const bool is_less = depot_.trim(thread_cache::this_thread());
     errno = before;
     return is_less;

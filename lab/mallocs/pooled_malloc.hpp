@@ -52,7 +52,7 @@ class pooled_malloc {
         return allocate_cached(bytes);
     }
     static void* allocate_zeroed(std::size_t bytes, call_site site) noexcept {
-        if (bytes - 1 >= classes::largest_packed && !checked_malloc::is_on()) return allocate_zeroed_run(bytes);
+        if (bytes - 1 >= classes::largest_packed) return allocate_zeroed_run(bytes, site);
         void* const p = allocate_small(bytes, site);
         return p != nullptr ? memset(p, 0, bytes) : nullptr;
     }
@@ -84,6 +84,8 @@ class pooled_malloc {
     static void say_statistics() noexcept;
     // Gives back what this thread's cache and the depot have free.
     static bool trim() noexcept;
+    // The same with the addresses, for a provider that was refused memory (real).
+    static bool make_room(std::size_t bytes) noexcept;
 
     // Called once, before any other library's start-up code.
     static void start() noexcept;
@@ -133,7 +135,7 @@ class pooled_malloc {
     static void put_alone(unsigned size_class, void* p) noexcept;
     static bool grow_run(void* run, std::size_t bytes) noexcept;
     static void* allocate_elsewhere(std::size_t bytes, bool is_smaller, call_site site) noexcept;
-    static void* allocate_zeroed_run(std::size_t bytes) noexcept;
+    static void* allocate_zeroed_run(std::size_t bytes, call_site site) noexcept;
     [[gnu::noinline]] static void* refill(unsigned size_class, std::size_t bytes) noexcept;
     [[gnu::noinline]] static void overflow(unsigned size_class, void* p) noexcept;
     [[gnu::noinline]] static void deallocate_otherwise(void* p) noexcept;
@@ -147,6 +149,7 @@ class pooled_malloc {
     static preload::thread_cache* take_cache() noexcept;
     static void leave_cache() noexcept;
     static std::size_t cached_blocks(unsigned size_class) noexcept;
+    static void flush_cache() noexcept;
     static void adopt_if_child() noexcept;
 
     static inline bool is_active_ = false;

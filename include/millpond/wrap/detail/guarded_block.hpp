@@ -5,13 +5,15 @@
 //     B5 B5 B5 …                                A5: new   DB: freed              B5 B5 B5 …
 //                                               ▲ record.start
 //
+// The patterns cover a block of more than 256 KiB at its ends, 32 KiB each: what lies between is left untouched, for a
+// program may reserve more than it ever uses.
 // A guard that has changed shows an overrun. A freed block is buried under a pattern: what has changed there is a use
 // after free. A block that went with reset, release or rewind is closed: its contents stay, or the destructor of a
 // container that outlives them would lose its way before it gives a block back; a fingerprint shows a write.
 // A write of the very byte that is there already goes unseen, and so does one that jumps over the guard.
 // Guards, graves and closed blocks are poisoned, so that a memory checker reports the access itself.
 //
-// All functions: O(bytes). As thread-safe as the memory they are given.
+// close: O(bytes); the others: O(bytes that are filled). As thread-safe as the memory they are given.
 #pragma once
 
 #include <cstddef>
@@ -51,10 +53,16 @@ class guarded_block {
     [[nodiscard]] char* whole() const noexcept { return start_ - front_bytes_; }
     [[nodiscard]] std::size_t size() const noexcept { return front_bytes_ + bytes_ + back_bytes; }
 
+    // Returns: where the part lies that no pattern covers, and its bytes.
+    [[nodiscard]] char* middle() const noexcept { return start_ + front_filled(); }
+    [[nodiscard]] std::size_t middle_bytes() const noexcept {
+        return bytes_ <= filled_bytes_max ? 0 : bytes_ - 2 * end_bytes;
+    }
+
     // Effects: writes guards and the pattern of new memory; only the block may be touched now.
     void set_up() const noexcept {
         unpoison(whole(), size());
-        std::memset(start_, new_byte, bytes_);
+        fill(new_byte);
         mend_guards();
         unpoison(start_, bytes_);
     }
@@ -62,7 +70,7 @@ class guarded_block {
     // Effects: overwrites the block; nothing of it may be touched now.
     void bury() const noexcept {
         unpoison(start_, bytes_);
-        std::memset(start_, dead_byte, bytes_);
+        fill(dead_byte);
         poison(start_, bytes_);
     }
 
@@ -87,12 +95,12 @@ class guarded_block {
 
     // Returns: where a guard was written, relative to the block (negative: before it), or unharmed. Mends the guards.
     [[nodiscard]] std::ptrdiff_t harmed_guard() const noexcept {
-        unpoison_contents(whole(), front_bytes_);
+        unpoison_contents(guard(), guard_bytes());
         unpoison_contents(start_ + bytes_, back_bytes);
         std::ptrdiff_t harm = unharmed;
         if (const std::size_t at = first_other(start_ + bytes_, back_bytes, guard_byte); at != back_bytes) {
             harm = static_cast<std::ptrdiff_t>(bytes_ + at);
-        } else if (first_other(whole(), front_bytes_, guard_byte) != front_bytes_) {
+        } else if (first_other(guard(), guard_bytes(), guard_byte) != guard_bytes()) {
             harm = -1;  // the harmed byte that is nearest to the block
             while (start_[harm] == static_cast<char>(guard_byte)) --harm;
         }
@@ -103,7 +111,9 @@ class guarded_block {
     // Returns: the first byte of a buried block that was written, or unharmed. Buries it again.
     [[nodiscard]] std::ptrdiff_t harmed_grave() const noexcept {
         unpoison_contents(start_, bytes_);
-        const std::size_t at = first_other(start_, bytes_, dead_byte);
+        std::size_t at = first_other(start_, front_filled(), dead_byte);
+        if (at == front_filled() && at != bytes_)
+            at = bytes_ - end_bytes + first_other(start_ + bytes_ - end_bytes, end_bytes, dead_byte);
         const std::ptrdiff_t harm = at == bytes_ ? unharmed : static_cast<std::ptrdiff_t>(at);
         bury();
         return harm;
@@ -113,9 +123,24 @@ class guarded_block {
     static constexpr unsigned char guard_byte = 0xB5;
     static constexpr unsigned char new_byte = 0xA5;
     static constexpr unsigned char dead_byte = 0xDB;
+    static constexpr std::size_t filled_bytes_max = std::size_t{256} << 10;  // of a block that is filled as a whole
+    static constexpr std::size_t end_bytes = std::size_t{32} << 10;
+
+    [[nodiscard]] std::size_t front_filled() const noexcept { return bytes_ <= filled_bytes_max ? bytes_ : end_bytes; }
+
+    // Of a front guard as long as a large alignment, what lies before the block.
+    [[nodiscard]] std::size_t guard_bytes() const noexcept {
+        return front_bytes_ <= end_bytes ? front_bytes_ : end_bytes;
+    }
+    [[nodiscard]] char* guard() const noexcept { return start_ - guard_bytes(); }
+
+    void fill(unsigned char byte) const noexcept {
+        std::memset(start_, byte, front_filled());
+        if (bytes_ > filled_bytes_max) std::memset(start_ + bytes_ - end_bytes, byte, end_bytes);
+    }
 
     void mend_guards() const noexcept {
-        std::memset(whole(), guard_byte, front_bytes_);
+        std::memset(guard(), guard_byte, guard_bytes());
         std::memset(start_ + bytes_, guard_byte, back_bytes);
         poison(whole(), front_bytes_);
         poison(start_ + bytes_, back_bytes);
