@@ -41,7 +41,7 @@ unsigned walk(const call_site& site, std::uintptr_t* return_addresses, unsigned 
 bool context_finder::start() noexcept {
     if (last_ != nullptr) return true;
     constexpr std::size_t frames_bytes = sizeof(walked) * (last_max + depth_max);
-    auto* const memory = take_pages<std::byte>(frames_bytes + sizeof(check) * checks_each * last_max);
+    auto* const memory = space_.pages.take<std::byte>(frames_bytes + sizeof(check) * checks_each * last_max);
     if (memory == nullptr) return false;
     last_ = reinterpret_cast<walked*>(memory);
     fresh_ = last_ + last_max;
@@ -66,7 +66,7 @@ bool context_finder::may_remember() noexcept {
     }
     if (held_bytes_ > held_bytes_max) drop_entries();
     if (index_ == nullptr) {
-        index_ = take_pages<place>(first_places * sizeof(place));
+        index_ = space_.pages.take<place>(first_places * sizeof(place));
         index_mask_ = first_places - 1;
         return false;  // the place that find() left belongs to the former index, or to none
     }
@@ -76,10 +76,10 @@ bool context_finder::may_remember() noexcept {
 void context_finder::drop_entries() noexcept {
     for (chunk* c = chunks_; c != nullptr;) {
         chunk* const next = c->next;
-        give_pages(c, c->bytes);
+        space_.pages.give(c, c->bytes);
         c = next;
     }
-    if (index_ != nullptr) give_pages(index_, (index_mask_ + 1) * sizeof(place));
+    if (index_ != nullptr) space_.pages.give(index_, (index_mask_ + 1) * sizeof(place));
     index_ = nullptr;
     chunks_ = nullptr;
     free_first_ = free_last_ = nullptr;
@@ -90,7 +90,7 @@ void context_finder::drop_entries() noexcept {
 void context_finder::drop_everything() noexcept {
     drop_entries();
     if (last_ != nullptr)
-        give_pages(last_, sizeof(walked) * (last_max + depth_max) + sizeof(check) * checks_each * last_max);
+        space_.pages.give(last_, sizeof(walked) * (last_max + depth_max) + sizeof(check) * checks_each * last_max);
     last_ = fresh_ = nullptr;
     last_count_ = 0;
 }
@@ -99,7 +99,7 @@ void* context_finder::take(std::size_t bytes) noexcept {
     if (static_cast<std::size_t>(free_last_ - free_first_) < bytes) {
         std::size_t size = held_bytes_ < first_chunk_bytes ? first_chunk_bytes : held_bytes_;
         if (size > chunk_bytes_max) size = chunk_bytes_max;
-        auto* const c = take_pages<chunk>(size);
+        auto* const c = space_.pages.take<chunk>(size);
         if (c == nullptr) return nullptr;
         *c = {chunks_, size};
         chunks_ = c;
@@ -121,13 +121,13 @@ void context_finder::add(std::uint64_t key, entry* e) noexcept {
 bool context_finder::grow_index() noexcept {
     place* const old = index_;
     const std::size_t count = index_mask_ + 1;
-    auto* const fresh = take_pages<place>(2 * count * sizeof(place));
+    auto* const fresh = space_.pages.take<place>(2 * count * sizeof(place));
     if (fresh == nullptr) return false;
     index_ = fresh;
     index_mask_ = 2 * count - 1;
     for (std::size_t i = 0; i < count; ++i)
         if (old[i].key != 0) add(old[i].key, old[i].what);
-    give_pages(old, count * sizeof(place));
+    space_.pages.give(old, count * sizeof(place));
     return true;
 }
 

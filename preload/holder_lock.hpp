@@ -34,7 +34,19 @@ class holder_lock {
         thread_id seen = free;
         if (__atomic_compare_exchange_n(&word_, &seen, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) [[likely]]
             return true;
-        return lock_contended(self);
+        return lock_contended(self, [] {
+            if (before_waiting != nullptr)
+                before_waiting();  // or a child would wait for a thread that it does not have
+            return true;
+        });
+    }
+    // The same, but waits only while goes_on() is true, and calls no preparation.
+    template <class GoesOn>
+    [[nodiscard]] bool lock_while(thread_id self, const GoesOn& goes_on) noexcept {
+        thread_id seen = free;
+        if (__atomic_compare_exchange_n(&word_, &seen, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) [[likely]]
+            return true;
+        return lock_contended(self, goes_on);
     }
     void unlock() noexcept {
         if ((__atomic_exchange_n(&word_, free, __ATOMIC_RELEASE) & contended) != 0) [[unlikely]]
@@ -67,12 +79,12 @@ class holder_lock {
   private:
     static constexpr thread_id free = 0, contended = 1, retired = 2;
 
-    [[gnu::noinline]] bool lock_contended(thread_id self) noexcept {
+    template <class GoesOn>
+    [[gnu::noinline]] bool lock_contended(thread_id self, const GoesOn& goes_on) noexcept {
         const int before = errno;
         bool acquired = false;
         for (unsigned attempt = 0;; ++attempt) {
-            if (before_waiting != nullptr)
-                before_waiting();  // or a child would wait for a thread that it does not have
+            if (!goes_on()) break;
             thread_id seen = __atomic_load_n(&word_, __ATOMIC_RELAXED);
             if (seen == retired || (seen & ~contended) == self) break;
             const bool sleeps = attempt >= 100;

@@ -21,6 +21,7 @@
 
 #include "preload/call_site.hpp"
 #include "preload/caller_registers.hpp"
+#include "preload/dlopen_exports.hpp"
 #include "preload/next_new.hpp"
 #include "preload/real.hpp"
 

@@ -32,6 +32,26 @@ std::string reason(std::uint32_t why) {
     return strerror(static_cast<int>(why));
 }
 
+// The events that were lost while the process went on recording: how many, why, and what to do about it. Empty: none.
+std::string losses(const mpt_slot_process& facts) {
+    static constexpr const char* causes[mpt_lost_causes] = {
+        "no memory or no mapping was left for the events of more threads (limits: memory, address space, "
+        "vm.max_map_count)",
+        "a signal handler allocated while it interrupted the recorder",
+        "a signal handler forked while it interrupted the recorder"};
+    std::string list;
+    std::uint64_t explained = 0;
+    for (unsigned why = 0; why < mpt_lost_causes; ++why) {
+        if (facts.lost_by[why] == 0) continue;
+        explained += facts.lost_by[why];
+        list += (list.empty() ? "" : "; ") + std::to_string(facts.lost_by[why]) + ": " + causes[why];
+    }
+    if (facts.stopped != 0) return list.empty() ? "" : "; of these, " + list;
+    if (facts.events_lost > explained)
+        list += (list.empty() ? "" : "; ") + std::to_string(facts.events_lost - explained) + ": nothing could be written";
+    return list.empty() ? "" : std::to_string(facts.events_lost) + " events were lost (" + list + ")";
+}
+
 constexpr std::uint64_t few_events = 64;  // what other libraries of a program with a malloc of its own may have
 
 std::string remedy(std::uint32_t error) {
@@ -168,9 +188,12 @@ void finishing::report(const trace::slot_process& process, std::uint64_t events)
                                ": a malloc is linked into the executable, so its calls cannot be seen; link that "
                                "malloc dynamically, or record a build without it");
     if (facts.stopped == mpt_stop_limit) limit_lost_ += facts.events_lost;
-    if (facts.stopped == 0 || facts.stopped == mpt_stop_limit) return;
-    const std::string said = "recording stopped early: " + reason(facts.stopped) + "; the trace holds what was " +
-                             "written until then, and " + std::to_string(facts.events_lost) + " events were lost";
+    if (facts.stopped == mpt_stop_limit || (facts.stopped == 0 && facts.events_lost == 0)) return;
+    const std::string said =
+        facts.stopped == 0
+            ? losses(facts) + "; the trace holds all others"
+            : "recording stopped early: " + reason(facts.stopped) + "; the trace holds what was written until then, " +
+                  "and " + std::to_string(facts.events_lost) + " events were lost" + losses(facts);
     if (is_root(process))
         fail(said);
     else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/record/output.hpp"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -41,6 +42,25 @@ mpt_slot* head_of(const slot& s) noexcept { return reinterpret_cast<mpt_slot*>(s
 
 }  // namespace
 
+// Holds the lock if it could be had. Whoever has it is another thread and will give it back, however long a busy
+// machine makes that take; except for a handler that interrupted its own thread here, and for a child that was copied
+// inside a hook: these do not wait.
+class output::guard {
+  public:
+    explicit guard(output& of) noexcept
+        : lock_(of.lock_), held_(lock_.lock_while(pthread_self(), [&of] { return of.is_live(); })) {}
+    ~guard() {
+        if (held_) lock_.unlock();
+    }
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+    explicit operator bool() const noexcept { return held_; }
+
+  private:
+    preload::holder_lock& lock_;
+    bool held_;
+};
+
 bool partial_file::is(const file& f) const noexcept {
     struct stat now;
     return f.descriptor() >= 0 && system_call(SYS_fstat, f.descriptor(), &now) == 0 && now.st_ino == status.st_ino &&
@@ -79,7 +99,10 @@ void output::abandon() noexcept {
     if (first_) unmap(first_.begin, mpt_slot_bytes);
     if (notes_ && notes_.begin != first_.begin) unmap(notes_.begin, mpt_slot_bytes);
     for (unsigned i = 0; i < kept_count_; ++i) unmap(kept_[i].begin, mpt_slot_bytes);
+    if (kept_ != first_kept_) preload::give_pages(kept_, kept_max * sizeof(slot));
+    if (spare_count_ > 0) unmap(spare_, spare_count_ * mpt_slot_bytes);
     kept_count_ = 0;
+    spare_count_ = 0;
 }
 
 bool output::start(std::uint64_t pid) noexcept {
@@ -146,7 +169,8 @@ std::uint8_t* output::map(std::uint64_t number, std::uint64_t count) noexcept {
     }
 }
 
-bool output::populate(const slot& s, std::uint32_t bytes) noexcept {
+// `number`: of the slot, where nothing of it is ready yet.
+bool output::populate(const slot& s, std::uint32_t bytes, std::uint64_t number) noexcept {
     std::uint8_t* const from = s.begin + s.ready_bytes;
     const std::size_t more = bytes - s.ready_bytes;
     const long result = system_call(SYS_madvise, from, more, MADV_POPULATE_WRITE);
@@ -159,7 +183,7 @@ bool output::populate(const slot& s, std::uint32_t bytes) noexcept {
         last_error_ = f.descriptor() < 0 ? static_cast<std::uint32_t>(-f.descriptor()) : ENOENT;
         return false;
     }
-    const std::uint64_t number = s.ready_bytes == 0 ? anchor_.number - 1 : head_of(s)->unused[0];
+    if (s.ready_bytes != 0) number = head_of(s)->unused[0];
     const std::uint64_t offset = number * mpt_slot_bytes + s.ready_bytes;
     if (!is_within_limit(offset + more)) {
         last_error_ = EFBIG;
@@ -211,15 +235,15 @@ void output::lengthen(const file& f, std::uint64_t number) noexcept {
 
 slot output::claim() noexcept {
     if (is_mapped_ahead()) return claim_ahead();
-    const std::uint64_t number = __atomic_fetch_add(&file_->slots, 1, __ATOMIC_RELAXED);
-    if (needs_length(number)) lengthen(file(partial_->path, O_RDWR), number);
-    if (number >= __atomic_load_n(&file_->slots_ready, __ATOMIC_ACQUIRE)) {
-        last_error_ = EFBIG;
-        return {};
-    }
-    slot s{map(number, 1), 0};
-    if (!s) return {};
-    if (!populate(s, step_bytes)) {
+    // The more slots a process has, the more it takes at once.
+    const std::uint64_t wanted = claimed_ / 4 < 1 ? 1 : claimed_ / 4 < batch_max ? claimed_ / 4 : batch_max;
+    if (spare_count_ == 0 && !map_batch(wanted) && (wanted == 1 || !map_batch(1))) return {};
+    const std::uint64_t number = spare_number_++;
+    slot s{spare_, 0};
+    spare_ += mpt_slot_bytes;
+    --spare_count_;
+    ++claimed_;
+    if (!populate(s, step_bytes, number)) {
         unmap(s.begin, mpt_slot_bytes);
         return {};
     }
@@ -228,26 +252,44 @@ slot output::claim() noexcept {
     return s;
 }
 
-slot output::take_slot() noexcept {
+// Maps the next slots of the file, which lie side by side, as spare ones. What the file has no room for is never used.
+bool output::map_batch(std::uint64_t wanted) noexcept {
+    const std::uint64_t number = __atomic_fetch_add(&file_->slots, wanted, __ATOMIC_RELAXED);
+    if (needs_length(number + wanted - 1)) lengthen(file(partial_->path, O_RDWR), number + wanted - 1);
+    const std::uint64_t ready = __atomic_load_n(&file_->slots_ready, __ATOMIC_ACQUIRE);
+    if (number >= ready) {
+        last_error_ = EFBIG;
+        return false;
+    }
+    const std::uint64_t count = wanted < ready - number ? wanted : ready - number;
+    std::uint8_t* const first = map(number, count);
+    if (first == nullptr) return false;
+    spare_ = first;
+    spare_count_ = count;
+    spare_number_ = number;
+    return true;
+}
+
+slot output::take_slot(bool is_needed) noexcept {
     if (!is_live()) return {};
-    const preload::patient_guard guard(lock_);
-    if (!guard) return {};
+    const guard held(*this);
+    if (!held) return {};
     if (__atomic_load_n(&file_->limit_reached, __ATOMIC_RELAXED) != 0) stop(mpt_stop_limit);
     if (__atomic_load_n(&process_->stopped, __ATOMIC_RELAXED) != 0) return {};
     if (kept_count_ > 0) return kept_[--kept_count_];
     const slot s = claim();
     if (s)
         own(s, mpt_slot_head_bytes);
-    else
+    else if (is_needed || last_error_ != ENOMEM)
         stop(last_error_);
     return s;
 }
 
 bool output::make_ready(slot& s) noexcept {
     if (s.ready_bytes == mpt_slot_bytes || is_mapped_ahead() || !is_live()) return false;
-    const preload::patient_guard guard(lock_);
+    const guard held(*this);
     const std::uint32_t ready = s.ready_bytes + step_bytes;
-    if (!guard || !populate(s, ready)) return false;
+    if (!held || !populate(s, ready)) return false;
     s.ready_bytes = ready;
     return true;
 }
@@ -281,18 +323,28 @@ void output::leave(const slot& s) noexcept {
 }
 
 void output::give_slot(const slot& s) noexcept {
-    const preload::patient_guard guard(lock_);
+    const guard held(*this);
     reinterpret_cast<mpt_block_header*>(s.block())->magic = 0;
-    if (guard && kept_count_ < kept_max)
-        kept_[kept_count_++] = s;
-    else if (!is_mapped_ahead())
-        unmap(s.begin, mpt_slot_bytes);
+    if ((!held || !keep(s)) && !is_mapped_ahead()) unmap(s.begin, mpt_slot_bytes);
+}
+
+// Unmapping single slots would leave holes, and each part beside one is a mapping.
+bool output::keep(const slot& s) noexcept {
+    if (kept_count_ == few_kept && kept_ == first_kept_) {
+        auto* const room = preload::take_pages<slot>(kept_max * sizeof(slot));
+        if (room == nullptr) return false;
+        memcpy(room, first_kept_, sizeof first_kept_);
+        kept_ = room;
+    }
+    if (kept_count_ == kept_max) return false;
+    kept_[kept_count_++] = s;
+    return true;
 }
 
 bool output::append(const void* block, std::size_t bytes) noexcept {
     if (!is_live()) return false;
-    const preload::patient_guard guard(lock_);
-    if (!guard || __atomic_load_n(&process_->stopped, __ATOMIC_RELAXED) != 0) return false;
+    const guard held(*this);
+    if (!held || __atomic_load_n(&process_->stopped, __ATOMIC_RELAXED) != 0) return false;
     const std::uint32_t room_end = is_mapped_ahead() ? notes_.ready_bytes : std::uint32_t{mpt_slot_bytes};
     if (notes_end_ + bytes > room_end) {
         const slot next = claim();
@@ -326,8 +378,8 @@ bool output::append(const void* block, std::size_t bytes) noexcept {
 }
 
 void output::map_ahead(std::uint64_t bytes) noexcept {
-    const preload::patient_guard guard(lock_);
-    if (!guard || is_mapped_ahead()) return;
+    const guard held(*this);
+    if (!held || is_mapped_ahead()) return;
     const std::uint64_t count = bytes / mpt_slot_bytes;
     const std::uint64_t number = __atomic_fetch_add(&file_->slots, count, __ATOMIC_RELAXED);
     if (count == 0) return;

@@ -30,7 +30,7 @@
 #include "lab/trace/format.h"
 #include "lab/trace/slot_file.h"
 #include "preload/fork_mark.hpp"
-#include "preload/spin_lock.hpp"
+#include "preload/holder_lock.hpp"
 
 namespace millpond::record {
 
@@ -72,7 +72,8 @@ class output {
     bool append(const void* block, std::size_t bytes) noexcept;
 
     // A slot of which the first part is ready; none where nothing can be written any more: count().stopped says why.
-    slot take_slot() noexcept;
+    // `is_needed`: false where the caller has another place to write to: then a lack of memory stops nothing.
+    slot take_slot(bool is_needed = true) noexcept;
     // Makes more of the slot ready; false if it is whole already, or there is no room.
     bool make_ready(slot& s) noexcept;
     // Copies a slot with a sealed block of so many bytes to another place of the file; false if it must stay.
@@ -81,6 +82,12 @@ class output {
     void leave(const slot& s) noexcept;
     // For a slot whose block was copied elsewhere: empties it and keeps it for another thread.
     void give_slot(const slot& s) noexcept;
+
+    // Counts one event as lost for that reason.
+    void lose(mpt_lost why) noexcept {
+        __atomic_add_fetch(&process_->lost_by[why], 1, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&process_->events_lost, 1, __ATOMIC_RELAXED);
+    }
 
     // Maps this many bytes of slots now, and none later.
     void map_ahead(std::uint64_t bytes) noexcept;
@@ -102,7 +109,8 @@ class output {
     [[nodiscard]] mpt_slot_file& shared() noexcept { return *file_; }
 
   private:
-    static constexpr unsigned kept_max = 64;
+    static constexpr unsigned few_kept = 64, kept_max = 1u << 16;
+    static constexpr std::uint64_t batch_max = 64;
 
     // Of the file: a page that stays mapped, from which others are reached.
     struct anchor {
@@ -110,13 +118,17 @@ class output {
         std::uint64_t number = 0;  // of the slot that begins there
     };
 
+    class guard;
+
     bool needs_length(std::uint64_t number) const noexcept;
     void lengthen(const file& f, std::uint64_t number) noexcept;
     slot claim() noexcept;
     slot claim_ahead() noexcept;
+    bool map_batch(std::uint64_t wanted) noexcept;
     std::uint8_t* map(std::uint64_t number, std::uint64_t count) noexcept;
     void move_anchor(std::uint8_t* page, std::uint64_t number) noexcept;
-    bool populate(const slot& s, std::uint32_t bytes) noexcept;
+    bool keep(const slot& s) noexcept;
+    bool populate(const slot& s, std::uint32_t bytes, std::uint64_t number = 0) noexcept;
     void own(const slot& s, std::uint32_t first_block) noexcept;
     void count_sealed(std::size_t bytes) noexcept;
 
@@ -130,13 +142,17 @@ class output {
     slot notes_;  // where small blocks go
     std::uint32_t notes_end_ = 0;
     slot first_;
-    slot kept_[kept_max];
+    // Mapped and not used yet: a process of many threads maps many slots at once, for mappings are few.
+    std::uint8_t* spare_ = nullptr;
+    std::uint64_t spare_count_ = 0, spare_number_ = 0, claimed_ = 0;
+    slot first_kept_[few_kept];
+    slot* kept_ = first_kept_;
     unsigned kept_count_ = 0;
     std::uint8_t* ahead_first_ = nullptr;
     std::uint64_t ahead_count_ = 0, ahead_number_ = 0, ahead_next_ = 0;
     std::uint32_t last_error_ = 0;
     phases phase_ = starting;
-    preload::spin_lock lock_;
+    preload::holder_lock lock_;
 };
 
 }  // namespace millpond::record

@@ -26,7 +26,7 @@ struct recorder::process {
     preload::context_space space;
     std::uint32_t streams = 0;  // numbers given so far
     stream* late = nullptr;     // for events that have no stream of their own
-    preload::spin_lock late_lock;
+    preload::holder_lock late_lock;
     preload::spin_lock register_lock;
     preload::thread_register<stream> by_thread;  // those of living threads, and of some that ended without detach
 };
@@ -84,7 +84,8 @@ class recorder::hold {
 
   private:
     [[gnu::noinline, gnu::cold]] void find_stream() noexcept {
-        constexpr int tries = 100000;
+        mpt_lost why = mpt_lost_handler;
+        constexpr int tries = 100000;  // each after the first follows a fork
         for (int i = 0; i < tries; ++i) {
             stream_ = nullptr;
             if (!is_recording() && !start_process()) return;
@@ -96,7 +97,7 @@ class recorder::hold {
                 __asm__ volatile("" ::: "memory");
                 if (preload::fork_mark::is_set()) return;
                 thread_.busy = nullptr;
-            } else if (p->late_lock.try_lock()) {
+            } else if (lock_late(*p)) {
                 interrupted_ = thread_.busy;
                 late_of_ = p;
                 if (p->late == nullptr) p->late = stream::create(p->out, p->space, 0);
@@ -105,15 +106,27 @@ class recorder::hold {
                     __asm__ volatile("" ::: "memory");
                     if (preload::fork_mark::is_set()) return;
                 }
-                const bool no_memory = p->late == nullptr;
+                if (p->late == nullptr) why = mpt_lost_memory;
                 give_late();
                 late_of_ = nullptr;
-                if (no_memory) break;
+                if (why == mpt_lost_memory) break;
+            } else if (preload::fork_mark::is_set()) {
+                break;
             }
             __builtin_ia32_pause();
         }
         stream_ = nullptr;
-        if (is_recording()) __atomic_add_fetch(&now_->out.count().events_lost, 1, __ATOMIC_RELAXED);
+        if (is_recording()) now_->out.lose(why);
+    }
+    // Not to be had by a handler that interrupted its holder. Another handler waits for some seconds: who knows what its
+    // thread holds. A thread that has no stream of its own waits until its turn comes, however busy the machine is.
+    static bool lock_late(process& of) noexcept {
+        constexpr unsigned waits_in_handler = 120;  // 100 short ones, then a tenth of a second each
+        unsigned waits = 0;
+        const bool in_handler = thread_.busy != nullptr;
+        return of.late_lock.lock_while(pthread_self(), [&] {
+            return preload::fork_mark::is_set() && !(in_handler && ++waits > waits_in_handler);
+        });
     }
     [[gnu::noinline, gnu::cold]] void give_late() noexcept {
         thread_.busy = interrupted_;
@@ -177,7 +190,14 @@ void recorder::attach() noexcept {
     if (thread_.attached) return;
     thread_.attached = true;  // first, so that what attaching allocates goes to the late stream
     process& p = *now_;
-    stream* const s = stream::create(p.out, p.space, __atomic_add_fetch(&p.streams, 1, __ATOMIC_RELAXED));
+    // A thread for which nothing can be mapped writes to the late stream. With many threads that is made in time.
+    constexpr std::uint32_t many = 256;
+    const std::uint32_t number = __atomic_add_fetch(&p.streams, 1, __ATOMIC_RELAXED);
+    if (number == many && p.late_lock.lock_while(pthread_self(), &preload::fork_mark::is_set)) {
+        if (p.late == nullptr) p.late = stream::create(p.out, p.space, 0, false);
+        p.late_lock.unlock();
+    }
+    stream* const s = stream::create(p.out, p.space, number, number == 1);
     if (stream* const left = exchange_stream(p, s); left != nullptr) stream::destroy(left);
     if (s != nullptr && image_.has_thread_end)
         pthread_setspecific(image_.thread_end, reinterpret_cast<void*>(std::uintptr_t{1}));
@@ -266,6 +286,7 @@ void recorder::begin_child() noexcept {
         parent->described.abandon();
         parent->out.abandon();
         parent->space.tree.clear();
+        parent->space.pages.clear();
         if (parent != &first_) preload::give_pages(parent, sizeof(process));
     }
     if (!begin_process()) {
@@ -273,7 +294,7 @@ void recorder::begin_child() noexcept {
         return;
     }
     // The event in which the fork came is written nowhere, if the child went on with it.
-    if (thread_.interrupted) now_->out.count().events_lost = 1;
+    if (thread_.interrupted) now_->out.lose(mpt_lost_fork);
     thread_.interrupted = false;
 }
 

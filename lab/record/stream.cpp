@@ -20,13 +20,23 @@ std::uint64_t thread_cpu_ns() noexcept {
 
 }  // namespace
 
-stream* stream::create(output& out, preload::context_space& space, std::uint32_t number) noexcept {
-    void* const memory = preload::take_pages(sizeof(stream));
-    return memory == nullptr ? nullptr : new (memory) stream(out, space, number);
+stream* stream::create(output& out, preload::context_space& space, std::uint32_t number, bool is_needed) noexcept {
+    void* const memory = space.pages.take(sizeof(stream));
+    if (memory == nullptr) return nullptr;
+    auto* const made = new (memory) stream(out, space, number, is_needed);
+    if (made->slot_ || is_needed || __atomic_load_n(&out.count().stopped, __ATOMIC_RELAXED) != 0) return made;
+    dispose(made);
+    return nullptr;
 }
 
-stream::stream(output& out, preload::context_space& space, std::uint32_t number) noexcept
-    : finder_(space), space_(space), out_(out), slot_(out.take_slot()), random_(ticks() | 1), number_(number) {
+void stream::dispose(stream* s) noexcept {
+    preload::context_space& space = s->space_;
+    s->~stream();
+    space.pages.give(s, sizeof(stream));
+}
+
+stream::stream(output& out, preload::context_space& space, std::uint32_t number, bool is_needed) noexcept
+    : finder_(space), space_(space), out_(out), slot_(out.take_slot(is_needed)), random_(ticks() | 1), number_(number) {
     random_ ^= std::uint64_t{number} * 0x9E3779B97F4A7C15u;
     until_timed_ = random_up_to(2 * timed_interval - 1);
     until_check_ = random_up_to(2 * out_.shared().check_interval - 1);
@@ -35,8 +45,7 @@ stream::stream(output& out, preload::context_space& space, std::uint32_t number)
 
 void stream::forget(stream* s) noexcept {
     if (s->slot_ && !s->out_.is_mapped_ahead()) preload::give_pages(s->slot_.begin, mpt_slot_bytes);
-    s->~stream();
-    preload::give_pages(s, sizeof(stream));
+    dispose(s);
 }
 
 void stream::destroy(stream* s) noexcept {
@@ -54,8 +63,7 @@ void stream::destroy(stream* s) noexcept {
         else
             s->out_.leave(s->slot_);
     }
-    s->~stream();
-    preload::give_pages(s, sizeof(stream));
+    dispose(s);
 }
 
 void stream::open_block() noexcept {

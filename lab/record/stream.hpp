@@ -22,8 +22,10 @@ namespace millpond::record {
 
 class stream {
   public:
-    // A zeroed page range holds it; null if there is no memory.
-    static stream* create(output& out, preload::context_space& space, std::uint32_t number) noexcept;
+    // A zeroed page range holds it; null if there is no memory. `is_needed`: as for output::take_slot; where it is false,
+    // null also if only a slot is lacking.
+    static stream* create(output& out, preload::context_space& space, std::uint32_t number,
+                          bool is_needed = true) noexcept;
     // At the thread's end: writes what is open and gives memory and slot back.
     static void destroy(stream* s) noexcept;
     // In the child of a fork, for the copy of the parent's stream: gives back memory and mapping alone.
@@ -86,7 +88,8 @@ class stream {
     static constexpr std::uint32_t timed_interval = 64;
     static constexpr std::uint32_t words_doubled_after = 32768;
 
-    stream(output& out, preload::context_space& space, std::uint32_t number) noexcept;
+    stream(output& out, preload::context_space& space, std::uint32_t number, bool is_needed) noexcept;
+    static void dispose(stream* s) noexcept;
     [[gnu::noinline, gnu::cold]] void flush() noexcept;
     [[gnu::noinline]] void write_words(const preload::call_site& site) noexcept;
     [[gnu::noinline, gnu::cold]] void check(const preload::call_site& site, std::uint32_t context) noexcept;

@@ -142,10 +142,18 @@ void slot_reader::mark_finished(const slot_process& process) {
     const std::uint64_t at =
         process.number * header_.slot_bytes + mpt_slot_head_bytes + offsetof(mpt_slot_process, finished);
     if (::pwrite(descriptor_, &finished, sizeof finished, static_cast<off_t>(at)) != sizeof finished) return;
+    // Slots that lie side by side at once: a disk may take milliseconds for each call. The first says that the process
+    // is finished, and stays.
+    std::uint64_t first = 0, past = 0;
     for (const std::uint64_t n : process.slots) {
-        if (n == process.number) continue;  // says that the process is finished
-        punch(n * header_.slot_bytes, header_.slot_bytes);
+        if (n == process.number) continue;
+        if (n != past) {
+            punch(first * header_.slot_bytes, (past - first) * header_.slot_bytes);
+            first = n;
+        }
+        past = n + 1;
     }
+    punch(first * header_.slot_bytes, (past - first) * header_.slot_bytes);
 }
 
 }  // namespace millpond::trace

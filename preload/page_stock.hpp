@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+// page_stock: zeroed pages for what each thread of a process needs, from a few large mappings.
+//
+//   take(bytes) ─▶ a free block of that class ─▶ the end of the latest region ─▶ a new region, twice as large
+//                  (classes: 4 an octave, 4 KiB to 1 MiB)                        (512 KiB to 64 MiB)
+//
+// Use it where thousands of threads need pages each: a mapping of its own for each would soon be more than the kernel
+// allows a process (vm.max_map_count, 65 530 by default). Larger blocks are mapped by themselves. Blocks that come back
+// give their pages to the system and serve again; addresses stay until clear().
+//
+// Thread-safe. A lock that cannot be had (its holder was interrupted by a signal handler on the same thread, or a fork
+// left it behind) costs a mapping, never a wait without end. Leaves errno as it was.
+#pragma once
+
+#include <cstddef>
+
+#include "preload/holder_lock.hpp"
+
+namespace millpond::preload {
+
+class page_stock {
+  public:
+    constexpr page_stock() noexcept = default;
+    page_stock(const page_stock&) = delete;
+    page_stock& operator=(const page_stock&) = delete;
+
+    // Null if there is no memory.
+    template <class T = void>
+    [[nodiscard]] T* take(std::size_t bytes) noexcept {
+        return static_cast<T*>(take_block(bytes));
+    }
+    // `bytes`: as it was taken. Null is nothing.
+    void give(void* p, std::size_t bytes) noexcept;
+    // Unmaps all regions. No block may be in use, and no other thread inside.
+    void clear() noexcept;
+
+  private:
+    static constexpr std::size_t page_bytes = 4096;
+    static constexpr unsigned class_count = 28;
+    static constexpr std::size_t largest = std::size_t{1} << 20;
+    static constexpr std::size_t region_bytes_min = std::size_t{512} << 10, region_bytes_max = std::size_t{64} << 20;
+
+    struct region {
+        region* before;
+        std::size_t bytes;
+    };
+    struct block {
+        block* next;
+    };
+    // Of `bytes` up to `largest`: the number of the class, and how long its blocks are.
+    struct size_class {
+        unsigned number;
+        std::size_t bytes;
+    };
+
+    static size_class class_of(std::size_t bytes) noexcept;
+    void* take_block(std::size_t bytes) noexcept;
+    std::byte* cut(std::size_t bytes) noexcept;
+    bool lock() noexcept;
+
+    holder_lock lock_;
+    block* free_[class_count] = {};
+    region* regions_ = nullptr;  // each begins with its record
+    std::byte* next_ = nullptr;
+    std::byte* past_ = nullptr;
+};
+
+}  // namespace millpond::preload
