@@ -72,6 +72,15 @@ void pages::discard(void* at, std::size_t bytes) noexcept {
 #endif
 }
 
+void pages::let_go([[maybe_unused]] void* at, [[maybe_unused]] std::size_t bytes) noexcept {
+    const errno_kept kept;
+#if defined(__linux__)
+    madvise(at, bytes, MADV_DONTNEED);
+#elif defined(MADV_FREE)
+    madvise(at, bytes, MADV_FREE);
+#endif
+}
+
 bool pages::advise_huge([[maybe_unused]] void* at, [[maybe_unused]] std::size_t bytes,
                         [[maybe_unused]] bool wanted) noexcept {
 #if defined(MADV_HUGEPAGE)

@@ -46,6 +46,12 @@ void pages::discard(void* at, std::size_t bytes) noexcept {
     static_cast<void>(VirtualUnlock(at, bytes));
 }
 
+// Only what VirtualAlloc gave can be reset, which a heap's memory is.
+void pages::let_go(void* at, std::size_t bytes) noexcept {
+    static_cast<void>(VirtualAlloc(at, bytes, MEM_RESET, PAGE_READWRITE));
+    static_cast<void>(VirtualUnlock(at, bytes));
+}
+
 // Large pages are a privilege there and cannot be asked for afterwards.
 bool pages::advise_huge(void*, std::size_t, bool) noexcept { return false; }
 

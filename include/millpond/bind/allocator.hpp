@@ -30,6 +30,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "../block/std_source.hpp"
 #include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 #include "../core/detail/alignment.hpp"
@@ -129,3 +130,10 @@ class allocator {
 };
 
 }  // namespace millpond::inline MILLPOND_ABI
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+template <class T, class A>
+inline constexpr bool holds_freed_pages<allocator<T, A>> = true;
+
+}  // namespace millpond::inline MILLPOND_ABI::detail

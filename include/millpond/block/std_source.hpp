@@ -19,12 +19,26 @@
 
 #include <cstddef>
 #include <memory>
+#include <memory_resource>
 #include <type_traits>
 
 #include "../core/abi.hpp"
 #include "../core/detail/alignment.hpp"
 #include "../core/detail/kept_exception.hpp"
 #include "../core/out_of_memory.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+// True for standard allocators that hold on to memory of the process that is freed: pools take it in extents
+// (extent_source). Others get every chunk back as soon as it is empty.
+template <class Alloc>
+inline constexpr bool holds_freed_pages = false;
+template <class T>
+inline constexpr bool holds_freed_pages<std::allocator<T>> = true;
+template <class T>
+inline constexpr bool holds_freed_pages<std::pmr::polymorphic_allocator<T>> = true;
+
+}  // namespace millpond::inline MILLPOND_ABI::detail
 
 namespace millpond::inline MILLPOND_ABI {
 

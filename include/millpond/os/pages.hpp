@@ -52,6 +52,10 @@ struct pages {
     // Effects: the memory of committed pages goes back; they stay accessible and charged, and read as zero.
     static void discard(void* at, std::size_t bytes) noexcept;
 
+    // Effects: says that the contents of these accessible pages, whoever has mapped them, are no longer needed. They stay
+    // accessible, and hold what they held or zeros. Nothing where the system refuses: pages that are locked keep theirs.
+    static void let_go(void* at, std::size_t bytes) noexcept;
+
     // Effects: asks for huge pages, or for none, from now on. Advice: what the system makes of it is its own affair.
     // Returns: false where the system knows no such advice.
     static bool advise_huge(void* at, std::size_t bytes, bool wanted) noexcept;

@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "../../block/detail/extent_source.hpp"
 #include "../../block/source_ref.hpp"
 #include "../../block/std_source.hpp"
 #include "../../core/abi.hpp"
@@ -32,6 +33,9 @@ class slot_pools {
     struct nothing {
         explicit nothing(source&) noexcept {}
     };
+    static constexpr bool has_extents = holds_freed_pages<Alloc>;
+    using extents = std::conditional_t<has_extents, extent_source<source_handle>, nothing>;
+    using chunk_handle = source_ref<std::conditional_t<has_extents, extents, source>>;
 
     struct known_pool {
         std::size_t bytes;
@@ -43,13 +47,13 @@ class slot_pools {
     template <class Shape>
     struct pool_of : known_pool {
         explicit pool_of(slot_pools& owner)
-            : known_pool{Shape::bytes, Shape::alignment, nullptr, &drop_this}, pool(owner.source_) {}
+            : known_pool{Shape::bytes, Shape::alignment, nullptr, &drop_this}, pool(owner.chunks()) {}
         static void drop_this(slot_pools& owner, known_pool* gone) noexcept {
             auto* const whole = static_cast<pool_of*>(gone);
             std::destroy_at(whole);
             owner.source_.deallocate(whole, sizeof(pool_of), alignof(pool_of));
         }
-        in_mode<basic_compact_pool<Shape, source_handle>> pool;
+        in_mode<basic_compact_pool<Shape, chunk_handle>> pool;
     };
 
   public:
@@ -99,7 +103,8 @@ class slot_pools {
     }
 
   private:
-    explicit slot_pools(const Alloc& upstream) : upstream_(upstream), source_(upstream), arrays_(source_) {}
+    explicit slot_pools(const Alloc& upstream)
+        : upstream_(upstream), source_(upstream), extents_(source_), arrays_(source_) {}
     ~slot_pools() {
         while (pools_ != nullptr) {
             known_pool* const gone = std::exchange(pools_, pools_->next);
@@ -107,10 +112,19 @@ class slot_pools {
         }
     }
 
+    [[nodiscard]] auto& chunks() noexcept {
+        if constexpr (has_extents) {
+            return extents_;
+        } else {
+            return source_;
+        }
+    }
+
     std::atomic<std::size_t> copies_ = 1;
     known_pool* pools_ = nullptr;
     [[no_unique_address]] Alloc upstream_;
     source source_;
+    [[no_unique_address]] extents extents_;
     [[no_unique_address]] std::conditional_t<is_checked_mode, checked<source_handle>, nothing> arrays_;
 };
 

@@ -4,6 +4,10 @@
 //   windows ─▶│ 17 │ 18 │ 40 │▒▒▒▒▒│        a window for every 4 MiB in which a chunk begins (slot_window.hpp)
 //                    ▲ near: found last        ▲ open_from: all before are full
 //
+// The first four windows need no memory of their own, and where so few are left the array goes back: it was allocated
+// late, and would lie above chunks that are gone and keep their memory from the system. It begins with 2 KiB, because
+// malloc keeps smaller blocks as if they were in use.
+//
 // find: O(1) next to the last one, else O(log windows). window_for: O(windows) where a new one is not the highest.
 // lowest_open: O(1), and O(windows) where low ones have become full. Not thread-safe. Ownership: of the windows; the
 // source is named in each call.
@@ -21,6 +25,9 @@
 namespace millpond::inline MILLPOND_ABI::detail {
 
 class slot_directory {
+    static constexpr std::size_t few_windows = 4;
+    static constexpr std::size_t least_array = 256;
+
   public:
     slot_directory() = default;
     slot_directory(const slot_directory&) = delete;
@@ -59,6 +66,7 @@ class slot_directory {
         std::memmove(windows_ + at, windows_ + at + 1, (count_ - at) * sizeof *windows_);
         near_ = nullptr;
         source.deallocate(gone, sizeof(slot_window), alignof(slot_window));
+        if (count_ <= few_windows && capacity_ > few_windows) move_in(source);
     }
 
     // Effects: the chunk that begins in a frame has free slots.
@@ -93,19 +101,20 @@ class slot_directory {
     void release(Source& source) noexcept {
         for (std::size_t at = 0; at < count_; ++at)
             source.deallocate(windows_[at], sizeof(slot_window), alignof(slot_window));
-        if (capacity_ != 0) source.deallocate(windows_, capacity_ * sizeof *windows_, alignof(slot_window*));
+        give_array_back(source);
         forget();
     }
 
     // Effects: remembers nothing, because the source itself has been released.
     void forget() noexcept {
-        windows_ = nullptr;
+        windows_ = few_;
         near_ = nullptr;
-        count_ = capacity_ = open_from_ = 0;
+        count_ = open_from_ = 0;
+        capacity_ = few_windows;
     }
 
     [[nodiscard]] std::size_t held_bytes() const noexcept {
-        return count_ * sizeof(slot_window) + capacity_ * sizeof *windows_;
+        return count_ * sizeof(slot_window) + (windows_ == few_ ? 0 : capacity_ * sizeof *windows_);
     }
 
   private:
@@ -125,23 +134,36 @@ class slot_directory {
 
     template <block_source Source>
     [[nodiscard]] bool grow(Source& source) noexcept {
-        const std::size_t capacity = capacity_ == 0 ? 4 : 2 * capacity_;
+        const std::size_t capacity = capacity_ == few_windows ? least_array : 2 * capacity_;
         void* const memory = source.try_allocate(capacity * sizeof *windows_, alignof(slot_window*));
         if (memory == nullptr) return false;
         auto** const windows = static_cast<slot_window**>(memory);
-        if (capacity_ != 0) {
-            std::memcpy(windows, windows_, count_ * sizeof *windows_);
-            source.deallocate(windows_, capacity_ * sizeof *windows_, alignof(slot_window*));
-        }
+        std::memcpy(windows, windows_, count_ * sizeof *windows_);
+        give_array_back(source);
         windows_ = windows;
         capacity_ = capacity;
         return true;
     }
 
-    slot_window** windows_ = nullptr;
+    // Effects: the few windows that are left do without an array.
+    template <block_source Source>
+    void move_in(Source& source) noexcept {
+        std::memcpy(few_, windows_, count_ * sizeof *windows_);
+        give_array_back(source);
+        windows_ = few_;
+        capacity_ = few_windows;
+    }
+
+    template <block_source Source>
+    void give_array_back(Source& source) noexcept {
+        if (windows_ != few_) source.deallocate(windows_, capacity_ * sizeof *windows_, alignof(slot_window*));
+    }
+
+    slot_window* few_[few_windows];
+    slot_window** windows_ = few_;
     slot_window* near_ = nullptr;
     std::size_t count_ = 0;
-    std::size_t capacity_ = 0;
+    std::size_t capacity_ = few_windows;
     std::size_t open_from_ = 0;
 };
 
