@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // thread_register: finds what a thread left behind that ended without a word.
 //
-//   thread 0x7f…6c0 ─ add ─▶ │ bucket │─▶ its things ─▶ …        a later thread 0x7f…6c0 ─ remove ─▶ what was left there
+//   thread 0x7f…6c0 ─ add ─▶ │ bucket │─▶ its things ─▶ …   a later thread 0x7f…6c0 ─ remove ─▶ what was left there
 //
 // A thread is named by pthread_self, an address on its stack, which no two living threads share. The C library runs no
 // destructor of thread-specific data for a thread whose first heap event comes in the last round of those destructors,

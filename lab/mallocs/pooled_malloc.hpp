@@ -14,9 +14,10 @@
 // Cost: malloc and free of a cached block, some twenty instructions each, no lock, no atomic operation. A thread holds
 // at most 16 KiB of free blocks in a class (two blocks, where that is more).
 //
-// Threads: any. A thread's cache is made at its first allocation and handed on when it ends. A signal handler that
-// interrupted this thread's cache allocates from the C library and hands its frees over. Forks: no lock is held over a
-// fork, and the child's one thread goes on with its own cache; a lock that another thread held at that moment is
+// Threads: any. A thread's cache is made at its first allocation and handed on when it ends, or to the next thread on
+// its stack where it was made too late for that; what a thread without one frees goes to the depot. A signal handler
+// that interrupted this thread's cache allocates from the C library and hands its frees over. Forks: no lock is held
+// over a fork, and the child's one thread goes on with its own cache; a lock that another thread held at that moment is
 // retired at the child's first wait for it, and what it guards gives nothing more there.
 // With MILLPOND_HUGE=1 in the environment those 2 MiB of the pool that are nearly all resident become huge pages, which
 // raises the pool's peak bytes by at most 1/15 (preload/huge_regions.hpp).

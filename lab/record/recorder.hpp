@@ -9,10 +9,11 @@
 //
 // A free is stamped and written before the real call, an allocation after it. Recording starts at the first event or in
 // the constructor, whichever comes first, and never ends: what lies in open blocks is salvaged by the finishing pass,
-// so there is no exit handler to miss. A forked child is known by fork_mark and starts a trace of its own at its first
-// event: it takes no lock that its parent had, and goes on with the mapping of FILE.partial that it inherited. So no
-// lock of ours is held while the C library forks. A handler that forks inside a hook may return into that hook: in the
-// child it then works on a private copy.
+// so there is no exit handler to miss. A thread whose first event comes behind its last destructor leaves its stream to
+// the next thread on its stack, which closes it. A forked child is known by fork_mark and starts a trace of its own at
+// its first event: it takes no lock that its parent had, and goes on with the mapping of FILE.partial that it
+// inherited. So no lock of ours is held while the C library forks. A handler that forks inside a hook may return into
+// that hook: in the child it then works on a private copy.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,8 @@ namespace millpond::trial {
 //
 // Lies in static thread-local storage, started at the first allocation that needs it, ended by a destructor of
 // thread-specific data. A thread that allocates after that starts again, and so does the thread of a child, with a line
-// of the child's. The address of the state names the thread.
+// of the child's. The address of the state names the thread. What a thread keeps that starts too late to be told of its
+// end goes to the next one with that address: the same stack.
 struct thread_state {
     static constexpr std::uint32_t never = ~std::uint32_t{0};
 

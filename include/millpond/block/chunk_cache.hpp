@@ -31,6 +31,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "../core/abi.hpp"
 #include "../core/allocation.hpp"
@@ -122,14 +123,17 @@ class chunk_cache {
         }
     };
 
-    // Larger chunks that the magazine may have, and all that it has not.
+    // Larger chunks that the magazine may have, and all that it has not. Notes the thread's end, as thread-specific
+    // data that a pool lies in is destroyed behind thread-local objects, and then it is too late for that.
     [[nodiscard, gnu::noinline]] static allocation try_allocate_slowly(std::size_t bytes,
                                                                        std::size_t alignment) noexcept {
         const unsigned bin = detail::chunk_sizes::bin_of(bytes, alignment);
         if (bin < detail::chunk_magazine::bins) {
             if (void* chunk = magazine_.pop(bin)) return {chunk, detail::chunk_magazine::bytes_of(bin)};
         }
-        return shared().try_allocate_at_least(bytes, alignment);
+        const allocation found = shared().try_allocate_at_least(bytes, alignment);
+        if (found.start != nullptr) await_thread_end();  // which needs memory
+        return found;
     }
 
     [[gnu::noinline]] static void deallocate_slowly(void* chunk, std::size_t bytes, std::size_t alignment) noexcept {
@@ -149,10 +153,22 @@ class chunk_cache {
     }
 
     static void open() noexcept {
-        if (magazine_.has_ended() || !shared().try_reserve(magazine_bytes)) return;
+        if (magazine_.has_ended() || !may_open() || !shared().try_reserve(magazine_bytes)) return;
+        await_thread_end();
+        magazine_.open(trims_.load(std::memory_order_relaxed));
+    }
+
+    static void await_thread_end() noexcept {
         static thread_local const at_thread_exit closes_it;
         static_cast<void>(closes_it);
-        magazine_.open(trims_.load(std::memory_order_relaxed));
+        awaits_end_ = true;
+    }
+
+    // The first releases of a thread that has allocated nothing may be its last acts.
+    [[nodiscard]] static bool may_open() noexcept {
+        if (awaits_end_ || early_releases_ == early_releases_max) return true;
+        ++early_releases_;
+        return false;
     }
 
     static void close() noexcept {
@@ -177,7 +193,11 @@ class chunk_cache {
         return instance;
     }
 
+    static constexpr std::uint8_t early_releases_max = 16;
+
     static inline thread_local constinit detail::chunk_magazine magazine_;
+    static inline thread_local constinit bool awaits_end_ = false;
+    static inline thread_local constinit std::uint8_t early_releases_ = 0;
     static inline std::atomic<std::size_t> trims_{0};
 };
 

@@ -18,7 +18,9 @@
 // one call of it for each (as classes may be had up to 1 MiB, they are where the source uses no memory again).
 // Memory beside live blocks, for each thread: 2 KiB, 1 KiB for each class it uses, at most 64 KiB or two blocks of free
 // blocks in each, and of what it has itself allocated and freed again up to 1 MiB more. When a thread ends, all of that
-// serves the others. Requests below 16 bytes get 16.
+// serves the others; but a thread whose first allocation comes in a destructor of thread-specific data (pthread_key),
+// behind its thread-local objects, keeps it until reset or release. The first 16 frees of a thread that has allocated
+// nothing take the lock each. Requests below 16 bytes get 16.
 //
 // With MILLPOND_HARDENED a second free of any block ends the program, and so does a write to a free block of up to
 // 16 KiB; what larger blocks held is back with the source, which may have given it out again.
@@ -221,7 +223,7 @@ class synchronized_multipool {
             if constexpr (detail::address_sanitizer) identity_.mark(block, bytes, alignment);
             return block;
         }
-        magazine* const mine = magazine_of_this_thread();
+        magazine* const mine = magazine_of(detail::thread_life::of_this_thread());
         const bool has_stack = mine != nullptr && (mine->classes[index].capacity != 0 || make_stack(*mine, index));
         void* const block = has_stack ? refill(*mine, index) : take_one(index);
         if (block != nullptr) give_out(block, bytes, alignment);
@@ -237,7 +239,7 @@ class synchronized_multipool {
             return;
         }
         detail::mark_free(block, depot::block_bytes(index));
-        magazine* const mine = magazine_of_this_thread();
+        magazine* const mine = magazine_of(detail::thread_life::of_freeing_thread());
         if (mine == nullptr || (mine->classes[index].capacity == 0 && !make_stack(*mine, index))) {
             static_cast<void>(depot_.give(index, block_batch::pack(&block, 1, depot::block_bytes(index))));
             return;
@@ -247,10 +249,11 @@ class synchronized_multipool {
         to.push(block);
     }
 
-    [[nodiscard]] magazine* magazine_of_this_thread() noexcept {
-        return rack_.of_this_thread(depot::patience, [this](std::size_t bytes, std::size_t alignment) noexcept {
+    [[nodiscard]] magazine* magazine_of(detail::thread_life* life) noexcept {
+        const auto carve = [this](std::size_t bytes, std::size_t alignment) noexcept {
             return depot_.carve(bytes, alignment);
-        });
+        };
+        return rack_.of_this_thread(depot::patience, carve, life);
     }
 
     // Returns: true if the class has a stack now.

@@ -44,12 +44,12 @@ class magazine_rack {
         return static_cast<magazine*>(found.magazine);
     }
 
-    // Returns: the magazine of this thread: found, or taken over from a thread that has ended, or made of the memory
-    // that `carve(bytes, alignment)` returns; null if the thread is past its end, or there is no memory.
+    // Returns: the magazine of this thread, whose life is `life`: found, or taken over from a thread that has ended, or
+    // made of the memory that `carve(bytes, alignment)` returns; null if it has no life, or there is no memory.
     template <class Carve>
-    [[nodiscard]] magazine* of_this_thread(unsigned patience, Carve carve) noexcept {
+    [[nodiscard]] magazine* of_this_thread(unsigned patience, Carve carve,
+                                           thread_life* life = thread_life::of_this_thread()) noexcept {
         if (magazine* const mine = at_hand(); mine != nullptr) return mine;
-        thread_life* const life = thread_life::of_this_thread();
         if (life == nullptr) return nullptr;
         magazine* mine = newest_.load(std::memory_order_acquire);
         while (mine != nullptr && mine->owner.load(std::memory_order_relaxed) != life) mine = mine->next;
