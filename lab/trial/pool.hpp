@@ -72,6 +72,9 @@ class alignas(64) pool {
         return has_arenas() ? arenas_.usable_bytes(block, owner) : owner.block_bytes;
     }
 
+    // Effects: what a shared pool has free goes back to the system; the others keep theirs until they end.
+    // Returns: whether anything has.
+    bool give_up() noexcept { return kind_ == pool_kind::shared && shared_->give_up(); }
     void end_thread(thread_id ended) noexcept {
         if (has_arenas()) arenas_.end_thread(ended);
     }

@@ -78,6 +78,14 @@ void thread_caches::end_thread(void* its) noexcept {
     spare_lock.unlock();
 }
 
+void thread_caches::flush_this_thread() noexcept {
+    if (current_ == nullptr) return;
+    for (std::size_t i = 0; i < pool_count; ++i) {
+        place& each = current_->places_[i];
+        if (each.state == made) each.cache()->flush();
+    }
+}
+
 cache_counters* thread_caches::claim_line(std::size_t pool) noexcept {
     // Which are claimed is what a child inherits: those of threads that it does not have stay claimed.
     for (cache_counters& each : private_counters->caches) {

@@ -48,7 +48,9 @@ class pool_cache {
         leave();
         return true;
     }
+    // Nothing inside of another call.
     void flush() noexcept {
+        if (is_busy_) return;
         enter();
         blocks_.flush();
         leave();
@@ -88,6 +90,8 @@ class thread_caches {
         ++frees_without_;
         return nullptr;
     }
+    // Effects: what the calling thread's caches hold goes to the pools; nothing of a thread that has none.
+    static void flush_this_thread() noexcept;
     // In a child of which only the thread `survivor` is known (0: none).
     static void retire_unless_held_by(preload::holder_lock::thread_id survivor) noexcept;
     // Once a child has its slot: which line is whose, and what was counted before.

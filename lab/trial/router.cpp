@@ -152,7 +152,16 @@ bool router::start_pools(variant mode) noexcept {
     if (!thread_caches::start(count, &private_counters)) return false;
     preload::holder_lock::before_waiting = &adopt_if_child;
     pool_count_ = count;
+    real::make_room = &make_room;
     return true;
+}
+
+bool router::make_room(std::size_t) noexcept {
+    if (!is_active_) return false;
+    thread_caches::flush_this_thread();
+    bool has_room = false;
+    for (std::size_t i = 0; i < pool_count_; ++i) has_room |= pools_[i].give_up();
+    return has_room;
 }
 
 void router::on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept {

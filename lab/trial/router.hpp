@@ -200,6 +200,8 @@ class router {
     static control* use_exported_plan(process_identity& identity) noexcept;
     static void start_variant(variant mode, const char* routes_path) noexcept;
     static bool start_pools(variant mode) noexcept;
+    // For a provider that was refused memory (real).
+    static bool make_room(std::size_t bytes) noexcept;
     static void on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
     static pool::thread_id name_thread() noexcept {
         (void)thread();

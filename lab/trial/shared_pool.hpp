@@ -44,6 +44,9 @@ class shared_pool {
         __atomic_fetch_add(&counters_of_process(counters_).remote_deallocations, 1, __ATOMIC_RELAXED);
     }
 
+    // Effects: what is free goes back to the system with its addresses. Returns: whether anything has.
+    bool give_up() noexcept { return depot_.give_up(preload::thread_cache::this_thread()); }
+
     // In a child that has one of its parent's threads, which the locks know as `survivor`, or none that is known (0).
     void retire_unless_held_by(thread_id survivor) noexcept { depot_.retire_unless_held_by(survivor); }
     void tell_observer() noexcept { depot_.tell_observer(); }

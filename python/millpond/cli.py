@@ -14,6 +14,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from millpond.system import memory_limit
 from millpond.system.errors import Failure, ProgramEnded, Status
 from millpond.system.interruption import Interrupted, line_of, watch_signals
 from millpond.system.new_folders import remove_empty_folders
@@ -78,6 +79,7 @@ def main(words: list[str] | None = None) -> int:
             verb = import_module(f"millpond.commands.{words[0]}")
             return int(getattr(verb, words[0])(words[1:]))
         watch_signals()
+        memory_limit.prepare()
         try:
             return _run(words)
         finally:
@@ -98,6 +100,12 @@ def main(words: list[str] | None = None) -> int:
         # Whoever read our output has stopped; the interpreter must not try to flush the rest of it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Status.OK
+    except Exception as error:
+        lack = memory_limit.failure_of(error)
+        if lack is None:
+            raise
+        print(f"millpond: {lack.message}", file=sys.stderr)
+        return lack.status
 
 
 def _run(words: list[str]) -> int:
