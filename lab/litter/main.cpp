@@ -35,7 +35,7 @@ std::string own_library() {
 }
 
 [[noreturn]] void become(const litter_options& options) {
-    const std::string path = measure::check_preloadable(options.command.front()).path;
+    const std::string path = measure::check_preloadable(options.command).path;
     const std::string library = own_library();
     if (::access(library.c_str(), R_OK) != 0) throw program::failure(program::environment, library + " is missing");
     std::vector<std::uint32_t> sizes =

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "lab/measure/loaded_modules.hpp"
+#include "lab/measure/module_facts.hpp"
 #include "lab/program/program.hpp"
 
 namespace millpond::measure {
@@ -103,7 +105,65 @@ void check_dynamic_linker(const std::string& path, const file& image, const Elf6
         not_preloadable(path, "its dynamic linker '" + linker + "' is not that of the GNU C library");
 }
 
-void check_elf(const std::string& path, const file& image) {
+// Called by name, it starts another program, and has an interpreter no more than a static one.
+bool is_dynamic_linker(const std::string& path) {
+    char* const real = ::realpath(path.c_str(), nullptr);
+    const std::string name = real != nullptr ? real : path;
+    std::free(real);
+    const std::string_view last = std::string_view(name).substr(name.rfind('/') + 1);
+    return last.starts_with("ld-linux-") || (last.starts_with("ld-2.") && last.ends_with(".so"));
+}
+
+// Where in the command the program stands that a dynamic linker is to start.
+std::size_t program_of_linker(const std::string& linker, const std::vector<std::string>& command) {
+    constexpr std::string_view with_value[] = {"--library-path", "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask",
+                                               "--inhibit-rpath", "--audit", "--preload", "--argv0"};
+    for (std::size_t i = 1; i < command.size(); ++i) {
+        if (!command[i].starts_with("--")) return i;
+        for (const std::string_view option : with_value)
+            if (command[i] == option) ++i;
+    }
+    not_preloadable(linker, "it is the dynamic linker, and no program is given to it");
+}
+
+[[noreturn]] void refuse_sanitized(const std::string& path, const std::string& of, const std::string& sanitizer) {
+    not_preloadable(path, (of.empty() ? "it was" : "its library '" + of + "' was") + " built with " + sanitizer +
+                              ", whose own malloc must come first; build it without");
+}
+
+void check_sanitizers(const preloadable& program) {
+    if (const std::string own = facts_of_module(program.image).sanitizer; !own.empty())
+        refuse_sanitized(program.image, "", own);
+    for (const std::string& module : program.modules)
+        if (const std::string its = facts_of_module(module).sanitizer; !its.empty())
+            refuse_sanitized(program.image, module, its);
+}
+
+// A command that only starts the next one: a sanitized program behind it is refused, too. What else stops preloading
+// there is as it is for every child: the child has no trace.
+void check_started(const std::string& path, const std::vector<std::string>& command) {
+    constexpr std::string_view starters[] = {"env",    "nice",    "nohup", "timeout", "setsid", "stdbuf",
+                                             "ionice", "taskset", "chrt",  "time",    "numactl"};
+    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+    bool starts_another = false;
+    for (const std::string_view each : starters) starts_another |= name == each;
+    for (std::size_t i = 1; starts_another && i < command.size(); ++i) {
+        if (command[i].empty() || command[i].starts_with("-") || command[i].find('=') != std::string::npos) continue;
+        std::string next;
+        try {
+            next = find_program(command[i]);
+        } catch (const program::failure& is_no_program) {
+            continue;
+        }
+        const file image(next);
+        char head[4];
+        if (image.read(head, sizeof head, 0) != sizeof head || std::memcmp(head, ELFMAG, SELFMAG) != 0) return;
+        (void)check_preloadable(std::vector<std::string>(command.begin() + static_cast<std::ptrdiff_t>(i), command.end()));
+        return;
+    }
+}
+
+void check_elf(const std::string& path, const file& image, bool is_executed) {
     Elf64_Ehdr elf;
     if (image.read(&elf, EI_NIDENT, 0) != EI_NIDENT) not_started(path, "the file ends inside its ELF header");
     if (elf.e_ident[EI_CLASS] != ELFCLASS64)
@@ -117,6 +177,7 @@ void check_elf(const std::string& path, const file& image) {
         if (image.read(&header, sizeof header, elf.e_phoff + std::uint64_t{i} * sizeof header) != sizeof header)
             not_started(path, "the file ends inside its program headers");
         if (header.p_type == PT_INTERP) {
+            if (!is_executed) return;  // read by the dynamic linker, which is what is executed
             check_dynamic_linker(path, image, header);
             return check_privileges(path, image);
         }
@@ -148,8 +209,8 @@ std::string find_program(const std::string& program_as_given) {
     not_started(program_as_given, "no such program in PATH");
 }
 
-preloadable check_preloadable(const std::string& program_as_given) {
-    const std::string resolved = find_program(program_as_given);
+preloadable check_preloadable(const std::vector<std::string>& command) {
+    const std::string resolved = find_program(command.at(0));
     std::string path = resolved;
     for (int depth = 0; depth <= script_depth_max; ++depth) {
         const file image(path);
@@ -159,8 +220,21 @@ preloadable check_preloadable(const std::string& program_as_given) {
         char head[256];  // the kernel reads no more of a #! line
         const std::string_view text(head, image.read(head, sizeof head, 0));
         if (text.starts_with("\177ELF")) {
-            check_elf(path, image);
-            return {resolved, path};
+            const bool is_linker = is_dynamic_linker(path);
+            std::vector<std::string> linker;
+            if (is_linker) {
+                const std::size_t at = program_of_linker(path, command);
+                linker.assign(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(at));
+                linker.front() = resolved;
+                path = command[at];
+            }
+            const file code(path);
+            if (is_linker && code.descriptor() < 0) not_started(path, std::strerror(errno));
+            check_elf(path, code, !is_linker);
+            preloadable result{resolved, path, loaded_modules(path, linker)};
+            check_sanitizers(result);
+            check_started(result.path, command);
+            return result;
         }
         if (!text.starts_with("#!")) not_started(path, "it is neither an ELF program nor a script that begins with #!");
         const std::string interpreter = interpreter_of(text);

@@ -267,7 +267,7 @@ int prepare(const record_options& options, const std::string& partial) {
 std::string partial_file(const std::string& file) { return fs::absolute(file).string() + ".partial"; }
 
 ending run(const record_options& options) {
-    const measure::preloadable root = measure::check_preloadable(options.command.front());
+    const measure::preloadable root = measure::check_preloadable(options.command);
     const std::string observed = find_scopes(options, root.image);
     const std::string partial = partial_file(options.file);
     const int file = prepare(options, partial);

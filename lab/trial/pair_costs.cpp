@@ -75,7 +75,7 @@ ran run_once(const launch& started, variant mode, const std::string& routes) {
 
 std::string measure_pair_costs(unsigned rounds) {
     const launch as_it_is = of_pairs("");
-    const survey surveyed = survey_loader(as_it_is.arguments[0]);
+    const survey surveyed = survey_loader(as_it_is.arguments);
     const std::array<scratch_file, strategies.size()> routes = {{scratch_file(routes_of(strategies[0], surveyed)),
                                                                  scratch_file(routes_of(strategies[1], surveyed)),
                                                                  scratch_file(routes_of(strategies[2], surveyed))}};

@@ -25,9 +25,9 @@ namespace {
 using namespace millpond;
 
 // The plan's own program where it is still there, for that may be a child of the one that is run.
-trial::survey modules_of(const plan::plan& plan, const std::string& started) {
+trial::survey modules_of(const plan::plan& plan, const std::vector<std::string>& started) {
     const bool is_there = !plan.program.path.empty() && std::filesystem::exists(plan.program.path);
-    return trial::survey_loader(is_there ? plan.program.path : started);
+    return trial::survey_loader(is_there ? std::vector<std::string>{plan.program.path} : started);
 }
 
 void print_statistics(const trial::control& shared, const std::vector<std::string>& pools) {
@@ -46,7 +46,7 @@ void export_to(const std::string& path, const std::string& plan_path) {
     constexpr std::size_t library_bytes_max = std::size_t{256} << 20;
     program::prove_writable(path);
     const plan::plan plan = plan::read_plan(plan_path);
-    const std::string routes = trial::compile_routes(plan, modules_of(plan, plan.program.path));
+    const std::string routes = trial::compile_routes(plan, modules_of(plan, {plan.program.path}));
     std::string content = program::read_regular(trial::trial_library_path(), library_bytes_max);
     content.resize((content.size() + trial::exported_plan::alignment - 1) / trial::exported_plan::alignment *
                    trial::exported_plan::alignment);
@@ -61,7 +61,7 @@ void export_to(const std::string& path, const std::string& plan_path) {
 
 int run(const std::string& plan_path, bool statistics, const std::vector<std::string>& program) {
     const plan::plan plan = plan::read_plan(plan_path);
-    const trial::scratch_file routes(trial::compile_routes(plan, modules_of(plan, program.front())));
+    const trial::scratch_file routes(trial::compile_routes(plan, modules_of(plan, program)));
     const trial::control_file shared(trial::variant::plan);
     std::snprintf(shared->routes_path, sizeof shared->routes_path, "%s", routes.path().c_str());
     std::snprintf(shared->image_build_id, sizeof shared->image_build_id, "%s", plan.program.build_id.c_str());

@@ -11,7 +11,7 @@
 
 namespace millpond::trial {
 
-// Of the executable at `path`. Throws failure (4: a static program, which loads none; 5: it does not exist).
-survey survey_loader(const std::string& path);
+// Of the program that the command starts. Throws failure (4: a static program, which loads none; 5: it does not exist).
+survey survey_loader(const std::vector<std::string>& command);
 
 }  // namespace millpond::trial

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+// module_facts: what a file of code says of its allocation: whether a sanitizer is built in, and whether it has a malloc
+// of its own that a preloaded one does not replace.
+//
+//   DT_NEEDED: libasan.so.8 ─┐                      exported malloc, linked with -Bsymbolic ─┐
+//   symbols: __asan_init    ─┴─▶ AddressSanitizer   hidden malloc, je_malloc, mi_malloc …   ─┴─▶ own malloc
+//
+// Use it before a program is started under a preloaded library, and to say afterwards whose events are missing. Reads
+// the tables of symbols and nothing else, O(symbols). A file that is stripped shows only what it exports and imports;
+// one that is no ELF file has no facts. Thread-safe.
+#pragma once
+
+#include <string>
+
+namespace millpond::measure {
+
+struct module_facts {
+    enum class malloc_kind {
+        none,     // its calls reach a preloaded malloc
+        bound,    // exports malloc and calls it past every other definition
+        internal  // has an allocator that it does not export as malloc
+    };
+
+    std::string sanitizer;  // "AddressSanitizer", …; empty: none whose runtime replaces malloc
+    malloc_kind own_malloc = malloc_kind::none;
+    std::string allocator;  // the function's name, where there is one
+};
+
+module_facts facts_of_module(const std::string& path);
+
+}  // namespace millpond::measure
