@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -65,8 +67,15 @@ std::uint64_t random_number() {
 
 std::string player_file() { return (tool_folder() / "millpond-player.bin").string(); }
 
-// Threads that a program may have at a time. Each takes 20 KiB of Valgrind's tables, and its segments end near that.
-constexpr const char* threads_max = "9000";
+// Threads that a program may have at a time. Valgrind takes some MB for each that lives.
+constexpr const char* threads_max = "4000";
+
+// As the limit grants it; without one, and by itself, Valgrind gives 16 MB.
+std::uint64_t stack_bytes() {
+    constexpr rlim_t least = 1 << 20, most = 1 << 30;
+    rlimit limit{};
+    return getrlimit(RLIMIT_STACK, &limit) != 0 ? 8 * least : std::clamp(limit.rlim_cur, least, most);
+}
 
 std::vector<std::string> arguments_of(const capture_options& options, int channel, const std::string& window) {
     std::vector<std::string> arguments = {"valgrind", "-q", "--tool=millpond", "--trace-children=yes", "--vgdb=no",
@@ -76,6 +85,7 @@ std::vector<std::string> arguments_of(const capture_options& options, int channe
     };
     add("recording", std::to_string(random_number()));
     add("max-threads", threads_max);
+    add("main-stacksize", std::to_string(stack_bytes()));
     add("channel", std::to_string(channel));
     add(options.discards ? "discard" : "capture", "yes");
     if (options.from != 0) add("from", std::to_string(options.from));

@@ -59,7 +59,13 @@ bool has(std::string_view text, std::string_view part) { return text.find(part) 
 // What Valgrind gave up with, where we know what to do.
 std::string known_end(std::string_view said) {
     if (has(said, "Max number of threads") || has(said, "VG_N_SEGMENTS"))
-        return "the program has more threads at a time than Valgrind can run; capture a run with fewer of them";
+        return "the program has more threads at a time than Valgrind can run (4000); capture a run with fewer of them";
+    if (has(said, "seccomp"))
+        return "the program forbids itself system calls (seccomp), and its capture needs some; run it without its "
+               "sandbox";
+    if (has(said, "does not support general clone"))
+        return "the program starts a process that shares its memory (clone with CLONE_VM), which Valgrind cannot run; "
+               "start a thread or use fork there";
     if (has(said, "out of memory") || has(said, "Cannot allocate memory") || has(said, "ENOMEM"))
         return "Valgrind ran out of memory, of which it takes several times what the program does; raise the limit "
                "(ulimit -v), or capture a smaller run";

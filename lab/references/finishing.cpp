@@ -82,6 +82,8 @@ class image_finishing {
 
     // Returns whether there was anything to capture; throws std::system_error.
     void run(const std::optional<ending>& end);
+    // Whether the process was killed, so that its last part is not there.
+    bool was_cut() const { return !ends_ && error_ == 0; }
 
   private:
     void take(const trace::block_record& block);
@@ -253,7 +255,11 @@ finish_outcome finish(const std::string& file, const std::optional<ending>& end,
         const std::string name = name_of(file, one, root);
         const bool failed = std::find(report.failed.begin(), report.failed.end(), one.file.path) != report.failed.end();
         try {
-            image_finishing(one, name, mode, failed ? report.error : 0).run(is_end ? end : std::nullopt);
+            image_finishing work(one, name, mode, failed ? report.error : 0);
+            work.run(is_end ? end : std::nullopt);
+            if (work.was_cut())
+                outcome.notices.push_back(name + " is partial: process " + std::to_string(one.process.pid) +
+                                          " was killed, or its capture was interrupted");
         } catch (const std::system_error& refused) {
             throw program::failure(program::environment, "cannot write the trace " + name + ": " +
                                                              refused.code().message() +

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lab/references/tool/channel.h"
 
-enum { closed = -1, log_to_socket = 2, no_signal = 0x4000 };
+enum { closed = -1, log_to_descriptor = 0, log_to_socket = 2, no_signal = 0x4000 };
 
 static const HChar option[] = "--channel=";
 
 static Int descriptor = closed;
+static Bool is_asked = False;
 static struct {
     struct millpond_message header;
     UChar bytes[millpond_message_bytes_max - sizeof(struct millpond_message)];
@@ -13,11 +14,11 @@ static struct {
 
 Bool channel_is_open(void) { return descriptor != closed; }
 
-static HChar** option_place(void) {
+HChar** channel_option(const HChar* name) {
     XArray* const all = VG_(args_for_valgrind);
     for (Word i = 0; all != NULL && i < VG_(sizeXA)(all); ++i) {
         HChar** const word = VG_(indexXA)(all, i);
-        if (VG_(strncmp)(*word, option, sizeof option - 1) == 0) return word;
+        if (VG_(strncmp)(*word, name, VG_(strlen)(name)) == 0) return word;
     }
     return NULL;
 }
@@ -29,14 +30,22 @@ static void take_log(Int to, Int type) {
 }
 
 void channel_find(void) {
-    HChar* const* word = option_place();
+    HChar* const* word = channel_option(option);
     if (word == NULL) return;
-    descriptor = (Int)VG_(strtoll10)(*word + sizeof option - 1, NULL);
+    const Int given = (Int)VG_(strtoll10)(*word + sizeof option - 1, NULL);
+    is_asked = True;
+    if (VG_(fcntl)(given, VKI_F_GETFD, 0) < 0) return; /* the program before this one had to close it */
+    descriptor = given;
     take_log(descriptor, log_to_socket);
 }
 
+Bool channel_is_asked(void) { return is_asked; }
+
 void channel_settle(void) {
-    if (descriptor == closed) return;
+    if (descriptor == closed) {
+        take_log(closed, log_to_descriptor);
+        return;
+    }
     descriptor = VG_(safe_fd)(descriptor);
     channel_survive_exec(False);
     take_log(descriptor, log_to_socket);
@@ -90,10 +99,17 @@ void channel_note(const HChar* word, ...) {
     send_message(used);
 }
 
+void channel_close(void) {
+    if (descriptor == closed) return;
+    VG_(close)(descriptor);
+    descriptor = closed;
+    take_log(closed, log_to_descriptor);
+}
+
 /* The process image that follows reads its options as we did. */
 void channel_survive_exec(Bool survives) {
     static HChar text[sizeof option + 16];
-    HChar** const word = option_place();
+    HChar** const word = channel_option(option);
     if (descriptor == closed) return;
     VG_(fcntl)(descriptor, VKI_F_SETFD, survives ? 0 : VKI_FD_CLOEXEC);
     if (word == NULL) return;

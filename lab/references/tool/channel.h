@@ -14,6 +14,11 @@ void channel_find(void);
 /* The same when Valgrind has chosen its own log: the socket is moved where the program cannot close it. */
 void channel_settle(void);
 Bool channel_is_open(void);
+Bool channel_is_asked(void);
+/* Where the program forbids system calls. What Valgrind says from then on is dropped. */
+void channel_close(void);
+/* The place of an option that begins so among those of this process image, which hands them on in an exec; or null. */
+HChar** channel_option(const HChar* name);
 
 /* False where nobody listens any more. */
 Bool channel_send(UInt kind, ULong stream, const void* bytes, SizeT count);

@@ -10,7 +10,9 @@
 #include "lab/references/tool/tool.h"
 #include "lab/references/tool/trace_file.h"
 
-enum { path_max = 4096, text_max = 1024, instruction_bytes = 16 };
+enum { path_max = 4096, text_max = 1024, instruction_bytes = 16, empty_path = 0x1000 };
+static const UWord current_folder = -100;
+static const ULong stack_bytes_min = 1 << 20, stack_bytes_max = 1 << 30;
 
 /* ---- messages ---- */
 
@@ -25,7 +27,7 @@ void __wrap_vgPlain_split_up_argv(Int argc, HChar** argv) {
 void __real_vgPlain_init_log_xml_sinks(UInt log_to, UInt xml_to, Int log_fd, Int xml_fd);
 void __wrap_vgPlain_init_log_xml_sinks(UInt log_to, UInt xml_to, Int log_fd, Int xml_fd);
 void __wrap_vgPlain_init_log_xml_sinks(UInt log_to, UInt xml_to, Int log_fd, Int xml_fd) {
-    if (!channel_is_open()) {
+    if (!channel_is_asked()) {
         __real_vgPlain_init_log_xml_sinks(log_to, xml_to, log_fd, xml_fd);
         return;
     }
@@ -176,20 +178,49 @@ static Bool is_own_program(const HChar* path) {
     return False;
 }
 
-/* The program's path in memory that it may read: its system calls look at nothing else. */
-static UWord own_program(UWord given) {
+static Bool exists(const HChar* path) {
+    struct vg_stat about;
+    return !sr_isError(VG_(stat)(path, &about));
+}
+
+/* Memory that the program may read: its system calls look at nothing else. */
+static HChar* client_memory(void) {
     static HChar* place;
-    const HChar* path;
-    if (!VG_(am_is_valid_for_client)(given, sizeof "/proc/1/exe", VKI_PROT_READ)) return given;
-    if (!is_own_program((const HChar*)given)) return given;
-    if (!VG_(resolve_filename)(VG_(cl_exec_fd), &path) || VG_(strlen)(path) >= path_max) return given;
     if (place == NULL) {
         const SysRes mapped = VG_(am_mmap_anon_float_client)(path_max, VKI_PROT_READ | VKI_PROT_WRITE);
-        if (sr_isError(mapped)) return given;
-        place = (HChar*)sr_Res(mapped);
+        if (!sr_isError(mapped)) place = (HChar*)sr_Res(mapped);
     }
-    VG_(strcpy)(place, path);
+    return place;
+}
+
+static const HChar descriptors[] = "/proc/self/fd/";
+
+/* What the descriptor's file is called, or, where it has no name any more, the descriptor. */
+static UWord name_of_descriptor(Int file, UWord otherwise) {
+    const HChar* path;
+    HChar* const place = client_memory();
+    if (place == NULL || !VG_(resolve_filename)(file, &path) || VG_(strlen)(path) >= path_max) return otherwise;
+    if (exists(path))
+        VG_(strcpy)(place, path);
+    else
+        VG_(sprintf)(place, "%s%d", descriptors, file);
     return (UWord)place;
+}
+
+static UWord own_program(UWord given) {
+    if (!VG_(am_is_valid_for_client)(given, sizeof "/proc/1/exe", VKI_PROT_READ)) return given;
+    if (!is_own_program((const HChar*)given)) return given;
+    return name_of_descriptor(VG_(cl_exec_fd), given);
+}
+
+/* The same of a program that is named by a descriptor, which an exec may close before Valgrind can look at it. */
+static UWord started_program(UWord given) {
+    if (!VG_(am_is_valid_for_client)(given, sizeof descriptors, VKI_PROT_READ)) return given;
+    const HChar* const path = (const HChar*)given;
+    if (VG_(strncmp)(path, descriptors, sizeof descriptors - 1) != 0) return own_program(given);
+    HChar* end;
+    const Long file = VG_(strtoll10)(path + sizeof descriptors - 1, &end);
+    return *end == 0 ? name_of_descriptor((Int)file, given) : given;
 }
 
 /* The arguments of a system call, as Valgrind's wrappers have them. */
@@ -198,32 +229,94 @@ typedef struct {
     UWord arguments[8];
 } system_call;
 
-#define STANDS_BEFORE(name, ...)                                                                             \
-    void __real_##name(ThreadId, void*, system_call*, void*, UWord*);                                        \
-    void __wrap_##name(ThreadId, void*, system_call*, void*, UWord*);                                        \
-    void __wrap_##name(ThreadId thread, void* layout, system_call* call, void* status, UWord* flags) {       \
-        __VA_ARGS__;                                                                                         \
-        __real_##name(thread, layout, call, status, flags);                                                  \
+/* What Valgrind has answered itself must have the arguments that it was asked with. */
+static void settle(system_call* call, const system_call* asked, const void* status) {
+    enum { is_answered = 1 };
+    if (*(const Int*)status == is_answered) *call = *asked;
+}
+
+#define STANDS_BEFORE(name, ...)                                                                       \
+    void __real_##name(ThreadId, void*, system_call*, void*, UWord*);                                  \
+    void __wrap_##name(ThreadId, void*, system_call*, void*, UWord*);                                  \
+    void __wrap_##name(ThreadId thread, void* layout, system_call* call, void* status, UWord* flags) { \
+        const system_call asked = *call;                                                               \
+        __VA_ARGS__;                                                                                   \
+        __real_##name(thread, layout, call, status, flags);                                            \
+        settle(call, &asked, status);                                                                  \
     }
 
 STANDS_BEFORE(vgSysWrap_generic_sys_open_before, call->arguments[0] = own_program(call->arguments[0]))
 STANDS_BEFORE(vgSysWrap_linux_sys_openat_before, call->arguments[1] = own_program(call->arguments[1]))
 STANDS_BEFORE(vgSysWrap_generic_sys_access_before, call->arguments[0] = own_program(call->arguments[0]))
 
+/* ---- limits ---- */
+
+/* Valgrind keeps descriptors above the program's and lets nobody lower the hard limit; the soft one it sees to itself. */
+static UWord kept_descriptors(UWord which, UWord given) {
+    struct vki_rlimit* const place = (struct vki_rlimit*)client_memory();
+    if (which != VKI_RLIMIT_NOFILE || place == NULL) return given;
+    if (!VG_(am_is_valid_for_client)(given, sizeof *place, VKI_PROT_READ)) return given;
+    *place = *(const struct vki_rlimit*)given;
+    if (place->rlim_cur > place->rlim_max || place->rlim_max > (UWord)VG_(fd_hard_limit)) return given;
+    place->rlim_max = VG_(fd_hard_limit);
+    return (UWord)place;
+}
+
+static Bool is_own_process(UWord pid) { return pid == 0 || pid == (UWord)VG_(getpid)(); }
+
+STANDS_BEFORE(vgSysWrap_generic_sys_setrlimit_before,
+              call->arguments[1] = kept_descriptors(call->arguments[0], call->arguments[1]))
+STANDS_BEFORE(vgSysWrap_linux_sys_prlimit64_before, if (is_own_process(call->arguments[0]) && call->arguments[2] != 0)
+                  call->arguments[2] = kept_descriptors(call->arguments[1], call->arguments[2]))
+
 /* ---- exec ---- */
 
-/* Where these return, the program has not been replaced. */
-#define STANDS_AROUND_EXEC(name, path)                                                                       \
-    void __real_##name(ThreadId, void*, system_call*, void*, UWord*);                                        \
-    void __wrap_##name(ThreadId, void*, system_call*, void*, UWord*);                                        \
-    void __wrap_##name(ThreadId thread, void* layout, system_call* call, void* status, UWord* flags) {       \
-        call->arguments[path] = own_program(call->arguments[path]);                                          \
-        __real_##name(thread, layout, call, status, flags);                                                  \
-        channel_survive_exec(False);                                                                         \
-    }
+/* The next process image has the stack that this one's limit grants. */
+static void hand_on_stack(void) {
+    static HChar text[48];
+    static const HChar option[] = "--main-stacksize=";
+    HChar** const word = channel_option(option);
+    ULong bytes = VG_(client_rlimit_stack).rlim_cur;
+    if (word == NULL) return;
+    if (bytes > stack_bytes_max) bytes = stack_bytes_max;
+    if (bytes < stack_bytes_min) bytes = stack_bytes_min;
+    VG_(sprintf)(text, "%s%llu", option, bytes);
+    *word = text;
+}
 
-STANDS_AROUND_EXEC(vgSysWrap_generic_sys_execve_before, 0)
-STANDS_AROUND_EXEC(vgSysWrap_linux_sys_execveat_before, 1)
+/* Where these return, the program has not been replaced. */
+void __real_vgSysWrap_generic_sys_execve_before(ThreadId, void*, system_call*, void*, UWord*);
+void __wrap_vgSysWrap_generic_sys_execve_before(ThreadId, void*, system_call*, void*, UWord*);
+void __wrap_vgSysWrap_generic_sys_execve_before(ThreadId thread, void* layout, system_call* call, void* status,
+                                                UWord* flags) {
+    const system_call asked = *call;
+    call->arguments[0] = started_program(call->arguments[0]);
+    __real_vgSysWrap_generic_sys_execve_before(thread, layout, call, status, flags);
+    settle(call, &asked, status);
+    channel_survive_exec(False);
+}
+
+void __real_vgSysWrap_linux_sys_execveat_before(ThreadId, void*, system_call*, void*, UWord*);
+void __wrap_vgSysWrap_linux_sys_execveat_before(ThreadId, void*, system_call*, void*, UWord*);
+void __wrap_vgSysWrap_linux_sys_execveat_before(ThreadId thread, void* layout, system_call* call, void* status,
+                                                UWord* flags) {
+    const system_call asked = *call;
+    const UWord path = call->arguments[1];
+    if ((call->arguments[4] & empty_path) != 0 && VG_(am_is_valid_for_client)(path, 1, VKI_PROT_READ) &&
+        *(const HChar*)path == 0) {
+        const UWord named = name_of_descriptor((Int)call->arguments[0], path);
+        if (named != path) {
+            call->arguments[0] = current_folder;
+            call->arguments[1] = named;
+            call->arguments[4] &= ~(UWord)empty_path;
+        }
+    } else {
+        call->arguments[1] = started_program(path);
+    }
+    __real_vgSysWrap_linux_sys_execveat_before(thread, layout, call, status, flags);
+    settle(call, &asked, status);
+    channel_survive_exec(False);
+}
 
 /* Why Valgrind cannot run this file, or nothing. */
 static const HChar* obstacle(const HChar* path) {
@@ -231,6 +324,7 @@ static const HChar* obstacle(const HChar* path) {
     UChar head[20] = {0};
     if (VG_(name_of_launcher) == NULL || sr_isError(VG_(stat)(VG_(name_of_launcher), &about)))
         return "it was started in another root folder, where Valgrind cannot be found";
+    if (VG_(strncmp)(path, descriptors, sizeof descriptors - 1) == 0) return "its file has no name any more";
     if (sr_isError(VG_(stat)(path, &about))) return NULL; /* the exec will say so */
     if ((about.mode & (VKI_S_ISUID | VKI_S_ISGID)) != 0) return "it runs with the rights of its owner (set-user-id or set-group-id)";
     const SysRes opened = VG_(open)(path, VKI_O_RDONLY, 0);
@@ -252,6 +346,7 @@ Bool __wrap_vgPlain_should_we_trace_this_child(const HChar* path, const HChar** 
         channel_note(MILLPOND_NOTE_LEFT, path, why, NULL);
         return False;
     }
+    hand_on_stack();
     channel_survive_exec(True);
     return True;
 }

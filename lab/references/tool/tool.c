@@ -29,6 +29,7 @@ static const HChar *player, *script; /* where calls are played in the place of t
 static Bool skips_start = False;
 static Long from, instructions, recording;
 static ThreadId latest;
+enum { prctl_set_seccomp = 22, seccomp_set_filter = 1 };
 static Bool is_off = False;
 
 static void write_all(void) {
@@ -143,7 +144,16 @@ static void tell_window(void) {
 
 /* What is in memory would be lost with this process image. */
 static void before_system_call(ThreadId thread, UInt number, UWord* arguments, UInt count) {
-    (void)thread, (void)arguments, (void)count;
+    (void)thread;
+    const Bool filters = number == __NR_seccomp ? count > 0 && arguments[0] <= seccomp_set_filter
+                                                : number == __NR_prctl && count > 0 && arguments[0] == prctl_set_seccomp;
+    if (filters) {
+        static const HChar why[] = "the program forbade itself system calls (seccomp)";
+        channel_note(MILLPOND_NOTE_STOPPED, why, NULL);
+        tool_stop(why);
+        channel_close();
+        return;
+    }
     if (number != __NR_execve && number != __NR_execveat) return;
     write_all();
     tell_window();

@@ -42,6 +42,10 @@ extern Int VG_(safe_fd)(Int descriptor);
 extern Int VG_(cl_exec_fd);
 extern Bool VG_(resolve_filename)(Int descriptor, const HChar** path);
 
+/* Limits that Valgrind keeps for the program, as it cannot give them to itself. */
+extern Int VG_(fd_hard_limit);
+extern struct vki_rlimit VG_(client_rlimit_stack);
+
 /* Where the program's break began, and where it is. */
 extern Addr VG_(brk_base), VG_(brk_limit);
 
