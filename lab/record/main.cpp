@@ -76,14 +76,14 @@ int main(int argc, char** argv) {
         ->expected(1)
         ->take_all();
     app.add_option("--scopes", options.scopes_file,
-                   "observe the functions of this list, which 'millpond-characterise --scopes-out' writes")
+                   "observe the functions of this list, which 'millpond characterise --scopes-out' writes")
         ->type_name("FILE");
     app.add_option("--scope-entries", options.scope_entries_max,
                    "observe a function no more after so many entries (1000000, about 6 us each)")
         ->type_name("N")
         ->check(CLI::PositiveNumber);
     app.add_flag("--owners", options.samples_owners,
-                 "sample the registers and the stack at allocations: 'millpond-characterise' finds in them which "
+                 "sample the registers and the stack at allocations: 'millpond characterise' finds in them which "
                  "instance of a type each object belongs to");
     app.add_option("--finish", unfinished, "complete the recording of FILE whose recorder was interrupted")
         ->type_name("FILE")

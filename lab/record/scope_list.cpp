@@ -60,7 +60,7 @@ bool is_place(std::string_view text) {
 void add_listed(const std::string& path, std::vector<std::string>& places) {
     if (path.empty()) return;
     const program::failure damaged(program::input, path +
-                                                       " is no list of scopes; 'millpond-characterise --scopes-out "
+                                                       " is no list of scopes; 'millpond characterise --scopes-out "
                                                        "FILE TRACE' writes one");
     const std::string text = program::read_regular(path, list_bytes_max);
     bool first = true;

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -15,6 +17,7 @@
 #include "lab/measure/signal_relay.hpp"
 #include "lab/measure/start.hpp"
 #include "lab/program/program.hpp"
+#include "lab/references/program_check.hpp"
 #include "lab/trace/trace_set.hpp"
 
 namespace millpond::references {
@@ -64,16 +67,27 @@ std::uint64_t random_number() {
 
 std::string player_file() { return (tool_folder() / "millpond-player.bin").string(); }
 
-std::vector<std::string> arguments_of(const capture_options& options) {
-    std::vector<std::string> arguments = {"valgrind", "-q", "--tool=millpond", "--trace-children=yes", "--vgdb=no"};
+// Threads that a program may have at a time. Valgrind takes some MB for each that lives.
+constexpr const char* threads_max = "4000";
+
+// As the limit grants it; without one, and by itself, Valgrind gives 16 MB.
+std::uint64_t stack_bytes() {
+    constexpr rlim_t least = 1 << 20, most = 1 << 30;
+    rlimit limit{};
+    return getrlimit(RLIMIT_STACK, &limit) != 0 ? 8 * least : std::clamp(limit.rlim_cur, least, most);
+}
+
+std::vector<std::string> arguments_of(const capture_options& options, int channel, const std::string& window) {
+    std::vector<std::string> arguments = {"valgrind", "-q", "--tool=millpond", "--trace-children=yes", "--vgdb=no",
+                                          "--sigill-diagnostics=no"};
     const auto add = [&](const char* name, const std::string& value) {
         arguments.push_back(std::string("--") + name + "=" + value);
     };
     add("recording", std::to_string(random_number()));
-    if (options.discards)
-        add("discard", "yes");
-    else
-        add("output", partial_stem(options.file));
+    add("max-threads", threads_max);
+    add("main-stacksize", std::to_string(stack_bytes()));
+    add("channel", std::to_string(channel));
+    add(options.discards ? "discard" : "capture", "yes");
     if (options.from != 0) add("from", std::to_string(options.from));
     if (options.instructions != 0) add("instructions", std::to_string(options.instructions));
     if (!options.sample.empty()) add("sample", options.sample);
@@ -81,7 +95,7 @@ std::vector<std::string> arguments_of(const capture_options& options) {
     if (options.access_bytes_max != 0) add("bytes-max", std::to_string(options.access_bytes_max));
     if (options.with_system) add("with-system", "yes");
     if (options.skips_start) add("skip-start", "yes");
-    if (!options.window.empty()) add("window", options.window);
+    if (!window.empty()) add("window", window);
     if (!options.calls.empty()) {
         add("player", player_file());
         add("play", fs::absolute(options.calls).string());
@@ -101,7 +115,7 @@ void check_output(const std::string& file) {
         throw program::failure(program::environment,
                                partial_stem(file) +
                                    ".* exist: another capture writes there or was interrupted; complete it with "
-                                   "'millpond-references --finish " +
+                                   "'millpond record --finish " +
                                    file + "', or remove them");
 }
 
@@ -118,10 +132,14 @@ void check_valgrind() {
         refuse("the capturing tool was not built, because Valgrind's headers or archives were missing");
 }
 
-ending run(const capture_options& options) {
+captured_run run(const capture_options& options) {
+    captured_run result;
     check_valgrind();
-    measure::find_program(options.command.front());
+    const std::string program = measure::find_program(options.command.front());
+    check_program(program);
+    if (!options.window.empty()) result.window = check_window(program, options.window);
     if (!options.discards) check_output(options.file);
+    capture_writer writer(options.discards ? std::string() : partial_stem(options.file));
     measure::start_options start_options;
     start_options.dies_with_caller = options.dies_with_capture;
     start_options.environment = {{"VALGRIND_LIB", tool_folder().string()}, {"VALGRIND_OPTS", std::nullopt}};
@@ -135,13 +153,17 @@ ending run(const capture_options& options) {
         started = (tool_folder() / "millpond-amd64-linux").string();
     }
     const measure::signal_relay relay;
-    const pid_t child = measure::start(started, arguments_of(options), start_options);
+    const pid_t child =
+        measure::start(started, arguments_of(options, writer.descriptor(), result.window), start_options);
+    writer.inherited();
     measure::signal_relay::started(child);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     const auto pid = static_cast<std::uint64_t>(child);
-    return WIFSIGNALED(status) ? ending{pid, 0, WTERMSIG(status)} : ending{pid, WEXITSTATUS(status), 0};
+    result.end = WIFSIGNALED(status) ? ending{pid, 0, WTERMSIG(status)} : ending{pid, WEXITSTATUS(status), 0};
+    result.report = writer.settle();
+    return result;
 }
 
 }  // namespace millpond::references

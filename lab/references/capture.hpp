@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // capture: runs a program under Valgrind with our tool, which writes its references.
 //
-//   run() ─▶ valgrind --tool=millpond ─▶ FILE.partial.PID.IMAGE of each process ─▶ finishing
+//   run() ─▶ valgrind --tool=millpond ─▶ capture_writer ─▶ FILE.partial.PID.IMAGE of each process ─▶ finishing
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "lab/references/capture_writer.hpp"
 #include "lab/references/finishing.hpp"
 
 namespace millpond::references {
@@ -32,7 +33,13 @@ struct capture_options {
 // Finds Valgrind and our tool. Throws failure, in one sentence: missing, of another version, not built.
 void check_valgrind();
 
+struct captured_run {
+    ending end;
+    capture_report report;
+    std::string window;  // the symbol of its function
+};
+
 // Starts the command and waits for it. Throws failure: it never ran.
-ending run(const capture_options& options);
+captured_run run(const capture_options& options);
 
 }  // namespace millpond::references

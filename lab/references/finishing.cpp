@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/references/finishing.hpp"
 
+#include <errno.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <system_error>
 
@@ -34,25 +38,52 @@ std::string build_id_of(const std::string& path) {
     }
 }
 
-// Whether the process still has its file open. A process into which nobody may look is taken for ended.
-bool is_being_written(const image& one) {
+// Whether the trace's last block says how it ended.
+bool is_closed(const image& one) {
+    trace::damage_list cut;
+    trace::block_file file(one.file.path);
+    const auto blocks = file.scan(cut);
+    return cut.all().empty() && !blocks.empty() && blocks.back().header.kind == mpt_end;
+}
+
+bool runs(std::uint64_t pid) {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/stat");
+    std::string line;
+    std::getline(status, line);
+    const std::size_t state = line.rfind(") ");
+    return state != line.npos && line.size() > state + 2 && line[state + 2] != 'Z' && line[state + 2] != 'X';
+}
+
+// Whether a process has the file open that it writes for the captured ones.
+bool has_writer(const image& one) {
     std::error_code ignored;
     const fs::path path = fs::weakly_canonical(one.file.path, ignored);
-    for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(one.file.pid) + "/fd", ignored))
-        if (fs::read_symlink(entry.path(), ignored) == path) return true;
+    for (const auto& process : fs::directory_iterator("/proc", ignored)) {
+        const std::string name = process.path().filename().string();
+        if (name.find_first_not_of("0123456789") != name.npos || name == std::to_string(getpid())) continue;
+        std::error_code refused;
+        for (const auto& entry : fs::directory_iterator(process.path() / "fd", refused))
+            if (fs::read_symlink(entry.path(), refused) == path) return true;
+    }
     return false;
 }
 
+bool is_being_written(const image& one) { return runs(one.file.pid) && !is_closed(one) && has_writer(one); }
+
 class image_finishing {
   public:
-    image_finishing(const image& one, std::string out, unsigned mode)
+    // `error`: errno, where its file could not be written to its end.
+    image_finishing(const image& one, std::string out, unsigned mode, int error)
         : image_(one),
+          error_(error),
           path_(std::move(out)),
           from_(one.file.path),
           out_(path_, trace::block_output::default_level, mode) {}
 
     // Returns whether there was anything to capture; throws std::system_error.
     void run(const std::optional<ending>& end);
+    // Whether the process was killed, so that its last part is not there.
+    bool was_cut() const { return !ends_ && error_ == 0; }
 
   private:
     void take(const trace::block_record& block);
@@ -61,6 +92,7 @@ class image_finishing {
     void put_end(const std::optional<ending>& end);
 
     const image& image_;
+    const int error_;
     const std::string path_;
     trace::block_file from_;
     trace::block_output out_;
@@ -68,11 +100,16 @@ class image_finishing {
     trace::column_splitter splitter_;
     trace::process_record end_;
     std::uint64_t contexts_ = 0;
+    bool ends_ = false;  // the last block was the process's end
 };
 
 void image_finishing::run(const std::optional<ending>& end) {
     trace::damage_list cut;  // a block that was being written when the process was killed
-    for (const trace::block_record& block : from_.scan(cut)) take(block);
+    for (const trace::block_record& block : from_.scan(cut)) {
+        take(block);
+        ends_ = block.header.kind == mpt_end;
+    }
+    ends_ &= cut.all().empty() && error_ == 0;
     put_end(end);
     out_.commit();
 }
@@ -87,6 +124,7 @@ void image_finishing::take(const trace::block_record& block) {
     if (h.kind == mpt_events) return take_events(block);
     if (h.kind != mpt_process) return out_.append(h, payload_.bytes());
     trace::field_writer known;
+    known.entry(mpt_key_image, image_.process.image);
     if (const std::string id = build_id_of(image_.process.executable); !id.empty())
         known.entry(mpt_key_build_id, std::string_view(id));
     std::vector<std::uint8_t> whole(payload_.bytes().begin(), payload_.bytes().end());
@@ -124,7 +162,15 @@ void image_finishing::put_end(const std::optional<ending>& end) {
     record.signal = end ? end->signal : 0;
     record.end_ticks = end_.end_ticks;
     record.end_ns = end_.end_ns;
-    record.clean = end_.clean && record.signal == 0;
+    record.clean = ends_ && end_.clean && record.signal == 0;
+    record.stopped_early = end_.stopped_early;
+    record.stop_reason = end_.stop_reason;
+    if (error_ != 0) {
+        record.stopped_early = static_cast<std::uint64_t>(error_);
+    } else if (!ends_ && record.stopped_early == 0) {
+        record.stopped_early = ECANCELED;
+        record.stop_reason = "the process was killed, or its capture was interrupted";
+    }
     record.allocations_failed = end_.allocations_failed;
     trace::field_writer payload;
     trace::put_end(record, contexts_, payload);
@@ -140,6 +186,7 @@ std::vector<image> find_images(const std::string& stem, finish_outcome& outcome)
             if (!trace::block_file(file.path).read_first(block, payload)) throw trace::trace_error("no whole block");
             image one{file, {}};
             trace::take_process(payload.bytes(), one.process);
+            one.process.image = file.image;
             images.push_back(std::move(one));
         } catch (const trace::trace_error& nothing) {
             outcome.notices.push_back(file.path + " holds no captured process; it was removed");
@@ -180,9 +227,13 @@ void remove_replaced(const std::string& file, std::uint64_t replaced) {
 
 std::string partial_stem(const std::string& file) { return fs::absolute(file).string() + ".partial"; }
 
-finish_outcome finish(const std::string& file, const std::optional<ending>& end, unsigned mode) {
+finish_outcome finish(const std::string& file, const std::optional<ending>& end, unsigned mode,
+                      const capture_report& report) {
     finish_outcome outcome;
     const std::vector<image> images = find_images(partial_stem(file), outcome);
+    if (images.empty() && end)
+        throw program::failure(program::environment,
+                               "nothing was captured: the program ended before its first instruction under Valgrind");
     if (images.empty())
         throw program::failure(program::input, "there is no unfinished capture of " + file +
                                                    ": no process has written to " + partial_stem(file) + ".*");
@@ -196,13 +247,26 @@ finish_outcome finish(const std::string& file, const std::optional<ending>& end,
             outcome.problem.emplace(program::environment,
                                     "process " + std::to_string(one.process.pid) +
                                         " still runs and is captured; when it has ended, complete its trace with "
-                                        "'millpond-references --finish " +
+                                        "'millpond record --finish " +
                                         file + "'");
             continue;
         }
         const bool is_end = end && one.process.pid == root && one.process.image == last_image;
         const std::string name = name_of(file, one, root);
-        image_finishing(one, name, mode).run(is_end ? end : std::nullopt);
+        const bool failed = std::find(report.failed.begin(), report.failed.end(), one.file.path) != report.failed.end();
+        try {
+            image_finishing work(one, name, mode, failed ? report.error : 0);
+            work.run(is_end ? end : std::nullopt);
+            if (work.was_cut())
+                outcome.notices.push_back(name + " is partial: process " + std::to_string(one.process.pid) +
+                                          " was killed, or its capture was interrupted");
+        } catch (const std::system_error& refused) {
+            throw program::failure(program::environment, "cannot write the trace " + name + ": " +
+                                                             refused.code().message() +
+                                                             "; make room, then complete it with 'millpond record "
+                                                             "--finish " +
+                                                             file + "'");
+        }
         outcome.traces.push_back(name);
         fs::remove(one.file.path);
     }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lab/program/program.hpp"
+#include "lab/references/capture_writer.hpp"
 
 namespace millpond::references {
 
@@ -33,8 +34,10 @@ struct finish_outcome {
 // What processes write while they run begins with this name.
 std::string partial_stem(const std::string& file);
 
-// `end`: of the process that was started, where it is known. `mode`: permissions of the traces. Throws failure: there
-// is nothing to finish, or the disk refuses.
-finish_outcome finish(const std::string& file, const std::optional<ending>& end, unsigned mode);
+// `end`: of the process that was started, where it is known. `mode`: permissions of the traces. `report`: what was said
+// of files that are not whole. A trace whose process did not see its end is marked as stopped early. Throws failure:
+// there is nothing to finish, or the disk refuses.
+finish_outcome finish(const std::string& file, const std::optional<ending>& end, unsigned mode,
+                      const capture_report& report);
 
 }  // namespace millpond::references

@@ -10,6 +10,7 @@
 #include "lab/measure/end_as.hpp"
 #include "lab/program/command_line.hpp"
 #include "lab/references/capture.hpp"
+#include "lab/references/capture_words.hpp"
 #include "lab/references/finishing.hpp"
 #include "lab/references/summary.hpp"
 
@@ -24,10 +25,15 @@ int report(const finish_outcome& outcome) {
 }
 
 int capture(const capture_options& options, unsigned mode) {
-    const ending end = run(options);
-    if (!options.discards)
-        if (const int status = report(finish(options.file, end, mode)); status != program::ok) return status;
-    return millpond::measure::end_as(end.exit_status, end.signal);
+    const captured_run run = millpond::references::run(options);
+    const capture_words words = explain(run.report, run.end, options.window, options.discards ? "" : options.file);
+    for (const std::string& notice : words.notices) program::say(notice);
+    const int told = words.problem ? program::fail(words.problem->status, words.problem->what()) : program::ok;
+    if (!options.discards) {
+        const finish_outcome outcome = finish(options.file, run.end, mode, run.report);
+        if (const int status = report(outcome); status != program::ok) return status;
+    }
+    return told != program::ok ? told : millpond::measure::end_as(run.end.exit_status, run.end.signal);
 }
 
 std::string check_sample(const std::string& text) {
@@ -104,7 +110,7 @@ int main(int argc, char** argv) {
                 program::print(summarize(summarized));
                 return program::ok;
             }
-            if (!unfinished.empty()) return report(finish(unfinished, std::nullopt, permissions));
+            if (!unfinished.empty()) return report(finish(unfinished, std::nullopt, permissions, {}));
             if ((options.file.empty() && !options.discards) || options.command.empty())
                 throw CLI::ValidationError("millpond-references -o FILE -- PROGRAM ARGS");
             return capture(options, permissions);

@@ -29,6 +29,7 @@ struct end_record {
     std::uint64_t events_lost = 0;
     bool clean = false;
     std::uint64_t stopped_early = 0;  // errno, or 1 for a limit of bytes
+    std::string stop_reason{};        // a clause, where more is known than that
     std::uint64_t aliasing_sampled = 0, aliasing_differed = 0, aliasing_differed_deep = 0;
     std::uint64_t allocations_failed = 0;
 };

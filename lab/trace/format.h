@@ -96,7 +96,8 @@ enum mpt_end_key {
     mpt_end_aliased = 8,
     mpt_end_contexts = 9,
     mpt_end_failed = 10,
-    mpt_end_aliased_deep = 11
+    mpt_end_aliased_deep = 11,
+    mpt_end_reason = 12
 };
 
 typedef struct mpt_block_header {

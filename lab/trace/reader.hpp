@@ -70,6 +70,7 @@ struct process_record {
     std::uint64_t end_ticks = 0, end_ns = 0;
     std::uint64_t events_lost = 0, stopped_early = 0, aliasing_sampled = 0, aliasing_differed = 0,
                   aliasing_differed_deep = 0, allocations_failed = 0;
+    std::string stop_reason{};  // a clause: why it stopped early, where more is known than an errno
 };
 
 // What the block list says of a stream.

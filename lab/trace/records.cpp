@@ -103,6 +103,9 @@ void take_end(std::span<const std::uint8_t> payload, process_record& process) {
             case mpt_end_stopped:
                 process.stopped_early = numbers.number();
                 break;
+            case mpt_end_reason:
+                process.stop_reason.assign(value.begin(), value.end());
+                break;
             case mpt_end_sampled:
                 process.aliasing_sampled = numbers.number();
                 break;
@@ -234,6 +237,7 @@ void put_end(const end_record& end, std::uint64_t contexts, field_writer& to) {
     to.entry(mpt_end_contexts, contexts);
     to.entry(mpt_end_failed, end.allocations_failed);
     to.entry(mpt_end_aliased_deep, end.aliasing_differed_deep);
+    if (!end.stop_reason.empty()) to.entry(mpt_end_reason, std::string_view(end.stop_reason));
 }
 
 }  // namespace millpond::trace

@@ -36,7 +36,8 @@ typedef struct {
     heap_call call;
     interrupted handlers[handlers_max];
     UInt handler_count;
-    Addr window_sp; /* at the entry of the window's function; 0: not in it */
+    Addr window_sp;   /* at the entry of the window's function; 0: not in it */
+    Addr resolver_sp; /* the same of a function that returns its address */
 } thread_calls;
 
 static thread_calls** threads; /* by number */
@@ -51,6 +52,7 @@ static thread_calls* calls_of(ThreadId thread) {
 Addr calls_watch(ThreadId thread) {
     const thread_calls* t = calls_of(thread);
     if (t->call.function != no_function) return t->call.sp;
+    if (t->resolver_sp != 0) return t->resolver_sp;
     return t->window_sp != 0 ? t->window_sp : nothing_watched;
 }
 
@@ -66,6 +68,9 @@ void calls_await_main(void (*reached)(void)) { main_reached = reached; }
 static void (*window_opened)(void);
 static void (*window_closed)(void);
 static UInt threads_in_window;
+static ULong window_entries;
+
+ULong calls_window_entries(void) { return window_entries; }
 
 void calls_watch_window(void (*opened)(void), void (*closed)(void)) {
     window_opened = opened;
@@ -123,6 +128,7 @@ static void set_watch(UChar* guest_state, Addr watch) {
 /* What is in the buffer belongs to the time before. */
 static void enter_window(UChar* guest_state, thread_calls* t, Addr sp) {
     if (window_opened == NULL || t->window_sp != 0) return;
+    ++window_entries;
     t->window_sp = sp;
     entries_add_return(*(const Addr*)sp);
     set_watch(guest_state, sp);
@@ -190,6 +196,12 @@ void calls_on_entry(UChar* guest_state, UWord flagged) {
     heap_call* call = &t->call;
     if (function == setjmp_function) {
         entries_add_return(*(const Addr*)sp);
+        return;
+    }
+    if (function == resolver_function) {
+        t->resolver_sp = sp;
+        entries_add_return(*(const Addr*)sp);
+        set_watch(guest_state, calls_watch(thread));
         return;
     }
     if (function == window_function) {
@@ -269,6 +281,11 @@ void calls_on_return(UChar* guest_state) {
     if (call->function != no_function) {
         const Bool returned = r->guest_RIP == call->returns_to && r->guest_RSP == call->sp + sizeof(Addr);
         end_call(guest_state, call, returned, r->guest_RAX);
+    }
+    if (t->resolver_sp != 0 && r->guest_RSP == t->resolver_sp + sizeof(Addr)) {
+        t->resolver_sp = 0;
+        entries_add_function(r->guest_RAX, window_function);
+        set_watch(guest_state, calls_watch(VG_(get_running_tid)()));
     }
     leave_window(guest_state, t, r->guest_RSP);
 }

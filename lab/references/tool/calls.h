@@ -36,6 +36,8 @@ void calls_on_fork(ThreadId thread);
 void calls_await_main(void (*reached)(void));
 /* `opened` is called where the first thread enters the window's function, `closed` where the last one has left it. */
 void calls_watch_window(void (*opened)(void), void (*closed)(void));
+/* How often it was entered, but for calls within it. */
+ULong calls_window_entries(void);
 /* Allocations that gave nothing. */
 ULong calls_failed(void);
 

@@ -6,6 +6,7 @@
 
 static Addr main_address;
 static const HChar* window_name;
+static Bool window_is_known = False;
 
 void entries_add_main(Addr address) { main_address = address; }
 void entries_name_window(const HChar* name) { window_name = name; }
@@ -44,6 +45,7 @@ static void add_entry(Addr address, UInt function) {
 void entries_add_function(Addr address, UInt function) {
     if (entries == NULL) entries = VG_(HT_construct)("entries.entries");
     add_entry(address, function);
+    VG_(discard_translations)(address, 1, "millpond");
 }
 
 /* `names` ends with a null pointer. */
@@ -62,6 +64,21 @@ static const HChar* const unwinders[] = {"_Unwind_RaiseException",
                                          "__libunwind_Registers_x86_64_jumpto",
                                          NULL};
 
+/* Whether a name is the window's, or what a compiler calls its copy of that function for some of the calls. */
+static Bool is_window(const HChar* name) {
+    static const HChar* const copies[] = {".constprop.", ".isra."};
+    if (window_name == NULL) return False;
+    const SizeT bytes = VG_(strlen)(window_name);
+    if (VG_(strncmp)(name, window_name, bytes) != 0) return False;
+    const HChar* rest = name + bytes;
+    if (*rest == 0) return True;
+    for (UInt i = 0; i < sizeof copies / sizeof copies[0]; ++i)
+        if (VG_(strncmp)(rest, copies[i], VG_(strlen)(copies[i])) == 0) return VG_(strstr)(rest, ".cold") == NULL;
+    return False;
+}
+
+Bool entries_window_is_known(void) { return window_is_known; }
+
 /* Of a symbol, whose name may end in @VERSION. */
 static UInt function_of_name(const HChar* symbol) {
     HChar plain[64];
@@ -74,7 +91,10 @@ static UInt function_of_name(const HChar* symbol) {
     }
     if (VG_(strcmp)(name, "__libc_start_main") == 0) return start_function;
     if (VG_(strcmp)(name, "main") == 0) return main_function;
-    if (window_name != NULL && VG_(strcmp)(name, window_name) == 0) return window_function;
+    if (is_window(name)) {
+        window_is_known = True;
+        return window_function;
+    }
     if (is_one_of(setjmps, name)) return setjmp_function;
     return heap_function_of_name(name);
 }
@@ -101,9 +121,10 @@ static void add_entries_of(const DebugInfo* module, const NSegment* segment) {
         VG_(DebugInfo_syms_getidx)(module, i, &addresses, &size, &name, &others, &is_text, &is_ifunc, &is_global);
         if (is_text && VG_(strncmp)(name, "dlsym", 5) == 0 && (name[5] == 0 || name[5] == '@'))
             dlsym_address = addresses.main;
-        if (!is_text || is_ifunc) continue; /* and not only global ones: many of these names are weak */
+        if (!is_text) continue; /* and not only global ones: many of these names are weak */
         UInt function = function_of_name(name);
         for (; function == 0 && others != NULL && *others != NULL; ++others) function = function_of_name(*others);
+        if (is_ifunc) function = function == window_function ? resolver_function : 0;
         if (function == 0) continue;
         const Bool is_heap = function < start_function;
         add_entry(addresses.main, function | (is_heap && is_library ? in_library : 0));

@@ -16,6 +16,7 @@ enum {
     main_function = 1001,
     setjmp_function = 1002,
     window_function = 1003,
+    resolver_function = 1004, /* returns the address of the window's function */
     in_library = 1 << 16
 };
 
@@ -24,6 +25,7 @@ UInt entries_function_at(Addr address);
 void entries_read_all(void);
 /* Where a function of heap_functions.h begins, in the module that was read first; 0: in none. */
 Addr entries_of_function(UInt function);
+/* Code there that was translated before is translated again. */
 void entries_add_function(Addr address, UInt function);
 Addr entries_dlsym(void);               /* 0: the program has none */
 Bool entries_is_unwinder(Addr address); /* in a function that leaves frames of others */
@@ -35,6 +37,8 @@ Bool entries_is_return(Addr address);
 
 /* Before any code is looked at: the function whose entry is window_function. */
 void entries_name_window(const HChar* name);
+/* Whether a module that was read has it. */
+Bool entries_window_is_known(void);
 
 /* main is looked for: by its name, or as the first argument of __libc_start_main where a program is stripped. */
 void entries_add_main(Addr address);

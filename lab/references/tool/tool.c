@@ -5,10 +5,11 @@
  *   running:     translated code ─▶ buffer ─▶ sink ─▶ trace_file
  *                calls, contexts ─▶ ┘
  *
- * Options: --output=FILE --from=N --instructions=N --sample=BURST/PERIOD --skip-start=yes --window=FUNCTION
+ * Options: --channel=DESCRIPTOR --capture=yes --from=N --instructions=N --sample=BURST/PERIOD --skip-start=yes --window=FUNCTION
  *          --discard=yes --simulate=DESCRIPTION --bytes-max=N --with-system=yes. */
 #include "lab/references/tool/buffer.h"
 #include "lab/references/tool/calls.h"
+#include "lab/references/tool/channel.h"
 #include "lab/references/tool/contexts.h"
 #include "lab/references/tool/entries.h"
 #include "lab/references/tool/heap_events.h"
@@ -17,15 +18,18 @@
 #include "lab/references/tool/regions.h"
 #include "lab/references/tool/simulating.h"
 #include "lab/references/tool/sink.h"
+#include "lab/references/tool/tool.h"
 #include "lab/references/tool/trace_file.h"
 
-static const HChar* output;
+static const HChar* channel;
+static Bool is_captured = False;
 static const HChar* sample;
 static const HChar* window;
 static const HChar *player, *script; /* where calls are played in the place of the program */
 static Bool skips_start = False;
 static Long from, instructions, recording;
 static ThreadId latest;
+enum { prctl_set_seccomp = 22, seccomp_set_filter = 1 };
 static Bool is_off = False;
 
 static void write_all(void) {
@@ -43,7 +47,7 @@ static void start(ThreadId thread) {
     is_started = True;
     latest = thread;
     buffer_state = thread * 2;
-    trace_file_open(output, recording);
+    trace_file_open(is_captured, recording);
     sink_start();
 }
 
@@ -78,8 +82,14 @@ static void on_thread_end(ThreadId thread) {
     calls_on_thread_end(thread);
 }
 
+/* The program handles it, so it goes on. */
+static Bool dies_of_instruction = False;
+
+void tool_meets_unknown_instruction(void) { dies_of_instruction = True; }
+
 static void on_signal(ThreadId thread, Int number, Bool other_stack) {
     (void)other_stack;
+    if (number == VKI_SIGILL) dies_of_instruction = False;
     calls_on_signal(thread, number);
 }
 
@@ -89,7 +99,7 @@ static void on_child(ThreadId thread) {
     trace_file_abandon();
     calls_on_fork(thread);
     buffer_state = thread * 2 + calls_in_allocator(thread);
-    trace_file_open(output, recording);
+    trace_file_open(is_captured, recording);
     sink_start();
 }
 
@@ -125,11 +135,29 @@ static void on_system_write(CorePart part, ThreadId thread, Addr address, SizeT 
 
 /* ---- system calls ---- */
 
+static void tell_window(void) {
+    HChar number[32] = "-";
+    if (window == NULL) return;
+    if (entries_window_is_known()) VG_(sprintf)(number, "%llu", calls_window_entries());
+    channel_note(MILLPOND_NOTE_WINDOW, number, NULL);
+}
+
 /* What is in memory would be lost with this process image. */
 static void before_system_call(ThreadId thread, UInt number, UWord* arguments, UInt count) {
-    (void)thread, (void)arguments, (void)count;
+    (void)thread;
+    const Bool filters = number == __NR_seccomp ? count > 0 && arguments[0] <= seccomp_set_filter
+                                                : number == __NR_prctl && count > 0 && arguments[0] == prctl_set_seccomp;
+    if (filters) {
+        static const HChar why[] = "the program forbade itself system calls (seccomp)";
+        channel_note(MILLPOND_NOTE_STOPPED, why, NULL);
+        tool_stop(why);
+        channel_close();
+        return;
+    }
     if (number != __NR_execve && number != __NR_execveat) return;
     write_all();
+    tell_window();
+    trace_file_write_end(NULL);
 }
 
 static void after_system_call(ThreadId thread, UInt number, UWord* arguments, UInt count, SysRes result) {
@@ -141,7 +169,8 @@ static void after_system_call(ThreadId thread, UInt number, UWord* arguments, UI
 static Bool take_option(const HChar* argument) {
     const HChar* description;
     Long bytes_max;
-    if VG_STR_CLO (argument, "--output", output) {
+    if VG_STR_CLO (argument, "--channel", channel) {
+    } else if VG_BOOL_CLO (argument, "--capture", is_captured) {
     } else if VG_BINT_CLO (argument, "--from", from, 0, (Long)1 << 62) {
     } else if VG_BINT_CLO (argument, "--instructions", instructions, 0, (Long)1 << 62) {
     } else if VG_BINT_CLO (argument, "--recording", recording, 0, (Long)1 << 62) {
@@ -165,7 +194,8 @@ static Bool take_option(const HChar* argument) {
 
 static void print_usage(void) {
     VG_(printf)(
-        "    --output=FILE             where the trace goes: FILE.PID.IMAGE\n"
+        "    --channel=N               the descriptor of the socket to which all is told\n"
+        "    --capture=yes             the trace of each process goes there\n"
         "    --from=N                  capture nothing of the first N instructions\n"
         "    --instructions=N          stop after N instructions were captured\n"
         "    --sample=BURST/PERIOD     capture BURST of every PERIOD instructions\n"
@@ -208,7 +238,13 @@ static void after_options(void) {
 static void finish(Int status) {
     (void)status;
     write_all();
-    trace_file_close();
+    tell_window();
+    trace_file_close(dies_of_instruction ? "Valgrind does not know an instruction of the program" : NULL);
+}
+
+void tool_stop(const HChar* why) {
+    write_all();
+    trace_file_close(why);
 }
 
 static void before_options(void) {

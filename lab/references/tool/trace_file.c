@@ -2,6 +2,7 @@
 #include "lab/references/tool/trace_file.h"
 
 #include "lab/references/tool/calls.h"
+#include "lab/references/tool/channel.h"
 #include "lab/references/tool/clock.h"
 #include "lab/references/tool/code_table.h"
 #include "lab/references/tool/contexts.h"
@@ -9,9 +10,9 @@
 #include "lab/trace/seal.h"
 #include "lab/trace/writer.h"
 
-enum { closed = -1, part_bytes = 1 << 16, images_max = 10000, path_max = 4096 };
+enum { closed = 0, part_bytes = 1 << 16, cannot = 38 /* ENOSYS */ };
 
-static Int descriptor = closed;
+static ULong stream = closed; /* of this process image */
 static UInt superblocks_written, contexts_written, regions_written, sequences[16];
 
 /* ---- payloads ---- */
@@ -63,26 +64,16 @@ static void put_numbers_field(ULong key, UInt count, ULong first, ULong second) 
 
 /* ---- blocks ---- */
 
+/* Where nobody listens any more, the program goes on without a capture. */
 static void write_all(const void* data, SizeT bytes) {
-    const UChar* at = data;
-    while (descriptor != closed && bytes > 0) {
-        const Int written = VG_(write)(descriptor, at, bytes > part_bytes * 16 ? part_bytes * 16 : bytes);
-        if (written > 0) {
-            at += written;
-            bytes -= written;
-        } else if (written != -VKI_EINTR) {
-            VG_(umsg)("millpond: the trace cannot be written (errno %d); the program goes on without\n", -written);
-            VG_(close)(descriptor);
-            descriptor = closed;
-        }
-    }
+    if (stream != closed && bytes != 0 && !channel_send(millpond_message_data, stream, data, bytes)) stream = closed;
 }
 
 static void write_block(UInt kind, UInt count, ULong first, const UChar* const* parts, const SizeT* bytes,
                         UInt pieces) {
     XXH3_state_t state;
     mpt_block_header header;
-    if (descriptor == closed) return;
+    if (stream == closed) return;
     VG_(memset)(&header, 0, sizeof header);
     for (UInt i = 0; i < pieces; ++i) header.stored_bytes += bytes[i];
     header.frame_magic = mpt_frame_magic;
@@ -254,7 +245,7 @@ const HChar* trace_file_executable(void) {
     return VG_(resolve_filename)(VG_(cl_exec_fd), &path) ? path : VG_(args_the_exename);
 }
 
-static void write_process(ULong image, ULong recording) {
+static void write_process(ULong recording) {
     payload_begin();
     put_numbers_field(mpt_key_pid, 1, VG_(getpid)(), 0);
     put_numbers_field(mpt_key_parent, 1, VG_(getppid)(), 0);
@@ -263,53 +254,53 @@ static void write_process(ULong image, ULong recording) {
     for (Word i = 0; i < VG_(sizeXA)(VG_(args_for_client)); ++i)
         put_field(mpt_key_argument, *(HChar**)VG_(indexXA)(VG_(args_for_client), i));
     put_numbers_field(mpt_key_clock, 2, clock_now(), now_ns());
-    put_numbers_field(mpt_key_image, 1, image, 0);
     put_numbers_field(mpt_key_first_tick, 1, clock_now(), 0);
     if (recording != 0) put_numbers_field(mpt_key_recording, 1, recording, 0);
     write_payload(mpt_process, 1, 0);
 }
 
-void trace_file_open(const HChar* output, ULong recording) {
-    HChar path[path_max];
-    if (output == NULL || VG_(strlen)(output) + 32 > sizeof path) return;
-    for (UInt image = 0; image < images_max; ++image) {
-        VG_(sprintf)(path, "%s.%d.%u", output, VG_(getpid)(), image);
-        const SysRes opened = VG_(open)(path, VKI_O_WRONLY | VKI_O_CREAT | VKI_O_EXCL, VKI_S_IRUSR | VKI_S_IWUSR);
-        if (sr_isError(opened) && sr_Err(opened) == VKI_EEXIST) continue;
-        if (sr_isError(opened)) {
-            VG_(umsg)("millpond: %s cannot be written (errno %lu); the program goes on without\n", path,
-                      sr_Err(opened));
-            return;
-        }
-        descriptor = VG_(safe_fd)((Int)sr_Res(opened));
-        VG_(fcntl)(descriptor, VKI_F_SETFD, VKI_FD_CLOEXEC);
-        superblocks_written = contexts_written = regions_written = 0;
-        VG_(memset)(sequences, 0, sizeof sequences);
-        write_process(image, recording);
-        write_modules(True);
-        return;
-    }
+/* A number that no other process image of the capture has: two of them may have one pid, in name spaces of their own. */
+static ULong new_stream(void) {
+    UInt low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    const ULong mixed = (((ULong)high << 32 | low) ^ (ULong)VG_(getpid)() << 48) * 0x9E3779B97F4A7C15ULL;
+    return mixed == closed ? 1 : mixed;
 }
 
-Bool trace_file_is_open(void) { return descriptor != closed; }
-
-void trace_file_abandon(void) {
-    if (descriptor != closed) VG_(close)(descriptor);
-    descriptor = closed;
+void trace_file_open(Bool is_asked, ULong recording) {
+    if (!is_asked) return;
+    stream = new_stream();
+    if (!channel_send(millpond_message_open, stream, NULL, 0)) stream = closed;
+    superblocks_written = contexts_written = regions_written = 0;
+    VG_(memset)(sequences, 0, sizeof sequences);
+    write_process(recording);
+    write_modules(True);
 }
 
-void trace_file_close(void) {
-    if (descriptor == closed) return;
+Bool trace_file_is_open(void) { return stream != closed; }
+
+void trace_file_abandon(void) { stream = closed; }
+
+void trace_file_write_end(const HChar* stopped) {
+    if (stream == closed) return;
     write_superblocks();
     write_modules(False);
     write_contexts();
     write_regions();
     payload_begin();
     put_numbers_field(mpt_end_clock, 2, clock_now(), now_ns());
-    put_numbers_field(mpt_end_clean, 1, 1, 0);
+    put_numbers_field(mpt_end_clean, 1, stopped == NULL, 0);
     put_numbers_field(mpt_end_contexts, 1, contexts_count(), 0);
     put_numbers_field(mpt_end_failed, 1, calls_failed(), 0);
+    if (stopped != NULL) {
+        put_numbers_field(mpt_end_stopped, 1, cannot, 0);
+        put_field(mpt_end_reason, stopped);
+    }
     write_payload(mpt_end, 1, 0);
-    VG_(close)(descriptor);
-    descriptor = closed;
+}
+
+void trace_file_close(const HChar* stopped) {
+    trace_file_write_end(stopped);
+    if (stream != closed) channel_send(millpond_message_close, stream, NULL, 0);
+    stream = closed;
 }

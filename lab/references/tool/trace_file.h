@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * trace_file: the trace of one process while it is written: raw blocks of docs/trace_format.md, one behind the other.
  *
- *   OUTPUT.PID.IMAGE: │ process │ superblocks │ contexts │ modules │ references │ superblocks │ references │ …
+ *   FILE.partial.PID.IMAGE: │ process │ superblocks │ contexts │ modules │ references │ superblocks │ references │ …
  *
- * In front of each block of references lies all that it needs. A process that is killed leaves the blocks that were
- * written. Where the disk refuses, the file is closed, and the process goes on without a capture. */
+ * In front of each block of references lies all that it needs. The blocks go through the channel to the process that
+ * writes them, so a process that is killed leaves what it has sent. A file whose last block is no end was cut. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_TRACE_FILE_H
 #define MILLPOND_LAB_REFERENCES_TOOL_TRACE_FILE_H
 
 #include "lab/references/simulators.h"
 #include "lab/references/tool/valgrind_headers.h"
 
-/* Opens the file of this process and writes its process block. Without a name nothing is written. `recording`: a number
- * that the traces of all processes share; 0: none. */
-void trace_file_open(const HChar* output, ULong recording);
+/* Begins the trace of this process image with its process block. Where it is not asked for, nothing is written.
+ * `recording`: a number that the traces of all processes share; 0: none. */
+void trace_file_open(Bool is_asked, ULong recording);
 Bool trace_file_is_open(void);
 /* In a child of fork: the file is the parent's. */
 void trace_file_abandon(void);
@@ -24,8 +24,11 @@ void trace_file_write_events(void* block, UInt events);
  * references of each millpond_reference_kind. */
 void trace_file_write_counts(const struct millpond_simulation* simulation, const ULong instructions[2],
                              const ULong kinds[3], const struct millpond_rules* rules);
-/* The last block: how the capture ended. */
-void trace_file_close(void);
+/* A block that says how the capture ended, unless others follow: an exec may fail. `stopped`: why it ended before the
+ * program did, or null. */
+void trace_file_write_end(const HChar* stopped);
+/* The same, and nothing may follow. */
+void trace_file_close(const HChar* stopped);
 
 /* The file of the program, as Valgrind has it open. */
 const HChar* trace_file_executable(void);

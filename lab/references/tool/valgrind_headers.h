@@ -22,6 +22,19 @@
 #include <pub_tool_transtab.h>
 #include <pub_tool_vki.h>
 #include <pub_tool_vkiscnums.h>
+#include <pub_tool_xarray.h>
+
+/* Options of this process image, and the program that starts its successors. */
+extern XArray* VG_(args_for_valgrind);
+extern const HChar* VG_(name_of_launcher);
+
+/* Where Valgrind's log goes. Type 2: a socket; writing there never raises a signal. */
+typedef struct {
+    Int fd, type;
+    HChar* name;
+} OutputSink;
+extern OutputSink VG_(log_output_sink);
+extern Int VG_(write_socket)(Int descriptor, const void* bytes, Int count);
 
 /* A descriptor where the program's own do not lie. */
 extern Int VG_(safe_fd)(Int descriptor);
@@ -29,11 +42,19 @@ extern Int VG_(safe_fd)(Int descriptor);
 extern Int VG_(cl_exec_fd);
 extern Bool VG_(resolve_filename)(Int descriptor, const HChar** path);
 
+/* Limits that Valgrind keeps for the program, as it cannot give them to itself. */
+extern Int VG_(fd_hard_limit);
+extern struct vki_rlimit VG_(client_rlimit_stack);
+
 /* Where the program's break began, and where it is. */
 extern Addr VG_(brk_base), VG_(brk_limit);
 
-/* Memory of the program, where it says. */
+/* Memory of the program, where it says or anywhere; and whether it has some there. */
 extern SysRes VG_(am_mmap_anon_fixed_client)(Addr start, SizeT bytes, UInt protection);
+extern SysRes VG_(am_mmap_anon_float_client)(SizeT bytes, Int protection);
+extern Bool VG_(am_is_valid_for_client)(Addr start, SizeT bytes, UInt protection);
+
+extern SysRes VG_(do_syscall)(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f, UWord g, UWord h);
 
 /* Without the public function's assertion, which holds in client requests alone. */
 extern void VG_(discard_translations)(Addr first, ULong bytes, const HChar* who);

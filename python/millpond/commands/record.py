@@ -7,6 +7,10 @@ without any code of ours. No option parser is imported: the recorder checks its 
 
 from __future__ import annotations
 
+import itertools
+import os
+import re
+
 from millpond.system.becoming import become
 
 USAGE = """\
@@ -16,7 +20,6 @@ usage: millpond record -o FILE [--max-bytes N] [--for SECONDS] [--ahead N] [--mo
        millpond record --references -o FILE [--from N] [--instructions N] [--sample BURST/PERIOD]
                        [--skip-start | --window FUNCTION] [--mode OCTAL] [--simulate DESCRIPTION]...
                        [--bytes-max N] [--with-system] [--preload LIBRARY] -- PROGRAM ARGS...
-       millpond record --references --finish FILE
 
 Records every heap event of PROGRAM and of the processes that it starts: the trace of PROGRAM itself goes to FILE,
 that of the process with pid P to FILE.P. Exits as PROGRAM does.
@@ -34,7 +37,8 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
   --scope-entries N observe a function no more after N entries (1000000); each takes some 6 us
   --owners          sample the registers and the stack at allocations: only then can characterise say which instance
                     of a type each object belongs to
-  --finish FILE     complete a recording whose recorder was killed, or whose program has left processes behind
+  --finish FILE     complete a recording whose recorder was killed, whose disk was full, or whose program has left
+                    processes behind; of references, too
 
   --references      capture every data reference, too, under Valgrind (package valgrind): five times as long and more
   --from N          capture nothing of the first N instructions
@@ -49,13 +53,30 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
   --preload LIBRARY preload another malloc into the program
 """
 
-REFERENCES = "--references"
+REFERENCES, FINISH = "--references", "--finish"
+_PARTS = re.compile(r"\.[0-9]+\.[0-9]+")
 
 
 def record(words: list[str]) -> int:
     """Runs the verb. Returns only for help: otherwise this process has become the recorder, or a Failure is raised."""
     own = words.index("--") if "--" in words else len(words)
-    if REFERENCES not in words[:own]:
+    if REFERENCES not in words[:own] and not _left_references(words[:own]):
         return become("millpond-record", words, USAGE)
     others = [word for word in words[:own] if word != REFERENCES]
     return become("millpond-references", others + words[own:], USAGE)
+
+
+def _left_references(words: list[str]) -> bool:
+    """Whether --finish names a capture of references, whose processes left files FILE.partial.PID.IMAGE."""
+    named = [word.partition("=")[2] for word in words if word.startswith(f"{FINISH}=")]
+    named += [following for word, following in itertools.pairwise(words) if word == FINISH]
+    return any(_PARTS.fullmatch(name) for file in named for name in _siblings(f"{file}.partial"))
+
+
+def _siblings(stem: str) -> list[str]:
+    """What follows a path in the names of the files next to it; bytes that are no text are kept."""
+    folder, name = os.path.split(stem)
+    try:
+        return [entry.removeprefix(name) for entry in os.listdir(folder or ".") if entry.startswith(f"{name}.")]
+    except OSError:
+        return []

@@ -181,6 +181,8 @@ def _section(number: int, name: str, one: Simulation) -> TraceSection:
     ]
     if rules.flush_references or rules.flush_instructions:
         facts.append("with flushes")
+    if given.partial:
+        facts.append(f"partial: {given.partial}")
     if given.bursts is not None:
         left_out = _number(given.instructions_not_captured or 0)
         facts.append(f"a sample of {_number(given.bursts)} bursts; {left_out} instructions were not captured")

@@ -30,6 +30,7 @@ CAPTURE = "millpond-references"
 # A captured run is stopped after so many plain ones, and never before so many seconds.
 TIMES_AT_MOST = 200.0
 SECONDS_MIN = 300.0
+_OWN = "millpond: "
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,17 @@ def capture(
         found = Characterisation.from_json(read_json(out))
     except ValueError as error:
         raise Failure(Status.ENVIRONMENT, f"{out.name} is of another version of the laboratory: {error}") from error
+    if found.trace.stopped_early:
+        raise Failure(Status.ENVIRONMENT, _why_partial(finished.said))
     if found.references is None:
         raise Failure(Status.ENVIRONMENT, "the captured trace holds no references")
     return CapturedRun(found, took, plain_seconds, time.monotonic() - started, trace, tuple(read_affinity(plans)))
+
+
+def _why_partial(said: str) -> str:
+    """What the capture said last of itself; a part of a run ranks no candidates."""
+    lines = [line.removeprefix(_OWN) for line in said.splitlines() if line.startswith(_OWN)]
+    return "the program was captured in part only, which ranks nothing" + (f": {lines[-1]}" if lines else "")
 
 
 def _run_plainly(argv: Sequence[str], folder: Path, stdin: StandardInput, preparation: Preparation) -> float:

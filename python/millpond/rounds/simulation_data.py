@@ -35,7 +35,7 @@ class MovedReferences(Record, frozen=True):
 
 class SimulationInput(Record, frozen=True):
     """The stream; without instructions there are no times. Of a sampled recording, bursts and what lay between them;
-    of another allocator's layout, what was moved.
+    of another allocator's layout, what was moved; of one that stopped before its program, why.
     """
 
     path: str
@@ -49,6 +49,7 @@ class SimulationInput(Record, frozen=True):
     bursts: int | None = None
     instructions_not_captured: int | None = None
     layout: MovedReferences | None = None
+    partial: str | None = None
 
 
 class SimulationRules(Record, frozen=True):
