@@ -126,5 +126,6 @@ def show_any_bytes() -> None:
         of = getattr(sys, name)
         if isinstance(of, io.TextIOWrapper):
             of.flush()
-            buffering = {"line_buffering": of.line_buffering or name == "stderr", "write_through": of.write_through}
-            setattr(sys, name, _ShownOutput(of.buffer, of.encoding, SHOWN_ERRORS, **buffering))
+            lines, at_once = of.line_buffering or name == "stderr", of.write_through
+            shows = _ShownOutput(of.buffer, of.encoding, SHOWN_ERRORS, line_buffering=lines, write_through=at_once)
+            setattr(sys, name, shows)
