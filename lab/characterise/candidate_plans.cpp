@@ -12,6 +12,7 @@
 #include "lab/characterise/subsystem_json.hpp"
 #include "lab/plan/arena_bound.hpp"
 #include "lab/plan/plan.hpp"
+#include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/program.hpp"
 #include "preload/word_position.hpp"
@@ -279,8 +280,7 @@ void write_candidate_plans(const std::vector<candidate_plan>& plans, const std::
         throw program::failure(program::environment, "cannot write " + folder + ": " + refused.message() +
                                                          "; choose a place that can be written");
     for (const candidate_plan& one : plans)
-        program::write_whole(folder + "/" + one.file_name,
-                             one.plan.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+        program::write_whole(folder + "/" + one.file_name, program::json_text(one.plan) + "\n");
 }
 
 }  // namespace millpond::characterise

@@ -1,32 +1,28 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/characterise/container_list.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <set>
 
 #include "lab/program/regular_file.hpp"
 #include "lab/symbols/container_name.hpp"
+#include "lab/symbols/demangle.hpp"
 #include "lab/symbols/demangled_name.hpp"
 #include "lab/symbols/owner.hpp"
+#include "lab/symbols/rust_name.hpp"
 
 namespace millpond::characterise {
 namespace {
 
 constexpr std::size_t source_bytes_max = 8 << 20;
 constexpr std::size_t places_max = 3, members_max = 8;
-constexpr const char* no_debug_information = "no container named: build with -g to name it";
 
-std::string demangled(std::string_view symbol) {
-    int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> text(
-        abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr, &status), &std::free);
-    return status == 0 && text ? std::string(text.get()) : std::string(symbol);
+std::string readable(std::string_view symbol) {
+    std::string name = symbols::demangled(symbol);
+    return name.empty() ? std::string(symbol) : name;
 }
 
 bool is_library_source(std::string_view file) {
@@ -65,13 +61,14 @@ struct container_list::found {
     std::string call;              // the function that the owner calls, where there is no container
     std::string why;               // there is no type
     std::string function;          // the owner's
+    std::string why_no_place;      // there is no debug information for it
     symbols::source_place place;
     symbols::debug_info* debug = nullptr;
     symbols::debug_frame frame{};
 };
 
 container_list::container_list(const characterisation& all)
-    : all_(all), debug_(all.reader().modules().size() + 1), opened_(debug_.size(), 0) {}
+    : all_(all), debug_(all.reader().modules().size() + 1), why_(debug_.size()), opened_(debug_.size(), 0) {}
 
 symbols::debug_info* container_list::debug_of(std::uint32_t module) {
     if (module == 0 || module >= debug_.size()) return nullptr;
@@ -82,7 +79,8 @@ symbols::debug_info* container_list::debug_of(std::uint32_t module) {
         const bool is_other =
             std::any_of(unreadable.begin(), unreadable.end(), [&](const auto& one) { return one.path == record.path; });
         if (!is_other && record.path.starts_with('/'))
-            debug_[module] = symbols::debug_info::open(record.path, record.build_id);
+            debug_[module] = symbols::debug_info::open(record.path, why_[module]);
+        if (is_other) why_[module] = "its file has gone, or is another build now: record again";
     }
     return debug_[module].get();
 }
@@ -96,9 +94,11 @@ class container_list::outward_walk {
         symbols::source_place place;
         symbols::debug_info* debug;
         symbols::debug_frame frame;
+        bool is_rust = false;
     };
 
     std::vector<std::string> inside;  // of the library
+    std::string call;                 // the outermost of them
     std::optional<function> owner;
 
     // Whether the owner is found.
@@ -108,10 +108,10 @@ class container_list::outward_walk {
             owner = std::move(waiting_);
             return true;
         }
-        if (waiting_) inside.push_back(waiting_->demangled);
+        if (waiting_) add_inside(*waiting_);
         waiting_.reset();
         if (next.standard) {
-            inside.push_back(std::move(next.demangled));
+            add_inside(next);
             return false;
         }
         // An allocator of the program that a container of the library calls.
@@ -129,6 +129,12 @@ class container_list::outward_walk {
     }
 
   private:
+    // Containers are known for C++ alone.
+    void add_inside(const function& one) {
+        call = one.name;
+        if (!one.is_rust) inside.push_back(one.demangled);
+    }
+
     std::optional<function> waiting_;
 };
 
@@ -136,8 +142,10 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
     const symbols::context_functions& functions = all_.functions();
     outward_walk walk;
     bool ended = false;
+    std::uint32_t last = context;
     for (std::uint32_t at = context; at != 0 && !ended; at = functions.node(at).parent) {
         const trace::context_node& node = functions.node(at);
+        last = at;
         const std::uint32_t id = functions.function_of(at);
         if (id == symbols::context_functions::none) {
             ended = !functions.in_standard_module(at);
@@ -152,16 +160,18 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
                 outermost = frame;
                 if (!frame.inlined) break;  // the symbol speaks for the function itself
                 if (frame.function.empty()) continue;
-                const symbols::ownership known = symbols::own_demangled(frame.function);
-                ended = walk.take({frame.function, known.name, known.standard, frame.place, debug, frame});
+                const symbols::ownership known =
+                    frame.symbol.empty() ? symbols::own_demangled(frame.function) : symbols::own(frame.symbol);
+                ended = walk.take(
+                    {frame.function, known.name, known.standard, frame.place, debug, frame, !frame.symbol.empty()});
                 if (ended) break;
             }
         }
         if (ended) break;
         const std::string_view symbol = functions.symbol_of(at);
         const bool known = outermost.die != 0;
-        ended = walk.take({symbol.empty() ? function.name : demangled(symbol), function.name, function.standard,
-                           outermost.place, known ? debug : nullptr, outermost});
+        ended = walk.take({symbol.empty() ? function.name : readable(symbol), function.name, function.standard,
+                           outermost.place, known ? debug : nullptr, outermost, symbols::is_rust_symbol(symbol)});
     }
     walk.finish();
     const std::vector<std::string>& inside = walk.inside;
@@ -172,20 +182,29 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
         one.debug = walk.owner->debug;
         one.frame = walk.owner->frame;
     }
+    if (one.debug == nullptr && with_debug_information) one.why_no_place = why_nothing(functions.node(last));
+    const std::string why_no_types = one.debug != nullptr ? one.debug->why_no_types(one.frame) : std::string();
+    if (!why_no_types.empty()) one.why_no_place = why_no_types;
     if (const auto name = symbols::name_container(inside)) {
         one.type = name->type;
         one.element_of = name->element_of;
-    } else if (!inside.empty()) {
-        one.call = symbols::own_demangled(inside.back()).name;
-        one.why = "not a container: " + one.call + " allocates it";
+    } else if (!walk.call.empty()) {
+        one.call = walk.call;
+        one.why = "not a container: " + symbols::cut_name(one.call) + " allocates it";
     } else if (is_library_source(one.place.file)) {
         one.why = "no container named: the debug information does not say what was inlined here";
-    } else if (one.debug != nullptr) {
+    } else if (one.debug != nullptr && why_no_types.empty()) {
         one.why = "not a container: its own code calls operator new or malloc";
     } else {
-        one.why = no_debug_information;
+        one.why = "no container named" + (one.why_no_place.empty() ? std::string() : ": " + one.why_no_place);
     }
     return one;
+}
+
+std::string container_list::why_nothing(const trace::context_node& node) {
+    if (node.module == 0 || node.module >= debug_.size()) return "its code lies in no file";
+    symbols::debug_info* const debug = debug_of(node.module);
+    return debug != nullptr ? debug->why_nothing(node.offset - 1) : why_[node.module];
 }
 
 // Whether a line of the source has the name of a variable; the source may be another by now, so it only orders.
@@ -228,7 +247,7 @@ json container_list::members(const found& one, const std::string& type) {
         const int rank = (same ? 0 : adapted ? 2 : 4) + (named ? 0 : 1);
         ranked.emplace(rank, json{{"name", declared.name},
                                   {"kind", declared.kind},
-                                  {"type", written},
+                                  {"type", symbols::cut_name(written)},
                                   {"holds", same || adapted ? "itself" : "as an element"},
                                   {"named_in_call", named},
                                   {"file", declared.place.file},
@@ -250,6 +269,7 @@ json container_list::of(std::uint32_t subsystem) {
     };
     struct entry {
         found sample;
+        std::string why_no_members;
         std::uint64_t bytes = 0, allocations = 0;
         std::map<std::string, place_sum> places;
     };
@@ -267,6 +287,7 @@ json container_list::of(std::uint32_t subsystem) {
             one.type = members.front()["type"];
         entry& sum = entries[one.type + "|" + one.element_of + "|" + one.why];
         if (sum.allocations == 0) sum.sample = one;
+        if (sum.why_no_members.empty() && members.empty() && !one.type.empty()) sum.why_no_members = one.why_no_place;
         sum.bytes += counts.bytes;
         sum.allocations += counts.objects;
         place_sum& place = sum.places[one.function + "|" + one.place.file + "|" + std::to_string(one.place.line)];
@@ -296,15 +317,18 @@ json container_list::of(std::uint32_t subsystem) {
             }
         }
         const found& sample = one->sample;
-        list.push_back({{"type", sample.type.empty() ? json() : json(sample.type)},
-                        {"element_of", sample.element_of.empty() ? json() : json(sample.element_of)},
-                        {"call", sample.call.empty() ? json() : json(sample.call)},
+        const auto text = [](const std::string& name) { return name.empty() ? json() : json(symbols::cut_name(name)); };
+        const bool says_why = members.empty() && !one->why_no_members.empty();
+        list.push_back({{"type", text(sample.type)},
+                        {"element_of", text(sample.element_of)},
+                        {"call", text(sample.call)},
                         {"why_null", sample.type.empty() ? json(sample.why) : json()},
                         {"bytes", one->bytes},
                         {"share", bytes > 0 ? static_cast<double>(one->bytes) / static_cast<double>(bytes) : 0.0},
                         {"allocations", one->allocations},
                         {"places", std::move(shown)},
-                        {"members", std::move(members)}});
+                        {"members", std::move(members)},
+                        {"why_no_members", says_why ? json(one->why_no_members) : json()}});
     }
     return list;
 }

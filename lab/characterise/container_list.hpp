@@ -38,11 +38,13 @@ class container_list {
 
     found look_at(std::uint32_t context, bool with_debug_information);
     symbols::debug_info* debug_of(std::uint32_t module);
+    std::string why_nothing(const trace::context_node& node);
     bool is_named_at(const std::string& name, const symbols::source_place& place);
     json members(const found& one, const std::string& type);
 
     const characterisation& all_;
     std::vector<std::unique_ptr<symbols::debug_info>> debug_;  // by module id
+    std::vector<std::string> why_;                             // a module has none
     std::vector<char> opened_;
     std::map<std::string, std::vector<std::string>> sources_;
 };

@@ -21,6 +21,7 @@
 #include "lab/characterise/characterisation.hpp"
 #include "lab/characterise/scope_list.hpp"
 #include "lab/characterise/size_series.hpp"
+#include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
 #include "lab/program/regular_file.hpp"
@@ -51,9 +52,9 @@ std::vector<millpond::symbols::owner_group> parse_groups(const std::vector<std::
     return groups;
 }
 
-// `indent` -1: on one line. Names of a program may be in any encoding; what is not UTF-8 is replaced.
+// `indent` -1: on one line. Names of a program may be of any bytes.
 void write(const std::string& to, const json& what, int indent = 2) {
-    program::write_or_print(to, what.dump(indent, ' ', false, json::error_handler_t::replace) + "\n");
+    program::write_or_print(to, program::json_text(what, indent) + "\n");
 }
 
 // Nodes that lie on the way from the outside to an allocation.
@@ -106,7 +107,9 @@ json contexts_json(const characterisation& all) {
 // The strings of a JSON array.
 std::vector<std::string> names_in(const std::string& path) {
     try {
-        return json::parse(program::read_regular(path, std::size_t{64} << 20)).get<std::vector<std::string>>();
+        json names = json::parse(program::read_regular(path, std::size_t{64} << 20));
+        program::change_strings(names, [](const std::string& one) { return program::bytes_of(one); });
+        return names.get<std::vector<std::string>>();
     } catch (const json::exception&) {
         throw program::failure(program::input, path + " is no JSON array of strings");
     }

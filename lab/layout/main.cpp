@@ -15,6 +15,7 @@
 #include "lab/layout/call_script_writer.hpp"
 #include "lab/plan/plan.hpp"
 #include "lab/plan/pool_choice.hpp"
+#include "lab/program/any_bytes.hpp"
 #include "lab/program/command_line.hpp"
 #include "lab/program/program.hpp"
 #include "lab/symbols/module_functions.hpp"
@@ -63,7 +64,7 @@ int main(int argc, char** argv) {
                 {"frees", totals.frees},     {"unknown_frees", totals.unknown_frees},
                 {"threads", totals.threads}, {"pools", pools_json(pools)},
             };
-            program::print(said.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+            program::print(program::json_text(said) + "\n");
             return program::ok;
         },
         " (--help lists the options)");

@@ -8,6 +8,7 @@
 #include "lab/measure/event_choice.hpp"
 #include "lab/measure/event_request.hpp"
 #include "lab/measure/named_events.hpp"
+#include "lab/program/any_bytes.hpp"
 #include "lab/program/command_line.hpp"
 
 namespace {
@@ -55,7 +56,7 @@ int list(const event_names& known) {
     });
     const ordered_json all = {
         {"schema", "millpond.events/1"}, {"units", known.units()}, {"named", named}, {"events", events}};
-    program::print(all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    program::print(millpond::program::json_text(all, 1) + "\n");
     return program::ok;
 }
 

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "lab/plan/strict_json.hpp"
+#include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
@@ -261,7 +262,7 @@ std::string to_text(const plan& printed) {
         if (r.scope.kind != scope_kind::none) root["routes"].back()["scope"] = scope_json(r.scope);
         if (!r.instances.empty()) root["routes"].back()["instances"] = instances_json(r.instances);
     }
-    return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    return program::json_text(root) + "\n";
 }
 
 void write_plan(const plan& written, const std::string& path) {

@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "lab/program/any_bytes.hpp"
+
 namespace millpond::plan {
 namespace {
 
@@ -50,8 +52,10 @@ class open_values {
 json parse_strict(const std::string& text) {
     open_values open;
     try {
-        return json::parse(
+        json value = json::parse(
             text, [&](int depth, json::parse_event_t event, json& parsed) { return open.note(depth, event, parsed); });
+        program::change_strings(value, [](const std::string& one) { return program::bytes_of(one); });
+        return value;
     } catch (const json::parse_error& error) {
         if (text.find_first_not_of(" \t\r\n") == std::string::npos) throw json_error("it is empty");
         throw json_error("not JSON at " + place_of(text, error.byte));
@@ -72,7 +76,7 @@ std::string short_reason(const std::exception& error) {
 std::string quoted(const std::string& text) {
     const bool cut = text.size() > quoted_bytes_max;
     const std::string shown = cut ? text.substr(0, quoted_bytes_max) : text;
-    std::string result = json(shown).dump(-1, ' ', false, json::error_handler_t::ignore);
+    std::string result = program::json_text(json(shown), -1);
     if (cut) result.insert(result.size() - 1, "…");
     return result;
 }

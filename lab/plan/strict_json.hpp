@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // parse_strict: JSON from outside, of which nothing is guessed: no name twice in an object, no nesting without end.
+// Its strings are bytes again, as they were before a file kept them (lab/program/any_bytes.hpp).
 //
 // Use it for every JSON file that a user may have written. Cost: that of nlohmann's parser, and a set of names for each
 // open object. Thread-safe.

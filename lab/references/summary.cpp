@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lab/program/any_bytes.hpp"
 #include "lab/references/reader.hpp"
 
 namespace millpond::references {
@@ -70,7 +71,7 @@ std::string summarize(const std::string& path) {
     result["damages"] = json::array();
     for (const trace::damage& known : from.damages())
         result["damages"].push_back({{"offset", known.offset}, {"what", known.what}});
-    return result.dump(2) + "\n";
+    return program::json_text(result) + "\n";
 }
 
 }  // namespace millpond::references

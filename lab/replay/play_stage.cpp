@@ -14,6 +14,7 @@
 
 #include "lab/measure/measurement.hpp"
 #include "lab/measure/start.hpp"
+#include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/program.hpp"
 
@@ -164,7 +165,7 @@ int run(char** arguments) {
         const struct mallinfo2 info = ::mallinfo2();
         result.held_end_bytes = info.arena + info.hblkhd;
     }
-    program::write_whole(arguments[result_word], to_json(result, arguments).dump(2) + "\n");
+    program::write_whole(arguments[result_word], program::json_text(to_json(result, arguments)) + "\n");
     return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lab/program/any_bytes.hpp"
 #include "lab/replay/preparation.hpp"
 
 namespace millpond::replay {
@@ -71,7 +72,7 @@ std::string prepare(const prepare_request& request) {
         {"damages", damages},
     };
     // Names of a program may be in any encoding; what is not UTF-8 is replaced.
-    return summary.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    return program::json_text(summary) + "\n";
 }
 
 }  // namespace millpond::replay

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
 #include "lab/simulate/burst_sample.hpp"
@@ -148,7 +149,7 @@ void settle(command_line& line) {
 
 void show(const command_line& line, const nlohmann::ordered_json& document, const std::string& table) {
     if (line.json != "-") program::print(table);
-    if (!line.json.empty()) program::write_or_print(line.json, document.dump(2) + "\n");
+    if (!line.json.empty()) program::write_or_print(line.json, program::json_text(document) + "\n");
 }
 
 std::unique_ptr<reference_source> open_source(const command_line& line) {

@@ -71,7 +71,7 @@ context_functions::context_functions(const std::vector<trace::context_node>& nod
             entry->second = same->second;
         }
         function_of_node_[i] = entry->second;
-        if (!found->standard || !found->symbol.starts_with("_Z")) continue;
+        if (!found->standard || !found->symbol.starts_with("_")) continue;
         const auto [symbol, is_first] = known_symbol.try_emplace(found, static_cast<std::uint32_t>(symbols_.size()));
         if (is_first) symbols_.emplace_back(found->symbol);
         symbol_of_node_[i] = symbol->second;

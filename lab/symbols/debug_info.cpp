@@ -3,15 +3,22 @@
 
 #ifdef MILLPOND_WITH_DW
 #include <dwarf.h>
-#include <fcntl.h>
+#include <elfutils/libdwelf.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 
+#include "lab/program/regular_file.hpp"
+#include "lab/symbols/debug_file.hpp"
 #include "lab/symbols/dwarf_unit.hpp"
+#include "lab/symbols/elf_file.hpp"
+#include "lab/symbols/unpack.hpp"
 
 namespace millpond::symbols {
 
@@ -23,28 +30,90 @@ struct debug_info::state {
     struct unit_slot {
         Dwarf_Die die;
         std::optional<dwarf_unit> indexed;
+        bool lacks_split = false, is_split = false;
     };
 
     int descriptor = -1;
-    Dwarf* dwarf = nullptr;
+    std::vector<char> image, alternate_image;  // where what the file holds had to be decompressed
+    Elf *elf = nullptr, *alternate_elf = nullptr;
+    Dwarf *dwarf = nullptr, *alternate = nullptr;
+    int alternate_descriptor = -1;
     std::vector<unit_slot> units;
     std::vector<covered> ranges;
     std::unordered_map<std::uint64_t, std::vector<debug_frame>> frames;
     std::unordered_map<std::uint64_t, std::vector<declaration>> declarations;
     std::unordered_map<std::uint64_t, std::size_t> unit_of_die;
+    std::string own_path;  // of the program or library itself
 
     ~state() {
         if (dwarf != nullptr) dwarf_end(dwarf);
+        if (alternate != nullptr) dwarf_end(alternate);
+        elf_end(elf);
+        elf_end(alternate_elf);
         if (descriptor >= 0) ::close(descriptor);
+        if (alternate_descriptor >= 0) ::close(alternate_descriptor);
     }
 
-    bool open(const std::string& path) {
-        descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        struct stat facts{};
-        if (descriptor < 0 || ::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
-        dwarf = dwarf_begin(descriptor, DWARF_C_READ);
-        if (dwarf != nullptr) list_units();
+    // Whether there are units; otherwise `why`.
+    bool open(const std::string& path, std::string& why) {
+        dwarf = begin(path, descriptor, image, elf, why);
+        if (dwarf == nullptr) return false;
+        add_alternate(path);
+        list_units();
+        if (ranges.empty()) why = "the debug information of " + path + " covers no code: build with -g to name it";
         return !ranges.empty();
+    }
+
+    static Dwarf* begin(const std::string& path, int& descriptor, std::vector<char>& image, Elf*& elf,
+                        std::string& why) {
+        try {
+            descriptor = program::open_regular(path.c_str());
+            struct stat facts{};
+            if (::fstat(descriptor, &facts) != 0) return nullptr;
+            const auto bytes = static_cast<std::size_t>(facts.st_size);
+            void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
+            if (mapped == MAP_FAILED) return nullptr;
+            const std::string_view content(static_cast<const char*>(mapped), bytes);
+            const bool is_packed = !packer_of(content).empty();
+            if (is_packed) image = unpack(content);
+            const std::string_view file = is_packed ? std::string_view(image.data(), image.size()) : content;
+            const bool has_zstd = has_zstd_sections(file);
+            if (has_zstd) image = without_zstd_sections(file);
+            ::munmap(mapped, bytes);
+            if ((is_packed || has_zstd) && image.empty()) {
+                why = "the debug information of " + path + " is compressed in a way that cannot be read here";
+                return nullptr;
+            }
+            if (image.empty()) {
+                Dwarf* const opened = dwarf_begin(descriptor, DWARF_C_READ);
+                if (opened == nullptr) why = "libdw cannot read the debug information of " + path + reason();
+                return opened;
+            }
+            elf = elf_memory(image.data(), image.size());
+            Dwarf* const opened = elf != nullptr ? dwarf_begin_elf(elf, DWARF_C_READ, nullptr) : nullptr;
+            if (opened == nullptr) why = "libdw cannot read the debug information of " + path + reason();
+            return opened;
+        } catch (const std::exception& error) {
+            why = error.what();
+            return nullptr;
+        }
+    }
+
+    static std::string reason() {
+        const char* const said = dwarf_errmsg(-1);
+        return said != nullptr ? std::string(" (") + said + ")" : std::string();
+    }
+
+    // What dwz has moved to a file of its own; libdw finds it where it has a file and can read it.
+    void add_alternate(const std::string& path) {
+        const char* name = nullptr;
+        const void* id = nullptr;
+        if (dwarf_getalt(dwarf) != nullptr || dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) <= 0 || name == nullptr)
+            return;
+        std::string place = name, unused;
+        if (!place.starts_with('/')) place.insert(0, path.substr(0, path.rfind('/') + 1));
+        alternate = begin(place, alternate_descriptor, alternate_image, alternate_elf, unused);
+        if (alternate != nullptr) dwarf_setalt(dwarf, alternate);
     }
 
     void list_units() {
@@ -57,9 +126,18 @@ struct debug_info::state {
             for (std::ptrdiff_t at = 0; (at = dwarf_ranges(&die, at, &base, &first, &past)) > 0;)
                 ranges.push_back({first, past, units.size()});
             // What a skeleton leads to has the entries, where its file is still there.
-            units.push_back({type == DW_UT_skeleton && split.cu != nullptr ? split : die, std::nullopt});
+            const bool is_found = type == DW_UT_skeleton && split.cu != nullptr;
+            units.push_back({is_found ? split : die, std::nullopt, type == DW_UT_skeleton && !is_found, is_found});
         }
         std::sort(ranges.begin(), ranges.end(), [](const covered& a, const covered& b) { return a.first < b.first; });
+    }
+
+    // The unit of an address; one past the last where there is none.
+    std::size_t unit_at(std::uint64_t address) const {
+        const auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
+                                            [](std::uint64_t at, const covered& r) { return at < r.first; });
+        const bool is_covered = after != ranges.begin() && address < std::prev(after)->past;
+        return is_covered ? std::prev(after)->unit : units.size();
     }
 
     dwarf_unit& indexed(std::size_t number) {
@@ -72,26 +150,64 @@ struct debug_info::state {
 debug_info::debug_info(std::unique_ptr<state> opened) : state_(std::move(opened)) {}
 debug_info::~debug_info() = default;
 
-std::unique_ptr<debug_info> debug_info::open(const std::string& path, const std::string& build_id) {
+std::unique_ptr<debug_info> debug_info::open(const std::string& path, std::string& why) {
+    std::string place = path;
+    try {
+        const elf_file file(path);
+        if (!file.has_debug_information()) {
+            const debug_file elsewhere = find_debug_file(file, path);
+            place = elsewhere.path;
+            why = elsewhere.why;
+        }
+    } catch (const std::exception& error) {
+        why = error.what();
+        return nullptr;
+    }
+    if (place.empty()) return nullptr;
     auto opened = std::make_unique<state>();
-    if (opened->open(path)) return std::unique_ptr<debug_info>(new debug_info(std::move(opened)));
-    if (build_id.size() < 4) return nullptr;
-    opened = std::make_unique<state>();
-    if (opened->open("/usr/lib/debug/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug"))
-        return std::unique_ptr<debug_info>(new debug_info(std::move(opened)));
-    return nullptr;
+    opened->own_path = path;
+    if (!opened->open(place, why)) return nullptr;
+    return std::unique_ptr<debug_info>(new debug_info(std::move(opened)));
 }
 
 const std::vector<debug_frame>& debug_info::frames(std::uint64_t address) {
     const auto [entry, is_new] = state_->frames.try_emplace(address);
-    if (!is_new) return entry->second;
-    const auto after = std::upper_bound(state_->ranges.begin(), state_->ranges.end(), address,
-                                        [](std::uint64_t at, const state::covered& r) { return at < r.first; });
-    if (after == state_->ranges.begin() || address >= std::prev(after)->past) return entry->second;
-    const std::size_t unit = std::prev(after)->unit;
+    const std::size_t unit = is_new ? state_->unit_at(address) : state_->units.size();
+    if (unit == state_->units.size()) return entry->second;
     entry->second = state_->indexed(unit).frames(address);
     for (const debug_frame& frame : entry->second) state_->unit_of_die.emplace(frame.die, unit);
     return entry->second;
+}
+
+std::string debug_info::why_no_types(const debug_frame& frame) {
+    const auto unit = state_->unit_of_die.find(frame.die);
+    if (unit == state_->unit_of_die.end() || state_->indexed(unit->second).has_types()) return {};
+    if (state_->units[unit->second].is_split)
+        return "-gsplit-dwarf with -flto leaves the types elsewhere: build without -gsplit-dwarf";
+    return "there are line tables only (-g1): build with -g to name it";
+}
+
+std::string debug_info::why_nothing(std::uint64_t address) {
+    const std::size_t unit = state_->unit_at(address);
+    if (unit == state_->units.size())
+        return "its debug information does not cover this function: build all of it with -g";
+    if (!state_->units[unit].lacks_split) return {};
+    Dwarf_Die die = state_->units[unit].die;
+    const auto text = [&](unsigned attribute) {
+        Dwarf_Attribute found;
+        const char* const word = dwarf_formstring(dwarf_attr(&die, attribute, &found));
+        return std::string(word != nullptr ? word : "");
+    };
+    std::string name = text(DW_AT_dwo_name);
+    if (name.empty()) name = text(DW_AT_GNU_dwo_name);
+    if (!name.starts_with('/')) name = text(DW_AT_comp_dir) + "/" + name;
+    struct stat about;
+    if (::stat(name.c_str(), &about) == 0)
+        return "this libdw cannot read its split debug information " + name + ": build without -gsplit-dwarf";
+    const std::string package = state_->own_path + ".dwp";
+    if (::stat(package.c_str(), &about) == 0)
+        return "this libdw cannot read its split debug information " + package + ": keep the .dwo files";
+    return "its split debug information " + name + " is missing: keep it, or build without -gsplit-dwarf";
 }
 
 source_place debug_info::declared(std::uint64_t address) {
@@ -118,7 +234,12 @@ namespace millpond::symbols {
 struct debug_info::state {};
 debug_info::debug_info(std::unique_ptr<state> opened) : state_(std::move(opened)) {}
 debug_info::~debug_info() = default;
-std::unique_ptr<debug_info> debug_info::open(const std::string&, const std::string&) { return nullptr; }
+std::unique_ptr<debug_info> debug_info::open(const std::string&, std::string& why) {
+    why = "this build has no libdw: build it with libdw-dev to name it";
+    return nullptr;
+}
+std::string debug_info::why_no_types(const debug_frame&) { return {}; }
+std::string debug_info::why_nothing(std::uint64_t) { return {}; }
 source_place debug_info::declared(std::uint64_t) { return {}; }
 
 const std::vector<debug_frame>& debug_info::frames(std::uint64_t) {

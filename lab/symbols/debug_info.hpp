@@ -5,8 +5,8 @@
 //   address ─▶ unit ─▶ function ─▶ inlined function ─▶ inlined function      frames(): from the innermost outward
 //                        └─ its variables, its class's members, what its lambda captures, statics      declarations()
 //
-// Opening: null where the file has no debug information, neither in itself nor in the file that its build-id leads to,
-// or where the library libdw was not there when this was built. Units are indexed when an address first falls into
+// Opening: null where the file has no debug information, neither in itself nor where debug_file looks for it, or where
+// the library libdw was not there when this was built; the reason is told. Units are indexed when an address first falls into
 // them; answers are kept. Not thread-safe. Damaged information gives fewer answers, never an error.
 #pragma once
 
@@ -27,6 +27,7 @@ struct debug_frame {
     source_place place;    // of the call that leads inward, or of the address itself
     bool inlined = false;
     std::uint64_t die = 0;  // for declarations()
+    std::string symbol{};   // of a language whose names only symbols tell apart from those of C++; else empty
 };
 
 struct declaration {
@@ -37,7 +38,8 @@ struct declaration {
 
 class debug_info {
   public:
-    static std::unique_ptr<debug_info> open(const std::string& path, const std::string& build_id);
+    // `why`: the reason where there is none, as a half-sentence with what to do.
+    static std::unique_ptr<debug_info> open(const std::string& path, std::string& why);
     ~debug_info();
 
     // The functions at an address of the file, the innermost first. Empty where nothing is known.
@@ -46,6 +48,10 @@ class debug_info {
     source_place declared(std::uint64_t address);
     // What the function of a frame can name, with the type of each, references and pointers taken off.
     const std::vector<declaration>& declarations(const debug_frame& frame);
+    // Why the unit of a frame describes no types: it has line tables alone (-g1). Empty: it does.
+    std::string why_no_types(const debug_frame& frame);
+    // Why frames() has nothing for an address; empty: no reason is known.
+    std::string why_nothing(std::uint64_t address);
 
   private:
     struct state;

@@ -38,6 +38,13 @@ bool starts_word(std::string_view text, std::size_t at, std::string_view word) n
     return at + word.size() == text.size() || !is_identifier(text[at + word.size()]);
 }
 
+// Past "@shop.orders", the module that a name is attached to: a program without modules has the same names.
+std::size_t skip_attachment(std::string_view text, std::size_t at) noexcept {
+    ++at;
+    while (at < text.size() && (is_identifier(text[at]) || text[at] == '.')) ++at;
+    return at;
+}
+
 // Past the operator's symbol, which follows the word `operator` that ends at `at`; `at` itself for a conversion
 // operator.
 std::size_t skip_operator_symbol(std::string_view text, std::size_t at) noexcept {
@@ -112,6 +119,8 @@ class splitter {
             read_brace();
         } else if (letter == '[') {
             at_ = skip_brackets(text_, at_);  // an ABI tag
+        } else if (letter == '@') {
+            at_ = skip_attachment(text_, at_);
         } else if (text_.substr(at_, 2) == "::") {
             finish_part(false);
             at_ += 2;
@@ -292,6 +301,8 @@ std::string tidy_type(std::string_view type) {
             at = end;
         } else if (type.substr(at, 5) == "[abi:") {
             at = skip_brackets(type, at);
+        } else if (letter == '@') {
+            at = skip_attachment(type, at);
         } else if (type.substr(at, 9) == "__cxx11::" && tidy.ends_with("std::")) {
             at += 9;
         } else if (type.substr(at, 5) == "__1::" && tidy.ends_with("std::")) {

@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/symbols/dwarf_unit.hpp"
 
-#include <cxxabi.h>
 #include <dwarf.h>
 
 #include <algorithm>
-#include <cstdlib>
+
+#include "lab/symbols/demangle.hpp"
+#include "lab/symbols/owner.hpp"
+#include "lab/symbols/rust_name.hpp"
 
 namespace millpond::symbols {
 namespace {
 
-constexpr int depth_max = 2;   // of members of members
-constexpr int names_max = 64;  // of scopes around a name
+constexpr int depth_max = 2;    // of members of members
+constexpr int names_max = 64;   // of scopes around a name
+constexpr int nested_max = 16;  // template arguments of template arguments
 constexpr std::size_t declarations_max = 4000;
 
-std::string demangled(const char* symbol) {
-    int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol, nullptr, nullptr, &status),
-                                                           &std::free);
-    return status == 0 && text ? std::string(text.get()) : std::string();
+std::string readable(const char* symbol) { return is_rust_symbol(symbol) ? own(symbol).name : demangled(symbol); }
+
+// The entry that describes a type of which this one only says that it exists: in a unit of its own.
+Dwarf_Die defined(Dwarf_Die type) {
+    Dwarf_Attribute found;
+    Dwarf_Die whole;
+    const bool leads_on = dwarf_attr(&type, DW_AT_signature, &found) != nullptr;
+    return leads_on && dwarf_formref_die(&found, &whole) != nullptr ? whole : type;
+}
+
+std::string rust_symbol(Dwarf_Die* die) {
+    Dwarf_Attribute found;
+    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &found) == nullptr) return {};
+    const char* const symbol = dwarf_formstring(&found);
+    return symbol != nullptr && is_rust_symbol(symbol) ? std::string(symbol) : std::string();
 }
 
 bool is_type(int tag) { return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type; }
@@ -115,14 +128,14 @@ void dwarf_unit::index(Dwarf_Die* parent, bool own) const {
         const bool is_scope = tag == DW_TAG_namespace || is_type(tag) || is_block(tag) || tag == DW_TAG_subprogram;
         if (!is_scope) {
             // Names of other types are asked for, too, but what is inside them is not.
-            if (tag == DW_TAG_enumeration_type || tag == DW_TAG_base_type)
-                parents_.emplace(dwarf_dieoffset(child), *parent);
+            if (tag == DW_TAG_enumeration_type || tag == DW_TAG_base_type) parents_.emplace(child->addr, *parent);
+            has_types_ = has_types_ || (own && tag == DW_TAG_base_type);
             const int around = dwarf_tag(parent);
             if (own && tag == DW_TAG_variable && (around == DW_TAG_namespace || around == DW_TAG_compile_unit))
                 statics_.push_back(*child);
             return;
         }
-        parents_.emplace(dwarf_dieoffset(child), *parent);
+        parents_.emplace(child->addr, *parent);
         if (own && tag == DW_TAG_subprogram) {
             Dwarf_Addr base, first, past;
             for (std::ptrdiff_t at = 0; (at = dwarf_ranges(child, at, &base, &first, &past)) > 0;)
@@ -139,26 +152,93 @@ bool dwarf_unit::parent_of(const Dwarf_Die& die, Dwarf_Die& parent) const {
         Dwarf_Die other;
         if (dwarf_diecu(&copy, &other, nullptr, nullptr) != nullptr) index(&other, false);
     }
-    const auto found = parents_.find(dwarf_dieoffset(&copy));
+    const auto found = parents_.find(copy.addr);
     if (found == parents_.end()) return false;
     parent = found->second;
     return true;
 }
 
-std::string dwarf_unit::qualified_name(Dwarf_Die* die) const {
-    Dwarf_Die at = declared_in(*die);
-    const auto word_of = [](Dwarf_Die* one) -> std::string {
-        const char* word = dwarf_diename(one);
-        if (is_type(dwarf_tag(one)) && is_lambda_name(word)) return "{lambda()#1}";
-        return word != nullptr ? word : "";
+std::string dwarf_unit::word_of(Dwarf_Die* one, int depth) const {
+    const char* word = dwarf_diename(one);
+    if (!is_type(dwarf_tag(one))) return word != nullptr ? word : "";
+    if (is_lambda_name(word)) return "{lambda()#1}";
+    // -gsimple-template-names leaves the arguments to whoever reads the entries.
+    const bool has_arguments = std::string_view(word).find('<') != std::string_view::npos;
+    return has_arguments ? word : word + template_arguments(one, depth + 1);
+}
+
+// "<int, shop::order>"; empty where the type is no instance of a template.
+std::string dwarf_unit::template_arguments(Dwarf_Die* of, int depth) const {
+    if (depth > nested_max) return {};
+    std::string text;
+    bool is_instance = false;
+    const auto add = [&](const std::string& argument) { text += (text.empty() ? "" : ", ") + argument; };
+    const auto read = [&](Dwarf_Die* child, const auto& again) -> void {
+        const int tag = dwarf_tag(child);
+        Dwarf_Attribute found;
+        if (tag == DW_TAG_template_type_parameter) {
+            add(written_type(child, depth + 1));
+        } else if (tag == DW_TAG_template_value_parameter) {
+            Dwarf_Sword value = 0;
+            const bool known = dwarf_formsdata(dwarf_attr(child, DW_AT_const_value, &found), &value) == 0;
+            const bool truth = written_type(child, depth + 1) == "bool";
+            add(!known ? "?" : truth ? (value != 0 ? "true" : "false") : std::to_string(value));
+        } else if (tag == DW_TAG_GNU_template_template_param) {
+            const char* name = dwarf_formstring(dwarf_attr(child, DW_AT_GNU_template_name, &found));
+            add(name != nullptr ? name : "?");
+        } else if (tag == DW_TAG_GNU_template_parameter_pack) {
+            for_each_child(child, [&](Dwarf_Die* inner) { again(inner, again); });
+        } else {
+            return;
+        }
+        is_instance = true;
     };
-    std::string name = word_of(&at);
+    Dwarf_Die whole = defined(*of);
+    for_each_child(&whole, [&](Dwarf_Die* child) { read(child, read); });
+    return is_instance ? "<" + text + ">" : std::string();
+}
+
+// The type of an entry as it is written, with pointers, references and qualifiers.
+std::string dwarf_unit::written_type(Dwarf_Die* of, int depth) const {
+    Dwarf_Die type;
+    if (!follow(of, DW_AT_type, &type)) return "void";
+    if (depth > nested_max) return "?";
+    switch (dwarf_tag(&type)) {
+        case DW_TAG_const_type:
+            return written_type(&type, depth + 1) + " const";
+        case DW_TAG_volatile_type:
+            return written_type(&type, depth + 1) + " volatile";
+        case DW_TAG_pointer_type:
+            return written_type(&type, depth + 1) + "*";
+        case DW_TAG_reference_type:
+            return written_type(&type, depth + 1) + "&";
+        case DW_TAG_rvalue_reference_type:
+            return written_type(&type, depth + 1) + "&&";
+        case DW_TAG_typedef:
+            return written_type(&type, depth + 1);
+        case DW_TAG_subroutine_type: {
+            std::string parameters;
+            for_each_child(&type, [&](Dwarf_Die* child) {
+                if (dwarf_tag(child) != DW_TAG_formal_parameter) return;
+                parameters += (parameters.empty() ? "" : ", ") + written_type(child, depth + 1);
+            });
+            return written_type(&type, depth + 1) + " (" + parameters + ")";
+        }
+        default:
+            return qualified_name(&type, depth + 1);
+    }
+}
+
+std::string dwarf_unit::qualified_name(Dwarf_Die* die, int depth) const {
+    Dwarf_Die at = declared_in(*die);
+    if (is_type(dwarf_tag(&at))) at = defined(at);
+    std::string name = word_of(&at, depth);
     if (name.empty()) return {};
     Dwarf_Die parent;
     for (int i = 0; i < names_max && parent_of(at, parent); ++i) {
         const int tag = dwarf_tag(&parent);
         if (tag == DW_TAG_namespace || is_type(tag)) {
-            if (const std::string scope = word_of(&parent); !scope.empty()) name.insert(0, scope + "::");
+            if (const std::string scope = word_of(&parent, depth); !scope.empty()) name.insert(0, scope + "::");
         } else if (tag == DW_TAG_subprogram) {
             Dwarf_Die function = declared_in(parent);
             if (const char* around = dwarf_diename(&function)) name.insert(0, std::string(around) + "()::");
@@ -173,9 +253,10 @@ std::string dwarf_unit::function_name(Dwarf_Die* die) const {
         Dwarf_Attribute found;
         if (dwarf_attr_integrate(die, attribute, &found) == nullptr) continue;
         if (const char* symbol = dwarf_formstring(&found)) {
-            if (std::string name = demangled(symbol); !name.empty()) return name;
+            if (std::string name = readable(symbol); !name.empty()) return name;
         }
     }
+    if (!has_types_) return {};  // without its scopes, a name says nothing
     const std::string name = qualified_name(die);
     return name.empty() ? name : name + "()";
 }
@@ -249,7 +330,8 @@ std::vector<debug_frame> dwarf_unit::frames(std::uint64_t address) {
     std::vector<debug_frame> found;
     source_place place = line_at(address);
     for (std::size_t i = nested.size(); i-- > 0;) {
-        found.push_back({function_name(&nested[i]), place, i > 0, dwarf_dieoffset(&nested[i])});
+        found.push_back(
+            {function_name(&nested[i]), place, i > 0, dwarf_dieoffset(&nested[i]), rust_symbol(&nested[i])});
         if (i > 0) place = called_at(&nested[i]);
     }
     return found;
@@ -273,7 +355,8 @@ void dwarf_unit::add_locals(Dwarf_Die* function, std::vector<declaration>& to) c
 
 void dwarf_unit::add_members(Dwarf_Die* type, const char* kind, const std::string& before, int depth,
                              std::vector<declaration>& to) const {
-    for_each_child(type, [&](Dwarf_Die* child) {
+    Dwarf_Die whole = defined(*type);
+    for_each_child(&whole, [&](Dwarf_Die* child) {
         const int tag = dwarf_tag(child);
         Dwarf_Die inner;
         if (tag == DW_TAG_inheritance) {

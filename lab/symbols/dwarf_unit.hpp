@@ -25,6 +25,8 @@ class dwarf_unit {
     std::vector<debug_frame> frames(std::uint64_t address);
     std::vector<declaration> declarations(std::uint64_t die);
     source_place declared(std::uint64_t function) const;
+    // Types are described: it is not made of line tables alone (-g1, -gline-tables-only).
+    bool has_types() const { return has_types_; }
 
   private:
     struct covered {
@@ -35,9 +37,12 @@ class dwarf_unit {
     // `own`: of this unit, and not of another one that it refers to.
     void index(Dwarf_Die* parent, bool own) const;
     bool parent_of(const Dwarf_Die& die, Dwarf_Die& parent) const;
-    std::string qualified_name(Dwarf_Die* die) const;
+    std::string qualified_name(Dwarf_Die* die, int depth = 0) const;
     std::string function_name(Dwarf_Die* die) const;
     std::string type_name(Dwarf_Die* die) const;
+    std::string written_type(Dwarf_Die* of, int depth) const;
+    std::string template_arguments(Dwarf_Die* of, int depth) const;
+    std::string word_of(Dwarf_Die* one, int depth) const;
     source_place declared_at(Dwarf_Die* die) const;
     source_place called_at(Dwarf_Die* inlined) const;
     source_place place_of(Dwarf_Die* die, unsigned attribute, int line) const;
@@ -53,7 +58,8 @@ class dwarf_unit {
     std::string folder_;
     // Filled when a unit is indexed, which is when a look-up first needs it.
     mutable std::vector<covered> functions_;
-    mutable std::unordered_map<std::uint64_t, Dwarf_Die> parents_;  // of scopes, by offset
+    mutable std::unordered_map<const void*, Dwarf_Die> parents_;  // of scopes, by where their entry lies
+    mutable bool has_types_ = false;
     mutable std::unordered_set<const void*> indexed_;
     mutable std::vector<Dwarf_Die> statics_;
 };

@@ -10,9 +10,12 @@
 
 #include "lab/program/regular_file.hpp"
 #include "lab/symbols/frame_entries.hpp"
+#include "lab/symbols/unpack.hpp"
 
 namespace millpond::symbols {
 namespace {
+
+constexpr std::size_t packed_bytes_max = std::size_t{1} << 30;
 
 void initialise_libelf() {
     static const unsigned version = elf_version(EV_CURRENT);
@@ -47,7 +50,13 @@ elf_file::elf_file(const std::string& path) {
     initialise_libelf();
     // A damaged trace may name anything as a module: a FIFO would be waited for without end.
     descriptor_ = program::open_regular(path.c_str());
-    elf_ = elf_begin(descriptor_, ELF_C_READ_MMAP, nullptr);
+    char magic[6] = {};
+    if (::pread(descriptor_, magic, sizeof magic, 0) == sizeof magic && !packer_of({magic, sizeof magic}).empty()) {
+        image_ = unpack(program::read_regular(path, packed_bytes_max));
+        if (!image_.empty()) elf_ = elf_memory(image_.data(), image_.size());
+    } else {
+        elf_ = elf_begin(descriptor_, ELF_C_READ_MMAP, nullptr);
+    }
     if (elf_ == nullptr || elf_kind(elf_) != ELF_K_ELF) {
         elf_end(elf_);
         ::close(descriptor_);
@@ -116,6 +125,12 @@ void elf_file::append_functions(std::vector<raw_symbol>& functions) const {
                 {symbol.st_value, symbol.st_size, name, static_cast<unsigned char>(GELF_ST_BIND(symbol.st_info))});
         }
     }
+}
+
+bool elf_file::has_symbol_table() const { return find_section(".symtab", nullptr) != nullptr; }
+
+bool elf_file::has_debug_information() const {
+    return find_section(".debug_info", nullptr) != nullptr || find_section(".zdebug_info", nullptr) != nullptr;
 }
 
 std::vector<address_range> elf_file::frame_entries() const {

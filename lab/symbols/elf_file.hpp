@@ -34,7 +34,7 @@ struct address_range {
 
 class elf_file {
   public:
-    explicit elf_file(const std::string& path);
+    explicit elf_file(const std::string& path);  // gzip, xz or zstd may have compressed the whole file
     explicit elf_file(std::vector<char> image);  // a file in memory
     ~elf_file();
     elf_file(const elf_file&) = delete;
@@ -45,6 +45,8 @@ class elf_file {
     void append_functions(std::vector<raw_symbol>& functions) const;
     // Sorted by address, without duplicates.
     std::vector<address_range> frame_entries() const;
+    bool has_symbol_table() const;       // .symtab, which strip removes
+    bool has_debug_information() const;  // .debug_info, in itself
     // The bytes of a section, or nothing.
     std::string_view section(std::string_view name) const;
 

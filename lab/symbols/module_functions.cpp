@@ -2,9 +2,6 @@
 #include "lab/symbols/module_functions.hpp"
 
 #include <gelf.h>
-#ifdef MILLPOND_WITH_LZMA
-#include <lzma.h>
-#endif
 
 #include <algorithm>
 #include <array>
@@ -12,51 +9,27 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "lab/symbols/debug_file.hpp"
 #include "lab/symbols/elf_file.hpp"
+#include "lab/symbols/unpack.hpp"
 
 namespace millpond::symbols {
 namespace {
 
 constexpr std::uint32_t no_symbol = ~std::uint32_t{0};
 
-#ifdef MILLPOND_WITH_LZMA
-constexpr std::size_t image_bytes_max = std::size_t{256} << 20;  // a symbol table larger than this is damage
-
-std::vector<char> decompress(std::string_view packed) {
-    lzma_stream stream = LZMA_STREAM_INIT;
-    if (lzma_stream_decoder(&stream, UINT64_MAX, 0) != LZMA_OK) return {};
-    std::vector<char> image;
-    stream.next_in = reinterpret_cast<const std::uint8_t*>(packed.data());
-    stream.avail_in = packed.size();
-    lzma_ret status = LZMA_OK;
-    while (status == LZMA_OK && image.size() < image_bytes_max) {
-        const std::size_t done = image.size();
-        image.resize(done + (std::size_t{1} << 20));
-        stream.next_out = reinterpret_cast<std::uint8_t*>(image.data() + done);
-        stream.avail_out = image.size() - done;
-        status = lzma_code(&stream, LZMA_FINISH);
-        image.resize(image.size() - stream.avail_out);
-    }
-    lzma_end(&stream);
-    if (status != LZMA_STREAM_END) image.clear();
-    return image;
-}
-
 // The symbol table that some distributions leave in stripped files, xz-compressed in .gnu_debugdata. A build without
 // liblzma finds nothing here; so does a damaged section.
 void append_embedded_symbols(const elf_file& file, std::vector<raw_symbol>& functions) {
     const std::string_view packed = file.section(".gnu_debugdata");
     if (packed.empty()) return;
-    std::vector<char> image = decompress(packed);
+    std::vector<char> image = unpack(packed);
     if (image.empty()) return;
     try {
         elf_file(std::move(image)).append_functions(functions);
     } catch (const std::runtime_error&) {  // damaged: the other tables remain
     }
 }
-#else
-void append_embedded_symbols(const elf_file&, std::vector<raw_symbol>&) {}
-#endif
 
 std::string file_name(std::string_view path) {
     const std::size_t slash = path.rfind('/');
@@ -133,11 +106,6 @@ std::vector<covered> flatten(const std::vector<raw_symbol>& symbols) {
     return ranges;
 }
 
-std::string debug_file_of(const std::string& build_id) {
-    if (build_id.size() < 4) return {};
-    return "/usr/lib/debug/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
-}
-
 }  // namespace
 
 struct module_functions::state {
@@ -169,8 +137,9 @@ void module_functions::state::open(const std::string& path) {
     file.append_functions(all_symbols);
     append_embedded_symbols(file, all_symbols);
     try {
-        if (const std::string debug = debug_file_of(build_id); !debug.empty()) {
-            elf_file(debug).append_functions(all_symbols);
+        if (!file.has_symbol_table()) {
+            const debug_file debug = find_debug_file(file, path);
+            if (!debug.path.empty()) elf_file(debug.path).append_functions(all_symbols);
         }
     } catch (const std::runtime_error&) {  // not installed, which is the common case
     }
@@ -264,9 +233,13 @@ bool is_standard_module(std::string_view path) noexcept {
                                "ld-linux-x86-64", "ld-linux-aarch64", "ld-musl-x86_64", "ld-musl-aarch64",
                                // C++ run-time libraries
                                "libstdc++", "libc++", "libc++abi", "libsupc++", "libgcc_s", "libunwind", "libatomic",
+                               // those of other languages
+                               "libgfortran", "libquadmath", "libgnat", "libgnarl", "libgphobos", "libgdruntime",
+                               "libphobos2-ldc-shared", "libdruntime-ldc-shared", "libswiftCore", "libFoundation",
                                // preloaded mallocs, recorders, sanitizers
                                "libjemalloc", "libtcmalloc", "libtcmalloc_minimal", "libmimalloc", "libtbbmalloc",
                                "libtbbmalloc_proxy", "libasan", "libtsan", "liblsan", "libubsan"};
+    if (file.starts_with("libstd-") && file.ends_with(".so")) return true;  // Rust's
     if (file.starts_with("libmillpond-") || file.starts_with("[v") || file.starts_with("linux-vdso")) return true;
     std::string_view stem = file.substr(0, file.find(".so"));
     if (stem.size() == file.size()) return false;

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/symbols/owner.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
-#include <memory>
 #include <vector>
 
 #include "lab/symbols/allocation_names.hpp"
+#include "lab/symbols/demangle.hpp"
 #include "lab/symbols/demangled_name.hpp"
+#include "lab/symbols/rust_name.hpp"
 
 namespace millpond::symbols {
 namespace {
@@ -128,7 +126,7 @@ std::string join(const std::vector<name_part>& parts, std::size_t past, std::siz
     return joined;
 }
 
-// Rust writes a hash behind each name; two builds of one program must not differ by it.
+// Rust writes a hash behind each name of the older kind; two builds of one program must not differ by it.
 void drop_hash(std::vector<name_part>& parts) {
     if (parts.size() < 2 || parts.back().is_function) return;
     const std::string& last = parts.back().name;
@@ -139,11 +137,61 @@ void drop_hash(std::vector<name_part>& parts) {
 ownership own_plain(std::string_view name) {
     ownership result{std::string(name), std::string(name)};
     result.allocation = is_allocation_function(name);
-    result.standard = result.allocation || is_start_up(name);
+    result.standard = result.allocation || is_start_up(name) || name.starts_with("__rust_") ||
+                      name.starts_with("__rdl_") || name.starts_with("__rg_");
     return result;
 }
 
+std::string joined(const std::vector<rust_part>& parts, std::size_t past) {
+    std::string text;
+    for (std::size_t i = 0; i < past; ++i) text += (i > 0 ? "::" : "") + parts[i].text;
+    return text;
+}
+
+// Functions of the library that a compiler inlines a program's closure into.
+bool is_rust_invoker(std::string_view name) noexcept {
+    constexpr std::array names{std::string_view{"call_once"}, std::string_view{"call_mut"}, std::string_view{"call"},
+                               std::string_view{"do_call"}, std::string_view{"lang_start"}};
+    return contains(names, name) || name.starts_with('{') || name.starts_with("__rust_begin_short_backtrace");
+}
+
+// A function at the root of a crate owns itself, as a C++ one outside of namespaces does.
+ownership own_rust(const rust_name& name) {
+    if (name.standard && !name.carried.empty() && is_rust_invoker(name.parts.back().text))
+        return own_rust({name.carried, false, false, {}});
+    std::size_t leaf = 0;
+    while (leaf + 1 < name.parts.size() && !name.parts[leaf].is_function) ++leaf;
+    const bool in_scope = leaf > 1 || (leaf == 1 && name.parts[0].text.starts_with('<'));
+    ownership result{joined(name.parts, name.parts.size()), joined(name.parts, in_scope ? leaf : leaf + 1),
+                     in_scope ? owner_kind::type : owner_kind::function};
+    result.allocation = name.allocates;
+    result.standard = name.standard || name.allocates;
+    return result;
+}
+
+ownership own_dotted(const dotted_name& name) {
+    ownership result;
+    for (std::size_t i = 0; i < name.parts.size(); ++i) {
+        if (i + 1 == name.parts.size()) result.owner = result.name;
+        result.name += (i > 0 ? "." : "") + name.parts[i];
+    }
+    if (!name.is_member) result.owner = result.name;
+    result.kind = name.is_member ? owner_kind::type : owner_kind::function;
+    result.standard = name.standard;
+    return result;
+}
+
+ownership cut(ownership whole) {
+    if (whole.name.size() > name_bytes_max) whole.name = cut_name(whole.name);
+    if (whole.owner.size() > name_bytes_max) whole.owner = cut_name(whole.owner);
+    return whole;
+}
+
 }  // namespace
+
+namespace {
+ownership own_whole(std::string_view demangled);
+}
 
 std::string_view kind_name(owner_kind kind) noexcept {
     constexpr std::array<std::string_view, 4> names{"type", "function", "module", "unnamed"};
@@ -172,17 +220,22 @@ std::string_view without_suffixes(std::string_view symbol) noexcept {
 
 ownership own(std::string_view symbol) {
     symbol = without_suffixes(symbol);
-    if (!symbol.starts_with("_Z")) return own_plain(symbol);
-    int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> demangled(
-        abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr, &status), &std::free);
-    if (status == 0) return own_demangled(demangled.get());
+    if (const auto rust = read_rust_symbol(symbol)) return cut(own_rust(*rust));
+    if (!symbol.starts_with("_Z")) {
+        const auto dotted = read_dotted_symbol(symbol);
+        return cut(dotted ? own_dotted(*dotted) : own_plain(symbol));
+    }
+    if (const std::string name = demangled(symbol); !name.empty()) return own_demangled(name);
     if (std::string beginning = standard_beginning(symbol); !beginning.empty())
         return {beginning, beginning, owner_kind::function, true, false};
-    return own_plain(symbol);
+    return cut(own_plain(symbol));
 }
 
-ownership own_demangled(std::string_view demangled) {
+ownership own_demangled(std::string_view demangled) { return cut(own_whole(demangled)); }
+
+namespace {
+
+ownership own_whole(std::string_view demangled) {
     std::vector<name_part> parts = split_demangled(demangled);
     drop_hash(parts);
     if (parts.empty()) return own_plain(demangled);
@@ -213,7 +266,7 @@ ownership own_demangled(std::string_view demangled) {
         result.standard = true;
         if (is_invoker(parts.back().name)) {
             if (const std::string_view lambda = lambda_among(demangled); !lambda.empty())
-                return own_demangled(std::string(lambda) + "::operator()()");
+                return own_whole(std::string(lambda) + "::operator()()");
         }
     } else if (is_new_or_delete(own_name) || (leaf == 0 && is_start_up(own_name))) {
         result.standard = true;
@@ -224,5 +277,7 @@ ownership own_demangled(std::string_view demangled) {
     }
     return result;
 }
+
+}  // namespace
 
 }  // namespace millpond::symbols

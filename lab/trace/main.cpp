@@ -4,7 +4,7 @@
 //   millpond-trace info TRACE     what is in it
 //   millpond-trace dump TRACE     every record and event, a line each
 //   millpond-trace index TRACE    rebuild the index
-//   millpond-trace list FILE      the traces of one recording
+//   millpond-trace list [--null] FILE   the traces of one recording
 //
 // Exit status: 0 ok, 2 usage, 3 the trace is missing, empty or damaged (what could be read was shown), 4 the disk
 // refused.
@@ -43,10 +43,10 @@ int index(const std::string& path) {
     return program::ok;
 }
 
-int list(const std::string& path) {
+int list(const std::string& path, bool null) {
     const std::vector<trace_file> found = find_trace_set(path);
     if (found.empty()) throw trace_error("there is no trace " + path);
-    for (const trace_file& file : found) std::printf("%s\n", file.path.c_str());
+    for (const trace_file& file : found) std::printf("%s%c", file.path.c_str(), null ? '\0' : '\n');
     return program::ok;
 }
 
@@ -64,9 +64,11 @@ int main(int argc, char** argv) {
     const CLI::App* info_verb = add("info", "say what is in the trace, without its events");
     const CLI::App* dump_verb = add("dump", "write every record and event, a line each");
     const CLI::App* index_verb = add("index", "rebuild the index; damaged stretches are left out");
-    add("list", "name the traces of one recording: FILE, FILE.PID, FILE.PID.IMAGE");
+    bool null = false;
+    add("list", "name the traces of one recording: FILE, FILE.PID, FILE.PID.IMAGE")
+        ->add_flag("--null", null, "end each name with a zero byte, not a new line: names may have one");
     return program::guarded_main(app, argc, argv, [&] {
         if (*info_verb || *dump_verb) return show(path, static_cast<bool>(*dump_verb));
-        return *index_verb ? index(path) : list(path);
+        return *index_verb ? index(path) : list(path, null);
     });
 }

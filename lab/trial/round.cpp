@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/program.hpp"
 #include "lab/trial/control_file.hpp"
@@ -142,8 +143,7 @@ void run_round(const round_request& request) {
         result = result_json(request.variant_name, run(request.launched, shared.path(), scopes));
         result["router"] = router_json(*shared, names);
     }
-    program::write_whole(request.result_path,
-                         result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    program::write_whole(request.result_path, program::json_text(result) + "\n");
 }
 
 }  // namespace millpond::trial

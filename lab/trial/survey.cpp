@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/plan/strict_json.hpp"
+#include "lab/program/any_bytes.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
 #include "lab/trial/control_file.hpp"
@@ -75,7 +76,7 @@ std::string to_text(const survey& printed) {
         root["processes"].push_back(
             {{"pid", process.pid}, {"program", to_json(process.program)}, {"modules", modules}});
     }
-    return root.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    return program::json_text(root) + "\n";
 }
 
 survey read_survey(const std::string& path) {

@@ -18,6 +18,7 @@ from millpond.system import memory_limit
 from millpond.system.errors import Failure, ProgramEnded, Status
 from millpond.system.interruption import Interrupted, line_of, watch_signals
 from millpond.system.new_folders import remove_empty_folders
+from millpond.system.output import show_any_bytes
 
 if TYPE_CHECKING:
     import typer
@@ -73,7 +74,9 @@ def _listed() -> None:
 
 def main(words: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
-    words = sys.argv[1:] if words is None else words
+    if words is None:
+        words = sys.argv[1:]
+        show_any_bytes()
     try:
         if words and words[0] in BECOMING:
             verb = import_module(f"millpond.commands.{words[0]}")

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "lab/program/any_bytes.hpp"
+
 namespace millpond::frame {
 namespace {
 
@@ -188,7 +190,7 @@ std::string round_as_json(const suite& in, const point& asked, const outcome& me
         line["peer"] = in.peer->name();
         line["peer_version"] = in.peer->version();
     }
-    return line.dump(-1, ' ', false, json::error_handler_t::replace);
+    return program::json_text(line, -1);
 }
 
 std::string failure_as_json(const suite& in, const point& asked, const char* status) {

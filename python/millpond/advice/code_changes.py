@@ -18,6 +18,7 @@ from millpond.advice.code_header import ALIASES, container_of, is_pmr, wanted
 from millpond.advice.code_homes import FUNCTION, INSTANCE, Home, homes
 from millpond.advice.container_words import place_text
 from millpond.rounds.characterisation import AllocationPlace, Container, Member
+from millpond.system.any_bytes import system_form
 from millpond.system.wording import list_text
 
 CONTAINERS_AT_MOST = 12
@@ -198,7 +199,7 @@ def calls(home: Home, container: Container) -> Sequence[str]:
 @cache
 def lines_of(file: str) -> tuple[str, ...]:
     """The lines of a source file; none where it cannot be read."""
-    path = Path(file)
+    path = Path(system_form(file))
     try:
         if not path.is_file() or path.stat().st_size > _BYTES_MAX:
             return ()

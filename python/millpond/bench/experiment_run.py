@@ -291,6 +291,6 @@ def write(document: BenchDocument, target: str) -> None:
     rows = ",\n".join(output.json_text(row, compact=True).rstrip() for row in data["observations"])
     text = f"{head}[\n{rows}\n]\n}}\n" if rows else f"{head}[]\n}}\n"
     if target == STDOUT:
-        sys.stdout.write(text)
+        output.print_bytes(text.encode())
     else:
-        output.write_text(Path(target), text)
+        output.write_bytes(Path(target), text.encode())

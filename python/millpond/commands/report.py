@@ -12,7 +12,6 @@ The format follows from the name behind -o; without one the report goes to the t
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -27,6 +26,7 @@ from millpond.report import cases as report_cases
 from millpond.report.cases import Case
 from millpond.store.store import DEFAULT, WRONG_DATA, Misfit, Store
 from millpond.system import output
+from millpond.system.any_bytes import shown
 from millpond.system.errors import Failure, Status
 
 
@@ -167,15 +167,15 @@ def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = (),
     from millpond.report import markdown, page, terminal
 
     if chosen is Format.HTML:
-        return page.render(cases, damaged, missing)
+        return shown(page.render(cases, damaged, missing))
     if chosen is Format.MARKDOWN:
-        return markdown.render(cases, damaged, missing)
+        return shown(markdown.render(cases, damaged, missing))
     if chosen is Format.JSON:
         return output.json_text({
             "schema": "millpond.report/1", "skipped": list(damaged), "missing": list(missing),
             "cases": [c.to_json() for c in cases],
         })  # fmt: skip
-    return terminal.render(cases, damaged, missing)
+    return shown(terminal.render(cases, damaged, missing))
 
 
 def _reported(store: Store, chosen: Format, run: str | None) -> tuple[list[Case], str]:
@@ -218,9 +218,4 @@ def write_out(content: str | bytes, out: Path | None) -> None:
     if out is not None and str(out) != "-":
         output.write_bytes(out, content.encode() if isinstance(content, str) else content)
         return
-    sys.stdout.flush()
-    if isinstance(content, str):
-        sys.stdout.write(content)
-    else:
-        sys.stdout.buffer.write(content)
-    sys.stdout.flush()
+    output.print_bytes(content.encode() if isinstance(content, str) else content)

@@ -170,6 +170,7 @@ class Container(Record, frozen=True):
     allocations: int = field(default_factory=int)
     places: tuple[AllocationPlace, ...] = field(default_factory=NONE)
     members: tuple[Member, ...] = field(default_factory=NONE)
+    why_no_members: str | None = None
 
 
 class Witness(Record, frozen=True):

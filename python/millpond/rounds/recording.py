@@ -20,6 +20,7 @@ from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.store.call_tree import CallTree
 from millpond.system import native
+from millpond.system.any_bytes import kept
 from millpond.system.errors import Failure, Status
 from millpond.system.records import NULL, Record, decode
 from millpond.system.standard_input import StandardInput
@@ -99,7 +100,7 @@ def trace_set(file: Path) -> list[Path]:
     none.
     """
     try:
-        return [Path(line) for line in native.answer(TRACE, ["list", str(file)]).splitlines()]
+        return [Path(line) for line in native.answer(TRACE, ["list", "--null", str(file)]).split("\0") if line]
     except Failure:
         return []
 
@@ -167,7 +168,7 @@ def summaries(traces: list[Path], folder: Path) -> list[Process]:
     native.require(CHARACTERISE, ["--summary", "--json", str(out), *map(str, traces)])
     found = _typed(tuple[Characterisation, ...], out)
     by_path = {s.trace.path: s for s in found}
-    ordered = [by_path.get(str(trace)) for trace in traces]
+    ordered = [by_path.get(kept(str(trace))) for trace in traces]
     if None in ordered and len(found) == len(traces):
         ordered = list(found)
     return [Process(n, t, s) for n, (t, s) in enumerate(zip(traces, ordered, strict=True), 1) if s is not None]

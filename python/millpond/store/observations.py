@@ -21,6 +21,7 @@ from millpond import __version__
 from millpond.cells.cell import LITTER, Cell, Computed, Malloc, Outcome, Workload
 from millpond.cells.metrics import COUNTERS, EVENTS, TRIAL_METRICS, Metrics
 from millpond.cells.plans import Plan
+from millpond.system.any_bytes import kept
 from millpond.system.clock import utc_now
 from millpond.system.input_file import parse_json
 from millpond.system.machine import this_machine
@@ -152,7 +153,7 @@ class Journal:
         self.run = f"{stamp}-{secrets.token_hex(4)}"
         self.rows: list[Observation] = []
         self._experiment = experiment
-        self._workload = " ".join(workload)
+        self._workload = kept(" ".join(workload))
         self._compiler = compiler
         self._metrics = metrics
         self._seed = seed
@@ -279,7 +280,7 @@ def columns_of(cell: Cell) -> dict[str, str | None]:
     """The columns that tell a cell from others, in the order of `Observation.cell`."""
     return {
         "subject_kind": cell.subject.kind,
-        "subject": json.dumps(list(cell.subject.words), ensure_ascii=False),
+        "subject": kept(json.dumps(list(cell.subject.words), ensure_ascii=False)),
         "contender_kind": cell.contender.kind,
         "contender": cell.contender.name,
         "plan": cell.plan.text() if cell.plan else None,

@@ -31,6 +31,7 @@ from millpond.store.store_files import (
     schema_of,
 )
 from millpond.store.version_1 import FIELDS_1, of_version_1
+from millpond.system.any_bytes import kept
 from millpond.system.input_file import parse_json
 from millpond.system.records import decode
 
@@ -128,7 +129,7 @@ def _subsystem_row(run: str, position: int, subsystem: Mapping[str, Any]) -> dic
         "named": named if isinstance(named, bool) else None,
         **{name: _number(subsystem.get(name), int) for name in _COUNTS},
         **{letter: _number((dvluc.get(letter) or {}).get("value"), float) for letter in _LETTERS},
-        "detail": json.dumps(subsystem, ensure_ascii=False, separators=(",", ":")),
+        "detail": kept(json.dumps(subsystem, ensure_ascii=False, separators=(",", ":"))),
     }
 
 

@@ -47,7 +47,8 @@ def subject_of(argv: Sequence[str], files: Sequence[Path] = (), content: Path | 
 def _state(path: Path) -> bytes:
     try:
         state = path.stat()
-        return f"{path.resolve()}\0{state.st_size}\0{state.st_mtime_ns}\0".encode() if path.is_file() else b"\0"
+        known = f"{path.resolve()}\0{state.st_size}\0{state.st_mtime_ns}\0"
+        return known.encode(errors="surrogateescape") if path.is_file() else b"\0"
     except (OSError, ValueError):
         return b"\0"
 

@@ -11,7 +11,6 @@ A file that fails is `Skipped` with its reason; no reader ever crashes on one.
 from __future__ import annotations
 
 import gzip
-import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -56,7 +55,7 @@ def write_parquet(path: Path, table: Any, about: Mapping[str, Any]) -> None:
     """Writes a table whole or not at all, with `about` in its footer. Failure (status 4) where that is impossible."""
     import pyarrow.parquet as parquet
 
-    text = json.dumps(about, ensure_ascii=False).encode()
+    text = output.json_text(about, compact=True).rstrip("\n").encode()
     with output.written_aside(path) as aside:
         table = table.replace_schema_metadata({METADATA_KEY: text})
         # The footer has no checksum: what a flipped bit in it could turn into a wrong answer is not written.
@@ -65,7 +64,7 @@ def write_parquet(path: Path, table: Any, about: Mapping[str, Any]) -> None:
 
 def write_document(path: Path, data: Mapping[str, Any]) -> None:
     """Writes a JSON object, compressed, whole or not at all; equal data give equal bytes. Failure (4) as above."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    text = output.json_text(data, compact=True).rstrip("\n").encode()
     with output.written_aside(path) as aside:
         aside.write_bytes(gzip.compress(text, mtime=0))
 

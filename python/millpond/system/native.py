@@ -17,6 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
+from millpond.system.any_bytes import system_form
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 
@@ -108,7 +109,7 @@ def run(
     watch = _watch.get()
     try:
         child = subprocess.Popen(
-            [str(find(name)), *arguments],
+            [str(find(name)), *map(system_form, arguments)],
             stdin=stdin,
             stdout=None if passing else subprocess.DEVNULL,
             stderr=None if passing else subprocess.PIPE,
@@ -127,7 +128,7 @@ def run(
     except BaseException:
         stop(child)
         raise
-    return Finished(child.returncode, (said or b"").decode(errors="replace"))
+    return Finished(child.returncode, (said or b"").decode(errors="surrogateescape"))
 
 
 @dataclass(frozen=True)
@@ -154,14 +155,15 @@ def capture(
     """
     try:
         done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False, timeout=seconds,
-            pass_fds=descriptors,
+            [*map(system_form, argv)], stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False,
+            timeout=seconds, pass_fds=descriptors,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return Captured(-signal.SIGKILL, "", "", timed_out=True)
     except OSError as error:
         raise Failure(Status.ENVIRONMENT, f"cannot start {argv[0]}: {error.strerror or error}") from error
-    return Captured(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+    printed, said = (text.decode(errors="surrogateescape") for text in (done.stdout, done.stderr))
+    return Captured(done.returncode, printed, said)
 
 
 def stop(child: subprocess.Popen[bytes]) -> int:
@@ -214,7 +216,7 @@ def descendants_of(root: int) -> dict[int, int]:
 
 def failure_of(name: str, finished: Finished) -> Failure:
     """The failure that a native program reported, in its own words and with its own status."""
-    lines = [line for line in finished.said.splitlines() if line.startswith("millpond:")]
+    lines = [line for line in finished.said.split("\n") if line.startswith("millpond:")]
     message = "; ".join(line.removeprefix("millpond:").strip() for line in lines)
     if finished.status < 0:
         how = f"{name} died of {signal_name(-finished.status)}: please report this as a bug of ours"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import sys
@@ -13,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from millpond.system.any_bytes import SHOWN_ERRORS, kept, shown
 from millpond.system.arguments import STDOUT
 from millpond.system.errors import cannot_write
 
@@ -80,17 +82,17 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """The same for text, as UTF-8."""
-    write_bytes(path, text.encode())
+    """The same for text that is read, as UTF-8; bytes of names that are not UTF-8 are replaced."""
+    write_bytes(path, shown(text).encode())
 
 
 def json_text(data: Any, *, compact: bool = False) -> str:
     """JSON as all our verbs write it: indented for a reader, or `compact` for a program; ends with a new line.
 
-    ValueError for what JSON has no number for.
+    Texts of any bytes have their kept form (system/any_bytes.py). ValueError for what JSON has no number for.
     """
     form: dict[str, Any] = {"separators": (",", ":")} if compact else {"indent": 2}
-    return json.dumps(data, ensure_ascii=False, allow_nan=False, **form) + "\n"
+    return kept(json.dumps(data, ensure_ascii=False, allow_nan=False, **form)) + "\n"
 
 
 def write_json(data: Any, target: str | None) -> None:
@@ -99,7 +101,31 @@ def write_json(data: Any, target: str | None) -> None:
         return
     text = json_text(data)
     if target == STDOUT:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        print_bytes(text.encode())
     else:
-        write_text(Path(target), text)
+        write_bytes(Path(target), text.encode())
+
+
+def print_bytes(content: bytes) -> None:
+    """Writes to standard output as it is, whatever the locale: for what programs read."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+
+
+class _ShownOutput(io.TextIOWrapper):
+    """An output for readers: what its encoding has no character for is replaced, and so are bytes that are not text."""
+
+    def write(self, text: str) -> int:
+        return super().write(shown(text))
+
+
+def show_any_bytes() -> None:
+    """Lets standard output and standard error take names of any bytes, in any locale."""
+    for name in ("stdout", "stderr"):
+        of = getattr(sys, name)
+        if isinstance(of, io.TextIOWrapper):
+            of.flush()
+            lines, at_once = of.line_buffering or name == "stderr", of.write_through
+            shows = _ShownOutput(of.buffer, of.encoding, SHOWN_ERRORS, line_buffering=lines, write_through=at_once)
+            setattr(sys, name, shows)

@@ -15,6 +15,8 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
+from millpond.system.any_bytes import kept
+
 Kind = TypeVar("Kind")
 
 
@@ -41,7 +43,7 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
         return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
 
     def to_json(self) -> dict[str, Any]:
-        """The record as plain data: what `json.loads` would give."""
+        """The record as plain data: what `json.loads` would give, texts of any bytes in their kept form."""
         return dict(_plain(msgspec.to_builtins(self)))
 
 
@@ -57,6 +59,8 @@ def decode(kind: type[Kind], data: object) -> Kind:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return kept(value)
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {_plain(key): _plain(each) for key, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value

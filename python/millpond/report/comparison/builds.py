@@ -44,6 +44,7 @@ from millpond.statistics.order_statistics import Comparison, compare, judge_fami
 from millpond.store.observations import Journal
 from millpond.store.round_log import logged
 from millpond.store.store import Misfit, Store
+from millpond.system.any_bytes import kept, system_form
 from millpond.system.build_id import build_id_of
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import ProgressReport
@@ -215,12 +216,12 @@ def find_advice(store: Store, program: Sequence[str]) -> tuple[Advice | None, st
                 advice = Advice.from_json(data)
         except Misfit:
             continue
-        if not advice.program.argv or advice.program.argv[1:] != tuple(program[1:]):
+        if not advice.program.argv or advice.program.argv[1:] != tuple(map(kept, program[1:])):
             continue
         advised = _advised_build(store, known.run, advice)
         if build and advised == build:
             return advice, ""
-        if others is None and _place(advice.program.argv[0]) == _place(program[0]) and not (build and advised):
+        if others is None and _place(system_form(advice.program.argv[0])) == _place(program[0]) and not (build and advised):
             others = advice
     if others is not None:
         return others, ""
