@@ -15,6 +15,7 @@
 #include "lab/measure/signal_relay.hpp"
 #include "lab/measure/start.hpp"
 #include "lab/program/program.hpp"
+#include "lab/references/script_check.hpp"
 #include "lab/trace/trace_set.hpp"
 
 namespace millpond::references {
@@ -126,7 +127,10 @@ ending run(const capture_options& options) {
     start_options.dies_with_caller = options.dies_with_capture;
     start_options.environment = {{"VALGRIND_LIB", tool_folder().string()}, {"VALGRIND_OPTS", std::nullopt}};
     std::string started = find_valgrind();
-    if (!options.calls.empty()) require_readable(player_file());
+    if (!options.calls.empty()) {
+        require_readable(player_file());
+        check_call_script(options.calls);
+    }
     if (!options.preload.empty()) {
         require_readable(options.preload);
         // The launcher is a program, too, and would be preloaded; the tool is static.

@@ -80,8 +80,8 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """The same for text, as UTF-8."""
-    write_bytes(path, text.encode())
+    """The same for text, as UTF-8; half a pair of surrogates, which UTF-8 does not have, is written as `\\ud800`."""
+    write_bytes(path, text.encode(errors="backslashreplace"))
 
 
 def json_text(data: Any, *, compact: bool = False) -> str:
