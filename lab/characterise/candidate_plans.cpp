@@ -114,17 +114,21 @@ std::optional<arena_scope> arena_scope_of(const characterisation& all, std::uint
     double activations = 0;
     for (const json& scope : legality_json(all, subsystem)) {
         const std::string name = scope.at("name");
-        const bool is_left = scope.at("legality") == scope_legality::illegal;
+        const std::string legality = scope.at("legality");
+        const bool is_left = legality != scope_legality::not_disproved && !is_legal(scope);
         const auto times = scope.at("activations").is_number() ? scope.at("activations").get<double>() : 0.0;
         if (is_left || times * objects_an_activation_min > scope.at("total").get<double>()) continue;
+        // What is alive when the program ends keeps a phase from being reset, and may be used when threads' own variables
+        // are gone.
+        const bool ends_empty = scope.at("running_at_end") == 0;
         if (scope.at("scope") == "thread") {
             // For the one thread of a program that scope is the process, and nothing would ever be reset.
-            if (all.shares(subsystem).size() > 1) thread = {plan::scope_kind::thread, "thread"};
+            if (all.shares(subsystem).size() > 1 && ends_empty) thread = {plan::scope_kind::thread, "thread"};
         } else if (is_legal(scope) && is_bounded(scope, all.counts().subsystems()[subsystem].peak_bytes)) {
             if (!function) activations = times;
             const bool as_often = 2 * times >= activations && name != "main";
             if (!function || as_often) function = scope_of_calls(all, scope, name);
-        } else if (!phase || name != "main") {
+        } else if (ends_empty && (!phase || name != "main")) {
             phase = {plan::scope_kind::phase, name};
         }
     }

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "lab/characterise/container_list.hpp"
+#include "lab/characterise/later_touches.hpp"
 #include "lab/characterise/reference_json.hpp"
 #include "lab/characterise/subsystem_json.hpp"
+#include "lab/trace/wholeness.hpp"
 
 namespace millpond::characterise {
 namespace {
@@ -109,6 +111,15 @@ void characterisation::count_references(const attribution::cache_shape& cache) {
         layout::region_map::of_recording(path_, reader_), reader.totals().instructions, largest);
     attribution::take_all(reader, *references_);
     reference_damages_ = reader.damages();
+    find_later_touches();
+}
+
+void characterisation::find_later_touches() {
+    if (counts_.left_objects().empty()) return;
+    references::reader reader(path_, {.with_system = true});
+    later_touches touches(scopes_, counts_.contexts(), counts_.left_objects());
+    for (references::step step; reader.next(step);) touches.take(step);
+    for (const touched_object& one : touches.touched()) counts_.touched(one.object, one.surviving, one.thread_ended);
 }
 
 double characterisation::seconds(std::uint64_t tick) const {
@@ -252,6 +263,8 @@ void add_trace_facts(json& facts, const trace::reader& reader) {
     facts["clean"] = process.clean;
     facts["ended"] = process.ended;
     facts["stopped_early"] = process.stopped_early != 0;
+    const std::string partial = trace::partial_reason(process);
+    facts["partial"] = partial.empty() ? json() : json(partial);
     const bool timed = process.end_ns > process.start_ns;
     facts["duration_seconds"] = timed ? json(static_cast<double>(process.end_ns - process.start_ns) * 1e-9) : json();
     double cpu_ns = 0;
@@ -260,7 +273,7 @@ void add_trace_facts(json& facts, const trace::reader& reader) {
     facts["threads"] = reader.streams().size();
 }
 
-json summarise(const std::string& path) {
+json summarise(const std::string& path, bool accepts_damaged) {
     trace::reader reader(path);
     std::uint64_t allocations = 0, frees = 0, reallocations = 0, bytes = 0;
     reader.for_each_batch([&](const trace::event* batch, std::size_t count) {
@@ -273,6 +286,7 @@ json summarise(const std::string& path) {
             if (reallocated || e.op == trace::operation::allocate) bytes += e.bytes;
         }
     });
+    trace::require_whole(path, reader.damages(), accepts_damaged);
     json facts;
     facts["path"] = path;
     facts["events"] = allocations + frees + 2 * reallocations;

@@ -84,6 +84,7 @@ class characterisation {
     static constexpr std::size_t pairs_max = 100;
 
     void run();
+    void find_later_touches();
     json pins_json() const;
 
     std::string path_;
@@ -106,7 +107,8 @@ class characterisation {
 };
 
 // The parts "trace" and "process" alone, without anything that needs symbols or the table of live objects (null).
-json summarise(const std::string& path);
+// Throws trace::trace_error for a damaged trace unless that is accepted.
+json summarise(const std::string& path, bool accepts_damaged = false);
 
 // The part "process", and what "trace" takes from the reader rather than from events.
 json process_json(const trace::process_record& process);

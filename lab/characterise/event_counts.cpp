@@ -222,13 +222,32 @@ void event_counts::object_ended(const packed_object& o, trace::moment at, trace:
     }
 }
 
-// An object that is live when the trace ends has outlived every scope.
-void event_counts::object_left(const packed_object& o) {
+// An object that is live when the trace ends: the scopes that were active then have not ended.
+void event_counts::object_left(std::uint64_t address, const packed_object& o) {
     context_counts& context = contexts_[o.context()];
     ++left_[o.context()].objects;
     left_[o.context()].bytes += o.bytes();
+    const thread_state& born_on = thread(o.thread());
+    const std::size_t surviving = born_on.active.surviving(o.birth());
+    if (!born_on.ended && o.thread() == first_thread_) ++counts_[context.subsystem].left_on_first_thread;
+    if (surviving == context.depth && !born_on.ended) return;
     const witness seen{o.context(), o.thread(), o.bytes(), totals_.first_tick + o.tick(), 0, 0};
-    if (context.depth > 0 && legality_.outlived(context, 0)) legality_.offer(context, 0, seen);
+    if (left_objects_.size() < left_objects_max)
+        left_objects_.push_back({address, o.bytes(), seen.allocated_tick, o.context(), o.thread()});
+    if (surviving < context.depth && legality_.left(context, surviving)) legality_.offer(context, surviving, seen);
+    if (!born_on.ended) return;
+    ++counts_[context.subsystem].left_by_thread;
+    legality_.outlived_thread(context.subsystem, seen);
+}
+
+void event_counts::touched(const left_object& object, std::size_t surviving, bool thread_ended) {
+    context_counts& context = contexts_[object.context];
+    const witness seen{object.context, object.thread, object.bytes, object.tick, 0, 0, true};
+    if (surviving < context.depth) {
+        legality_.outlived(context, surviving);
+        legality_.offer(context, surviving, seen);
+    }
+    if (!thread_ended) return;
     ++counts_[context.subsystem].outlived_thread;
     legality_.outlived_thread(context.subsystem, seen);
 }
@@ -281,7 +300,10 @@ void event_counts::finish() {
     totals_.lost_frees = live_.lost_frees();
     totals_.mended = live_.mended();
     left_.resize(contexts_.size());
-    live_.for_each([this](std::uint64_t, const packed_object& o) { object_left(o); });
+    const auto has_events = [](const thread_state& t) { return t.facts.last_tick != 0; };
+    first_thread_ =
+        static_cast<std::uint32_t>(std::find_if(threads_.begin(), threads_.end(), has_events) - threads_.begin());
+    live_.for_each([this](std::uint64_t address, const packed_object& o) { object_left(address, o); });
     for (const context_counts& context : contexts_) {
         counts_[context.subsystem].objects += context.objects;
         counts_[context.subsystem].bytes += context.bytes;

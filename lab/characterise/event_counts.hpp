@@ -79,7 +79,9 @@ struct alignas(64) subsystem_counts {
     std::vector<std::uint64_t> sizes = std::vector<std::uint64_t>(size_class_count);
     std::uint64_t realloc_frees = 0;                          // ends by realloc, which are not in `frees`
     std::uint64_t freed_by_others = 0;                        // by another thread than the one that allocated
-    std::uint64_t outlived_thread = 0;                        // still live when its thread ended, or the trace
+    std::uint64_t outlived_thread = 0;                        // freed after its thread had ended
+    std::uint64_t left_by_thread = 0;                         // never freed, and its thread had ended
+    std::uint64_t left_on_first_thread = 0;                   // never freed, of the first thread, which had not ended
     std::uint64_t first_empty_tick = 0, last_empty_tick = 0;  // moments at which nothing of it was alive; 0: never
     std::vector<diffusion_point> diffusion;
     operation_durations durations;
@@ -111,6 +113,12 @@ struct trace_totals {
     operation_durations durations;
 };
 
+// An object that nobody has freed, although a scope around it, or its thread, had ended.
+struct left_object {
+    std::uint64_t address, bytes, tick;
+    std::uint32_t context, thread;
+};
+
 class event_counts {
   public:
     static constexpr std::size_t diffusion_points_max = 64;
@@ -131,6 +139,12 @@ class event_counts {
     const class pinning& pinning() const { return pinning_; }
     // Objects and bytes of each context that are live when the trace ends; known after finish().
     const std::vector<live_counts>& left() const { return left_; }
+
+    // At most so many are kept.
+    static constexpr std::size_t left_objects_max = std::size_t{1} << 20;
+    const std::vector<left_object>& left_objects() const { return left_objects_; }
+    // One of them was accessed when so many of the scopes around it were active, or after the end of its thread.
+    void touched(const left_object& object, std::size_t surviving, bool thread_ended);
 
     struct thread_facts {
         std::uint64_t last_tick = 0, operations = 0, timed = 0;
@@ -173,7 +187,7 @@ class event_counts {
     void note(const trace::event& e);
     // `event`: the one that ends the object, or null where an end that came too early has met it now.
     void object_ended(const packed_object& o, trace::moment at, trace::ending how, const trace::event* event);
-    void object_left(const packed_object& o);
+    void object_left(std::uint64_t address, const packed_object& o);
     void add_operation(thread_share& s, const trace::event& e, std::uint64_t bytes);
     thread_share& share(thread_state& t, std::uint32_t number, std::uint32_t subsystem);
     thread_share& add_share(thread_state& t, std::uint32_t number, std::uint32_t subsystem);
@@ -194,11 +208,13 @@ class event_counts {
     trace::live_objects<packed_object> live_;
     legality_record legality_;
     std::uint64_t clock_ = 0;  // of activations
+    std::uint32_t first_thread_ = 0;
 
     page_survey survey_;
     address_map addresses_;
     class pinning pinning_;
     std::vector<live_counts> left_;
+    std::vector<left_object> left_objects_;
     std::uint64_t next_survey_, survey_interval_, looks_ = 0;
     double looks_an_event_;  // that surveys may take
 };

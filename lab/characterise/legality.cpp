@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lab/characterise/subsystem_json.hpp"
+#include "lab/trace/wholeness.hpp"
 
 namespace millpond::characterise {
 namespace {
@@ -11,8 +12,17 @@ namespace {
 constexpr std::size_t scopes_max = 6;
 constexpr double enclosing_share_min = 0.9;
 
-// Few, and each from another context where there are several.
+// Few, and each from another context where there are several. One that was accessed later proves more than one that
+// nobody has freed, and takes its place.
 void add_witness(std::vector<witness>& witnesses, const witness& seen) {
+    const auto proves_less = [&](const witness& known) {
+        return seen.touched && known.freed_tick == 0 && !known.touched && known.context == seen.context;
+    };
+    const auto weaker = std::find_if(witnesses.begin(), witnesses.end(), proves_less);
+    if (weaker != witnesses.end()) {
+        *weaker = seen;
+        return;
+    }
     if (witnesses.size() == legality_record::witnesses_max) return;
     const auto same = [&](const witness& known) { return known.context == seen.context; };
     if (std::none_of(witnesses.begin(), witnesses.end(), same)) witnesses.push_back(seen);
@@ -34,7 +44,7 @@ legality_record::legality_record(const scope_tree& scopes, std::size_t subsystem
 
 void legality_record::open_row(context_counts& context) {
     context.outlived = static_cast<std::uint32_t>(rows_.size());
-    rows_.resize(rows_.size() + context.depth);
+    rows_.resize(rows_.size() + 2 * std::size_t{context.depth});
 }
 
 void legality_record::offer(context_counts& context, std::size_t surviving, const witness& seen) {
@@ -49,9 +59,9 @@ void legality_record::outlived_thread(std::uint32_t subsystem, const witness& se
     add_witness(of_threads_[subsystem], seen);
 }
 
-std::uint64_t legality_record::outlived_depth(std::uint32_t row, std::uint32_t depth) const {
+std::uint64_t legality_record::sum(std::uint32_t row, std::uint32_t from, std::uint32_t depth) const {
     std::uint64_t total = 0;
-    for (std::size_t d = 0; row != 0 && d < depth; ++d) total += rows_[row + d];
+    for (std::size_t d = 0; row != 0 && d < depth; ++d) total += rows_[row + from + d];
     return total;
 }
 
@@ -61,7 +71,10 @@ namespace {
 struct judged_scope {
     const candidate_record* record;
     std::uint64_t enclosed = 0, outlived = 0;  // objects
+    std::uint64_t left = 0, running = 0;       // never freed: after its end, within it
     double depth = 0;                          // mean, of the objects
+
+    std::uint64_t beyond() const { return outlived + left; }
 };
 
 std::vector<judged_scope> judge(const characterisation& all, std::uint32_t subsystem, std::uint64_t objects) {
@@ -74,7 +87,10 @@ std::vector<judged_scope> judge(const characterisation& all, std::uint32_t subsy
             if (owning == 0) continue;
             const std::uint32_t depth = all.scopes().depth(owning);
             scope.enclosed += context.objects;
-            scope.outlived += all.counts().legality().outlived_depth(context.outlived, depth);
+            const std::uint64_t left = all.counts().legality().left_depth(context, depth);
+            scope.outlived += all.counts().legality().outlived_depth(context, depth);
+            scope.left += left;
+            scope.running += all.counts().left()[c].objects - left;
             scope.depth += static_cast<double>(depth) * static_cast<double>(context.objects);
         }
         if (static_cast<double>(scope.enclosed) < enclosing_share_min * static_cast<double>(objects)) continue;
@@ -94,7 +110,7 @@ std::vector<judged_scope> select(const std::vector<judged_scope>& judged) {
     if (judged.size() <= scopes_max) return judged;
     const std::size_t count = judged.size();
     std::size_t step = 0;
-    while (step < count && judged[step].outlived > 0) ++step;
+    while (step < count && judged[step].beyond() > 0) ++step;
     std::vector<char> chosen(count, 0);
     std::size_t taken = 0;
     const auto take = [&](std::size_t i) {
@@ -125,6 +141,8 @@ json witness_json(const characterisation& all, const witness& seen) {
     one["allocated_seconds"] = all.seconds(seen.allocated_tick);
     if (seen.freed_tick != 0)
         one["ended"] = "freed after the scope ended, by thread " + std::to_string(seen.freed_by);
+    else if (seen.touched)
+        one["ended"] = "accessed after the scope ended, and never freed";
     else
         one["ended"] = all.reader().process().clean ? "still live at exit" : "still live when the trace ended";
     return one;
@@ -141,6 +159,7 @@ using namespace scope_legality;
 struct verdict {
     const char* legality;
     std::uint64_t outliving, outliving_outermost, total;
+    std::uint64_t left, running;  // never freed: after its end, within it
     json activations, calls;  // null: not observed
     const histogram* instances;
     const characterisation* of;  // whose witnesses these are
@@ -162,12 +181,20 @@ const observed_pair* find_pair(const characterisation& observed, std::uint32_t f
     return s == count ? nullptr : observed.observations().pair(s, function);
 }
 
-verdict judge_function(const characterisation& all, std::uint32_t subsystem, const judged_scope& scope) {
+const char* legality_of(const observed_pair& pair) {
+    if (pair.outlived == 0 && pair.left == 0) return legal;
+    if (pair.outlived_outermost > 0) return illegal;
+    return pair.left_outermost == 0 ? legal_outermost : alive_at_end;
+}
+
+verdict judge_calls(const characterisation& all, std::uint32_t subsystem, const judged_scope& scope) {
     static const histogram unknown;
-    verdict v{scope.outlived > 0 ? illegal : not_disproved,
+    verdict v{scope.outlived > 0 ? illegal : scope.left > 0 ? alive_at_end : not_disproved,
               scope.outlived,
               scope.outlived,
               scope.enclosed,
+              scope.left,
+              scope.running,
               nullptr,
               nullptr,
               &unknown,
@@ -183,13 +210,18 @@ verdict judge_function(const characterisation& all, std::uint32_t subsystem, con
         find_name(count, name, [&](std::uint32_t i) -> const std::string& { return functions.function(i).name; });
     const observed_function* const of = f == count ? nullptr : observed.observations().function(f);
     v.why_not = observed_scopes::reason(of);
+    if (!v.why_not.empty() && v.legality == not_disproved && v.running > 0) v.why_not += "; the program ended inside it, as far as the trace tells";
     if (!v.why_not.empty()) return v;
     const observed_pair* const pair = find_pair(observed, f, all.subsystems().subsystems()[subsystem].name);
     if (pair == nullptr || pair->enclosed == 0) {
         v.why_not = "no observed call of it ran around an allocation of this subsystem";
         return v;
     }
-    v.legality = pair->outlived == 0 ? legal : pair->outlived_outermost == 0 ? legal_outermost : illegal;
+    const bool touched_later = legality_of(*pair) == alive_at_end && v.legality == illegal;  // known of this trace
+    if (touched_later) return v;
+    v.legality = legality_of(*pair);
+    v.left = pair->left;
+    v.running = pair->running;
     v.outliving = pair->outlived;
     v.outliving_outermost = pair->outlived_outermost;
     v.total = pair->enclosed;
@@ -200,6 +232,25 @@ verdict judge_function(const characterisation& all, std::uint32_t subsystem, con
     v.witnesses = &pair->witnesses;
     v.method = "breakpoints at its entry and where it returns";
     return v;
+}
+
+// Why nothing can be decided by a trace: frees may be missing; empty where none are.
+std::string undecided(const characterisation& of) {
+    if (trace::is_cut(of.reader().process())) return trace::partial_reason(of.reader().process());
+    return of.reader().damages().empty() ? "" : "the trace is damaged: frees may be missing";
+}
+
+// Of a trace that is not whole, only what a witness proves.
+verdict decided(verdict v) {
+    std::string why = undecided(*v.of);
+    if (v.legality == illegal || why.empty()) return v;
+    v.legality = not_decided;
+    v.why_not = std::move(why);
+    return v;
+}
+
+verdict judge_function(const characterisation& all, std::uint32_t subsystem, const judged_scope& scope) {
+    return decided(judge_calls(all, subsystem, scope));
 }
 
 json scope_json(const characterisation& all, const subsystem_counts& s, const char* scope, const std::string& name,
@@ -214,6 +265,8 @@ json scope_json(const characterisation& all, const subsystem_counts& s, const ch
     one["why_not_observed"] = v.why_not.empty() ? json() : json(v.why_not);
     one["outliving"] = v.outliving;
     one["outliving_outermost"] = v.outliving_outermost;
+    one["alive_at_end"] = v.left;
+    one["running_at_end"] = v.running;
     one["total"] = v.total;
     one["share"] = static_cast<double>(enclosed) / static_cast<double>(s.objects);
     one["activations"] = v.activations;
@@ -239,18 +292,23 @@ json legality_json(const characterisation& all, std::uint32_t subsystem) {
         if (share->objects > 0) instances.add(share->of_activations.thread_bytes());
     }
     const std::uint64_t outlived = s.outlived_thread;
+    // Where a program ends by itself, its first thread's own variables are destroyed before the global ones.
+    const std::uint64_t left =
+        s.left_by_thread + (all.reader().process().clean ? s.left_on_first_thread : std::uint64_t{0});
     scopes.push_back(scope_json(all, s, "thread", "of the allocation", s.objects,
-                                {outlived == 0 ? legal : illegal,
+                                decided({outlived > 0 ? illegal : left > 0 ? alive_at_end : legal,
                                  outlived,
                                  outlived,
                                  s.objects,
+                                 left,
+                                 s.live_objects - left,
                                  instances.count(),
                                  instances.count(),
                                  &instances,
                                  &all,
                                  &all.counts().legality().thread_witnesses(subsystem),
                                  "the ends of threads are in the trace",
-                                 {}}));
+                                 {}})));
     return scopes;
 }
 

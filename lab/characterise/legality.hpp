@@ -6,8 +6,11 @@
 //                                                                           when the object ended
 //
 // An object of [d] has outlived every scope deeper than d. So one counter is touched for each object, and every
-// function can be judged afterwards. An object that is live when the trace ends is in [0]: it has outlived all. Use:
-// outlived() for each object for which at least one scope had ended. O(1), but for the first witnesses.
+// function can be judged afterwards. A second row of each context counts the objects that nobody has freed: [d], d scopes
+// were active when the trace ended. Scopes that were active then have not ended, so nothing has outlived them; the deeper
+// ones ended before, and an object of theirs could have died with them if nobody touched it since. Use: outlived() for
+// each object for which at least one scope had ended, left() for those that are live at the end. O(1), but for the first
+// witnesses.
 #pragma once
 
 #include <array>
@@ -36,8 +39,9 @@ struct live_counts {
 struct witness {
     std::uint32_t context, thread;
     std::uint64_t bytes, allocated_tick;
-    std::uint64_t freed_tick;  // 0: still live when the trace ended
+    std::uint64_t freed_tick;  // 0: never
     std::uint32_t freed_by;    // thread
+    bool touched = false;      // never freed, but accessed after the scope had ended
 };
 
 // Kept for each subsystem and each function that could own an arena for it.
@@ -61,6 +65,12 @@ class legality_record {
         ++rows_[context.outlived + surviving];
         return surviving < context.witnessed;
     }
+    // An object that is live when the trace ends; `surviving` as above.
+    bool left(context_counts& context, std::size_t surviving) {
+        if (context.outlived == 0) open_row(context);
+        ++rows_[context.outlived + context.depth + surviving];
+        return surviving < context.witnessed;
+    }
     void offer(context_counts& context, std::size_t surviving, const witness& seen);
     void prefetch(std::uint32_t row, std::size_t depth) const {
         __builtin_prefetch(rows_.data() + row, 1);
@@ -79,8 +89,14 @@ class legality_record {
 
     const std::vector<candidate_record>& candidates(std::uint32_t subsystem) const { return candidates_[subsystem]; }
     const std::vector<witness>& thread_witnesses(std::uint32_t subsystem) const { return of_threads_[subsystem]; }
-    // Objects of a context with this row that outlived the scope at `depth` (1: outermost).
-    std::uint64_t outlived_depth(std::uint32_t row, std::uint32_t depth) const;
+    // Objects of a context that outlived the scope at `depth` (1: outermost), with a witness.
+    std::uint64_t outlived_depth(const context_counts& context, std::uint32_t depth) const {
+        return sum(context.outlived, 0, depth);
+    }
+    // Those that were never freed although that scope had ended.
+    std::uint64_t left_depth(const context_counts& context, std::uint32_t depth) const {
+        return sum(context.outlived, context.depth, depth);
+    }
 
   private:
     // Finds a function among the few candidates of a subsystem: its place there in most cases, by the low bits of its
@@ -91,12 +107,13 @@ class legality_record {
     };
 
     void open_row(context_counts& context);
+    std::uint64_t sum(std::uint32_t row, std::uint32_t from, std::uint32_t depth) const;
 
     const scope_tree& scopes_;
     std::vector<std::vector<candidate_record>> candidates_;
     std::vector<candidate_index> index_;
     std::vector<std::vector<witness>> of_threads_;
-    std::vector<std::uint64_t> rows_{0};  // one after another; position 0 is no row
+    std::vector<std::uint64_t> rows_{0};  // two of each context, one after another; position 0 is no row
 };
 
 }  // namespace millpond::characterise

@@ -25,6 +25,7 @@
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
 #include "lab/program/regular_file.hpp"
+#include "lab/trace/wholeness.hpp"
 
 namespace {
 
@@ -36,7 +37,7 @@ struct options {
     std::vector<std::string> groups, traces;
     std::string short_sites;
     std::string cache = millpond::attribution::cache_shape::standard;
-    bool summary = false, sizes = false;
+    bool summary = false, sizes = false, accepts_damaged = false;
     size_request of_sizes;
 };
 
@@ -121,7 +122,9 @@ void write_all(const options& chosen) {
     size_request request = chosen.of_sizes;
     if (!chosen.short_sites.empty()) request.short_sites = names_in(chosen.short_sites);
     for (const std::string& trace : chosen.traces)
-        all.push_back(chosen.sizes ? sizes_json(trace, request) : summarise(trace));
+        all.push_back(chosen.sizes ? sizes_json(trace, request, chosen.accepts_damaged)
+                                   : summarise(trace, chosen.accepts_damaged));
+
     write(chosen.json_to, all, chosen.sizes ? -1 : 2);
 }
 
@@ -149,6 +152,11 @@ void check(const options& chosen) {
            "--summary looks at no subsystem, so that there are no plans to write: drop one of the two");
 }
 
+void require_whole(const std::string& path, const characterisation& found, bool accepts) {
+    const bool in_references = found.reader().damages().empty();
+    millpond::trace::require_whole(path, in_references ? found.reference_damages() : found.reader().damages(), accepts);
+}
+
 void run(const options& chosen) {
     const std::vector<millpond::symbols::owner_group> groups = parse_groups(chosen.groups);
     check(chosen);
@@ -156,8 +164,12 @@ void run(const options& chosen) {
     const auto cache = millpond::attribution::cache_shape::of(chosen.cache);
     characterisation found(chosen.traces.front(), groups);
     found.count_references(cache);
+    require_whole(chosen.traces.front(), found, chosen.accepts_damaged);
     std::optional<characterisation> observed;
-    if (!chosen.observed.empty()) found.take_observations(observed.emplace(chosen.observed, groups));
+    if (!chosen.observed.empty()) {
+        found.take_observations(observed.emplace(chosen.observed, groups));
+        require_whole(chosen.observed, *observed, chosen.accepts_damaged);
+    }
     if (!chosen.scopes_to.empty()) program::write_whole(chosen.scopes_to, scope_list(found));
     if (!chosen.plan_out.empty()) write_candidate_plans(candidate_plans(found), chosen.plan_out);
     if (!chosen.contexts_to.empty()) write(chosen.contexts_to, contexts_json(found), -1);
@@ -199,6 +211,7 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     app.add_option("--short-sites", chosen.short_sites, "with --sizes: try an arena for the call sites that FILE names")
         ->type_name("FILE");
+    app.add_flag(millpond::trace::damaged_option, chosen.accepts_damaged, millpond::trace::damaged_help);
     app.add_option("trace", chosen.traces, "the trace (*.mpt)")->required();
     return program::guarded_main(
         app, argc, argv,

@@ -147,13 +147,17 @@ void observed_scopes::allocate(const trace::event& e) {
 }
 
 // Of the activations around the birth, those still run that began before it: they are the outermost ones.
-void observed_scopes::ended(const object& o, std::uint64_t tick, std::uint32_t by) {
-    if (o.stack == 0) return;
+std::size_t observed_scopes::surviving(const object& o) const {
     const running& all = threads_[o.thread];
     const auto past = std::upper_bound(all.begin(), all.end(), o.birth,
                                        [](std::uint64_t birth, const activation& a) { return birth < a.serial; });
-    const auto surviving = static_cast<std::size_t>(past - all.begin());
-    if (surviving < stacks_[o.stack].depth) outlived(o, surviving, tick, by);
+    return static_cast<std::size_t>(past - all.begin());
+}
+
+void observed_scopes::ended(const object& o, std::uint64_t tick, std::uint32_t by) {
+    if (o.stack == 0) return;
+    const std::size_t still = surviving(o);
+    if (still < stacks_[o.stack].depth) outlived(o, still, tick, by);
 }
 
 template <class Visit>
@@ -176,7 +180,7 @@ void observed_scopes::for_each_function(std::uint32_t stack, Visit&& visit) cons
 
 void observed_scopes::outlived(const object& o, std::size_t surviving, std::uint64_t tick, std::uint32_t by) {
     const std::uint32_t subsystem = subsystems_.subsystem_of(o.context);
-    std::uint64_t& count = outlived_[{o.stack, subsystem, static_cast<std::uint32_t>(surviving)}];
+    std::uint64_t& count = outlived_[{o.stack, subsystem, static_cast<std::uint32_t>(surviving), tick != 0}];
     if (++count > 1) return;
     for_each_function(o.stack, [&](std::uint32_t function, std::uint32_t, std::uint32_t innermost) {
         std::vector<witness>& known = pairs_[{subsystem, function}].witnesses;
@@ -191,7 +195,7 @@ void observed_scopes::finish(std::uint64_t lost) {
         ended(o, at.time_ticks, at.thread);
     });
     live_.for_each([this](std::uint64_t, const object& o) {
-        if (o.stack != 0) outlived(o, 0, 0, 0);
+        if (o.stack != 0) outlived(o, surviving(o), 0, 0);  // within all, too: counted as running
     });
     for (running& all : threads_) {
         while (!all.empty()) leave(all);
@@ -204,8 +208,11 @@ void observed_scopes::finish(std::uint64_t lost) {
     for (const auto& [key, count] : outlived_) {
         for_each_function(key.stack, [&](std::uint32_t function, std::uint32_t outermost, std::uint32_t innermost) {
             observed_pair& of = pairs_[{key.subsystem, function}];
-            if (innermost > key.surviving) of.outlived += count;
-            if (outermost > key.surviving) of.outlived_outermost += count;
+            std::uint64_t& inner = key.freed ? of.outlived : of.left;
+            std::uint64_t& outer = key.freed ? of.outlived_outermost : of.left_outermost;
+            if (innermost > key.surviving) inner += count;
+            if (outermost > key.surviving) outer += count;
+            if (!key.freed && outermost <= key.surviving) of.running += count;
         });
     }
     for (auto& [id, of] : by_function_) {

@@ -9,7 +9,8 @@
 // An object belongs to every activation that runs on its thread when it is allocated. Of a function that calls itself,
 // the *outermost* activation is the scope of an arena that the first call makes, the *innermost* that of one which
 // every call makes for itself: a function is legal where nothing outlives either, and legal for its outermost call
-// where nothing outlives that. Use: consume() every batch, then finish(). O(log depth) an event. Memory grows with live
+// where nothing outlives that. What is alive when the trace ends has not outlived the activations that run then: they
+// have not ended, for the program was left from inside. Use: consume() every batch, then finish(). O(log depth) an event. Memory grows with live
 // objects and with different stacks of observed functions. Not thread-safe.
 #pragma once
 
@@ -41,6 +42,9 @@ struct observed_pair {
     std::uint64_t enclosed = 0;            // objects
     std::uint64_t outlived = 0;            // of these, their innermost activation
     std::uint64_t outlived_outermost = 0;  // and their outermost
+    std::uint64_t left = 0;                // never freed although their innermost activation had ended
+    std::uint64_t left_outermost = 0;      // and their outermost
+    std::uint64_t running = 0;             // alive at the end of the trace, within their outermost activation
     histogram activation_bytes;            // of each activation in which the subsystem asked for any
     std::vector<witness> witnesses;
 };
@@ -81,6 +85,7 @@ class observed_scopes {
     };
     struct outliving_key {
         std::uint32_t stack, subsystem, surviving;
+        bool freed;
         auto operator<=>(const outliving_key&) const = default;
     };
     using running = std::vector<activation>;
@@ -88,6 +93,7 @@ class observed_scopes {
     void note(const trace::event& e);
     void allocate(const trace::event& e);
     void ended(const object& o, std::uint64_t tick, std::uint32_t by);
+    std::size_t surviving(const object& o) const;
     void outlived(const object& o, std::size_t surviving, std::uint64_t tick, std::uint32_t by);
     void enter(running& thread, std::uint32_t function);
     void leave(running& thread);

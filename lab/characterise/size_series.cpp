@@ -7,6 +7,7 @@
 #include "lab/characterise/arena_trial.hpp"
 #include "lab/characterise/call_sites.hpp"
 #include "lab/characterise/characterisation.hpp"
+#include "lab/trace/wholeness.hpp"
 
 namespace millpond::characterise {
 
@@ -164,11 +165,12 @@ nlohmann::ordered_json size_series::sites_json(const std::vector<trace::context_
     return all;
 }
 
-nlohmann::ordered_json sizes_json(const std::string& path, const size_request& request) {
+nlohmann::ordered_json sizes_json(const std::string& path, const size_request& request, bool accepts_damaged) {
     trace::reader reader(path);
     size_series series(request, reader.event_count());
     reader.for_each_batch([&](const trace::event* batch, std::size_t count) { series.consume(batch, count); });
     series.finish();
+    trace::require_whole(path, reader.damages(), accepts_damaged);
     nlohmann::ordered_json facts;
     facts["path"] = path;
     add_trace_facts(facts, reader);

@@ -87,6 +87,7 @@ class size_series {
 };
 
 // Schema "millpond.sizes/1": everything of one trace. Throws trace::trace_error where nothing can be read.
-nlohmann::ordered_json sizes_json(const std::string& path, const size_request& request);
+// Throws trace::trace_error for a damaged trace unless that is accepted.
+nlohmann::ordered_json sizes_json(const std::string& path, const size_request& request, bool accepts_damaged = false);
 
 }  // namespace millpond::characterise

@@ -8,12 +8,15 @@
 
 namespace millpond::characterise {
 
-// "legality" of a scope and a subsystem. Only what was observed is called legal.
+// "legality" of a scope and a subsystem. Only what was observed is called legal; of a trace that was cut nothing is
+// decided but what a witness proves.
 namespace scope_legality {
 constexpr const char* legal = "legal";
 constexpr const char* legal_outermost = "legal for the outermost call";
 constexpr const char* illegal = "illegal";
+constexpr const char* alive_at_end = "alive at the end";
 constexpr const char* not_disproved = "not disproved";
+constexpr const char* not_decided = "not decided";
 }  // namespace scope_legality
 
 json subsystem_json(const characterisation& all, std::uint32_t subsystem);

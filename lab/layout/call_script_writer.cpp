@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/layout/call_script_writer.hpp"
 
-#include <cstddef>
 #include <deque>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include "lab/layout/region_map.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/references/player/call_script.h"
+#include "lab/trace/wholeness.hpp"
 
 namespace millpond::layout {
 
@@ -27,6 +27,7 @@ class script_file {
 
     void add(const millpond_call& call) {
         put(&call, sizeof call);
+        sum_ += millpond_call_sum(header_.calls, &call);
         ++header_.calls;
     }
     void commit(std::uint32_t slots, std::uint32_t threads) {
@@ -35,18 +36,20 @@ class script_file {
         header_.magic = millpond_call_script_magic;
         header_.version = millpond_call_script_version;
         header_.call_bytes = sizeof(millpond_call);
+        header_.sum = millpond_script_sum(&header_, sum_);
         flush();
         file_.write_at(0, {reinterpret_cast<const char*>(&header_), sizeof header_});
         file_.commit();
     }
     std::uint64_t calls() const { return header_.calls; }
     // Of a call that was added: the C library made it to start this thread.
-    void mark_start(std::uint64_t number, std::uint64_t thread, std::uint8_t flags) {
+    void mark_start(std::uint64_t number, millpond_call call, std::uint64_t thread) {
         flush();
-        const std::uint64_t at = sizeof header_ + number * sizeof(millpond_call);
-        file_.write_at(at + offsetof(millpond_call, old_bytes),
-                       {reinterpret_cast<const char*>(&thread), sizeof thread});
-        file_.write_at(at + offsetof(millpond_call, flags), {reinterpret_cast<const char*>(&flags), sizeof flags});
+        sum_ -= millpond_call_sum(number, &call);
+        call.old_bytes = thread;
+        call.flags |= millpond_call_starts_thread;
+        sum_ += millpond_call_sum(number, &call);
+        file_.write_at(sizeof header_ + number * sizeof call, {reinterpret_cast<const char*>(&call), sizeof call});
     }
 
   private:
@@ -64,6 +67,7 @@ class script_file {
     program::aside_file file_;
     std::string buffer_;
     millpond_call_script header_{};
+    std::uint64_t sum_ = 0;  // of the calls
 };
 
 class writer {
@@ -133,7 +137,7 @@ class writer {
         if (of.allocates) begin_object(of, call);
         call.pool = number_of(call.pool);
         call.old_pool = number_of(call.old_pool);
-        if (of.allocates && may_start_a_thread(of, trace_)) starts_.push_back({file_.calls(), call.flags});
+        if (of.allocates && may_start_a_thread(of, trace_)) starts_.push_back({file_.calls(), call});
         file_.add(call);
     }
 
@@ -194,8 +198,7 @@ class writer {
         const auto [known, is_new] = threads_.try_emplace(thread, thread_count_);
         thread_count_ += is_new;
         if (const auto start = start_of_.find(thread); is_new && start != start_of_.end())
-            file_.mark_start(start->second.call, known->second,
-                             static_cast<std::uint8_t>(start->second.flags | millpond_call_starts_thread));
+            file_.mark_start(start->second.number, start->second.call, known->second);
         return known->second;
     }
 
@@ -203,8 +206,8 @@ class writer {
     plan::pool_choice* pools_;
     const trace::reader& trace_;
     struct thread_start {
-        std::uint64_t call;
-        std::uint8_t flags;
+        std::uint64_t number;
+        millpond_call call;
     };
     std::deque<thread_start> starts_;  // calls of the dynamic linker, of threads that have not run yet
     std::unordered_map<std::uint64_t, thread_start> start_of_;  // by thread
@@ -232,7 +235,8 @@ bool has_main(const std::string& recording, const trace::reader& trace) {
 
 }  // namespace
 
-script_totals write_call_script(const std::string& recording, const std::string& script, plan::pool_choice* pools) {
+script_totals write_call_script(const std::string& recording, const std::string& script, plan::pool_choice* pools,
+                                bool accepts_damaged) {
     references::reader reader(recording, {.with_system = false});
     writer to(script, reader.trace(), pools);
     call_assembly assembly(has_main(recording, reader.trace()));
@@ -244,6 +248,7 @@ script_totals write_call_script(const std::string& recording, const std::string&
         if (const auto call = assembly.ended_by(step, [&](std::uint64_t a) { return to.end_object(a); })) to.add(*call);
     }
     if (const auto call = assembly.ended_at_last()) to.add(*call);
+    trace::require_whole(recording, reader.damages(), accepts_damaged);
     return to.finish();
 }
 

@@ -20,9 +20,9 @@ struct script_totals {
 };
 
 // `pools`: which pool each object comes from, of a plan; null: all from the malloc of the process. What is allocated
-// before main stays with malloc. Throws trace::trace_error where the recording cannot be read or has no references,
-// program::failure where the script cannot be written.
+// before main stays with malloc. Throws trace::trace_error where the recording cannot be read or has no references, and
+// where it is damaged unless that is accepted; program::failure where the script cannot be written.
 script_totals write_call_script(const std::string& recording, const std::string& script,
-                                plan::pool_choice* pools = nullptr);
+                                plan::pool_choice* pools = nullptr, bool accepts_damaged = false);
 
 }  // namespace millpond::layout

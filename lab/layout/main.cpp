@@ -20,6 +20,7 @@
 #include "lab/program/program.hpp"
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trace/reader.hpp"
+#include "lab/trace/wholeness.hpp"
 
 namespace {
 
@@ -44,11 +45,12 @@ int main(int argc, char** argv) {
     CLI::App app{"Writes the calls of a recorded program to its allocator as a script that can be played on another.",
                  "millpond-layout"};
     std::string recording, script, plan_file;
-    bool per_subsystem = false;
+    bool per_subsystem = false, accepts_damaged = false;
     app.add_option("--calls", recording, "the recording, with references")->type_name("RECORDING")->required();
     app.add_option("-o,--output", script, "where the script goes")->type_name("SCRIPT")->required();
     auto* const plan = app.add_option("--plan", plan_file, "a pool for each pool of PLAN")->type_name("PLAN");
     app.add_flag("--per-subsystem", per_subsystem, "a pool for each subsystem")->excludes(plan);
+    app.add_flag(millpond::trace::damaged_option, accepts_damaged, millpond::trace::damaged_help);
     return program::guarded_main(
         app, argc, argv,
         [&] {
@@ -56,7 +58,8 @@ int main(int argc, char** argv) {
             std::optional<pool_choice> pools;
             if (!plan_file.empty()) pools.emplace(trace, millpond::plan::read_plan(plan_file), true);
             if (per_subsystem) pools.emplace(trace);
-            const auto totals = millpond::layout::write_call_script(recording, script, pools ? &*pools : nullptr);
+            const auto totals = millpond::layout::write_call_script(recording, script, pools ? &*pools : nullptr,
+                                                                     accepts_damaged);
             const std::string& executable = trace.process().executable;
             const nlohmann::ordered_json said = {
                 {"executable", executable},  {"executable_is_same", is_same(executable, trace.process().build_id)},

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lab/references/player/call_script.h"
+#include "lab/trace/wholeness.hpp"
 
 namespace millpond::layout {
 
@@ -48,6 +49,11 @@ moved_reader::moved_reader(const std::string& recording, const std::string& play
 void moved_reader::refuse(const std::string& why) const {
     throw trace::trace_error(played_path_ + " was not played from " + recorded_path_ + ": " + why +
                              "; play its calls again");
+}
+
+void moved_reader::require_whole_play() const {
+    if (!played_.damages().empty())
+        throw trace::trace_error(trace::damage_text(played_path_, played_.damages()) + "; play its calls again");
 }
 
 // ---- the program ----

@@ -59,6 +59,9 @@ class moved_reader {
     // As references::reader::next; allocations and frees have the addresses of the other allocator. Throws
     // trace::trace_error where `played` does not hold the calls of the recording.
     bool next(references::step& to);
+    // Throws trace::trace_error where `played` is damaged: it can be made again.
+    void require_whole_play() const;
+    const references::reader& recorded() const { return recorded_; }
     moved_totals totals() const {
         moved_totals all = totals_;
         all.program = moves_.counts();

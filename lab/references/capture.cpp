@@ -18,6 +18,7 @@
 #include "lab/measure/start.hpp"
 #include "lab/program/program.hpp"
 #include "lab/references/program_check.hpp"
+#include "lab/references/script_check.hpp"
 #include "lab/trace/trace_set.hpp"
 
 namespace millpond::references {
@@ -144,7 +145,10 @@ captured_run run(const capture_options& options) {
     start_options.dies_with_caller = options.dies_with_capture;
     start_options.environment = {{"VALGRIND_LIB", tool_folder().string()}, {"VALGRIND_OPTS", std::nullopt}};
     std::string started = find_valgrind();
-    if (!options.calls.empty()) require_readable(player_file());
+    if (!options.calls.empty()) {
+        require_readable(player_file());
+        check_call_script(options.calls);
+    }
     if (!options.preload.empty()) {
         require_readable(options.preload);
         // The launcher is a program, too, and would be preloaded; the tool is static.

@@ -5,6 +5,7 @@
 
 #include "lab/trace/block_file.hpp"
 #include "lab/trace/fields.hpp"
+#include "lab/trace/wholeness.hpp"
 
 namespace millpond::references {
 namespace {
@@ -52,7 +53,7 @@ counts take(std::span<const std::uint8_t> payload) {
 
 }  // namespace
 
-std::optional<counts> read_counts(const std::string& path) {
+std::optional<counts> read_counts(const std::string& path, bool accepts_damaged) {
     const trace::reader known(path);
     trace::block_file file(path);
     trace::payload_buffer payload;
@@ -60,10 +61,18 @@ std::optional<counts> read_counts(const std::string& path) {
     for (const trace::block_record& block : known.blocks()) {
         std::string what;
         if (block.header.kind != mpt_counts) continue;
-        if (!file.read_payload(block, payload, what)) throw trace::trace_error(what);
-        result = take(payload.bytes());
+        try {
+            if (!file.read_payload(block, payload, what)) throw trace::trace_error(what);
+            result = take(payload.bytes());
+        } catch (const trace::trace_error& wrong) {
+            throw trace::trace_error(trace::damage_text(path, {{block.offset, wrong.what()}}));
+        }
         result->allocator_instructions = block.header.first;
     }
+    if (!result) return result;  // whoever reads the references judges the damages
+    trace::require_whole(path, known.damages(), accepts_damaged);
+    result->damages = known.damages();
+    result->partial = trace::partial_reason(known.process());
     return result;
 }
 

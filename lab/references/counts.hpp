@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lab/references/simulators.h"
+#include "lab/trace/reader.hpp"
 
 namespace millpond::references {
 
@@ -27,10 +28,13 @@ struct counts {
     std::uint64_t references[3] = {};          // of each millpond_reference_kind
     millpond_rules rules = {};                 // by which they were counted
     std::vector<simulator_counts> simulators;
+    std::vector<trace::damage> damages;  // of the trace
+    std::string partial;                 // why the trace ends early; empty where it does not
     std::deque<std::string> words;  // metrics and units
 };
 
-// The last counts of the trace; nothing where it has none. Throws trace::trace_error where it cannot be read.
-std::optional<counts> read_counts(const std::string& path);
+// The last counts of the trace; nothing where it has none. Throws trace::trace_error where it cannot be read, and where
+// it is damaged unless `accepts_damaged`: then what is left is said on standard error.
+std::optional<counts> read_counts(const std::string& path, bool accepts_damaged);
 
 }  // namespace millpond::references

@@ -107,8 +107,9 @@ int main(int argc, char** argv) {
         [&]() -> int {
             const auto permissions = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
             if (!summarized.empty()) {
-                program::print(summarize(summarized));
-                return program::ok;
+                bool is_whole = true;
+                program::print(summarize(summarized, is_whole));
+                return is_whole ? program::ok : program::input;
             }
             if (!unfinished.empty()) return report(finish(unfinished, std::nullopt, permissions, {}));
             if ((options.file.empty() && !options.discards) || options.command.empty())

@@ -5,6 +5,7 @@
 #include "lab/references/decoder.hpp"
 #include "lab/references/expansion.h"
 #include "lab/trace/block_file.hpp"
+#include "lab/trace/wholeness.hpp"
 
 namespace millpond::references {
 
@@ -82,15 +83,17 @@ reader::reader(const std::string& path, const reader_options& options) : state_(
     for (const trace::damage& known : state_->trace.damages()) state_->damages.add(known.offset, known.what);
     for (const trace::block_record& block : state_->trace.blocks()) {
         if (block.header.kind == mpt_references) state_->blocks.push_back(block);
-        if (block.header.kind != mpt_superblocks) continue;
+        if (block.header.kind < mpt_superblocks || block.header.kind == mpt_references) continue;
         std::string what;
         try {
             if (!state_->file.read_payload(block, state_->payload, what)) throw trace::trace_error(what);
-            state_->code.take(state_->payload.bytes(), block.header);
+            if (block.header.kind == mpt_superblocks) state_->code.take(state_->payload.bytes(), block.header);
         } catch (const trace::trace_error& wrong) {
             state_->damages.add(block.offset, wrong.what());
         }
     }
+    if (state_->blocks.empty() && !damages().empty())
+        throw trace::trace_error(trace::damage_text(path, damages()) + "; no references are left");
     if (state_->blocks.empty())
         throw trace::trace_error(path + " has no references; 'millpond record --references' captures them");
     state_->expansion.table = &state_->code.view();

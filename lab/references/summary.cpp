@@ -7,6 +7,7 @@
 
 #include "lab/program/any_bytes.hpp"
 #include "lab/references/reader.hpp"
+#include "lab/trace/wholeness.hpp"
 
 namespace millpond::references {
 
@@ -45,7 +46,7 @@ json of_origin(const counts& sum, unsigned origin) {
 
 }  // namespace
 
-std::string summarize(const std::string& path) {
+std::string summarize(const std::string& path, bool& is_whole) {
     reader from(path);
     const counts sum = count(from);
     const reference_totals totals = from.totals();
@@ -68,9 +69,13 @@ std::string summarize(const std::string& path) {
     result["bytes_per_reference"] =
         totals.references == 0 ? 0.0
                                : static_cast<double>(totals.stored_bytes) / static_cast<double>(totals.references);
+    const std::string partial = trace::partial_reason(from.trace().process());
+    result["partial"] = partial.empty() ? json() : json(partial);
     result["damages"] = json::array();
     for (const trace::damage& known : from.damages())
         result["damages"].push_back({{"offset", known.offset}, {"what", known.what}});
+    is_whole = from.damages().empty();
+    trace::require_whole(path, from.damages(), true);
     return program::json_text(result) + "\n";
 }
 

@@ -6,7 +6,8 @@
 
 namespace millpond::references {
 
-// Throws trace_error. Bounded memory.
-std::string summarize(const std::string& path);
+// Throws trace_error. Damages are in the document, and said on standard error; `is_whole`: there are none. Bounded
+// memory.
+std::string summarize(const std::string& path, bool& is_whole);
 
 }  // namespace millpond::references

@@ -16,6 +16,7 @@
 #include "lab/program/command_line.hpp"
 #include "lab/replay/play_stage.hpp"
 #include "lab/replay/prepare.hpp"
+#include "lab/trace/wholeness.hpp"
 
 namespace {
 
@@ -38,6 +39,7 @@ void declare(CLI::App& app, command_line& line) {
     plan->type_name("PLAN");
     app.add_flag("--per-subsystem", line.prepared.per_subsystem, "with --prepare: a pool for each subsystem")
         ->excludes(plan);
+    app.add_flag(millpond::trace::damaged_option, line.prepared.accepts_damaged, millpond::trace::damaged_help);
     app.add_option("--json", line.json, "with --prepare: where the summary goes, \"-\" for standard output");
     app.add_option("--strategy", line.round.strategy, "with --play: " + strategies_accepted());
     app.add_option("--malloc", line.round.malloc_library, "with --play: a malloc library to preload");

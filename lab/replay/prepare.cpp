@@ -5,6 +5,7 @@
 
 #include "lab/program/any_bytes.hpp"
 #include "lab/replay/preparation.hpp"
+#include "lab/trace/wholeness.hpp"
 
 namespace millpond::replay {
 namespace {
@@ -44,7 +45,9 @@ std::string prepare(const prepare_request& request) {
     script_writer script(request.script);
     preparation pass(pools, script, reader.ticks_per_ns());
     reader.for_each_batch([&](const trace::event* batch, std::size_t count) { pass.consume(batch, count); });
+    trace::require_whole(request.trace, reader.damages(), request.accepts_damaged);
     const preparation_totals totals = pass.finish();
+    const std::string partial = trace::partial_reason(reader.process());
     ordered_json damages = ordered_json::array();
     for (const trace::damage& d : reader.damages()) damages.push_back({{"offset", d.offset}, {"what", d.what}});
     const ordered_json summary{
@@ -70,6 +73,7 @@ std::string prepare(const prepare_request& request) {
         {"malloc_provider", reader.process().malloc_provider},
         {"pools", pools_json(pools)},
         {"damages", damages},
+        {"partial", partial.empty() ? ordered_json() : ordered_json(partial)},
     };
     // Names of a program may be in any encoding; what is not UTF-8 is replaced.
     return program::json_text(summary) + "\n";

@@ -10,6 +10,7 @@ struct prepare_request {
     std::string trace, plan;  // an empty plan: everything from malloc, unless per_subsystem
     bool per_subsystem = false;
     std::string script;
+    bool accepts_damaged = false;
 };
 
 // Returns: the summary as JSON text. Throws failure. O(events).

@@ -55,7 +55,7 @@ static_assert(sizeof(record) == 16);
 
 struct script_header {
     static constexpr std::uint64_t magic_value = 0x594C50444E4F504D;  // "MPONDPLY"
-    static constexpr std::uint32_t version_value = 1;
+    static constexpr std::uint32_t version_value = 2;
     enum flag : std::uint32_t { of_a_plan = 1 };
 
     std::uint64_t magic;
@@ -96,8 +96,10 @@ inline std::uint64_t checksum(const void* data, std::size_t bytes, std::uint64_t
     return sum;
 }
 
-inline std::uint64_t checksum_of(const script_block& block, const record* records) {
-    return checksum(records, block.count * sizeof(record), block.time_ns * 31 + block.count);
+// `number`: of the block in its script, so that blocks that changed places are found.
+inline std::uint64_t checksum_of(const script_block& block, const record* records, std::uint64_t number) {
+    const std::uint64_t seed = (block.time_ns * 31 + block.count) * 31 + number;
+    return checksum(records, block.count * sizeof(record), seed);
 }
 
 }  // namespace millpond::replay

@@ -73,13 +73,15 @@ std::span<const record> script_source::next() {
         if (records_ != header_.records || peak_live_bytes_ != header_.peak_live_bytes ||
             live_bytes_ != header_.end_live_bytes)
             damaged("its records do not add up to what its header says");
+        if (::lseek(file_, 0, SEEK_CUR) != static_cast<off_t>(header_.pools_at))
+            damaged("something was added behind its records");
         return {};
     }
     read(&block_, sizeof block_);
     if (block_.count == 0 || block_.count > script_block::records_max || block_.reserved != 0)
         damaged("a block of it is damaged");
     read(records_of_block_.data(), block_.count * sizeof(record));
-    if (checksum_of(block_, records_of_block_.data()) != block_.checksum) damaged("a block of it is damaged");
+    if (checksum_of(block_, records_of_block_.data(), blocks_) != block_.checksum) damaged("a block of it is damaged");
     const std::span<const record> given(records_of_block_.data(), block_.count);
     for (const record& r : given) check(r);
     ++blocks_;

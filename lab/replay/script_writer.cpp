@@ -20,7 +20,7 @@ void script_writer::write(const void* data, std::size_t bytes) {
 void script_writer::write_block() {
     if (buffer_.empty()) return;
     block_.count = static_cast<std::uint32_t>(buffer_.size());
-    block_.checksum = checksum_of(block_, buffer_.data());
+    block_.checksum = checksum_of(block_, buffer_.data(), blocks_);
     write(&block_, sizeof block_);
     write(buffer_.data(), buffer_.size() * sizeof(record));
     records_ += buffer_.size();

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/measure/costs.hpp"
+#include "lab/plan/json_seal.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
 
@@ -128,6 +129,7 @@ void add_median(Points& to, std::uint64_t size, Samples samples) {
 machine_latencies read_latencies(const std::string& path) {
     const json document = json::parse(program::read_regular(path, document_bytes_max), nullptr, false);
     if (!document.is_object()) refuse(path, "is not a JSON document");
+    if (const char* const flaw = plan::seal_flaw(document)) refuse(path, std::string("is not whole: ") + flaw);
     machine_latencies machine;
     try {
         machine = from_document(document, path);

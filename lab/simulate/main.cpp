@@ -16,6 +16,7 @@
 
 #include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
+#include "lab/plan/json_seal.hpp"
 #include "lab/program/command_line.hpp"
 #include "lab/simulate/burst_sample.hpp"
 #include "lab/simulate/din_writer.hpp"
@@ -28,6 +29,7 @@
 #include "lab/simulate/speed.hpp"
 #include "lab/simulate/text_source.hpp"
 #include "lab/simulate/time_model.hpp"
+#include "lab/trace/wholeness.hpp"
 
 namespace {
 
@@ -44,7 +46,7 @@ struct command_line {
     std::optional<machine_latencies> machine;
     millpond_rules rules = {};
     text_options text;
-    bool measures = false, with_system = false;
+    bool measures = false, with_system = false, accepts_damaged = false;
     speed_request speed;
 };
 
@@ -106,6 +108,7 @@ void declare(CLI::App& app, command_line& line) {
                    "millpond-player was captured into PLAYED")
         ->type_name("PLAYED");
     app.add_flag("--with-system", line.with_system, "of a recording, count what system calls read and wrote, too");
+    app.add_flag(millpond::trace::damaged_option, line.accepts_damaged, millpond::trace::damaged_help);
     app.add_flag("--measure", line.measures,
                  "references a second of each simulator, without REFERENCES on made-up ones");
     app.add_option("--measure-references", line.speed.references_max, "how many of them are kept in memory")
@@ -149,7 +152,10 @@ void settle(command_line& line) {
 
 void show(const command_line& line, const nlohmann::ordered_json& document, const std::string& table) {
     if (line.json != "-") program::print(table);
-    if (!line.json.empty()) program::write_or_print(line.json, program::json_text(document) + "\n");
+    if (line.json.empty()) return;
+    auto sealed = nlohmann::ordered_json::parse(program::json_text(document));  // the seal is of kept strings
+    millpond::plan::seal(sealed);
+    program::write_or_print(line.json, sealed.dump(2) + "\n");
 }
 
 std::unique_ptr<reference_source> open_source(const command_line& line) {
@@ -162,6 +168,7 @@ std::unique_ptr<reference_source> open_source(const command_line& line) {
 void measure(const command_line& line) {
     const std::unique_ptr<reference_source> source = open_source(line);
     const auto speeds = speed_json(*source, line.descriptions, line.rules, line.speed);
+    source->damages(line.accepts_damaged);
     show(line, speeds, speed_table(speeds));
 }
 
@@ -202,12 +209,14 @@ void show_counts(const command_line& line, const millpond::references::counts& k
     facts.loads = loads;
     facts.stores = stores;
     facts.modifications = modifications;
+    facts.damages = known.damages;
+    facts.partial = known.partial;
     show_results(line, known.simulators, facts, known.rules);
 }
 
 void simulate(const command_line& line) {
     if (line.format != "din" && line.format != "lackey" && is_recording(line.references)) {
-        if (const auto known = millpond::references::read_counts(line.references)) {
+        if (const auto known = millpond::references::read_counts(line.references, line.accepts_damaged)) {
             if (!line.played.empty())
                 throw program::failure(program::usage, line.references +
                                                            " has counts alone: a layout needs the references; capture "
@@ -230,6 +239,10 @@ void simulate(const command_line& line) {
         add(facts, batch);
         if (din) din->take(batch.references, batch.count);
     }
+    if (facts.loads + facts.instructions == 0 && !line.references.empty() && line.references != "-")
+        throw program::failure(program::input, line.references + " holds no references");
+    facts.damages = source->damages(line.accepts_damaged);
+    facts.partial = source->partial();
     facts.loads -= facts.stores + facts.modifications;
     facts.format = source->format_name();
     facts.played = line.played;

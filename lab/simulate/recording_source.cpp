@@ -7,29 +7,46 @@
 
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
+#include "lab/trace/block_file.hpp"
 #include "lab/trace/format.h"
+#include "lab/trace/wholeness.hpp"
 
 namespace millpond::simulate {
 
 bool is_recording(const std::string& path) {
-    std::uint32_t magic = 0;
-    ssize_t got = 0;
+    constexpr off_t trailer_bytes = 16;
+    std::uint32_t magic = 0, trailer = 0;
     try {
         const int file = program::open_regular(path.c_str());
-        got = ::read(file, &magic, sizeof magic);
+        const off_t bytes = ::lseek(file, 0, SEEK_END);
+        trace::read_at(file, 0, &magic, sizeof magic);
+        if (bytes >= trailer_bytes)  // one whose beginning is damaged is no text either
+            trace::read_at(file, static_cast<std::uint64_t>(bytes - trailer_bytes), &trailer, sizeof trailer);
         ::close(file);
     } catch (const program::failure&) {
         return false;  // whoever reads it as text says why it cannot be read
     }
-    return got == sizeof magic && magic == mpt_frame_magic;
+    return magic == std::uint32_t{mpt_frame_magic} || trailer == std::uint32_t{mpt_trailer_magic};
 }
 
-recording_source::recording_source(const std::string& path, bool with_system, const std::string& played) {
+recording_source::recording_source(const std::string& path, bool with_system, const std::string& played)
+    : path_(path) {
     const references::reader_options options{.with_system = with_system};
     if (played.empty())
         reader_ = std::make_unique<references::reader>(path, options);
     else
         moved_ = std::make_unique<layout::moved_reader>(path, played, options);
+}
+
+std::vector<trace::damage> recording_source::damages(bool accepts) const {
+    const std::vector<trace::damage>& found = moved_ ? moved_->recorded().damages() : reader_->damages();
+    trace::require_whole(path_, found, accepts);
+    if (moved_) moved_->require_whole_play();
+    return found;
+}
+
+std::string recording_source::partial() const {
+    return trace::partial_reason((moved_ ? moved_->recorded() : *reader_).trace().process());
 }
 
 const char* recording_source::format_name() const { return "recording"; }

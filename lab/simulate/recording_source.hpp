@@ -17,7 +17,7 @@
 
 namespace millpond::simulate {
 
-// Whether the file at `path` begins as a trace does. False where it cannot be read.
+// Whether the file at `path` begins or ends as a trace does. False where it cannot be read.
 bool is_recording(const std::string& path);
 
 class recording_source final : public reference_source {
@@ -32,8 +32,11 @@ class recording_source final : public reference_source {
     std::optional<layout::moved_totals> moved() const override {
         return moved_ ? std::optional(moved_->totals()) : std::nullopt;
     }
+    std::vector<trace::damage> damages(bool accepts) const override;
+    std::string partial() const override;
 
   private:
+    std::string path_;
     std::unique_ptr<references::reader> reader_;  // one of both
     std::unique_ptr<layout::moved_reader> moved_;
 };

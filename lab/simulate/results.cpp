@@ -231,6 +231,9 @@ json results_json(const std::vector<references::simulator_counts>& all, const in
         about["instructions_not_captured"] = sample->instructions_not_captured();
     }
     if (input.moved) about["layout"] = layout_json(input.played, *input.moved);
+    if (!input.partial.empty()) about["partial"] = input.partial;
+    for (const trace::damage& known : input.damages)
+        about["damages"].push_back({{"offset", known.offset}, {"what", known.what}});
     return {{"schema", "millpond.simulation/1"},
             {"input", std::move(about)},
             {"rules", rules_json(rules)},
@@ -242,6 +245,10 @@ std::string results_table(const json& results) {
     std::string text = input["path"].get<std::string>() + " (" + input["format"].get<std::string>() +
                        "): " + input["references"].dump() + " references, " + input["instructions"].dump() +
                        " instructions\n" + penalties_line(results);
+    if (input.contains("partial")) text += "partial: " + input["partial"].get<std::string>() + "\n";
+    if (input.contains("damages"))
+        text += "damaged in " + std::to_string(input["damages"].size()) + " places, the first at offset " +
+                input["damages"][0]["offset"].dump() + ": what was there is left out\n";
     if (input.contains("bursts"))
         text +=
             input["bursts"].dump() + " bursts; " + input["instructions_not_captured"].dump() +

@@ -2,7 +2,8 @@
 // results: what a simulation counted, as a JSON document (schema "millpond.simulation/1") and as a table for people.
 //
 //   input        path, format, instructions, references (loads, stores, modifications); of a sampled recording also
-//                bursts, instructions_not_captured; of the layout of another allocator, what was moved
+//                bursts, instructions_not_captured; of the layout of another allocator, what was moved; of a recording
+//                that is not whole, its damages and why it is partial
 //   rules        how straddling accesses, modifications and flushes were counted
 //   simulators   for each: its description, and metrics [{metric, unit, value, and what it is about}]
 //   whole        beside the misses of a sampled recording: those of the whole run, with their error (burst_sample.hpp)
@@ -31,6 +32,8 @@ struct input_facts {
     std::uint64_t allocator_instructions = 0;   // of `instructions`; text does not tell them
     std::string played;                         // of a layout
     std::optional<layout::moved_totals> moved;  // the same
+    std::vector<trace::damage> damages;         // of the recording: what was there is left out
+    std::string partial;                        // why the recording ends early; empty where it does not
 };
 
 // What each simulator has counted so far.

@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "lab/layout/moved_reader.hpp"
 #include "lab/references/reference.h"
+#include "lab/trace/reader.hpp"
 
 namespace millpond::simulate {
 
@@ -33,6 +36,10 @@ class reference_source {
     virtual bool next(reference_batch& batch) = 0;
     // What was moved to the layout of another allocator so far; nothing where nothing is.
     virtual std::optional<layout::moved_totals> moved() const { return std::nullopt; }
+    // Damages of the recording, known at the end; throws trace::trace_error where there are any that are not accepted.
+    virtual std::vector<trace::damage> damages(bool /*accepts*/) const { return {}; }
+    // Why the recording ends before its program; empty where it does not.
+    virtual std::string partial() const { return {}; }
 };
 
 }  // namespace millpond::simulate

@@ -228,8 +228,10 @@ std::vector<block_record> block_file::read_index(damage_list& damages) {
     if (size_ < trailer_bytes || !is_trailer(size_ - trailer_bytes, index.offset)) return blocks;
     if (read_header(index.offset, index.header) != nullptr || index.header.kind != mpt_index) return blocks;
     if (index.header.version > mpt_version || !read_payload(index, payload, what)) return blocks;
+    if (index.offset + sizeof index.header + index.header.stored_bytes != size_ - trailer_bytes) return blocks;
     try {
         field_cursor cursor(payload.bytes());
+        bool is_told = true;
         std::uint64_t past = 0;  // entries in the order of the file, so that no block can be named twice
         for (std::uint32_t i = 0; i < index.header.count; ++i) {
             block_record block;
@@ -237,17 +239,20 @@ std::vector<block_record> block_file::read_index(damage_list& damages) {
             const std::uint64_t kind = cursor.number(), thread = cursor.number(), count = cursor.number();
             const std::uint64_t first = cursor.number(), cpu_ns = cursor.number();
             if (block.offset < past || block.offset >= index.offset) throw trace_error("offsets out of order");
+            if (block.offset != past && is_told) flaws.push_back({past, "bytes that belong to no block"});
             const char* wrong = read_header(block.offset, block.header);
             const mpt_block_header& h = block.header;
             if (wrong == nullptr && (h.kind != kind || h.thread != thread || h.count != count || h.first != first ||
                                      h.cpu_ns != cpu_ns || h.version > mpt_version))
                 wrong = "the block's header is not the one that the index names";
-            past = block.offset + sizeof h;
+            is_told = wrong == nullptr;  // where the header is damaged, its length is not known
+            past = block.offset + sizeof h + (is_told ? h.stored_bytes : 0);
             if (wrong != nullptr)
                 flaws.push_back({block.offset, wrong});
             else
                 blocks.push_back(block);
         }
+        if (past != index.offset && is_told) flaws.push_back({past, "bytes that belong to no block"});
     } catch (const trace_error&) {
         return {};  // an index that contradicts itself is no index
     }

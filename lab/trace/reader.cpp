@@ -282,9 +282,13 @@ void reader::state::group_streams() {
 
 reader::reader(const std::string& path) : state_(std::make_unique<state>(path)) {
     state_->blocks = state_->file.read_index(state_->damages);
-    if (state_->blocks.empty()) state_->blocks = state_->file.scan(state_->damages);
+    const bool has_index = !state_->blocks.empty();
+    if (!has_index) state_->blocks = state_->file.scan(state_->damages);
     state_->read_records();
     state_->group_streams();
+    // Every finished trace has one, so a file that was cut between two blocks is known by it.
+    if (!has_index && damages().empty())
+        state_->damages.add(state_->file.size(), "there is no whole index: the file was cut or changed");
 }
 
 reader::~reader() = default;

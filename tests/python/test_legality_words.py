@@ -7,13 +7,16 @@ import pytest
 
 from millpond.advice.document import legality_text
 from millpond.report.report_words import short_legality
-from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, ScopeLegality
+from millpond.rounds.characterisation import ALIVE_AT_END, NOT_DECIDED, NOT_DISPROVED, OUTERMOST, ScopeLegality
 
 
 def scope(legality: str, name: str = "parse") -> ScopeLegality:
     outliving = 7 if legality == "illegal" else 0
     legal = legality == "legal"
-    return ScopeLegality(scope="function", name=name, legality=legality, legal=legal, outliving=outliving)
+    return ScopeLegality(
+        scope="function", name=name, legality=legality, legal=legal, outliving=outliving,
+        alive_at_end=3 if legality == ALIVE_AT_END else 0, why_not_observed="the recording stopped",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -22,6 +25,8 @@ def scope(legality: str, name: str = "parse") -> ScopeLegality:
         ("legal", "yes", "legal: function parse"),
         (OUTERMOST, "perhaps", "legal for the outermost call: function parse"),
         (NOT_DISPROVED, "perhaps", "not disproved, not observed: function parse"),
+        (ALIVE_AT_END, "perhaps", "alive at the end (3 objects): function parse"),
+        (NOT_DECIDED, "unknown", "not decided: the recording stopped"),
         ("illegal", "no", "illegal everywhere: ≥ 7 outlive function parse"),
     ],
 )

@@ -55,7 +55,7 @@ static inline int millpond_is_played(unsigned function, int has_result) {
 }
 
 static const uint64_t millpond_call_script_magic = 0x534C4C4143504DULL; /* "MPCALLS" */
-enum { millpond_call_script_version = 1, millpond_first_arena_pool = 65100 };
+enum { millpond_call_script_version = 2, millpond_first_arena_pool = 65100 };
 
 struct millpond_call_script {
     uint64_t magic;
@@ -65,7 +65,32 @@ struct millpond_call_script {
     uint32_t slots;
     uint32_t threads;
     uint64_t executable; /* millpond_hash_of_path of the program's file */
+    uint64_t sum;        /* millpond_script_sum */
 };
+
+/* What a call adds to the sum of its script. Sums of calls are added up, so that one call can be changed later. */
+static inline uint64_t millpond_call_sum(uint64_t number, const struct millpond_call* call) {
+    uint64_t words[sizeof *call / sizeof(uint64_t)];
+    uint64_t sum = number ^ 0x9E3779B97F4A7C15ULL;
+    __builtin_memcpy(words, call, sizeof words);
+    for (unsigned i = 0; i < sizeof words / sizeof words[0]; ++i) {
+        sum = (sum ^ words[i]) * 0xD6E8FEB86659FD93ULL;
+        sum ^= sum >> 32;
+    }
+    return sum;
+}
+
+/* Against damage, not against malice. `calls`: the sums of all calls, added up. */
+static inline uint64_t millpond_script_sum(const struct millpond_call_script* script, uint64_t calls) {
+    uint64_t sum = calls;
+    const uint64_t words[] = {script->magic, (uint64_t)script->version << 32 | script->call_bytes, script->calls,
+                              (uint64_t)script->slots << 32 | script->threads, script->executable};
+    for (unsigned i = 0; i < sizeof words / sizeof words[0]; ++i) {
+        sum = (sum ^ words[i]) * 0xD6E8FEB86659FD93ULL;
+        sum ^= sum >> 32;
+    }
+    return sum;
+}
 
 static inline uint64_t millpond_hash_of_path(const char* path) {
     uint64_t hash = 0xCBF29CE484222325ULL;

@@ -44,7 +44,9 @@ def score(traces: Sequence[Path], sources: Mapping[str, tuple[int, ...]]) -> lis
         for number, trace in enumerate(traces):
             script = folder / f"script_{number}"
             summary = folder / f"script_{number}.json"
-            native.require(REPLAY, ["--prepare", str(trace), "-o", str(script), "--json", str(summary)])
+            # What is damaged was accepted where the tables were read.
+            options = ["--damaged", "-o", str(script), "--json", str(summary)]
+            native.require(REPLAY, ["--prepare", str(trace), *options])
             found.append({name: _score(script, library, folder, captures) for name, library in libraries.items()})
             script.unlink()
         return found

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 
 from millpond.advice.advice_data import Advice, Row
 from millpond.cells.plan_file import PlanRoute
-from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, Container, ScopeLegality
+from millpond.rounds.characterisation import (
+    ALIVE_AT_END,
+    NOT_DECIDED,
+    NOT_DISPROVED,
+    OUTERMOST,
+    Container,
+    ScopeLegality,
+)
 from millpond.system.wording import bytes_text, list_text
 
 NAMESPACE = "millpond_advice"
@@ -55,6 +62,8 @@ class Home:
         if self.kind == FUNCTION:
             known = {
                 NOT_DISPROVED: "that no object outlives it was not observed",
+                NOT_DECIDED: "that no object outlives it was not observed: the trace is not whole",
+                ALIVE_AT_END: "objects of it are never freed: check that nothing uses them after its end",
                 OUTERMOST: "legal for the outermost call: inner calls share its arena",
             }.get(self.legality, "no object outlived an observed call")
             return f"each call of {self.function} owns an arena for {whose} ({known})"
@@ -122,7 +131,7 @@ def _judged(own: Iterable[Row], kind: str, function: str) -> list[ScopeLegality]
         for scope in row.legality
         if scope.scope == kind and (kind != FUNCTION or scope.name == function)
     ]
-    weakest = (NOT_DISPROVED, OUTERMOST)
+    weakest = (NOT_DECIDED, NOT_DISPROVED, ALIVE_AT_END, OUTERMOST)
     return sorted(found, key=lambda s: weakest.index(s.legality) if s.legality in weakest else len(weakest))
 
 

@@ -36,7 +36,15 @@ from millpond.advice.verdict import MALLOC, PLAN, Choice, choice, judged_choices
 from millpond.cells.cell import PoolCounts
 from millpond.cells.plan_file import OWN_POOL, PlanRoute
 from millpond.cells.plans import Plan
-from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, ScopeLegality, Subsystem, SubsystemFacts
+from millpond.rounds.characterisation import (
+    ALIVE_AT_END,
+    NOT_DECIDED,
+    NOT_DISPROVED,
+    OUTERMOST,
+    ScopeLegality,
+    Subsystem,
+    SubsystemFacts,
+)
 from millpond.rounds.mallocs import words_of
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import bytes_text, count_text, percent_text, plural, seconds_text
@@ -216,8 +224,17 @@ def legality_text(scopes: Sequence[ScopeLegality]) -> str:
         return f"{OUTERMOST}: {outermost[0].words}"
     if unknown := [s for s in scopes if s.legality == NOT_DISPROVED]:
         return f"not disproved, not observed: {unknown[0].words}"
+    if undecided := [s for s in scopes if s.legality == NOT_DECIDED]:
+        return f"{NOT_DECIDED}: {undecided[0].why_not_observed or 'the trace is not whole'}"
+    if alive := [s for s in scopes if s.legality == ALIVE_AT_END]:
+        return f"{alive_text(alive[0])}: {alive[0].words}"
     fewest = min(scopes, key=lambda s: s.outliving or 0)
     return f"illegal everywhere: ≥ {count_text(fewest.outliving)} outlive {fewest.words}"
+
+
+def alive_text(scope: ScopeLegality) -> str:
+    """`alive at the end (12 objects)`: what nobody freed after the scope had ended."""
+    return f"{ALIVE_AT_END} ({plural(scope.alive_at_end or 0, 'object')})"
 
 
 def _strategy(plan: Plan, subsystem: str) -> str:
@@ -272,6 +289,14 @@ def _legal_note(scopes: Sequence[ScopeLegality], pays: bool, tried: Tried | None
     if any(s.legality in (NOT_DISPROVED, OUTERMOST) for s in scopes):
         return ""
     kept = "; only a pool that lives as long as the process is legal here" if pays else ""
+    if any(s.legality == NOT_DECIDED for s in scopes):
+        return "; the trace is not whole, so that no scope is known to be able to own an arena"
+    alive = next((s for s in scopes if s.legality == ALIVE_AT_END), None)
+    if alive is not None:
+        return (
+            f"; an arena owned by {alive.words} needs a check: {plural(alive.alive_at_end or 0, 'object')} of it were "
+            f"never freed, and must not be used after its end{kept}"
+        )
     return f"; an allocator owned by any scope would be illegal: objects outlive every one of them{kept}"
 
 

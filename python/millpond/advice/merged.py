@@ -260,6 +260,7 @@ def _trace(traces: Sequence[TraceSummary]) -> TraceSummary:
         named_share=over("named_share", min),
         clean=over("clean", all),
         damages=tuple(d for t in traces for d in t.damages),
+        partial=next((t.partial for t in traces if t.partial), None),
         aliasing=max(aliasing, key=lambda a: a.share or 0, default=None),
     )
 

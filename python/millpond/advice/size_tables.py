@@ -11,6 +11,7 @@ SizeTable ─┬─ RecordedTrace, ProcessFacts     what was recorded
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -128,6 +129,8 @@ def read_tables(traces: Sequence[Path], *options: str, short_sites: Sequence[str
         if short_sites:
             output.write_json(list(short_sites), str(sites))
             options = (*options, "--short-sites", str(sites))
-        native.require(CHARACTERISE, ["--sizes", *options, "--json", str(out), "--", *map(str, traces)])
+        sys.stderr.write(
+            native.require(CHARACTERISE, ["--sizes", *options, "--json", str(out), "--", *map(str, traces)])
+        )
         data: Any = read_json(out)
     return decode(list[SizeTable], data)

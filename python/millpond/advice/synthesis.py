@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from millpond.advice.class_choice import CLASSES_AT_MOST, WEIGHT, ClassCount, choose, count_classes, sources
 from millpond.advice.site_choice import ShortSite
 from millpond.advice.size_tables import ArenaTrial, Census, SizeTable
+from millpond.rounds.characterisation import Damage
 from millpond.system.errors import Failure, Status
 from millpond.system.records import NONE, NULL, Record
 
@@ -126,6 +127,8 @@ class TraceUse(Record, frozen=True):
     sources: tuple[SourceUse, ...]
     lifetimes: LifetimeUse
     arena: ArenaUse | None = field(default_factory=NULL)
+    partial: str | None = None  # why the trace ends early
+    damages: tuple[Damage, ...] = ()  # what was there is left out
 
 
 class Synthesis(Record, frozen=True):
@@ -257,7 +260,7 @@ def _trace_use(
         table.trace.path or "", table.process.words, held_out, census, tuple(frequent),
         tuple(_tag_share(table, tag) for tag in TAGS),
         tuple(_source_use(name, scheme, count_classes(table, scheme)) for name, scheme in schemes.items()),
-        _lifetime_use(table, short), _arena_use(table.arena, chunks),
+        _lifetime_use(table, short), _arena_use(table.arena, chunks), table.trace.partial, table.trace.damages,
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from millpond.advice.effects import NET, saves_memory, saves_time, verdict_of
 from millpond.advice.findings import Findings
 from millpond.cells.plan_file import REST, PlanRoute
 from millpond.cells.plans import Plan
-from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST
+from millpond.rounds.characterisation import ALIVE_AT_END, NOT_DECIDED, NOT_DISPROVED, OUTERMOST
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.mallocs import words_of
 from millpond.rounds.schedule import VERDICT_ROUNDS
@@ -216,7 +216,9 @@ def _legality(found: Findings, route: PlanRoute) -> str:
         for scope in subsystem.legality
         if scope.scope == "function" and scope.name == function
     }
-    if NOT_DISPROVED in known:
+    if ALIVE_AT_END in known:
+        return " (objects of it are never freed: check that nothing uses them after its end)"
+    if NOT_DECIDED in known or NOT_DISPROVED in known:
         return " (that no object outlives it was not observed)"
     return f" ({OUTERMOST})" if OUTERMOST in known else " (no object outlived it)"
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from millpond.commands.options import Json
+from millpond.commands.options import DAMAGED, DamagedOption, Json
 from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.recording import CHARACTERISE, read_json
 from millpond.system import native, output
@@ -36,6 +36,7 @@ def command(
             help="Count the misses of this cache, where the trace has references: attributed:line=64,size=32K,ways=8.",
         ),
     ] = None,
+    damaged: DamagedOption = False,
 ) -> None:
     """Group a trace's allocations into subsystems; show their DVLUC, lifetimes and legality."""
     output.prove_writable(json)
@@ -45,6 +46,7 @@ def command(
         words += [f"--observed={observed}"] if observed else []
         words += [f"--scopes-out={scopes_out}"] if scopes_out else []
         words += [f"--cache={cache}"] if cache else []
+        words += [DAMAGED] if damaged else []
         said = native.require(CHARACTERISE, ["--json", str(out), *words, "--", str(trace)])
         data = read_json(out)
     if said:

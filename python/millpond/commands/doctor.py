@@ -27,6 +27,7 @@ from millpond.rounds.replay_rounds import ReplayRunner
 from millpond.store.store import DEFAULT, Store
 from millpond.system import output
 from millpond.system.errors import Failure, Status
+from millpond.system.json_seal import sealed
 from millpond.system.progress import ProgressReport, say
 from millpond.system.wording import bytes_text, percent_text
 
@@ -91,7 +92,7 @@ def command(
     document = replace(examine(store, ProgressReport(), seed=seed), replay_error=replay_error(Store(store)).note)
     findings = diagnose(document)
     document = replace(document, findings=tuple(findings), ok=not any(f.level == "missing" for f in findings))
-    output.write_json(document.to_json(), json)
+    output.write_json(sealed(document.to_json()), json)
     if json != "-":
         from millpond.report import terminal
 
@@ -121,7 +122,7 @@ def _validate(names: list[str], rounds: int, budget: float, folder: Path, seed: 
         )
     store.write(work.journal)
     store.write_document(KIND, work.journal.run, document.to_json())
-    output.write_json(document.to_json(), json)
+    output.write_json(sealed(document.to_json()), json)
     if json != "-":
         from millpond.doctor.validation_table import print_validation
         from millpond.report import terminal
@@ -146,7 +147,7 @@ def _validate_references(
     document = work.document()
     store.write(work.journal)
     store.write_document(references_error.KIND, work.journal.run, document.to_json())
-    output.write_json(document.to_json(), json)
+    output.write_json(sealed(document.to_json()), json)
     if json != "-":
         from millpond.doctor.references_table import print_references
         from millpond.report import terminal

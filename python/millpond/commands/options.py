@@ -30,6 +30,10 @@ BudgetOption = Annotated[
 RoundsOption = Annotated[int, typer.Option(metavar="N", min=1, help="Measured rounds of each.")]
 StoreOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the observations of all rounds here.")]
 SeedOption = Annotated[int, typer.Option(metavar="N", help="Decides the order; another one measures anew.")]
+DAMAGED = "--damaged"
+DamagedOption = Annotated[
+    bool, typer.Option(DAMAGED, help="Go on with what is left of a damaged trace; without it that is refused.")
+]
 PrepareOption = Annotated[
     str | None, typer.Option(metavar="COMMAND", help="The shell runs this before each run, off the clock.")
 ]

@@ -82,6 +82,7 @@ def command(
     dry_run: options.DryRunOption = False,
     cells: options.CellsOption = None,
     shard: options.ShardOption = None,
+    damaged: options.DamagedOption = False,
 ) -> None:
     """Play a trace's heap events on real allocators and compare them with the recorded one."""
     deadline = time.monotonic() + budget if budget is not None else float("inf")
@@ -97,7 +98,9 @@ def command(
         contenders = [c for c in contenders if c in chosen or c.contender in (RECORDED, NULL)]
     output.prove_writable(json)
     with temporary_folder() as folder:
-        replay = ReplayRun(trace, contenders, folder, rounds, deadline, seed, Store(store) if store else None)
+        accepted = (options.DAMAGED,) if damaged else ()
+        kept_in = Store(store) if store else None
+        replay = ReplayRun(trace, contenders, folder, rounds, deadline, seed, kept_in, accepted)
         if grid.list_only or grid.dry_run:
             show(listing(EXPERIMENT, contenders) if grid.list_only else replay.forecast(grid.shard), json)
             return
@@ -154,9 +157,10 @@ class ReplayRun:
     deadline: float
     seed: int
     store: Store | None
+    options: tuple[str, ...] = ()  # of the preparation
 
     def __post_init__(self) -> None:
-        self._runner = ReplayRunner(self.folder, self.seed)
+        self._runner = ReplayRunner(self.folder, self.seed, options=self.options)
 
     def _journal(self) -> Journal:
         subject = subject_of((str(self.trace.absolute()),), [native.find(REPLAY), self.trace])
@@ -243,6 +247,8 @@ def _about_trace(trace: ReplayedTrace) -> list[str]:
         found.append(f"{plural(trace.lost, 'event')} of the trace are lost: what they did is not replayed")
     if trace.unmatched:
         found.append(f"{plural(trace.unmatched, 'free')} of objects from before the trace are not replayed")
+    if trace.partial:
+        found.append(f"partial: {trace.partial}")
     if trace.damages:
         places = plural(len(trace.damages), "place")
         found.append(f"the trace is damaged in {places}, the first at {trace.damages[0].offset}")

@@ -7,6 +7,7 @@ With `--layout NAME` too: TRACE is simulated as it was recorded and as it would 
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,7 @@ input.
                            (FILE.json), or the path of a malloc library
   --played FILE            the same of a layout that was played before
   --write-din FILE         also write the references as din text
+  --damaged                go on with what is left of a damaged recording; without it that is refused
   --measure                tell how many references a second each simulator takes
 """
 
@@ -67,7 +69,7 @@ PROGRAM = "millpond-simulate"
 # What millpond-simulate does without --simulate, and fully associative caches of all sizes.
 _FOR_CURVES = ("direct:line=32,size=16K/32K/64K/128K/256K", "lru:line=32,sets=64-4096,ways=8", "distances:line=32",
                "distances:line=4K")  # fmt: skip
-_WITHOUT_VALUE = ("--with-system", "--measure")
+_WITHOUT_VALUE = ("--with-system", "--measure", "--damaged")
 _NOT_WITH_A_PAGE = ("--json", "--write-din", "--measure")
 _NOT_WITH_LAYOUTS = ("--write-din", "--measure", "--played")
 _STAYS = ("--html", "--layout")
@@ -124,6 +126,7 @@ def _compare_layouts(request: Request) -> int:
     from millpond.rounds.simulation_data import LAYOUTS_SCHEMA, LayoutComparison, NamedSimulation
     from millpond.system import output
     from millpond.system.errors import Failure, Status
+    from millpond.system.json_seal import sealed
     from millpond.system.temporary import temporary_folder
 
     _refuse(request, "--layout", _NOT_WITH_LAYOUTS)
@@ -139,7 +142,7 @@ def _compare_layouts(request: Request) -> int:
     if request.page:
         output.write_text(Path(request.page), render(found))
     if request.json:
-        output.write_json(comparison.to_json(), request.json)
+        output.write_json(sealed(comparison.to_json()), request.json)
     if request.json != "-":
         from millpond.report.layout_table import print_layouts
 
@@ -199,16 +202,24 @@ def _simulation(trace: Path, options: list[str]) -> Simulation:
     from millpond.rounds.simulation_data import Simulation
     from millpond.system import input_file, native
     from millpond.system.errors import Failure, Status
+    from millpond.system.json_seal import seal_flaw
+    from millpond.system.progress import say
     from millpond.system.temporary import temporary_folder
 
     if _is_document(trace):
         try:
-            return Simulation.from_json(input_file.parse_json(input_file.read_bytes(trace)))
+            data = input_file.parse_json(input_file.read_bytes(trace))
+            if flaw := seal_flaw(data):
+                if "--damaged" not in options:
+                    raise Failure(Status.INPUT, f"{trace}: {flaw}; simulate it again, or add --damaged")
+                say(f"{trace}: {flaw}")
+            return Simulation.from_json(data)
         except ValueError as error:
             raise Failure(Status.INPUT, f"{trace} is no document of `millpond simulate --json`: {error}") from error
     with temporary_folder() as folder:
         out = folder / "simulation.json"
-        native.require(PROGRAM, [*options, *_usual(options), "--json", str(out), "--", str(trace)], stdin=0)
+        said = native.require(PROGRAM, [*options, *_usual(options), "--json", str(out), "--", str(trace)], stdin=0)
+        sys.stderr.write(said)
         return Simulation.read(out)
 
 

@@ -14,7 +14,7 @@ from millpond.advice.class_choice import CLASSES_AT_MOST, WEIGHT, sources
 from millpond.advice.site_choice import choose_sites
 from millpond.advice.size_tables import read_tables
 from millpond.advice.synthesis import synthesize, with_scores
-from millpond.commands.options import Json
+from millpond.commands.options import DAMAGED, DamagedOption, Json
 from millpond.system import callgrind, output
 from millpond.system.errors import Failure, Status
 
@@ -56,6 +56,7 @@ def command(
         bool, typer.Option("--score", help="Count instructions and simulated misses of each source of classes: every "
                            "trace is replayed on a malloc of it, under Valgrind.")
     ] = False,
+    damaged: DamagedOption = False,
     json: Json = None,
 ) -> None:  # fmt: skip
     """Make an allocator whose size classes are chosen from what a program asked for."""
@@ -81,6 +82,7 @@ def command(
         callgrind.find_valgrind()
     output.prove_writable(json)
     every, options = [*traces, *(on or [])], (f"--granule={unit}", f"--largest={largest}", f"--moments={moments}")
+    options += (DAMAGED,) if damaged else ()
     tables = read_tables(every, *options)
     short = choose_sites(tables[: len(traces)]) if unit == allocator_header.MALLOC_GRANULE else ()
     if short:

@@ -15,7 +15,15 @@ from millpond.advice.advice_data import Advice, AnalysedProgram, Change, Row
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import ARENA, SUFFIX
 from millpond.report.cases import Case, ShownRow
-from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, RecordedTrace, ScopeLegality, TraceSummary
+from millpond.rounds.characterisation import (
+    ALIVE_AT_END,
+    NOT_DECIDED,
+    NOT_DISPROVED,
+    OUTERMOST,
+    RecordedTrace,
+    ScopeLegality,
+    TraceSummary,
+)
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.system.wording import (
@@ -143,6 +151,8 @@ def short_legality(scopes: Sequence[ScopeLegality]) -> tuple[str, str]:
         ("yes", [s for s in scopes if s.legal], ""),
         ("perhaps", [s for s in scopes if s.legality == OUTERMOST], " (outermost call)"),
         ("perhaps", [s for s in scopes if s.legality == NOT_DISPROVED], " (not observed)"),
+        ("unknown", [s for s in scopes if s.legality == NOT_DECIDED], " (not decided)"),
+        ("perhaps", [s for s in scopes if s.legality == ALIVE_AT_END], " (alive at the end)"),
     ):
         if found:
             return mark, f"{_scope(found[0])}{words}" + (f" +{len(found) - 1}" if len(found) > 1 else "")
@@ -181,7 +191,9 @@ def trace_warnings(trace: TraceSummary) -> list[str]:
         warnings.append(f"{plural(len(trace.damages), 'damage')}, the first at offset {first.offset}: {first.what}")
     if trace.clean is False:
         warnings.append("the program did not end in order; its trace was salvaged")
-    if trace.stopped_early:
+    if trace.partial:
+        warnings.append(f"partial: {trace.partial}")
+    elif trace.stopped_early:
         warnings.append("recording stopped before the program did")
     return warnings
 

@@ -10,16 +10,20 @@ Characterisation ─┬─ RecordedTrace, ProcessFacts                      what
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Self
 
 from msgspec import convert, field
 
 from millpond.system.records import NONE, NULL, Record
+from millpond.system.wording import plural
 
 Schema = Literal["millpond.characterisation/1"]
 SCHEMA: Schema = "millpond.characterisation/1"
 # The words of "legality" (lab/characterise/legality.cpp).
 NOT_DISPROVED = "not disproved"
+ALIVE_AT_END = "alive at the end"  # never freed after the scope had ended: legal only if nobody touches it
+NOT_DECIDED = "not decided"  # the trace was cut or damaged
 OUTERMOST = "legal for the outermost call"
 Number = int | float
 
@@ -39,6 +43,18 @@ class Damage(Record, frozen=True):
     what: str
 
 
+def whole_words(partial: str | None, damages: Sequence[Damage]) -> list[str]:
+    """Why figures of a trace are not those of the whole run, a line each; empty where they are."""
+    found = [f"partial: {partial}"] if partial else []
+    if damages:
+        first = damages[0]
+        found.append(
+            f"damaged in {plural(len(damages), 'place')}, the first at offset {first.offset}: {first.what}; "
+            "what was there is left out"
+        )
+    return found
+
+
 class TraceSummary(Record, frozen=True):
     """What is known of every trace, and what an advice keeps of it; None is unknown."""
 
@@ -51,6 +67,7 @@ class TraceSummary(Record, frozen=True):
     damages: tuple[Damage, ...] = field(default_factory=NONE)
     clean: bool | None = field(default_factory=NULL)
     stopped_early: bool | int | None = field(default_factory=NULL)  # of several traces: in how many
+    partial: str | None = field(default_factory=NULL)  # why the trace ends early
     duration_seconds: float | None = field(default_factory=NULL)
     cpu_seconds: float | None = field(default_factory=NULL)
     threads: int | None = field(default_factory=NULL)
@@ -203,6 +220,8 @@ class ScopeLegality(Record, frozen=True, kw_only=True):
     why_not_observed: str | None = field(default_factory=NULL)
     outliving: int | None = None
     outliving_outermost: int | None = None
+    alive_at_end: int | None = None  # never freed, although the scope had ended
+    running_at_end: int | None = None  # alive when the trace ended within the scope
     total: int | None = None
     share: float | None = None
     activations: int | None = field(default_factory=NULL)

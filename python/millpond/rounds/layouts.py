@@ -12,6 +12,7 @@ ours, and libraries and variables lie somewhere else.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ LAYOUT, PLAYER, CAPTURE, SIMULATE = "millpond-layout", "millpond-player", "millp
 RECORDED, PER_SUBSYSTEM = "recorded", "per-subsystem"
 _POOLS = "libmillpond-layout_pools.so"
 _OURS = "libmillpond-{}.so"
+_DAMAGED = "--damaged"  # accepted by all that read a recording
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,9 @@ class Script:
 
 
 def write_script(recording: Path, folder: Path, pools: Sequence[str] = ()) -> Script:
-    """Failure (3) where the recording cannot be read or has no references, or the plan is of another program."""
+    """Failure (3) where the recording cannot be read or has no references, is damaged without `--damaged` among `pools`,
+    or the plan is of another program.
+    """
     path = folder / "calls.script"
     said = json.loads(native.answer(LAYOUT, ["--calls", str(recording), *pools, "-o", str(path)]))
     host = said["executable"]
@@ -118,7 +122,8 @@ def simulate_layouts(
         if layout.pools not in scripts:
             place = folder / f"script_{len(scripts)}"
             place.mkdir()
-            scripts[layout.pools] = write_script(recording, place, layout.pools)
+            accepted = [word for word in options if word == _DAMAGED]
+            scripts[layout.pools] = write_script(recording, place, [*layout.pools, *accepted])
         played = scripts[layout.pools].play(layout)
         say(f"simulating {layout.name}")
         found.append((layout.name, simulate_recording(recording, [*options, "--played", str(played)], folder)))
@@ -129,5 +134,5 @@ def simulate_layouts(
 def simulate_recording(recording: Path, options: Sequence[str], folder: Path) -> Simulation:
     """What millpond-simulate counts on a recording; `options` are its own."""
     out = folder / "simulation.json"
-    native.require(SIMULATE, [*options, "--json", str(out), "--", str(recording)])
+    sys.stderr.write(native.require(SIMULATE, [*options, "--json", str(out), "--", str(recording)]))
     return Simulation.read(out)

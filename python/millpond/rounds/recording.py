@@ -165,7 +165,8 @@ def record(
 def summaries(traces: list[Path], folder: Path) -> list[Process]:
     """The process of each trace, numbered from 1, as its summary has it."""
     out = folder / "summaries.json"
-    native.require(CHARACTERISE, ["--summary", "--json", str(out), *map(str, traces)])
+    # What is damaged is refused where it is characterised, not here: another process may be the one that is wanted.
+    native.require(CHARACTERISE, ["--summary", "--damaged", "--json", str(out), *map(str, traces)])
     found = _typed(tuple[Characterisation, ...], out)
     by_path = {s.trace.path: s for s in found}
     ordered = [by_path.get(kept(str(trace))) for trace in traces]

@@ -42,6 +42,7 @@ class ReplayedTrace(Record, frozen=True):
     cpu_seconds: float = field(default_factory=float)
     malloc_provider: str = field(default_factory=str)
     damages: tuple[Damage, ...] = field(default_factory=NONE)
+    partial: str | None = None  # why the trace ends early
 
 
 class DiffusionPoint(Record, frozen=True):

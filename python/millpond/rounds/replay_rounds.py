@@ -75,12 +75,15 @@ def replay_cells(
 class ReplayRunner:
     """Runs rounds of cells of the experiment `replay`: a runner for `interleaved_rounds.run_rounds`. Not thread-safe.
 
-    Scripts lie in `folder`, each prepared once: about 16 bytes an event. `limit_seconds`: a round that takes longer is
+    Scripts lie in `folder`, each prepared once: about 16 bytes an event. `options`: of the preparation. `limit_seconds`: a round that takes longer is
     `killed`.
     """
 
-    def __init__(self, folder: Path, seed: int = 1, limit_seconds: float | None = None) -> None:
+    def __init__(
+        self, folder: Path, seed: int = 1, limit_seconds: float | None = None, options: Sequence[str] = ()
+    ) -> None:
         self._folder = folder
+        self._options = list(options)
         self._padding = Padding(seed)
         self._scripts: dict[tuple[str, str], tuple[Path, ReplayedTrace]] = {}
         self.limit_seconds = limit_seconds
@@ -103,13 +106,13 @@ class ReplayRunner:
     def _prepared(self, trace: str, cell: Cell, number: int) -> tuple[Path, ReplayedTrace]:
         script = self._folder / f"{number}.script"
         summary = self._folder / f"{number}.script.json"
-        options: list[str] = []
+        options = list(self._options)
         if cell.plan is not None:
             source = self._folder / f"{number}.plan.json"
             cell.plan.write(source)
-            options = ["--plan", str(source)]
+            options = ["--plan", str(source), *options]
         elif _is_strategy(cell):
-            options = ["--per-subsystem"]
+            options.append("--per-subsystem")
         try:
             native.require(REPLAY, [f"--prepare={trace}", *options, "-o", str(script), "--json", str(summary)])
         except Failure as failure:

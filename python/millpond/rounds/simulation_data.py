@@ -13,6 +13,7 @@ from typing import Literal
 
 from msgspec import field
 
+from millpond.rounds.characterisation import Damage
 from millpond.system.records import NONE, Record
 
 Schema = Literal["millpond.simulation/1"]
@@ -49,7 +50,8 @@ class SimulationInput(Record, frozen=True):
     bursts: int | None = None
     instructions_not_captured: int | None = None
     layout: MovedReferences | None = None
-    partial: str | None = None
+    partial: str | None = None  # why the recording ends early
+    damages: tuple[Damage, ...] = ()  # of the recording: what was there is left out
 
 
 class SimulationRules(Record, frozen=True):

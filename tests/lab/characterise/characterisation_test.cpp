@@ -23,7 +23,7 @@ using trace::event;
 
 // A trace of a program: one tick is one nanosecond.
 std::string write_trace(const scratch_folder& folder, const small_program& program, const std::vector<event>& events,
-                        bool clean = true) {
+                        bool clean = true, std::uint64_t stopped_early = 0) {
     recording made;
     trace::process_record process;
     process.pid = 42;
@@ -39,6 +39,7 @@ std::string write_trace(const scratch_folder& folder, const small_program& progr
     write_file(partial, made.slot_file());
     trace::end_record end;
     end.clean = clean;
+    end.stopped_early = stopped_early;
     end.end_ticks = end.end_ns = 1'000'000'001;
     finish(partial, path, end);
     return path;
@@ -47,9 +48,10 @@ std::string write_trace(const scratch_folder& folder, const small_program& progr
 struct characterised : ::testing::Test {
     scratch_folder folder;
     small_program program;
+    std::uint64_t stopped_early = 0;
 
     json of(const std::vector<event>& events, bool clean = true) {
-        const std::string path = write_trace(folder, program, events, clean);
+        const std::string path = write_trace(folder, program, events, clean, stopped_early);
         const symbols::context_functions functions = program.functions();
         const characterisation found(path, trace::reader(path), functions, {});
         plans = characterise::candidate_plans(found);
@@ -135,7 +137,41 @@ TEST_F(characterised, what_outlives_a_scope_is_shown_with_its_witness) {
     EXPECT_EQ(seen["ended"], "freed after the scope ended, by thread 2");
     for (const json& s : page["legality"]) {
         EXPECT_EQ(s["legal"], false) << s;
-        EXPECT_EQ(s["witnesses"][0]["ended"], "still live at exit");
+        EXPECT_EQ(s["outliving"], 0) << "the trace ends within its scopes";
+    }
+    EXPECT_EQ(scope(page, "main")["running_at_end"], 1);
+    EXPECT_EQ(scope(page, "of the allocation")["legality"], "alive at the end");
+}
+
+TEST_F(characterised, what_nobody_frees_after_its_scope_is_alive_at_the_end) {
+    const std::uint32_t main = program.frame(0, "main");
+    const std::uint32_t add = program.frame(program.frame(main, "load"), "book::add");
+    const std::uint32_t later = program.frame(main, "page::print");
+    const std::vector<event> events{allocation(1'000'000, 1, 0x1000, 40, add),
+                                    allocation(2'000'000, 1, 0x2000, 16, later), deallocation(3'000'000, 1, 0x2000)};
+    const json book = subsystem(of(events), "book");
+    EXPECT_EQ(scope(book, "load")["legality"], "alive at the end");
+    EXPECT_EQ(scope(book, "load")["alive_at_end"], 1);
+    EXPECT_EQ(scope(book, "load")["outliving"], 0);
+    EXPECT_EQ(scope(book, "load")["witnesses"][0]["ended"], "still live at exit");
+    EXPECT_EQ(scope(book, "main")["legality"], "not disproved") << "main had not ended";
+    for (const auto& one : plans) EXPECT_FALSE(one.file_name.starts_with("arena-")) << one.file_name;
+}
+
+TEST_F(characterised, a_trace_that_was_cut_decides_only_what_a_witness_proves) {
+    const std::uint32_t main = program.frame(0, "main");
+    const std::uint32_t add = program.frame(program.frame(main, "load"), "book::add");
+    const std::uint32_t later = program.frame(main, "page::print");
+    const std::vector<event> events{allocation(1'000'000, 1, 0x1000, 40, add),
+                                    allocation(2'000'000, 1, 0x2000, 16, later), deallocation(3'000'000, 1, 0x1000)};
+    stopped_early = 1;
+    const json all = of(events);
+    EXPECT_NE(all["trace"]["partial"].get<std::string>().find("--max-bytes"), std::string::npos);
+    EXPECT_EQ(scope(subsystem(all, "book"), "load")["legality"], "illegal");
+    for (const json& s : subsystem(all, "page")["legality"]) {
+        EXPECT_EQ(s["legality"], "not decided") << s;
+        EXPECT_EQ(s["legal"], false);
+        EXPECT_EQ(s["why_not_observed"], all["trace"]["partial"]);
     }
 }
 

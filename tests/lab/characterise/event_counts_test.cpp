@@ -22,7 +22,8 @@ using trace::operation;
 struct expected_counts {
     std::uint64_t live = 0, peak = 0, live_objects = 0, peak_objects = 0, objects = 0, bytes = 0, frees = 0,
                   reallocs = 0;
-    std::uint64_t by_others = 0, first_empty = 0, last_empty = 0, outlived_thread = 0;
+    std::uint64_t by_others = 0, first_empty = 0, last_empty = 0, outlived_thread = 0,
+                  left_by_thread = 0;
     characterise::histogram lifetimes;
     std::vector<std::uint64_t> sizes = std::vector<std::uint64_t>(characterise::size_class_count);
 };
@@ -63,7 +64,8 @@ void expect_same_counts(const pass& found, const std::vector<event>& events) {
             live.erase(object);
         }
     }
-    for (const auto& [address, born] : live) ++expected[found.subsystems.subsystem_of(born.context)].outlived_thread;
+    for (const auto& [address, born] : live)
+        expected[found.subsystems.subsystem_of(born.context)].left_by_thread += ended.contains(born.thread);
     EXPECT_EQ(found.counted.totals().unmatched_frees, unmatched);
     for (const auto& [subsystem, e] : expected) {
         const subsystem_counts& s = found.counted.subsystems()[subsystem];
@@ -78,6 +80,7 @@ void expect_same_counts(const pass& found, const std::vector<event>& events) {
         EXPECT_EQ(s.frees, e.frees);
         EXPECT_EQ(s.freed_by_others, e.by_others);
         EXPECT_EQ(s.outlived_thread, e.outlived_thread);
+        EXPECT_EQ(s.left_by_thread, e.left_by_thread);
         EXPECT_EQ(s.first_empty_tick, e.first_empty);
         EXPECT_EQ(s.last_empty_tick, e.last_empty);
         EXPECT_EQ(s.sizes, e.sizes);
@@ -93,14 +96,15 @@ void expect_same_legality(const small_program& program, const pass& found, const
     for (std::uint32_t s = 0; s < found.subsystems.subsystems().size(); ++s) {
         for (const std::uint32_t function : found.scopes.candidates(s)) {
             SCOPED_TRACE(found.subsystems.subsystems()[s].name + " within " + program.name(function));
-            std::uint64_t outlived = 0, enclosed = 0;
+            std::uint64_t outlived = 0, left = 0, enclosed = 0;
             for (const literal_model::life& object : lives) {
                 if (found.subsystems.subsystem_of(events[object.born].context) != s) continue;
                 if (!literal.enclosed(object, function)) continue;
                 ++enclosed;
-                outlived += literal.outlived(object, function);
+                (literal.is_left(object) ? left : outlived) += literal.outlived(object, function);
             }
             EXPECT_EQ(found.outlived(s, function), std::pair(outlived, enclosed));
+            EXPECT_EQ(found.left(s, function), left);
             const std::multiset<std::uint64_t> instances = literal.instances(found, s, function);
             for (const characterise::candidate_record& record : found.counted.legality().candidates(s)) {
                 if (record.function != function) continue;
@@ -108,7 +112,7 @@ void expect_same_legality(const small_program& program, const pass& found, const
                 if (!instances.empty()) {
                     EXPECT_EQ(record.instance_bytes.max(), *instances.rbegin());
                 }
-                EXPECT_EQ(record.witnesses.empty(), outlived == 0);
+                EXPECT_EQ(record.witnesses.empty(), outlived + left == 0);
             }
         }
     }

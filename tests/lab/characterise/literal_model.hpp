@@ -77,9 +77,11 @@ class literal_model {
         return node;
     }
 
-    // Whether the innermost invocation of `function` around the object's birth has ended before its death.
+    bool is_left(const life& object) const { return object.died == events_.size(); }
+
+    // Whether the innermost invocation of `function` around the object's birth has ended before its death, or before
+    // the end of the trace.
     bool outlived(const life& object, std::uint32_t function) const {
-        if (object.died == events_.size()) return true;
         const trace::event& birth = events_[object.born];
         const std::vector<invocation> path = invocations(program_, birth.context);
         std::size_t depth = path.size();

@@ -92,9 +92,18 @@ struct pass {
             const std::uint32_t owning = c.subsystem == of ? scopes.innermost_of(c.scope, function) : 0;
             if (owning == 0) continue;
             enclosed += c.objects;
-            outlived += counted.legality().outlived_depth(c.outlived, scopes.depth(owning));
+            outlived += counted.legality().outlived_depth(c, scopes.depth(owning));
         }
         return {outlived, enclosed};
+    }
+    // Those that nobody has freed although that invocation had ended.
+    std::uint64_t left(std::uint32_t of, std::uint32_t function) const {
+        std::uint64_t left = 0;
+        for (const characterise::context_counts& c : counted.contexts()) {
+            const std::uint32_t owning = c.subsystem == of ? scopes.innermost_of(c.scope, function) : 0;
+            if (owning != 0) left += counted.legality().left_depth(c, scopes.depth(owning));
+        }
+        return left;
     }
 
     const std::vector<trace::context_node>& nodes;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+// later_touches: which of the objects that nobody has freed the program accessed after a scope around them had ended.
+//
+//   left objects, by address   ▒▒▒ ▒▒▒▒▒   ▒▒        a reference finds the object it falls into
+//   activations of its thread  main │ run │          how many of the scopes around its birth are active then
+//
+// An object that was accessed then could not have died with the scope: that is a witness, as a free is. Accesses of the
+// allocator do not count. Use where a recording has references and left objects whose scopes have ended: give every step
+// in order, then read touched(). The activations are those that allocations show, so a touch may be missed between the
+// end of a scope and the next allocation of its thread, and none is invented. O(log left objects) a reference to a page
+// with such objects, O(1) for any other. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "lab/characterise/activations.hpp"
+#include "lab/characterise/event_counts.hpp"
+#include "lab/characterise/scope_tree.hpp"
+#include "lab/references/reader.hpp"
+
+namespace millpond::characterise {
+
+struct touched_object {
+    left_object object;
+    std::size_t surviving;  // the fewest scopes around its birth that were active when it was accessed
+    bool thread_ended;      // whether it was accessed after the end of the thread that allocated it
+};
+
+class later_touches {
+  public:
+    later_touches(const scope_tree& scopes, const std::vector<context_counts>& contexts,
+                  const std::vector<left_object>& left);
+
+    void take(const references::step& step);
+    // Only those that were accessed after the end of a scope around them, or of their thread.
+    std::vector<touched_object> touched() const;
+
+  private:
+    struct watched {
+        left_object object;
+        std::uint64_t birth = 0, thread = 0;
+        std::size_t surviving = 0;
+        bool is_alive = false, thread_ended = false;
+    };
+    struct thread_state {
+        activations active;
+        std::uint64_t life = 0;  // raised when it ends: numbers are used again
+    };
+
+    void touch(std::uint64_t address);
+    void begin(const references::step& step);
+    bool may_be_in(std::uint64_t address) const {
+        return address >= first_ && address < past_ && pages_[page_of(address)];
+    }
+    static std::size_t page_of(std::uint64_t address) { return (address >> 12) & 0xffff; }
+
+    const scope_tree& scopes_;
+    const std::vector<context_counts>& contexts_;
+    std::vector<watched> objects_;  // by address
+    std::vector<char> pages_ = std::vector<char>(std::size_t{1} << 16);
+    std::uint64_t first_ = ~std::uint64_t{0}, past_ = 0, clock_ = 0;
+    std::map<std::uint64_t, thread_state> threads_;
+};
+
+}  // namespace millpond::characterise

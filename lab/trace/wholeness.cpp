@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/trace/wholeness.hpp"
+
+#include <cstring>
+
+namespace millpond::trace {
+
+std::string damage_text(const std::string& path, const std::vector<damage>& damages) {
+    if (damages.empty()) return {};
+    std::string text =
+        path + " is damaged at offset " + std::to_string(damages.front().offset) + ": " + damages.front().what;
+    if (damages.size() > 1) text += " (" + std::to_string(damages.size()) + " places in all)";
+    return text;
+}
+
+void require_whole(const std::string& path, const std::vector<damage>& damages, bool accepts) {
+    if (damages.empty()) return;
+    const std::string text = damage_text(path, damages);
+    if (!accepts) throw trace_error(text + "; record it again, or add --damaged to go on with what is left");
+    program::say(text + "; what was there is left out");
+}
+
+bool is_cut(const process_record& process) { return !process.ended || process.stopped_early != 0; }
+
+std::string partial_reason(const process_record& process) {
+    if (!process.ended) return "the trace has no end: its last part is missing";
+    if (process.stopped_early == 1) return "the recording stopped at --max-bytes, before the program ended";
+    if (process.stopped_early != 0)
+        return std::string("the recording stopped before the program ended: ") +
+               std::strerror(static_cast<int>(process.stopped_early & 0xffff));
+    if (process.signal != 0)
+        return std::string("the program was ended by signal ") + std::to_string(process.signal) + " (" +
+               ::strsignal(process.signal) + ")";
+    return {};
+}
+
+}  // namespace millpond::trace

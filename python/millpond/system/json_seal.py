@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A checksum within a JSON document, so that a reader sees where it was damaged after it was written.
+
+{…}  ──sealed──▶  {…, "checksum": "crc32:1a2b3c4d"}  ──seal_flaw──▶ "" or what is wrong
+
+It is of the values and not of the text, so a document may be indented again or its members may change places. A
+document without the member is taken as it is: older writers had none. Native programs have the same
+(lab/plan/json_seal.hpp).
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any
+
+NAME = "checksum"
+_EXACT = 1 << 53  # integers below are exact as a double
+
+
+def sealed(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with its checksum as the last member."""
+    rest = {name: value for name, value in document.items() if name != NAME}
+    return {**rest, NAME: _seal_of(rest)}
+
+
+def seal_flaw(document: object) -> str:
+    """A half-sentence; empty where the checksum holds, or where there is none."""
+    if not isinstance(document, dict) or NAME not in document:
+        return ""
+    if document[NAME] == _seal_of({name: value for name, value in document.items() if name != NAME}):
+        return ""
+    return "its checksum does not hold: it was damaged, or changed, since it was written"
+
+
+def _seal_of(document: dict[str, Any]) -> str:
+    parts: list[bytes] = []
+    _add(parts, document)
+    return f"crc32:{zlib.crc32(b''.join(parts)):08x}"
+
+
+def _add(parts: list[bytes], value: object) -> None:
+    if isinstance(value, dict):
+        parts.append(b"{")
+        for name in sorted(value, key=_bytes):
+            _add(parts, name)
+            _add(parts, value[name])
+        parts.append(b"}")
+    elif isinstance(value, (list, tuple)):
+        parts.append(b"[")
+        for each in value:
+            _add(parts, each)
+        parts.append(b"]")
+    elif isinstance(value, str):
+        text = _bytes(value)
+        parts.append(b"s%d:%b" % (len(text), text))
+    elif value is None or isinstance(value, bool):
+        parts.append(b"n" if value is None else b"t" if value else b"f")
+    elif isinstance(value, int) and abs(value) >= _EXACT:
+        parts.append(b"i%d;" % value)
+    else:
+        parts.append(b"d" + struct.pack("<d", value or 0.0))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
