@@ -17,7 +17,10 @@
 // that tree. The end stays the end of its container. For that, iterators are known to the leaf of their element: making
 // or copying one costs some nanoseconds, and an insertion passes by the iterators into its leaf.
 //
-// Guarantee: strong, for everything but assign_range and assign, which are basic. Elements whose move may throw, or of
+// Guarantee: strong, for everything but assign_range and assign, which are basic, and erase_if: what its predicate has
+// chosen before it throws is erased, all else is as it was. Between unequal allocators elements whose move may throw,
+// or that take the allocator, are copied and then erased; those that cannot be copied move one by one: where one fails,
+// each is in one of the two trees, but those that a constructor had moved are lost. Elements whose move may throw, or of
 // more than 64 bytes, have memory of their own, a pointer in the leaf. Memory goes back as leaves empty. Allocator: any
 // with plain pointers, also std::pmr's; pooled_vector_tree has a pool of ours inside (suballocator).
 // In checked mode an iterator that is singular or of another tree ends the program. Not thread-safe; constant calls by
@@ -51,6 +54,7 @@
 #include "../core/abi.hpp"
 #include "detail/counted_tree.hpp"
 #include "detail/element_order.hpp"
+#include "detail/element_transfer.hpp"
 #include "detail/refused.hpp"
 #include "detail/tree_follower.hpp"
 #include "detail/vector_tree_iterator.hpp"
@@ -138,7 +142,7 @@ class vector_tree {
         mark();
         return *this;
     }
-    // Effects: as the move constructor, where the allocator moves along or is equal; else moves each element.
+    // Effects: as the move constructor, where the allocator moves along or is equal; else moves each element, as append.
     vector_tree& operator=(vector_tree&& other) noexcept(traits::propagate_on_container_move_assignment::value ||
                                                          traits::is_always_equal::value) {
         if (this == &other) return *this;
@@ -148,6 +152,11 @@ class vector_tree {
             tree_.take(other.tree_);
             mark();
         } else {
+            if (!moves_all_or_none && get_allocator() != other.get_allocator()) {
+                tree_.clear();
+                append(std::move(other));
+                return *this;
+            }
             vector_tree moved(std::move(other), get_allocator());
             tree_.clear();
             tree_.take(moved.tree_);
@@ -359,13 +368,11 @@ class vector_tree {
     void append(vector_tree&& other) {
         if (this == &other) return;
         if constexpr (!traits::is_always_equal::value) {
-            if (get_allocator() != other.get_allocator()) {
-                append_each(std::move_iterator(other.begin()), std::move_sentinel(other.end()));
-                return other.clear();
-            }
+            if (get_allocator() != other.get_allocator()) return append_foreign(other);
         }
+        // Room is made before memory is asked for: the last leaf of each may be another one in any case.
+        const marked in_any_case(*this), there(other);
         tree_.append(other.tree_);
-        mark();
     }
 
     [[nodiscard]] friend bool operator==(const vector_tree& a, const vector_tree& b)
@@ -380,12 +387,13 @@ class vector_tree {
     }
 
     // Effects: erases all elements for which `is_gone` is true. Returns: how many. Other iterators stay valid.
+    // Throws: what `is_gone` does; the elements that it was true of before are erased then.
     template <class Predicate>
     friend size_type erase_if(vector_tree& from, Predicate is_gone) {
+        const marked in_any_case(from);
         const size_type before = from.size();
         for (position at = from.tree_.begin(); at != from.tree_.end();)
             is_gone(std::as_const(at.value())) ? void(at = from.tree_.erase(at)) : core::step(at);
-        from.mark();
         return before - from.size();
     }
     template <class U = T>
@@ -399,6 +407,59 @@ class vector_tree {
     }
 
   private:
+    // An element is made here by its own move, which cannot fail, and can go back by it.
+    static constexpr bool moves_back = std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T> &&
+                                       !detail::might_take_allocator<T, Allocator>;
+    static constexpr bool moves_all_or_none = moves_back || detail::is_copyable<T>;
+
+    // Sees to it that the last leaf knows whose it is, whatever is thrown.
+    class marked {
+      public:
+        explicit marked(vector_tree& of) noexcept : tree_(of) {}
+        marked(const marked&) = delete;
+        marked& operator=(const marked&) = delete;
+        ~marked() { tree_.mark(); }
+
+      private:
+        vector_tree& tree_;
+    };
+
+    // Elements that came from another tree, from its first one on: they return, unless they are kept.
+    struct borrowed {
+        vector_tree& home;
+        vector_tree& here;
+        size_type before;
+        bool is_kept = false;
+
+        borrowed(vector_tree& from, vector_tree& to) noexcept : home(from), here(to), before(to.size()) {}
+        borrowed(const borrowed&) = delete;
+        borrowed& operator=(const borrowed&) = delete;
+        ~borrowed() {
+            if (is_kept) return;
+            position to = home.tree_.begin();
+            for (position from = here.tree_.nth(before); from != here.tree_.end(); core::step(from), core::step(to)) {
+                std::destroy_at(std::addressof(to.value()));
+                std::construct_at(std::addressof(to.value()), std::move(from.value()));
+            }
+        }
+    };
+
+    // Effects: append, of a tree with an unequal allocator.
+    void append_foreign(vector_tree& other) {
+        if constexpr (moves_back) {
+            inserted added(*this, size());
+            borrowed taken(other, *this);
+            append_while(std::move_iterator(other.begin()), std::move_sentinel(other.end()));
+            taken.is_kept = true;
+            added.keep();
+        } else if constexpr (detail::is_copyable<T>) {
+            append_each(std::as_const(other).begin(), std::as_const(other).end());
+        } else {
+            for (; !other.empty(); other.pop_front()) emplace_back(std::move(other.front()));
+        }
+        other.clear();
+    }
+
     // Takes back what was inserted at an index, unless it is told to keep it.
     class inserted {
       public:
@@ -450,13 +511,18 @@ class vector_tree {
     template <class First, class Last>
     void append_each(First first, Last last) {
         inserted added(*this, size());
+        append_while(std::move(first), std::move(last));
+        added.keep();
+    }
+    // Effects: the same, and what was appended stays.
+    template <class First, class Last>
+    void append_while(First first, Last last) {
         tree_.append_all([&](auto& alloc, auto& slot) {
             if (first == last) return false;
             slot.create(alloc, *first);
             ++first;
             return true;
         });
-        added.keep();
     }
     template <class Make>
     void append_made(size_type elements, Make make) {

@@ -11,7 +11,9 @@
 //   whole              fill, take_elements, swap_elements, clear, set_allocator, swap_allocators
 //   in checked mode    owns(iterator), and is_stale(iterator) where changes end iterators
 //
-// Exceptions: as of the standard's containers. Not thread-safe.
+// Exceptions: as of the standard's containers. Where the elements of a container with an unequal allocator are taken
+// over, that one stays as it was, or, of elements that can neither be copied nor moved without exceptions, keeps those
+// that were not moved. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +31,7 @@
 #include "../../core/abi.hpp"
 #include "associative_changes.hpp"
 #include "element_order.hpp"
+#include "element_transfer.hpp"
 #include "guides.hpp"
 #include "refused.hpp"
 
@@ -116,10 +119,8 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
 
     void swap(Derived& other) noexcept(is_swap_safe) {
         using std::swap;
-        if constexpr (allocator_traits::propagate_on_container_swap::value) {
-            core_.swap_allocators(other.core_);
-        }
-        swap(this->compare_, other.compare_);
+        swap(this->compare_, other.compare_);  // which may throw
+        if constexpr (allocator_traits::propagate_on_container_swap::value) core_.swap_allocators(other.core_);
         core_.swap_elements(other.core_);
     }
     friend void swap(Derived& a, Derived& b) noexcept(is_swap_safe) { a.swap(b); }
@@ -196,16 +197,44 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
     }
 
   private:
-    // Effects: the elements of `other`, moved one by one where the allocators differ. Precondition: none are here.
+    using stored_key = std::remove_const_t<typename base::key_type>;
+    // What a map's element is made of besides its key; of a set, the key once more.
+    using stored_value = std::conditional_t<element::is_map, typename element::mapped_type, stored_key>;
+
+    // An element is made here by its own move, which cannot fail, and can go back by it.
+    template <class Part>
+    static constexpr bool goes_back =
+        std::is_nothrow_move_constructible_v<Part> && std::is_nothrow_destructible_v<Part> &&
+        !might_take_allocator<Part, allocator_type>;
+    static constexpr bool moves_back = goes_back<stored_key> && goes_back<stored_value>;
+
+    // Effects: the elements of `other`, one by one where the allocators differ. Precondition: none are here.
     void take(associative& other) {
         if (core_.is_compatible(other.core_)) return core_.take_elements(other.core_);
         position from = other.core_.begin();
-        core_.fill([&](auto create) {
-            if (from == other.core_.end()) return false;
-            element::moved(other.core_.at(from), create);
-            from = other.core_.next(from);
-            return true;
-        });
+        if constexpr (moves_back) {
+            position home = from;
+            core_.fill(
+                [&](auto create) {
+                    if (from == other.core_.end()) return false;
+                    element::moved(other.core_.at(from), create);
+                    from = other.core_.next(from);
+                    return true;
+                },
+                [&](value_type& away) noexcept {
+                    value_type& to = other.core_.at(home);
+                    home = other.core_.next(home);
+                    std::destroy_at(std::addressof(to));
+                    element::moved(away, [&]<class... Parts>(Parts&&... parts) {
+                        std::construct_at(std::addressof(to), std::forward<Parts>(parts)...);
+                    });
+                });
+        } else if constexpr (is_copyable<stored_key> && is_copyable<stored_value>) {
+            copy_into(core_, other);
+        } else {
+            while (from != other.core_.end())
+                from = core_.transfer(this->find_place(other.core_.key(from)).to, other.core_, from);
+        }
         other.core_.clear();
     }
     static void copy_into(Core& copy, const associative& other) {

@@ -18,6 +18,7 @@
 #include "../../core/abi.hpp"
 #include "counted_tree.hpp"
 #include "element_shape.hpp"
+#include "element_transfer.hpp"
 #include "ordered_iterator.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
@@ -235,16 +236,28 @@ class ordered_core {
     }
 
     // Effects: elements as long as make(create) calls create, with what one is made from, and returns true; create
-    // returns the element. In order; those that were made before an exception stay. Precondition: empty.
-    template <class Make>
-    void fill(Make make) {
+    // returns the element. In order; those that were made before an exception stay, or, where there is an `undo`, are
+    // destroyed after undo(element). Precondition: empty.
+    template <class Make, class Undo = nothing_to_undo>
+    void fill(Make make, Undo undo = {}) {
         changes_.change();
+        struct undone {
+            tree& filled;
+            Undo& undo;
+            bool is_kept = std::is_same_v<Undo, nothing_to_undo>;
+            ~undone() {
+                if (is_kept) return;
+                for (position each = filled.begin(); each != filled.end(); tree::step(each)) undo(each.value());
+                filled.clear();
+            }
+        } unless_kept{tree_, undo};
         tree_.append_all([&](auto& allocator, auto& slot) {
             return make([&]<class... Arguments>(Arguments&&... arguments) -> value& {
                 slot.create(allocator, std::forward<Arguments>(arguments)...);
                 return slot.value();
             });
         });
+        unless_kept.is_kept = true;
     }
     // Effects: the elements change owners; the allocators stay where they are.
     void swap_elements(ordered_core& other) noexcept {

@@ -20,6 +20,7 @@
 
 #include "../../core/abi.hpp"
 #include "element_shape.hpp"
+#include "element_transfer.hpp"
 #include "weight_node.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
@@ -227,10 +228,19 @@ class weight_tree {
     }
 
     // Effects: elements as long as make(create) calls create, with what one is made from, and returns true; create
-    // returns the element. All or none, in order. Precondition: empty.
-    template <class Make>
-    void fill(Make make) {
+    // returns the element. All or none, in order; where it is none, undo(element) is called for each that was made.
+    // Precondition: empty.
+    template <class Make, class Undo = nothing_to_undo>
+    void fill(Make make, Undo undo = {}) {
         row_owner nodes(*this);
+        struct undone {
+            weight_row& row;
+            Undo& undo;
+            ~undone() {
+                for (weight_links* each = row.first; each != nullptr; each = each->child[weight_links::right])
+                    undo(static_cast<node*>(each)->value);
+            }
+        } const unless_built{nodes.row, undo};
         const auto create_next = [&]<class... Arguments>(Arguments&&... arguments) -> value& {
             node* const added = create(std::forward<Arguments>(arguments)...);
             nodes.row.append(added);
