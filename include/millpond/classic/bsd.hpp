@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// bsd: powers of two, less a tag, with a list of free blocks for each; nothing is ever coalesced.
+// bsd: powers of two, less a tag, with a list of free blocks for each; nothing is coalesced while there is memory.
 //
 //   │tag│ 8 bytes │    │tag│ 24 bytes             │    │tag│ 56 bytes …       blocks of 16, 32, 64 …
 //     └ number of the class; a free block has its link where the user's bytes were
@@ -8,9 +8,13 @@
 // word; a page of 4 KiB is cut into blocks of one class when its list is empty, and larger classes take what they need.
 // The document does not give the constant (a word, as in 4.2 BSD) nor the smallest class (tag and link).
 //
-// allocate, deallocate: O(1), by address alone, and O(256) where a page is cut. Every alignment is served, those beyond
-// the words' own by a larger block; null where the region's limit is reached. Not thread-safe. Memory goes back to the
-// system by release() alone. Source: Grunwald, Zorn and Henderson 1993, sections 2.1, 4.1 and 4.4.
+// Where the region has no more, free blocks that lie side by side become one, which the original did not do: a program
+// that lives at its limit goes on.
+//
+// allocate, deallocate: O(1), by address alone, O(256) where a page is cut, and O(heap) where the region has no more.
+// Every alignment is served, those beyond the words' own by a larger block; null where the region's limit is reached.
+// Not thread-safe. Memory goes back to the system by release() alone. Source: Grunwald, Zorn and Henderson 1993,
+// sections 2.1, 4.1 and 4.4.
 //
 // Example:
 //     millpond::classic::bsd<> heap;
@@ -89,6 +93,8 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
     using shell::memory_;
     // The first tag, so that the bytes behind it are aligned: blocks are multiples of that.
     static constexpr std::size_t before_bytes = Words::alignment - tags::bytes;
+    static constexpr word free_mark = 128;  // in a tag, while join looks
+    static_assert(2 * classes <= free_mark);
 
     [[nodiscard]] static constexpr std::size_t block_bytes(std::size_t number) noexcept {
         return least_block_bytes << number;
@@ -111,7 +117,7 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
     }
 
     void forget() noexcept {
-        free_ = {};
+        free_ = free_when_none_ = {};
         cut_ = {};
     }
 
@@ -130,17 +136,89 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
         if (memory_.used_bytes() == 0 && before_bytes != 0 && memory_.extend(before_bytes) == nullptr) return false;
         const std::size_t bytes = block_bytes(number);
         const std::size_t whole = bytes < memory::page_bytes ? memory::page_bytes : bytes;
-        std::byte* const start = memory_.extend(whole);
-        if (start == nullptr) return false;
+        std::byte* start = memory_.extend(whole);
+        if (start == nullptr && (start = join(whole)) == nullptr) return false;
         counts_.note_growth();
         for (std::size_t offset = whole; offset != 0; offset -= bytes) {
             std::byte* const user = start + offset - bytes + tags::bytes;
             tags::write(user, static_cast<word>(2 * number));
-            memory_.store_link(user, free_[number] != nullptr ? free_[number] : memory_.base());
-            free_[number] = user;
+            push(number, user);
         }
         cut_[number] += whole / bytes;
         return true;
+    }
+
+    // Effects: free blocks that lie side by side leave their lists; what they have beyond `whole` bytes, which are a
+    // power of two of pages, becomes free blocks again. Returns: their start; null where there are not so many.
+    [[nodiscard, gnu::noinline, gnu::cold]] std::byte* join(std::size_t whole) noexcept {
+        if (memory_.used_bytes() == 0 || (free_ == free_when_none_ && whole >= none_bytes_)) return nullptr;
+        mark_free_blocks(free_mark);
+        std::byte *start = memory_.base() + before_bytes, *end = start;
+        while (end != memory_.end() && static_cast<std::size_t>(end - start) < whole) {
+            const bool is_free = is_chunk_free(end);
+            end += chunk_bytes(end);
+            if (!is_free) start = end;
+        }
+        mark_free_blocks(0);
+        if (static_cast<std::size_t>(end - start) < whole) {
+            free_when_none_ = free_;
+            none_bytes_ = whole;
+            return nullptr;
+        }
+        forget_between(start, end);
+        for (std::byte* rest = start + whole; rest != end;) {
+            const std::size_t bytes = std::bit_floor(static_cast<std::size_t>(end - rest));
+            const auto number = static_cast<std::size_t>(std::bit_width(bytes) - std::bit_width(least_block_bytes));
+            tags::write(rest + tags::bytes, static_cast<word>(2 * number));
+            push(number, rest + tags::bytes);
+            ++cut_[number];
+            rest += bytes;
+        }
+        return start;
+    }
+
+    void mark_free_blocks(word mark) noexcept {
+        for (std::size_t number = 0; number < classes; ++number)
+            for (std::byte* user = free_[number]; user != nullptr; user = next(user))
+                tags::write(user, static_cast<word>(2 * number) | mark);
+    }
+
+    // A chunk is what cut took at once: a page of small blocks, or one block.
+    [[nodiscard]] static std::size_t chunk_bytes(const std::byte* chunk) noexcept {
+        const std::size_t bytes = bytes_of_first(chunk);
+        return bytes < memory::page_bytes ? memory::page_bytes : bytes;
+    }
+    [[nodiscard]] static std::size_t bytes_of_first(const std::byte* chunk) noexcept {
+        return block_bytes(class_of_tag(tags::read(chunk + tags::bytes) & ~free_mark));
+    }
+    // While free blocks are marked.
+    [[nodiscard]] static bool is_chunk_free(const std::byte* chunk) noexcept {
+        const std::size_t bytes = bytes_of_first(chunk), whole = chunk_bytes(chunk);
+        for (std::size_t offset = 0; offset != whole; offset += bytes)
+            if ((tags::read(chunk + offset + tags::bytes) & free_mark) == 0) return false;
+        return true;
+    }
+
+    // Effects: takes the free blocks between these out of their lists, and they are no blocks any more.
+    void forget_between(const std::byte* start, const std::byte* end) noexcept {
+        for (std::size_t number = 0; number < classes; ++number) {
+            std::byte* user = free_[number];
+            free_[number] = nullptr;
+            while (user != nullptr) {
+                std::byte* const behind = next(user);
+                if (user < start || user >= end) {
+                    push(number, user);
+                } else {
+                    --cut_[number];
+                }
+                user = behind;
+            }
+        }
+    }
+
+    void push(std::size_t number, std::byte* user) noexcept {
+        memory_.store_link(user, free_[number] != nullptr ? free_[number] : memory_.base());
+        free_[number] = user;
     }
 
     // The last link of a list leads to the base, where no user's bytes lie.
@@ -151,6 +229,9 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
 
     std::array<std::byte*, classes> free_{};
     std::array<std::size_t, classes> cut_{};
+    // The lists when join found no place for so many bytes: unless they change, it need not look again.
+    std::array<std::byte*, classes> free_when_none_{};
+    std::size_t none_bytes_ = 0;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI::classic
