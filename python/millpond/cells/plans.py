@@ -81,9 +81,7 @@ class Plan:
     @property
     def file(self) -> PlanFile:
         """The plan as the file format has it."""
-        return PlanFile(
-            program=PlanProgram(self.path, self.build_id), libraries=self.libraries, routes=self.routes
-        )
+        return PlanFile(program=PlanProgram(self.path, self.build_id), libraries=self.libraries, routes=self.routes)
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
