@@ -31,7 +31,8 @@ std::size_t own_program(char* to, std::size_t room) noexcept {
     char link[40] = "/proc/self/fd/";
     char digits[20];
     std::size_t count = 0;
-    for (long rest = program.descriptor(); rest > 0 || count == 0; rest /= 10) digits[count++] = "0123456789"[rest % 10];
+    for (long rest = program.descriptor(); rest > 0 || count == 0; rest /= 10)
+        digits[count++] = "0123456789"[rest % 10];
     std::size_t at = strlen(link);
     while (count > 0) link[at++] = digits[--count];
     link[at] = 0;

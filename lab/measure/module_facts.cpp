@@ -36,8 +36,7 @@ class mapped_file {
         const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         struct stat status;
         if (file >= 0 && ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-            void* const p =
-                ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+            void* const p = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
             if (p != MAP_FAILED) bytes_ = {static_cast<const char*>(p), static_cast<std::size_t>(status.st_size)};
         }
         if (file >= 0) ::close(file);

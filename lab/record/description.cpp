@@ -95,7 +95,6 @@ build_id build_id_at(const void* base, std::uintptr_t bias) noexcept {
     return id;
 }
 
-
 build_id executable_build_id() noexcept {
     build_id id;
     dl_iterate_phdr(

@@ -49,7 +49,8 @@ std::string losses(const mpt_slot_process& facts) {
     }
     if (facts.stopped != 0) return list.empty() ? "" : "; of these, " + list;
     if (facts.events_lost > explained)
-        list += (list.empty() ? "" : "; ") + std::to_string(facts.events_lost - explained) + ": nothing could be written";
+        list +=
+            (list.empty() ? "" : "; ") + std::to_string(facts.events_lost - explained) + ": nothing could be written";
     return list.empty() ? "" : std::to_string(facts.events_lost) + " events were lost (" + list + ")";
 }
 
@@ -215,11 +216,11 @@ void finishing::report(const trace::slot_process& process) {
                                "malloc dynamically, or record a build without it");
     if (facts.stopped == mpt_stop_limit) limit_lost_ += facts.events_lost;
     if (facts.stopped == mpt_stop_limit || (facts.stopped == 0 && facts.events_lost == 0)) return;
-    const std::string said =
-        facts.stopped == 0
-            ? losses(facts) + "; the trace holds all others"
-            : "recording stopped early: " + reason(facts.stopped) + "; the trace holds what was written until then, " +
-                  "and " + std::to_string(facts.events_lost) + " events were lost" + losses(facts);
+    const std::string said = facts.stopped == 0
+                                 ? losses(facts) + "; the trace holds all others"
+                                 : "recording stopped early: " + reason(facts.stopped) +
+                                       "; the trace holds what was written until then, " + "and " +
+                                       std::to_string(facts.events_lost) + " events were lost" + losses(facts);
     if (is_root(process))
         fail(said);
     else

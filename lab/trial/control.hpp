@@ -79,7 +79,7 @@ struct alignas(4096) process_slot {
     std::uint64_t range_bytes;           // addresses that pools may grow into; 0 where there are no pools
     std::uint64_t module_count, module_misses, nodes;
     std::uint64_t modules_met[8];  // a bit for each module of the routes that an allocation came from
-    char provider[256];  // module whose malloc the program uses, empty for the C library
+    char provider[256];            // module whose malloc the program uses, empty for the C library
     process_identity identity;
     thread_counters threads[thread_lines];
     all_pool_counters counted;

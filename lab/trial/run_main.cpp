@@ -55,8 +55,8 @@ void export_to(const std::string& path, const std::string& plan_path) {
     program::prove_writable(path);
     const plan::plan plan = plan::read_plan(plan_path);
     const trial::opened_libraries libraries = trial::find_opened_libraries(plan, {});
-    const trial::compiled_routes compiled = trial::compile_routes(plan, modules_of(plan, {plan.program.path}),
-                                                                  libraries.modules, libraries.absent.empty());
+    const trial::compiled_routes compiled =
+        trial::compile_routes(plan, modules_of(plan, {plan.program.path}), libraries.modules, libraries.absent.empty());
     trial::say_what_waits(compiled, libraries);
     const std::string& routes = compiled.content;
     std::string content = program::read_regular(trial::trial_library_path(), library_bytes_max);
@@ -87,8 +87,9 @@ int run(const std::string& plan_path, bool statistics, const std::vector<std::st
     if (shared->slots_claimed == 0)
         program::say("nothing was pooled: the plan belongs to " + plan.program.described() + ", which did not run");
     else if (has_own_malloc(*shared))
-        program::say("nothing was pooled: the program has a malloc that it calls past every other (linked into the executable, "
-                     "or in a library with -Bsymbolic)");
+        program::say(
+            "nothing was pooled: the program has a malloc that it calls past every other (linked into the executable, "
+            "or in a library with -Bsymbolic)");
     else
         trial::say_what_never_came(compiled, *shared);
     if (statistics && shared->slots_claimed != 0) print_statistics(*shared, plan.pools());

@@ -95,7 +95,7 @@ def test_a_plan_reaches_a_library_that_is_opened(plans: Path, how: str, tmp_path
     assert b"until the program opens" in ran.stderr and b'"give"' in ran.stderr
     assert b"no allocation came from" not in ran.stderr
     pooled = next(line for line in ran.stderr.decode().splitlines() if line.startswith("millpond: p "))
-    assert int(pooled.split()[2]) == 300
+    assert int(pooled.split()[2]) == 400  # `own` 200, `give` 100, and a realloc of each block of `own` that grows
 
 
 def test_every_plan_of_an_opened_library_runs(plans: Path, tmp_path: Path) -> None:
