@@ -35,7 +35,7 @@ namespace millpond::preload {
 struct context_space {
     context_tree tree;
     rule_cache rules;
-    page_stock pages;  // of the finders, and of whatever else each thread needs
+    page_stock pages;              // of the finders, and of whatever else each thread needs
     std::uint32_t generation = 0;  // raised when a module was unloaded: finders start over
 
     // After code at (first, last] was unloaded, or another module may lie there.

@@ -3,7 +3,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <malloc.h>
+#include <stdio.h>
+#include <unistd.h>
 
 namespace millpond::preload {
 namespace {
@@ -108,6 +111,22 @@ const char* real::provider_path() noexcept {
     Dl_info info{};
     if (dladdr(reinterpret_cast<void*>(next_provider.allocate), &info) == 0 || info.dli_fname == nullptr) return "?";
     return info.dli_fname;
+}
+
+bool real::provider_is_bound() noexcept {
+    dl_find_object found{};
+    if (is_libc() || _dl_find_object(reinterpret_cast<void*>(next_provider.allocate), &found) != 0) return false;
+    for (const ElfW(Dyn)* each = found.dlfo_link_map->l_ld; each->d_tag != DT_NULL; ++each)
+        if (each->d_tag == DT_SYMBOLIC || (each->d_tag == DT_FLAGS && (each->d_un.d_val & DF_SYMBOLIC) != 0))
+            return true;
+    return false;
+}
+
+void real::say_bound(const char* name) noexcept {
+    dprintf(STDERR_FILENO,
+            "millpond: %s has a malloc of its own and was linked to call it directly (-Bsymbolic): everything is left "
+            "to it, and %s serves nothing\n",
+            provider_path(), name);
 }
 
 bool real::in_executable() noexcept {

@@ -43,9 +43,28 @@ plan::route own_pool(const characterisation& all, std::uint32_t subsystem) {
             several ? plan::strategy::synchronized_multipool : plan::strategy::multipool, false};
 }
 
+// The modules with functions of their own besides the executable: `millpond run` looks there for subsystems of
+// libraries that are opened while the program runs. A relative path is that of the folder where the program was started,
+// most likely this one.
+std::vector<plan::program_identity> libraries_of(const characterisation& all) {
+    std::vector<plan::program_identity> found;
+    for (const trace::module_record& module : all.reader().modules()) {
+        if (module.path.empty() || module.path == all.reader().process().executable) continue;
+        if (symbols::is_standard_module(module.path)) continue;
+        std::error_code absent;
+        const std::filesystem::path whole = std::filesystem::canonical(module.path, absent);
+        plan::program_identity library{absent ? module.path : whole.string(), module.build_id};
+        const auto same = [&](const plan::program_identity& l) {
+            return l.path == library.path && l.build_id == library.build_id;
+        };
+        if (std::none_of(found.begin(), found.end(), same)) found.push_back(std::move(library));
+    }
+    return found;
+}
+
 json plan_of(const characterisation& all, std::vector<plan::route> routes) {
     const trace::process_record& process = all.reader().process();
-    return json::parse(plan::to_text({{process.executable, process.build_id}, std::move(routes)}));
+    return json::parse(plan::to_text({{process.executable, process.build_id}, std::move(routes), libraries_of(all)}));
 }
 
 std::vector<std::uint32_t> large_subsystems(const characterisation& all) {

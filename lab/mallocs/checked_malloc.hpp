@@ -38,6 +38,9 @@ class checked_malloc {
         return mode == unknown ? decide() : mode == on;
     }
 
+    // Before any other thread runs, for a program whose heap cannot be replaced: what was allocated before is leaked.
+    static void switch_off() noexcept { __atomic_store_n(&mode_, int{off}, __ATOMIC_RELAXED); }
+
     // `alignment`: 0 for what malloc gives; rounded up to a power of two, for aligned_alloc, too, as without checks the
     // C library's memalign does. Null with errno set.
     [[nodiscard]] static void* allocate(std::size_t bytes, std::size_t alignment, call_site site) noexcept;

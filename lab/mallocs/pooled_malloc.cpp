@@ -69,7 +69,12 @@ void pooled_malloc::start() noexcept {
     (void)fork_mark::claim();
     fork_mark::set();
     holder_lock::before_waiting = &adopt_if_child;
-    is_active_ = !checked_malloc::is_on() && space_.map.place(range_bytes_max) &&
+    const bool is_bound = real::provider_is_bound();
+    if (is_bound) {
+        checked_malloc::switch_off();
+        real::say_bound(name);
+    }
+    is_active_ = !is_bound && !checked_malloc::is_on() && space_.map.place(range_bytes_max) &&
                  pthread_key_create(&thread_end, &end_thread) == 0;
     depot_.mix_slabs();
     if (is_active_) real::make_room = &make_room;

@@ -36,8 +36,7 @@ class mapped_file {
         const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         struct stat status;
         if (file >= 0 && ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-            void* const p =
-                ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+            void* const p = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
             if (p != MAP_FAILED) bytes_ = {static_cast<const char*>(p), static_cast<std::size_t>(status.st_size)};
         }
         if (file >= 0) ::close(file);
@@ -75,6 +74,8 @@ class examination {
             if (section.sh_type == SHT_DYNAMIC) read_dynamic(section);
         for (const Elf64_Shdr& section : sections_)
             if (section.sh_type == SHT_DYNSYM || section.sh_type == SHT_SYMTAB) read_symbols(section);
+        if (has_hooks_ && found_.own_malloc != module_facts::malloc_kind::none && found_.sanitizer.empty())
+            found_.sanitizer = "a sanitizer";
         if (exports_malloc_) {
             const bool bound = is_symbolic_ || malloc_is_protected_;
             found_.own_malloc = bound ? module_facts::malloc_kind::bound : module_facts::malloc_kind::none;
@@ -119,6 +120,7 @@ class examination {
         for (const Elf64_Sym& symbol : file_.at<Elf64_Sym>(section.sh_offset, section.sh_size / sizeof(Elf64_Sym))) {
             const std::string_view name = text(section, symbol.st_name);
             if (name.size() < 6) continue;
+            has_hooks_ |= name == "__sanitizer_malloc_hook";  // which remains of a runtime that was stripped
             const bool is_defined = symbol.st_shndx != SHN_UNDEF;
             const bool is_wanted = is_defined || ELF64_ST_BIND(symbol.st_info) != STB_WEAK;
             if (is_wanted && name.starts_with("__") && name.ends_with("_init"))
@@ -143,7 +145,7 @@ class examination {
     mapped_file file_;
     std::span<const Elf64_Shdr> sections_;
     module_facts found_;
-    bool is_symbolic_ = false, exports_malloc_ = false, malloc_is_protected_ = false;
+    bool is_symbolic_ = false, exports_malloc_ = false, malloc_is_protected_ = false, has_hooks_ = false;
 };
 
 }  // namespace

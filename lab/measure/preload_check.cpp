@@ -116,8 +116,9 @@ bool is_dynamic_linker(const std::string& path) {
 
 // Where in the command the program stands that a dynamic linker is to start.
 std::size_t program_of_linker(const std::string& linker, const std::vector<std::string>& command) {
-    constexpr std::string_view with_value[] = {"--library-path", "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask",
-                                               "--inhibit-rpath", "--audit", "--preload", "--argv0"};
+    constexpr std::string_view with_value[] = {
+        "--library-path", "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask", "--inhibit-rpath", "--audit", "--preload",
+        "--argv0"};
     for (std::size_t i = 1; i < command.size(); ++i) {
         if (!command[i].starts_with("--")) return i;
         for (const std::string_view option : with_value)
@@ -158,7 +159,8 @@ void check_started(const std::string& path, const std::vector<std::string>& comm
         const file image(next);
         char head[4];
         if (image.read(head, sizeof head, 0) != sizeof head || std::memcmp(head, ELFMAG, SELFMAG) != 0) return;
-        (void)check_preloadable(std::vector<std::string>(command.begin() + static_cast<std::ptrdiff_t>(i), command.end()));
+        (void)check_preloadable(
+            std::vector<std::string>(command.begin() + static_cast<std::ptrdiff_t>(i), command.end()));
         return;
     }
 }

@@ -15,8 +15,8 @@
 namespace millpond::measure {
 
 struct preloadable {
-    std::string path;   // what execve takes
-    std::string image;  // the ELF file whose code will run: the interpreter's for a script
+    std::string path;                       // what execve takes
+    std::string image;                      // the ELF file whose code will run: the interpreter's for a script
     std::vector<std::string> modules = {};  // the libraries that it begins with (loaded_modules)
 };
 

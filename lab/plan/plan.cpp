@@ -168,6 +168,14 @@ route read_route(const json& value, const std::string& file, std::size_t index) 
     return result;
 }
 
+program_identity read_identity(const fields& at) {
+    const program_identity result{at.text("path"), at.text("build_id")};
+    if (!std::all_of(result.build_id.begin(), result.build_id.end(),
+                     [](unsigned char c) { return std::isdigit(c) || (c >= 'a' && c <= 'f'); }))
+        at.fail("build_id", "must be hex digits in lower case");
+    return result;
+}
+
 // What holds between routes: one pool for each subsystem, one strategy for each pool.
 void check_together(const plan& checked, const std::string& file) {
     std::map<std::string, std::size_t> route_of_subsystem;
@@ -229,10 +237,16 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages) {
         at.fail("schema", "is " + quoted(schema) + ", and this version reads \"" + plan::schema + "\"");
     plan result;
     const fields program(at.member("program", json::value_t::object, "an object"), file, "program.");
-    result.program = {program.text("path"), program.text("build_id")};
-    if (!std::all_of(result.program.build_id.begin(), result.program.build_id.end(),
-                     [](unsigned char c) { return std::isdigit(c) || (c >= 'a' && c <= 'f'); }))
-        program.fail("build_id", "must be hex digits in lower case");
+    result.program = read_identity(program);
+    if (root.contains("libraries")) {
+        const json& libraries = at.member("libraries", json::value_t::array, "an array");
+        for (std::size_t i = 0; i < libraries.size(); ++i) {
+            const std::string place = "libraries[" + std::to_string(i) + "]";
+            if (!libraries[i].is_object())
+                at.fail(place, std::string("must be an object, not ") + libraries[i].type_name());
+            result.libraries.push_back(read_identity(fields(libraries[i], file, place + ".")));
+        }
+    }
     const json& routes = at.member("routes", json::value_t::array, "an array");
     for (std::size_t i = 0; i < routes.size(); ++i) result.routes.push_back(read_route(routes[i], file, i));
     check_together(result, file);
@@ -253,6 +267,8 @@ std::string to_text(const plan& printed) {
     ordered_json root;
     root["schema"] = plan::schema;
     root["program"] = {{"path", printed.program.path}, {"build_id", printed.program.build_id}};
+    for (const program_identity& library : printed.libraries)
+        root["libraries"].push_back({{"path", library.path}, {"build_id", library.build_id}});
     root["routes"] = json::array();
     for (const route& r : printed.routes) {
         root["routes"].push_back({{"subsystems", r.subsystems},

@@ -4,6 +4,7 @@
 //
 //   { "schema": "millpond.plan/1",
 //     "program": { "path": "/usr/bin/gawk", "build_id": "4f1c…" },
+//     "libraries": [ { "path": "/opt/shop/libprices.so", "build_id": "77ab…" } ],
 //     "routes": [ { "subsystems": ["node_pool"], "pool": "nodes", "strategy": "multipool", "huge_pages": false },
 //                 { "subsystems": ["parser"], "pool": "request", "strategy": "monotonic",
 //                   "scope": { "function": "server::handle" } },
@@ -16,6 +17,7 @@
 // "observed": false (a trial does not observe when calls begin and end; it resets the arena when nothing in it is
 // alive).
 // "instances" of a multipool: each owner has a pool of its own; where its address is, is said for each call site.
+// "libraries", which may be missing, are modules with functions of the plan that the program may open while it runs.
 // Routes that name one pool share it. "*" stands for every subsystem that no route names. No routes is the empty plan:
 // the program as it is. A plan belongs to one build of one program. Members that this version does not know are ignored
 // at the top level, where later versions may add some, and refused inside a route, where a misspelt one would silently
@@ -76,6 +78,7 @@ struct plan {
 
     program_identity program;
     std::vector<route> routes;
+    std::vector<program_identity> libraries = {};  // which the program may open while it runs
 
     // The names of the pools, each once, in the order in which the routes name them first.
     [[nodiscard]] std::vector<std::string> pools() const;

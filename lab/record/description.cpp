@@ -9,6 +9,7 @@
 #include "lab/record/system.hpp"
 #include "lab/trace/seal.h"
 #include "lab/trace/writer.h"
+#include "preload/own_program.hpp"
 #include "preload/pages.hpp"
 #include "preload/real.hpp"
 
@@ -94,11 +95,6 @@ build_id build_id_at(const void* base, std::uintptr_t bias) noexcept {
     return id;
 }
 
-std::size_t own_executable(char* to) noexcept {
-    const long n = system_call(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", to, path_bytes - 1);
-    return n > 0 ? static_cast<std::size_t>(n) : 0;
-}
-
 build_id executable_build_id() noexcept {
     build_id id;
     dl_iterate_phdr(
@@ -116,7 +112,7 @@ build_id executable_build_id() noexcept {
 }  // namespace
 
 void image_facts::gather() noexcept {
-    executable_length = own_executable(executable);
+    executable_length = preload::own_program(executable, path_bytes - 1);
     id = executable_build_id();
     own_malloc = preload::real::in_executable();
     provider = own_malloc ? executable : preload::real::provider_path();

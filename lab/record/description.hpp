@@ -59,6 +59,11 @@ class description {
         }
     }
 
+    // Describes the modules that hold these addresses, where no context has shown them.
+    void note_modules(const std::uintptr_t* addresses, unsigned count) noexcept {
+        for (unsigned i = 0; i < count; ++i) (void)module_of(addresses[i]);
+    }
+
   private:
     struct loaded_module {
         std::uintptr_t first, last, bias;

@@ -10,11 +10,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <system_error>
 
+#include "lab/measure/module_facts.hpp"
 #include "lab/program/program.hpp"
 #include "lab/record/running.hpp"
-#include "lab/symbols/module_functions.hpp"
 #include "lab/trace/finish.hpp"
 #include "lab/trace/records.hpp"
 #include "lab/trace/trace_set.hpp"
@@ -48,11 +49,10 @@ std::string losses(const mpt_slot_process& facts) {
     }
     if (facts.stopped != 0) return list.empty() ? "" : "; of these, " + list;
     if (facts.events_lost > explained)
-        list += (list.empty() ? "" : "; ") + std::to_string(facts.events_lost - explained) + ": nothing could be written";
+        list +=
+            (list.empty() ? "" : "; ") + std::to_string(facts.events_lost - explained) + ": nothing could be written";
     return list.empty() ? "" : std::to_string(facts.events_lost) + " events were lost (" + list + ")";
 }
-
-constexpr std::uint64_t few_events = 64;  // what other libraries of a program with a malloc of its own may have
 
 std::string remedy(std::uint32_t error) {
     if (error == EACCES || error == EPERM)
@@ -97,15 +97,33 @@ std::string executable_of(const trace::slot_reader& from, const trace::slot_proc
     return record.executable.empty() ? "?" : record.executable;
 }
 
-// Whether the executable has a malloc of its own that no other module can see, so that nobody could replace it.
-bool hides_malloc(const std::string& executable) {
-    try {
-        const symbols::module_functions functions(executable);
-        return std::any_of(functions.all().begin(), functions.all().end(),
-                           [](const symbols::function& f) { return f.name == "malloc"; });
-    } catch (const std::exception& unreadable) {
-        return false;
+// The modules that the process has described.
+std::vector<trace::module_record> modules_of(const trace::slot_reader& from, const trace::slot_process& process) {
+    std::vector<trace::module_record> modules;
+    trace::payload_buffer payload;
+    for (const trace::slot_block& block : from.blocks(process)) {
+        if (block.header.kind != mpt_modules || !block.sealed) continue;
+        if (!from.read(block.offset + sizeof block.header, payload.resize(block.header.stored_bytes),
+                       block.header.stored_bytes))
+            break;
+        try {
+            trace::take_modules(payload.bytes(), block.header.count, modules);
+        } catch (const trace::trace_error& damaged) {
+            break;
+        }
     }
+    return modules;
+}
+
+// A malloc that nobody could replace: why its calls are missing; empty where there is none.
+std::string unseen_malloc(const std::string& module) {
+    const std::string name = fs::path(module).filename();
+    if (name.starts_with("libmillpond-") || name.starts_with("ld-linux") || name.starts_with("libc.so")) return "";
+    const measure::module_facts facts = measure::facts_of_module(module);
+    using kind = measure::module_facts::malloc_kind;
+    if (facts.own_malloc == kind::bound)
+        return "it exports malloc and was linked to call its own directly (-Bsymbolic)";
+    return facts.own_malloc == kind::internal ? facts.allocator + " is linked into it" : "";
 }
 
 class finishing {
@@ -128,7 +146,7 @@ class finishing {
     bool is_free(const std::string& path, const trace::slot_process& process) const;
     bool still_runs(const trace::slot_process& process) const;
     void write(const trace::slot_process& process, bool is_end);
-    void report(const trace::slot_process& process, std::uint64_t events);
+    void report(const trace::slot_process& process);
     void report_refusals();
     void remove_replaced();
     std::string list_running() const;
@@ -179,21 +197,30 @@ finishing::image_name finishing::name_of(const trace::slot_process& process) {
     return {image, name};
 }
 
-void finishing::report(const trace::slot_process& process, std::uint64_t events) {
+void finishing::report(const trace::slot_process& process) {
     const std::string executable = executable_of(from_, process);
     const std::string who = "process " + std::to_string(process.facts.pid) + " (" + executable + ")";
     const mpt_slot_process& facts = process.facts;
-    if (facts.own_malloc != 0 || (events <= few_events && hides_malloc(executable)))
+    std::vector<std::string> libraries;
+    for (const trace::module_record& module : modules_of(from_, process)) libraries.push_back(module.path);
+    if (is_root(process) && end_) libraries.insert(libraries.end(), end_->modules.begin(), end_->modules.end());
+    std::set<std::string> said_of = {fs::path(executable).filename()};
+    for (const std::string& library : libraries) {
+        if (!said_of.insert(fs::path(library).filename()).second) continue;
+        if (const std::string why = unseen_malloc(library); !why.empty())
+            out_.notices.push_back(who + ": the calls of " + library + " to its own malloc are missing: " + why);
+    }
+    if (facts.own_malloc != 0 || !unseen_malloc(executable).empty())
         out_.notices.push_back(who +
                                ": a malloc is linked into the executable, so its calls cannot be seen; link that "
                                "malloc dynamically, or record a build without it");
     if (facts.stopped == mpt_stop_limit) limit_lost_ += facts.events_lost;
     if (facts.stopped == mpt_stop_limit || (facts.stopped == 0 && facts.events_lost == 0)) return;
-    const std::string said =
-        facts.stopped == 0
-            ? losses(facts) + "; the trace holds all others"
-            : "recording stopped early: " + reason(facts.stopped) + "; the trace holds what was written until then, " +
-                  "and " + std::to_string(facts.events_lost) + " events were lost" + losses(facts);
+    const std::string said = facts.stopped == 0
+                                 ? losses(facts) + "; the trace holds all others"
+                                 : "recording stopped early: " + reason(facts.stopped) +
+                                       "; the trace holds what was written until then, " + "and " +
+                                       std::to_string(facts.events_lost) + " events were lost" + losses(facts);
     if (is_root(process))
         fail(said);
     else
@@ -205,12 +232,12 @@ void finishing::write(const trace::slot_process& process, bool is_end) {
     if (process.facts.finished != 0) return;
     const trace::trace_identity identity{name.image, from_.header().recording, from_.header().mode};
     try {
-        const trace::finish_result done = trace::finish(from_, process, name.path, identity,
-                                                        describe_end(process.facts, is_end ? end_ : std::nullopt));
-        report(process, done.events);
+        (void)trace::finish(from_, process, name.path, identity,
+                            describe_end(process.facts, is_end ? end_ : std::nullopt));
+        report(process);
         from_.mark_finished(process);
     } catch (const trace::trace_error& nothing) {  // it was ended while its recording began, or could not begin it
-        report(process, few_events + 1);
+        report(process);
         from_.mark_finished(process);
     } catch (const std::system_error& e) {
         unwritten_ = true;

@@ -2,10 +2,12 @@
 #include "lab/record/recorder.hpp"
 
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <string.h>
 
 #include <bit>
+#include <iterator>
 #include <new>
 
 #include "lab/probes/probe_link.hpp"
@@ -325,7 +327,32 @@ void recorder::before_filter() noexcept {
 }
 
 void recorder::exiting() noexcept {
-    if (is_recording()) now_->out.count().exited = 1;
+    if (!is_recording()) return;
+    now_->out.count().exited = 1;
+    // So that record can say of each whether it has a malloc of its own. Found before the lock is taken: the dynamic
+    // linker has locks, too.
+    struct modules {
+        std::uintptr_t begin[1024];
+        unsigned count;
+    };
+    auto* const loaded = preload::take_pages<modules>(sizeof(modules));
+    if (loaded == nullptr) return;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* to) {
+            auto& all = *static_cast<modules*>(to);
+            for (unsigned i = 0; i < info->dlpi_phnum && all.count < std::size(all.begin); ++i) {
+                if (info->dlpi_phdr[i].p_type != PT_LOAD || (info->dlpi_phdr[i].p_flags & PF_X) == 0) continue;
+                all.begin[all.count++] = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+                break;
+            }
+            return 0;
+        },
+        loaded);
+    {
+        const preload::patient_guard guard(now_->space.tree.lock());
+        if (guard) now_->described.note_modules(loaded->begin, loaded->count);
+    }
+    preload::give_pages(loaded, sizeof(modules));
 }
 
 void recorder::after_unload() noexcept {

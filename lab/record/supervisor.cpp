@@ -289,7 +289,9 @@ ending run(const record_options& options) {
     }
     kept.note_root(child);
     measure::signal_relay::started(child);
-    return wait_for(child, options.seconds_max);
+    ending end = wait_for(child, options.seconds_max);
+    end.modules = root.modules;
+    return end;
 }
 
 }  // namespace millpond::record

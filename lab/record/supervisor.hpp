@@ -29,7 +29,8 @@ struct record_options {
 struct ending {
     int exit_status = 0;
     int signal = 0;
-    int stopped_by = 0;  // the last signal that we sent because its time was up
+    int stopped_by = 0;                     // the last signal that we sent because its time was up
+    std::vector<std::string> modules = {};  // that the program began with
 };
 
 // The file into which the processes of a recording write while they run.

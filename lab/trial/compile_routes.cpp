@@ -79,10 +79,35 @@ class compiler {
         added.range_count = static_cast<std::uint32_t>(ranges_.size()) - added.first_range;
     }
 
+    // Of those, the subsystems that no module before it has wait for it.
+    void add_later(const surveyed_module& module, std::vector<waiting_subsystem>& waiting) {
+        std::set<std::string> before;
+        before.swap(names_);
+        const auto number = static_cast<std::uint32_t>(modules_.size());
+        add(module);
+        for (const auto& [subsystem, pool] : pool_of_)
+            if (names_.contains(subsystem) && !before.contains(subsystem))
+                waiting.push_back({subsystem, module.path, number});
+        names_.merge(before);
+    }
+
+    [[nodiscard]] bool has(const surveyed_module& module) const {
+        const auto text = [this](std::uint32_t at) { return std::string(strings_.data() + at); };
+        return std::any_of(modules_.begin(), modules_.end(), [&](const route_module& m) {
+            return module.build_id.empty() ? text(m.path) == module.path : text(m.build_id) == module.build_id;
+        });
+    }
+
+    [[nodiscard]] std::vector<std::string> unknown_names() const {
+        std::vector<std::string> result;
+        for (const auto& [subsystem, pool] : pool_of_)
+            if (!names_.contains(subsystem)) result.push_back(subsystem);
+        return result;
+    }
+
     void check_names() const {
         const std::vector<std::string> known(names_.begin(), names_.end());
-        for (const auto& [subsystem, pool] : pool_of_) {
-            if (names_.contains(subsystem)) continue;
+        for (const std::string& subsystem : unknown_names()) {
             std::string message = "no function of the program's modules belongs to the subsystem \"" + subsystem + "\"";
             const std::vector<std::string> near = plan::near_names(subsystem, known);
             for (const std::string& name : near)
@@ -241,11 +266,21 @@ std::vector<surveyed_module> modules_of(const plan::plan& compiled, const survey
 }  // namespace
 
 std::string compile_routes(const plan::plan& compiled, const survey& surveyed) {
-    compiler result(compiled);
-    result.add_special_subsystems();
-    for (const surveyed_module& module : modules_of(compiled, surveyed)) result.add(module);
-    result.check_names();
-    return result.content();
+    return compile_routes(compiled, surveyed, {}, true).content;
+}
+
+compiled_routes compile_routes(const plan::plan& compiled, const survey& surveyed,
+                               const std::vector<surveyed_module>& later, bool is_complete) {
+    compiler all(compiled);
+    compiled_routes result;
+    all.add_special_subsystems();
+    for (const surveyed_module& module : modules_of(compiled, surveyed)) all.add(module);
+    for (const surveyed_module& module : later)
+        if (!all.has(module)) all.add_later(module, result.waiting);
+    if (is_complete) all.check_names();
+    result.unknown = all.unknown_names();
+    result.content = all.content();
+    return result;
 }
 
 }  // namespace millpond::trial

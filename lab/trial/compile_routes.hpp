@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "lab/plan/plan.hpp"
 #include "lab/trial/survey.hpp"
@@ -18,5 +19,22 @@ namespace millpond::trial {
 // The content of a file of routes. Throws failure: status 2 for a subsystem that no module has (the message names
 // near ones), 3 if the plan belongs to another build than any surveyed process, or a module changed since the survey.
 std::string compile_routes(const plan::plan& compiled, const survey& surveyed);
+
+// A subsystem of a library that the program does not begin with.
+struct waiting_subsystem {
+    std::string name, library;
+    std::uint32_t module;  // its number in the routes
+};
+
+struct compiled_routes {
+    std::string content;
+    std::vector<waiting_subsystem> waiting;
+    std::vector<std::string> unknown;  // subsystems that none of the modules has
+};
+
+// The same with modules that the program may open later; `is_complete`: false where further ones are known to be and
+// cannot be read, so that a subsystem may be in one of these: it is then unknown, and else refused.
+compiled_routes compile_routes(const plan::plan& compiled, const survey& surveyed,
+                               const std::vector<surveyed_module>& later, bool is_complete);
 
 }  // namespace millpond::trial

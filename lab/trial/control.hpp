@@ -75,10 +75,11 @@ struct alignas(4096) process_slot {
     static constexpr std::size_t thread_lines = 64;
 
     std::int32_t pid;
-    std::uint32_t malloc_in_executable;  // 1: the program's own malloc comes before ours, so nothing reaches us
+    std::uint32_t malloc_in_executable;  // 1: the program's own malloc comes before ours, or beside it
     std::uint64_t range_bytes;           // addresses that pools may grow into; 0 where there are no pools
     std::uint64_t module_count, module_misses, nodes;
-    char provider[256];  // module whose malloc the program uses, empty for the C library
+    std::uint64_t modules_met[8];  // a bit for each module of the routes that an allocation came from
+    char provider[256];            // module whose malloc the program uses, empty for the C library
     process_identity identity;
     thread_counters threads[thread_lines];
     all_pool_counters counted;

@@ -98,6 +98,10 @@ module_finder::place module_finder::find(std::uintptr_t address) noexcept {
         last_identity_.path = is_executable ? executable_ : map->l_name;
         known = {map, first, map->l_addr, match(last_identity_)};
         (known.module != nullptr ? found_ : missed_) += 1;
+        if (known.module != nullptr) {
+            const auto number = static_cast<std::size_t>(known.module - routes_.modules());
+            if (number < met_words * 64) met_[number / 64] |= std::uint64_t{1} << (number % 64);
+        }
         result.fresh = true;
         result.identity = &last_identity_;
     }

@@ -52,6 +52,9 @@ class module_finder {
     void forget() noexcept;
 
     [[nodiscard]] std::uint64_t found() const noexcept { return found_; }
+    // Whether module i of the routes was met; more than are counted are never.
+    static constexpr std::size_t met_words = 8;
+    [[nodiscard]] const std::uint64_t (&met() const noexcept)[met_words] { return met_; }
     [[nodiscard]] std::uint64_t missed() const noexcept { return missed_; }  // modules that the routes do not list
 
   private:
@@ -70,6 +73,7 @@ class module_finder {
     module_identity last_identity_;
     remembered remembered_[remembered_max] = {};
     std::uint64_t found_ = 0, missed_ = 0;
+    std::uint64_t met_[met_words] = {};
 };
 
 }  // namespace millpond::trial

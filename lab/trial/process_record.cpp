@@ -11,6 +11,7 @@
 
 #include <cstddef>
 
+#include "preload/own_program.hpp"
 #include "preload/real.hpp"
 
 namespace millpond::trial {
@@ -111,8 +112,7 @@ process_slot* process_record::claim(const process_identity& identity) noexcept {
 }
 
 void process_record::identify(process_identity& identity) noexcept {
-    const ssize_t length = readlink("/proc/self/exe", identity.executable, sizeof identity.executable - 1);
-    identity.executable[length > 0 ? length : 0] = '\0';
+    identity.executable[preload::own_program(identity.executable, sizeof identity.executable - 1)] = '\0';
     const auto* const headers = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
     const std::size_t count = getauxval(AT_PHNUM);
     std::uintptr_t bias = 0;

@@ -74,7 +74,10 @@ void router::start(char** environment) noexcept {
     if (shared != nullptr && process_record::concerns(*shared, identity)) {
         latest_slot_ = process_record::claim(identity);
         process_record::describe(*latest_slot_);
-        if (shared->mode != variant::empty) start_variant(shared->mode, shared->routes_path);
+        if (real::provider_is_bound())
+            latest_slot_->malloc_in_executable = 1;
+        else if (shared->mode != variant::empty)
+            start_variant(shared->mode, shared->routes_path);
     }
     passes_everything_to_libc_ = passes_to_libc_ && !is_active_;
     errno = before;
@@ -171,6 +174,7 @@ void router::on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t retu
     slot->nodes = id;
     slot->module_count = modules_.found();
     slot->module_misses = modules_.missed();
+    memcpy(slot->modules_met, modules_.met(), sizeof slot->modules_met);
 }
 
 // Every frame is a child of node 0: the tree is then a table of addresses, as small as the program's code.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-run: runs a program under a plan as one would every day: nothing is measured, and it ends as the program. Or
 // makes a library with the plan inside, which does the same where it is preloaded.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -16,6 +17,7 @@
 #include "lab/trial/control_file.hpp"
 #include "lab/trial/exported_plan.hpp"
 #include "lab/trial/launch.hpp"
+#include "lab/trial/opened_libraries.hpp"
 #include "lab/trial/pool_totals.hpp"
 #include "lab/trial/scratch_file.hpp"
 #include "lab/trial/survey_loader.hpp"
@@ -41,12 +43,22 @@ void print_statistics(const trial::control& shared, const std::vector<std::strin
     }
 }
 
+bool has_own_malloc(const trial::control& shared) {
+    const std::size_t claimed = std::min<std::size_t>(shared.slots_claimed, trial::control::slots);
+    return std::any_of(shared.processes, shared.processes + claimed,
+                       [](const trial::process_slot& slot) { return slot.malloc_in_executable != 0; });
+}
+
 // A copy of the library with the plan behind it.
 void export_to(const std::string& path, const std::string& plan_path) {
     constexpr std::size_t library_bytes_max = std::size_t{256} << 20;
     program::prove_writable(path);
     const plan::plan plan = plan::read_plan(plan_path);
-    const std::string routes = trial::compile_routes(plan, modules_of(plan, {plan.program.path}));
+    const trial::opened_libraries libraries = trial::find_opened_libraries(plan, {});
+    const trial::compiled_routes compiled =
+        trial::compile_routes(plan, modules_of(plan, {plan.program.path}), libraries.modules, libraries.absent.empty());
+    trial::say_what_waits(compiled, libraries);
+    const std::string& routes = compiled.content;
     std::string content = program::read_regular(trial::trial_library_path(), library_bytes_max);
     content.resize((content.size() + trial::exported_plan::alignment - 1) / trial::exported_plan::alignment *
                    trial::exported_plan::alignment);
@@ -61,7 +73,11 @@ void export_to(const std::string& path, const std::string& plan_path) {
 
 int run(const std::string& plan_path, bool statistics, const std::vector<std::string>& program) {
     const plan::plan plan = plan::read_plan(plan_path);
-    const trial::scratch_file routes(trial::compile_routes(plan, modules_of(plan, program)));
+    const trial::opened_libraries libraries = trial::find_opened_libraries(plan, program);
+    const trial::compiled_routes compiled =
+        trial::compile_routes(plan, modules_of(plan, program), libraries.modules, libraries.absent.empty());
+    trial::say_what_waits(compiled, libraries);
+    const trial::scratch_file routes(compiled.content);
     const trial::control_file shared(trial::variant::plan);
     std::snprintf(shared->routes_path, sizeof shared->routes_path, "%s", routes.path().c_str());
     std::snprintf(shared->image_build_id, sizeof shared->image_build_id, "%s", plan.program.build_id.c_str());
@@ -70,8 +86,13 @@ int run(const std::string& plan_path, bool statistics, const std::vector<std::st
     const measure::measurement ended = trial::run(launched, shared.path());
     if (shared->slots_claimed == 0)
         program::say("nothing was pooled: the plan belongs to " + plan.program.described() + ", which did not run");
-    else if (statistics)
-        print_statistics(*shared, plan.pools());
+    else if (has_own_malloc(*shared))
+        program::say(
+            "nothing was pooled: the program has a malloc that it calls past every other (linked into the executable, "
+            "or in a library with -Bsymbolic)");
+    else
+        trial::say_what_never_came(compiled, *shared);
+    if (statistics && shared->slots_claimed != 0) print_statistics(*shared, plan.pools());
     return measure::end_as(ended.exit_status, ended.signal);
 }
 

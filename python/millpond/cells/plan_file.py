@@ -82,6 +82,7 @@ class PlanFile(Record, frozen=True, kw_only=True):
 
     schema: Schema = field(default_factory=lambda: SCHEMA)
     program: PlanProgram
+    libraries: tuple[PlanProgram, ...] = ()  # which the program may open while it runs
     routes: tuple[PlanRoute, ...]
 
     @property

@@ -41,6 +41,7 @@ class Plan:
     path: str
     build_id: str
     routes: tuple[PlanRoute, ...]
+    libraries: tuple[PlanProgram, ...] = ()
     kind: ClassVar[str] = "plan"
 
     @property
@@ -80,7 +81,7 @@ class Plan:
     @property
     def file(self) -> PlanFile:
         """The plan as the file format has it."""
-        return PlanFile(program=PlanProgram(self.path, self.build_id), routes=self.routes)
+        return PlanFile(program=PlanProgram(self.path, self.build_id), libraries=self.libraries, routes=self.routes)
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -113,7 +114,7 @@ def from_json(data: object, name: str) -> Plan:
 
 def of_file(file: PlanFile, name: str) -> Plan:
     """The plan in a file, under a name for tables."""
-    return Plan(name, file.program.path, file.program.build_id, file.routes)
+    return Plan(name, file.program.path, file.program.build_id, file.routes, file.libraries)
 
 
 def read_all(paths: Iterable[Path]) -> list[Plan]:
@@ -153,7 +154,7 @@ def merged(plan: Plan) -> Plan | None:
         return None
     numbers = {kind: f"all {number}" for number, kind in enumerate(kinds, 1)}
     routes = tuple(replace(r, pool=numbers[r.strategy, r.huge_pages, r.scope], instances=()) for r in plan.routes)
-    return Plan(f"{plan.name} in one pool", plan.path, plan.build_id, routes)
+    return Plan(f"{plan.name} in one pool", plan.path, plan.build_id, routes, plan.libraries)
 
 
 def has_arena(data: dict[str, Any] | None) -> bool:
@@ -191,4 +192,5 @@ def combine(plans: Iterable[Plan], name: str) -> Plan:
         seen.update(fresh)
         if fresh:
             routes.append(replace(route, subsystems=fresh))
-    return Plan(name, chosen[0].path, chosen[0].build_id, (*routes, *((rest,) if rest else ())))
+    libraries = tuple(dict.fromkeys(library for p in chosen for library in p.libraries))
+    return Plan(name, chosen[0].path, chosen[0].build_id, (*routes, *((rest,) if rest else ())), libraries)

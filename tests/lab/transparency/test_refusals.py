@@ -133,3 +133,30 @@ def test_nothing_to_finish(tmp_path: Path) -> None:
     finished = subprocess.run([str(RECORD), "--finish", str(tmp_path / "t.mpt")], capture_output=True, check=False)
     assert finished.returncode == INPUT
     assert finished.stderr.startswith(b"millpond: ")
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "clang-19"])
+@pytest.mark.parametrize("sanitizer", ["address", "thread", "leak", "memory"])
+def test_sanitized_programs_are_refused_by_name(compiler: str, sanitizer: str, tmp_path: Path) -> None:
+    source, program = tmp_path / "p.c", tmp_path / "p"
+    source.write_text("#include <stdlib.h>\nint main(void) { free(malloc(9)); return 0; }\n")
+    command = [compiler, f"-fsanitize={sanitizer}", str(source), "-o", str(program)]
+    if not shutil.which(compiler) or subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        pytest.skip(f"{compiler} has no -fsanitize={sanitizer} here")
+    named = sanitizer.capitalize() + "Sanitizer"
+    linker = Path("/lib64/ld-linux-x86-64.so.2")
+    for number, before in enumerate([[], ["env", "A=b"], [str(linker)] if linker.exists() else []]):
+        outcome = record(["-o", "t.mpt", "--", *before, str(program)], tmp_path / str(number))
+        assert_refused(outcome, ENVIRONMENT, named, "built with")
+
+
+def test_a_program_started_by_the_dynamic_linker_is_recorded(tmp_path: Path) -> None:
+    linker = Path("/lib64/ld-linux-x86-64.so.2")
+    if not linker.exists():
+        pytest.skip(f"{linker} is not here")
+    program = str(PROGRAMS / "opened")
+    trace = tmp_path / "t.mpt"
+    command = [str(linker), program, str(PROGRAMS / "opened_library.so"), "plain"]
+    outcome = record(["-o", str(trace), "--", *command], tmp_path / "run")
+    assert (outcome.status, outcome.stderr) == (0, b"")
+    assert program in read(trace).modules.values()
