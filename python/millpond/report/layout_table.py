@@ -41,7 +41,9 @@ def print_layouts(comparison: LayoutComparison) -> None:
     shown_on.print(table)
     if len(rows) > _ROWS_AT_MOST:
         shown_on.print(Text(f"{len(rows) - _ROWS_AT_MOST} more rows: --json has them all"))
-    partial = next((each.simulation.input.partial for each in comparison.layouts if each.simulation.input.partial), None)
+    partial = next(
+        (each.simulation.input.partial for each in comparison.layouts if each.simulation.input.partial), None
+    )
     if partial:
         shown_on.print(Text(f"partial: {partial}"))
     for each in comparison.layouts:
