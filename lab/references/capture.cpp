@@ -79,8 +79,8 @@ std::uint64_t stack_bytes() {
 }
 
 std::vector<std::string> arguments_of(const capture_options& options, int channel, const std::string& window) {
-    std::vector<std::string> arguments = {"valgrind", "-q", "--tool=millpond", "--trace-children=yes", "--vgdb=no",
-                                          "--sigill-diagnostics=no"};
+    std::vector<std::string> arguments = {
+        "valgrind", "-q", "--tool=millpond", "--trace-children=yes", "--vgdb=no", "--sigill-diagnostics=no"};
     const auto add = [&](const char* name, const std::string& value) {
         arguments.push_back(std::string("--") + name + "=" + value);
     };

@@ -156,8 +156,7 @@ class explaining {
 
     void take_disk() {
         if (report_.error == 0) return;
-        std::string sentence = "the trace could not be written to its end: " + report_.failed.front() + ": " +
-                               strerror(report_.error);
+        std::string sentence = file_ + " is not whole: " + report_.failed.front() + ": " + strerror(report_.error);
         if (report_.error == ENOSPC || report_.error == EDQUOT) sentence += "; make room, and capture again";
         put(true, 0, sentence + kept_part);
     }
@@ -172,11 +171,12 @@ class explaining {
 
     void take_window() {
         if (window_.empty() || words_.problem || window_entered_) return;
-        const std::string why =
-            window_known_ ? "the function " + window_ + " was never called" : "no function named " + window_ + " was found";
+        const std::string why = window_known_ ? "the function " + window_ + " was never called"
+                                              : "no function named " + window_ + " was found";
         const std::string cure =
-            window_known_ ? "calls of it may have been inlined (build with -fno-inline), or the input does not lead there"
-                          : "neither the program nor a library that it opened has it; nm lists their functions";
+            window_known_
+                ? "calls of it may have been inlined (build with -fno-inline), or the input does not lead there"
+                : "neither the program nor a library that it opened has it; nm lists their functions";
         words_.problem.emplace(program::input, why + ", so nothing was captured in it: " + cure);
     }
 

@@ -164,8 +164,8 @@ int look_at(Dwarf_Die* function, void* search) {
     Dwarf_Attribute linkage;
     const char* const symbol =
         dwarf_attr_integrate(function, DW_AT_linkage_name, &linkage) != nullptr ? dwarf_formstring(&linkage) : nullptr;
-    if (dwarf_func_inline(function) != 0 && ((name != nullptr && wanted.name == name) ||
-                                             (symbol != nullptr && wanted.name == symbol)))
+    if (dwarf_func_inline(function) != 0 &&
+        ((name != nullptr && wanted.name == name) || (symbol != nullptr && wanted.name == symbol)))
         wanted.found = true;
     return wanted.found ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
@@ -177,8 +177,7 @@ bool was_inlined(const image& file, const std::string& name) {
     inlined_search search{name};
     Dwarf_Off offset = 0, next = 0;
     std::size_t header_bytes = 0;
-    while (!search.found &&
-           dwarf_nextcu(debug, offset, &next, &header_bytes, nullptr, nullptr, nullptr) == 0) {
+    while (!search.found && dwarf_nextcu(debug, offset, &next, &header_bytes, nullptr, nullptr, nullptr) == 0) {
         Dwarf_Die unit;
         if (dwarf_offdie(debug, offset + header_bytes, &unit) != nullptr) dwarf_getfuncs(&unit, look_at, &search, 0);
         offset = next;
@@ -210,8 +209,9 @@ void check_program(const std::string& path) {
     struct stat about{};
     if (::stat(path.c_str(), &about) != 0) return;  // the start says it
     if ((about.st_mode & (S_ISUID | S_ISGID)) != 0 || ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0)
-        refuse(path + " runs with more rights than its caller's (set-user-id, set-group-id or file capabilities), which "
-                      "Valgrind cannot give; capture a copy without them");
+        refuse(path +
+               " runs with more rights than its caller's (set-user-id, set-group-id or file capabilities), which "
+               "Valgrind cannot give; capture a copy without them");
     if (::access(path.c_str(), R_OK) != 0)
         refuse(path + " may not be read, so Valgrind cannot run it; make it readable, or capture a copy");
     const image file(path);

@@ -117,9 +117,12 @@ instruction_set_extension extension_of(std::span<const std::uint8_t> instruction
     unsigned prefixes = plain;
     for (;; ++at) {
         const std::uint8_t one = byte(at);
-        if (one == 0x66 && prefixes == plain) prefixes = operand_size;
-        else if (one == 0xF3) prefixes = repeat;
-        else if (one == 0xF2) prefixes = repeat_not_equal;
+        if (one == 0x66 && prefixes == plain)
+            prefixes = operand_size;
+        else if (one == 0xF3)
+            prefixes = repeat;
+        else if (one == 0xF2)
+            prefixes = repeat_not_equal;
         else if (one != 0x66 && one != 0x2E && one != 0x36 && one != 0x3E && one != 0x26 && one != 0x64 &&
                  one != 0x65 && one != 0x67 && one != 0xF0)
             break;

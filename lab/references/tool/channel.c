@@ -53,8 +53,8 @@ void channel_settle(void) {
 
 static Bool send_message(SizeT bytes) {
     for (;;) {
-        const SysRes sent =
-            VG_(do_syscall)(__NR_sendto, descriptor, (UWord)&message, sizeof message.header + bytes, no_signal, 0, 0, 0, 0);
+        const SysRes sent = VG_(do_syscall)(__NR_sendto, descriptor, (UWord)&message, sizeof message.header + bytes,
+                                            no_signal, 0, 0, 0, 0);
         if (!sr_isError(sent)) return True;
         if (sr_Err(sent) != VKI_EINTR) return False;
     }

@@ -266,7 +266,8 @@ static Bool is_own_process(UWord pid) { return pid == 0 || pid == (UWord)VG_(get
 
 STANDS_BEFORE(vgSysWrap_generic_sys_setrlimit_before,
               call->arguments[1] = kept_descriptors(call->arguments[0], call->arguments[1]))
-STANDS_BEFORE(vgSysWrap_linux_sys_prlimit64_before, if (is_own_process(call->arguments[0]) && call->arguments[2] != 0)
+STANDS_BEFORE(vgSysWrap_linux_sys_prlimit64_before,
+              if (is_own_process(call->arguments[0]) && call->arguments[2] != 0)
                   call->arguments[2] = kept_descriptors(call->arguments[1], call->arguments[2]))
 
 /* ---- exec ---- */
@@ -326,7 +327,8 @@ static const HChar* obstacle(const HChar* path) {
         return "it was started in another root folder, where Valgrind cannot be found";
     if (VG_(strncmp)(path, descriptors, sizeof descriptors - 1) == 0) return "its file has no name any more";
     if (sr_isError(VG_(stat)(path, &about))) return NULL; /* the exec will say so */
-    if ((about.mode & (VKI_S_ISUID | VKI_S_ISGID)) != 0) return "it runs with the rights of its owner (set-user-id or set-group-id)";
+    if ((about.mode & (VKI_S_ISUID | VKI_S_ISGID)) != 0)
+        return "it runs with the rights of its owner (set-user-id or set-group-id)";
     const SysRes opened = VG_(open)(path, VKI_O_RDONLY, 0);
     if (sr_isError(opened)) return sr_Err(opened) == VKI_EACCES ? "its file may not be read" : NULL;
     const Int got = VG_(read)((Int)sr_Res(opened), head, sizeof head);

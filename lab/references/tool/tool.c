@@ -7,6 +7,7 @@
  *
  * Options: --channel=DESCRIPTOR --capture=yes --from=N --instructions=N --sample=BURST/PERIOD --skip-start=yes --window=FUNCTION
  *          --discard=yes --simulate=DESCRIPTION --bytes-max=N --with-system=yes. */
+#include "lab/references/tool/tool.h"
 #include "lab/references/tool/buffer.h"
 #include "lab/references/tool/calls.h"
 #include "lab/references/tool/channel.h"
@@ -18,7 +19,6 @@
 #include "lab/references/tool/regions.h"
 #include "lab/references/tool/simulating.h"
 #include "lab/references/tool/sink.h"
-#include "lab/references/tool/tool.h"
 #include "lab/references/tool/trace_file.h"
 
 static const HChar* channel;
@@ -145,8 +145,9 @@ static void tell_window(void) {
 /* What is in memory would be lost with this process image. */
 static void before_system_call(ThreadId thread, UInt number, UWord* arguments, UInt count) {
     (void)thread;
-    const Bool filters = number == __NR_seccomp ? count > 0 && arguments[0] <= seccomp_set_filter
-                                                : number == __NR_prctl && count > 0 && arguments[0] == prctl_set_seccomp;
+    const Bool filters = number == __NR_seccomp
+                             ? count > 0 && arguments[0] <= seccomp_set_filter
+                             : number == __NR_prctl && count > 0 && arguments[0] == prctl_set_seccomp;
     if (filters) {
         static const HChar why[] = "the program forbade itself system calls (seccomp)";
         channel_note(MILLPOND_NOTE_STOPPED, why, NULL);

@@ -8,8 +8,8 @@ without any code of ours. No option parser is imported: the recorder checks its 
 from __future__ import annotations
 
 import itertools
-import os
 import re
+from pathlib import Path
 
 from millpond.system.becoming import become
 
@@ -75,8 +75,10 @@ def _left_references(words: list[str]) -> bool:
 
 def _siblings(stem: str) -> list[str]:
     """What follows a path in the names of the files next to it; bytes that are no text are kept."""
-    folder, name = os.path.split(stem)
+    name = Path(stem).name
     try:
-        return [entry.removeprefix(name) for entry in os.listdir(folder or ".") if entry.startswith(f"{name}.")]
+        return [
+            entry.name.removeprefix(name) for entry in Path(stem).parent.iterdir() if entry.name.startswith(f"{name}.")
+        ]
     except OSError:
         return []
