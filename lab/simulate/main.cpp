@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/program/aside_file.hpp"
 #include "lab/plan/json_seal.hpp"
+#include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
 #include "lab/simulate/burst_sample.hpp"
 #include "lab/simulate/din_writer.hpp"
