@@ -27,9 +27,8 @@ later_touches::later_touches(const scope_tree& scopes, const std::vector<context
 }
 
 void later_touches::touch(std::uint64_t address) {
-    const auto above =
-        std::upper_bound(objects_.begin(), objects_.end(), address,
-                         [](std::uint64_t at, const watched& each) { return at < each.object.address; });
+    const auto above = std::upper_bound(objects_.begin(), objects_.end(), address,
+                                        [](std::uint64_t at, const watched& each) { return at < each.object.address; });
     if (above == objects_.begin()) return;
     watched& one = *std::prev(above);
     if (!one.is_alive || address - one.object.address >= one.object.bytes) return;
@@ -45,9 +44,8 @@ void later_touches::begin(const references::step& step) {
     const auto context = static_cast<std::uint32_t>(step.event.operands[2]);
     thread_state& t = threads_[step.thread];
     if (context < contexts_.size()) t.active.enter(contexts_[context].scope, scopes_, clock_);
-    const auto found =
-        std::lower_bound(objects_.begin(), objects_.end(), address,
-                         [](const watched& each, std::uint64_t at) { return each.object.address < at; });
+    const auto found = std::lower_bound(objects_.begin(), objects_.end(), address,
+                                        [](const watched& each, std::uint64_t at) { return each.object.address < at; });
     if (found == objects_.end() || found->object.address != address) return;
     found->is_alive = true;
     found->thread_ended = false;

@@ -160,7 +160,7 @@ struct verdict {
     const char* legality;
     std::uint64_t outliving, outliving_outermost, total;
     std::uint64_t left, running;  // never freed: after its end, within it
-    json activations, calls;  // null: not observed
+    json activations, calls;      // null: not observed
     const histogram* instances;
     const characterisation* of;  // whose witnesses these are
     const std::vector<witness>* witnesses;
@@ -189,7 +189,9 @@ const char* legality_of(const observed_pair& pair) {
 
 verdict judge_calls(const characterisation& all, std::uint32_t subsystem, const judged_scope& scope) {
     static const histogram unknown;
-    verdict v{scope.outlived > 0 ? illegal : scope.left > 0 ? alive_at_end : not_disproved,
+    verdict v{scope.outlived > 0 ? illegal
+              : scope.left > 0   ? alive_at_end
+                                 : not_disproved,
               scope.outlived,
               scope.outlived,
               scope.enclosed,
@@ -210,7 +212,8 @@ verdict judge_calls(const characterisation& all, std::uint32_t subsystem, const 
         find_name(count, name, [&](std::uint32_t i) -> const std::string& { return functions.function(i).name; });
     const observed_function* const of = f == count ? nullptr : observed.observations().function(f);
     v.why_not = observed_scopes::reason(of);
-    if (!v.why_not.empty() && v.legality == not_disproved && v.running > 0) v.why_not += "; the program ended inside it, as far as the trace tells";
+    if (!v.why_not.empty() && v.legality == not_disproved && v.running > 0)
+        v.why_not += "; the program ended inside it, as far as the trace tells";
     if (!v.why_not.empty()) return v;
     const observed_pair* const pair = find_pair(observed, f, all.subsystems().subsystems()[subsystem].name);
     if (pair == nullptr || pair->enclosed == 0) {
@@ -296,19 +299,21 @@ json legality_json(const characterisation& all, std::uint32_t subsystem) {
     const std::uint64_t left =
         s.left_by_thread + (all.reader().process().clean ? s.left_on_first_thread : std::uint64_t{0});
     scopes.push_back(scope_json(all, s, "thread", "of the allocation", s.objects,
-                                decided({outlived > 0 ? illegal : left > 0 ? alive_at_end : legal,
-                                 outlived,
-                                 outlived,
-                                 s.objects,
-                                 left,
-                                 s.live_objects - left,
-                                 instances.count(),
-                                 instances.count(),
-                                 &instances,
-                                 &all,
-                                 &all.counts().legality().thread_witnesses(subsystem),
-                                 "the ends of threads are in the trace",
-                                 {}})));
+                                decided({outlived > 0 ? illegal
+                                         : left > 0   ? alive_at_end
+                                                      : legal,
+                                         outlived,
+                                         outlived,
+                                         s.objects,
+                                         left,
+                                         s.live_objects - left,
+                                         instances.count(),
+                                         instances.count(),
+                                         &instances,
+                                         &all,
+                                         &all.counts().legality().thread_witnesses(subsystem),
+                                         "the ends of threads are in the trace",
+                                         {}})));
     return scopes;
 }
 

@@ -58,8 +58,8 @@ int main(int argc, char** argv) {
             std::optional<pool_choice> pools;
             if (!plan_file.empty()) pools.emplace(trace, millpond::plan::read_plan(plan_file), true);
             if (per_subsystem) pools.emplace(trace);
-            const auto totals = millpond::layout::write_call_script(recording, script, pools ? &*pools : nullptr,
-                                                                     accepts_damaged);
+            const auto totals =
+                millpond::layout::write_call_script(recording, script, pools ? &*pools : nullptr, accepts_damaged);
             const std::string& executable = trace.process().executable;
             const nlohmann::ordered_json said = {
                 {"executable", executable},  {"executable_is_same", is_same(executable, trace.process().build_id)},

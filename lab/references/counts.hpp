@@ -30,7 +30,7 @@ struct counts {
     std::vector<simulator_counts> simulators;
     std::vector<trace::damage> damages;  // of the trace
     std::string partial;                 // why the trace ends early; empty where it does not
-    std::deque<std::string> words;  // metrics and units
+    std::deque<std::string> words;       // metrics and units
 };
 
 // The last counts of the trace; nothing where it has none. Throws trace::trace_error where it cannot be read, and where

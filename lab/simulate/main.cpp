@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "lab/plan/json_seal.hpp"
 #include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
-#include "lab/plan/json_seal.hpp"
 #include "lab/program/command_line.hpp"
 #include "lab/simulate/burst_sample.hpp"
 #include "lab/simulate/din_writer.hpp"

@@ -29,8 +29,7 @@ bool is_recording(const std::string& path) {
     return magic == std::uint32_t{mpt_frame_magic} || trailer == std::uint32_t{mpt_trailer_magic};
 }
 
-recording_source::recording_source(const std::string& path, bool with_system, const std::string& played)
-    : path_(path) {
+recording_source::recording_source(const std::string& path, bool with_system, const std::string& played) : path_(path) {
     const references::reader_options options{.with_system = with_system};
     if (played.empty())
         reader_ = std::make_unique<references::reader>(path, options);

@@ -26,6 +26,7 @@ from millpond.rounds.replay_data import ReplayResult
 from millpond.rounds.trial_data import TrialResult
 from millpond.store.store import Store
 from millpond.system.errors import Failure
+from millpond.system.json_seal import seal_flaw
 from millpond.system.records import Record
 
 SCRIPT = runpy.run_path(str(repository.ROOT / "scripts" / "schemas"))
@@ -102,6 +103,8 @@ def test_what_a_verb_prints_follows_its_schema(
     data = json.loads((lab.work / "d.json").read_text())
     assert data["schema"] == f"millpond.{name}/1", done.stderr
     validate(data, f"millpond.{name}.1")
+    assert seal_flaw(data) == ""
+    data.pop("checksum", None)
     assert kind.from_json(data).to_json() == data
 
 

@@ -81,8 +81,9 @@ def command(
     if score:
         callgrind.find_valgrind()
     output.prove_writable(json)
-    every, options = [*traces, *(on or [])], (f"--granule={unit}", f"--largest={largest}", f"--moments={moments}")
-    options += (DAMAGED,) if damaged else ()
+    every = [*traces, *(on or [])]
+    options = [f"--granule={unit}", f"--largest={largest}", f"--moments={moments}"]
+    options += [DAMAGED] if damaged else []
     tables = read_tables(every, *options)
     short = choose_sites(tables[: len(traces)]) if unit == allocator_header.MALLOC_GRANULE else ()
     if short:

@@ -96,7 +96,7 @@ class Script:
 
 
 def write_script(recording: Path, folder: Path, pools: Sequence[str] = ()) -> Script:
-    """Failure (3) where the recording cannot be read or has no references, is damaged without `--damaged` among `pools`,
+    """Failure (3) where the recording cannot be read, has no references or is damaged (unless `pools` has `--damaged`),
     or the plan is of another program.
     """
     path = folder / "calls.script"

@@ -75,8 +75,8 @@ def replay_cells(
 class ReplayRunner:
     """Runs rounds of cells of the experiment `replay`: a runner for `interleaved_rounds.run_rounds`. Not thread-safe.
 
-    Scripts lie in `folder`, each prepared once: about 16 bytes an event. `options`: of the preparation. `limit_seconds`: a round that takes longer is
-    `killed`.
+    Scripts lie in `folder`, each prepared once: about 16 bytes an event. `options`: of the preparation.
+    `limit_seconds`: a round that takes longer is `killed`.
     """
 
     def __init__(

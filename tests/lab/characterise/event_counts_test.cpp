@@ -22,8 +22,7 @@ using trace::operation;
 struct expected_counts {
     std::uint64_t live = 0, peak = 0, live_objects = 0, peak_objects = 0, objects = 0, bytes = 0, frees = 0,
                   reallocs = 0;
-    std::uint64_t by_others = 0, first_empty = 0, last_empty = 0, outlived_thread = 0,
-                  left_by_thread = 0;
+    std::uint64_t by_others = 0, first_empty = 0, last_empty = 0, outlived_thread = 0, left_by_thread = 0;
     characterise::histogram lifetimes;
     std::vector<std::uint64_t> sizes = std::vector<std::uint64_t>(characterise::size_class_count);
 };

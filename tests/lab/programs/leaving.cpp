@@ -74,6 +74,8 @@ int main(int count, char** words) {
     if (how == "kept" || how == "later" || how == "touched") {
         app::load();
         rest::other(how);
+    } else if (how == "much") {
+        for (int i = 0; i < 300; ++i) app::work("");
     } else if (how == "running") {
         std::thread(app::work, "").join();
         std::thread(app::work, "waiting").detach();

@@ -7,10 +7,9 @@ outcome is right where it equals that of the whole file, or where one sentence o
 
 from __future__ import annotations
 
-import os
 import random
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -209,3 +208,55 @@ def test_damaged_recordings_of_references_are_never_silent(recording: Path, seed
 @pytest.mark.parametrize("length", LENGTHS)
 def test_damaged_scripts_are_refused(script: Path, seed: int, length: int) -> None:
     survive(script, SCRIPT_READERS, 30 * length, seed)
+
+
+@pytest.fixture
+def damaged(recording: Path) -> Path:
+    """A recording with one bit flipped in its middle."""
+    data = bytearray(recording.read_bytes())
+    data[len(data) // 2] ^= 64
+    path = recording.with_name("damaged.mpt")
+    path.write_bytes(data)
+    return path
+
+
+def test_every_verb_refuses_a_damaged_recording_and_can_go_on(damaged: Path, millpond: Run, native: Run) -> None:
+    place = damaged.parent
+    verbs = {
+        "simulate": ("simulate", "FILE"),
+        "page": ("simulate", "--html", str(place / "page.html"), "FILE"),
+        "document": ("simulate", "--json", str(place / "told.json"), "FILE"),
+        "characterise": ("characterise", "FILE"),
+    }
+    for name, words in verbs.items():
+        given = [str(damaged) if word == "FILE" else word for word in words]
+        refused = millpond(*given)
+        refused.assert_refused(3)
+        assert "damaged at offset" in refused.stderr, name
+        assert "--damaged" in refused.stderr, name
+        accepted = millpond(given[0], "--damaged", *given[1:])
+        assert accepted.status == 0, accepted
+        assert "damaged" in accepted.stderr or "damage" in accepted.stdout, (name, accepted)
+    assert "damaged in" in (place / "page.html").read_text()
+    told = native("millpond-characterise", "--damaged", str(damaged))
+    assert '"offset"' in told.stdout
+
+
+def test_changed_documents_and_half_characters_end_in_words(recording: Path, millpond: Run) -> None:
+    place = recording.parent
+    document = place / "told.json"
+    assert millpond("simulate", "--json", str(document), str(recording)).status == 0
+    page = ("simulate", "--html", str(place / "page.html"))
+    assert millpond(*page, str(document)).status == 0
+    text = document.read_text()
+    changed = place / "changed.json"
+    changed.write_text(text.replace('"references": ', '"references": 9', 1))
+    millpond(*page, str(changed)).assert_refused(3)
+    assert millpond(*page, "--damaged", str(changed)).status == 0
+    changed.write_text(text.replace('"path": "', '"path": "\\ud800', 1))
+    millpond(*page, str(changed)).assert_refused(3)
+    unsealed = place / "unsealed.json"
+    unsealed.write_text(text.replace('"description": "', '"description": "\\udfff', 1).replace('"checksum"', '"other"'))
+    done = millpond(*page, str(unsealed))
+    assert done.status in (0, 3), done
+    assert "Traceback" not in done.stderr

@@ -68,7 +68,8 @@ TEST_P(round_trip, a_raw_file_is_a_trace_of_its_closed_blocks) {
     made.save(folder.path("raw"));
     reader opened(folder.path("raw"));
     EXPECT_EQ(to_text(read_all(opened)), to_text(in_order(events)));
-    EXPECT_TRUE(opened.damages().empty());
+    ASSERT_EQ(opened.damages().size(), 1u);
+    EXPECT_NE(opened.damages()[0].what.find("index"), std::string::npos);
     EXPECT_FALSE(opened.process().ended);
 }
 
