@@ -52,6 +52,10 @@ struct pages {
     // Effects: the memory of committed pages goes back; they stay accessible and charged, and read as zero.
     static void discard(void* at, std::size_t bytes) noexcept;
 
+    // Effects: no access until the next commit; memory and charge stay, and so do the contents.
+    // Returns: false if the system refuses; nothing has changed.
+    [[nodiscard]] static bool protect(void* at, std::size_t bytes) noexcept;
+
     // Effects: asks for huge pages, or for none, from now on. Advice: what the system makes of it is its own affair.
     // Returns: false where the system knows no such advice.
     static bool advise_huge(void* at, std::size_t bytes, bool wanted) noexcept;
