@@ -2,4 +2,5 @@
 // os: what the library asks of the operating system.
 #pragma once
 
+#include "os/faults.hpp"
 #include "os/pages.hpp"

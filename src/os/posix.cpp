@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// os/pages.hpp for POSIX systems; Linux where they differ.
+// os/pages.hpp and os/faults.hpp for POSIX systems; Linux where they differ.
 #if !defined(_WIN32)
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <ucontext.h>
+#endif
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
+#include "millpond/os/faults.hpp"
 #include "millpond/os/pages.hpp"
 
 namespace millpond::os {
@@ -27,6 +34,76 @@ class errno_kept {
 };
 
 constexpr int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
+
+// Known functions, the latest last. A slot is filled before it is counted.
+constinit std::atomic<fault_function> functions[faults::most_functions] = {};
+constinit std::atomic<std::size_t> slots_taken{0};
+constinit std::atomic<bool> is_installed{false};
+struct sigaction handler_before;
+
+std::size_t functions_known() noexcept {
+    const std::size_t taken = slots_taken.load(std::memory_order_acquire);
+    return taken < faults::most_functions ? taken : faults::most_functions;
+}
+
+// Effects: writes what the thread's registers held. Returns: how many they are.
+std::size_t read_registers([[maybe_unused]] const void* thread, [[maybe_unused]] std::uintptr_t* registers,
+                           [[maybe_unused]] fault& what) noexcept {
+#if defined(__linux__) && defined(__x86_64__)
+    constexpr int error_code = 19, instruction_pointer = 16, general = 16;  // REG_ERR, REG_RIP; REG_R8 to REG_RCX, RSP
+    const auto& from = static_cast<const ucontext_t*>(thread)->uc_mcontext.gregs;
+    for (int i = 0; i < general; ++i) registers[i] = static_cast<std::uintptr_t>(from[i]);
+    what.is_write = (from[error_code] & 2) != 0;
+    what.instruction = reinterpret_cast<const void*>(from[instruction_pointer]);
+    return general;
+#elif defined(__linux__) && defined(__aarch64__)
+    const auto& from = static_cast<const ucontext_t*>(thread)->uc_mcontext;
+    for (int i = 0; i < 31; ++i) registers[i] = from.regs[i];
+    what.instruction = reinterpret_cast<const void*>(from.pc);
+    return 31;
+#else
+    return 0;
+#endif
+}
+
+// Effects: does what would have happened without us.
+void pass_on(int signal, siginfo_t* info, void* thread, bool was_sent) noexcept {
+    if ((handler_before.sa_flags & SA_SIGINFO) != 0) return handler_before.sa_sigaction(signal, info, thread);
+    if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN)
+        return handler_before.sa_handler(signal);
+    if (was_sent && handler_before.sa_handler == SIG_IGN) return;
+    // The access is tried again and meets the system's own end; a signal that was sent is sent again.
+    sigaction(signal, &handler_before, nullptr);
+    if (was_sent) raise(signal);
+}
+
+void on_fault(int signal, siginfo_t* info, void* thread) noexcept {
+    const errno_kept kept;
+    const bool was_sent = info->si_code <= 0;  // by kill or the like
+    if (!was_sent) {
+        std::uintptr_t registers[32] = {};
+        fault what;
+        what.address = info->si_addr;
+        what.registers = registers;
+        what.register_count = read_registers(thread, registers, what);
+        for (std::size_t i = functions_known(); i > 0; --i) {
+            const fault_function function = functions[i - 1].load(std::memory_order_acquire);
+            if (function != nullptr && function(what)) return;
+        }
+    }
+    pass_on(signal, info, thread, was_sent);
+}
+
+// A thread whose own stack is used up can still say why.
+void provide_signal_stack() noexcept {
+    alignas(16) static char memory[std::size_t{64} << 10];
+    stack_t present{};
+    if (sigaltstack(nullptr, &present) != 0 || (present.ss_flags & SS_DISABLE) == 0) return;
+    stack_t ours{};
+    ours.ss_sp = memory;
+    ours.ss_size = sizeof memory;
+    sigaltstack(&ours, nullptr);
+}
 
 }  // namespace
 
@@ -81,6 +158,11 @@ void pages::let_go([[maybe_unused]] void* at, [[maybe_unused]] std::size_t bytes
 #endif
 }
 
+bool pages::protect(void* at, std::size_t bytes) noexcept {
+    const errno_kept kept;
+    return mprotect(at, bytes, PROT_NONE) == 0;
+}
+
 bool pages::advise_huge([[maybe_unused]] void* at, [[maybe_unused]] std::size_t bytes,
                         [[maybe_unused]] bool wanted) noexcept {
 #if defined(MADV_HUGEPAGE)
@@ -94,6 +176,20 @@ bool pages::advise_huge([[maybe_unused]] void* at, [[maybe_unused]] std::size_t 
 void pages::release(void* at, std::size_t bytes) noexcept {
     const errno_kept kept;
     munmap(at, bytes);
+}
+
+bool faults::watch(fault_function function) noexcept {
+    const errno_kept kept;
+    const std::size_t slot = slots_taken.fetch_add(1, std::memory_order_relaxed);
+    if (slot >= most_functions) return false;
+    functions[slot].store(function, std::memory_order_release);
+    if (is_installed.exchange(true)) return true;
+    provide_signal_stack();
+    struct sigaction ours{};
+    ours.sa_sigaction = &on_fault;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&ours.sa_mask);
+    return sigaction(SIGSEGV, nullptr, &handler_before) == 0 && sigaction(SIGSEGV, &ours, nullptr) == 0;
 }
 
 }  // namespace millpond::os

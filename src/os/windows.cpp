@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "millpond/os/faults.hpp"
 #include "millpond/os/pages.hpp"
 
 namespace millpond::os {
@@ -52,10 +53,17 @@ void pages::let_go(void* at, std::size_t bytes) noexcept {
     static_cast<void>(VirtualUnlock(at, bytes));
 }
 
+bool pages::protect(void* at, std::size_t bytes) noexcept {
+    DWORD before;
+    return VirtualProtect(at, bytes, PAGE_NOACCESS, &before) != 0;
+}
+
 // Large pages are a privilege there and cannot be asked for afterwards.
 bool pages::advise_huge(void*, std::size_t, bool) noexcept { return false; }
 
 void pages::release(void* at, std::size_t) noexcept { static_cast<void>(VirtualFree(at, 0, MEM_RELEASE)); }
+
+bool faults::watch(fault_function) noexcept { return false; }
 
 }  // namespace millpond::os
 

@@ -13,6 +13,7 @@ std::span<const program> element_misuses() { return {}; }
 std::span<const program> life_misuses() { return {}; }
 std::span<const program> rank_misuses() { return {}; }
 std::span<const program> sequence_misuses() { return {}; }
+std::span<const program> read_misuses() { return {}; }
 std::span<const program> row_misuses() { return {}; }
 std::span<const program> slot_misuses() { return {}; }
 std::span<const program> source_misuses() { return {}; }

@@ -19,16 +19,19 @@ namespace {
 
 template <class Each>
 void for_each_misuse(Each each) {
-    for (const auto& table : {block_misuses(), container_misuses(), wink_misuses(), array_misuses(), arena_misuses(),
-                              slot_misuses(), row_misuses(), edge_misuses(), life_misuses(), source_misuses(),
-                              element_misuses(), rank_misuses(), sequence_misuses(), thread_misuses()}) {
+    for (const auto& table :
+         {block_misuses(), container_misuses(), wink_misuses(), array_misuses(), arena_misuses(), slot_misuses(),
+          row_misuses(), edge_misuses(), life_misuses(), source_misuses(), element_misuses(), rank_misuses(),
+          sequence_misuses(), thread_misuses(), read_misuses()}) {
         for (const program& one : table) each(one);
     }
 }
 
 template <class Each>
 void for_each_clean_program(Each each) {
-    for (const program& one : clean_programs()) each(one);
+    for (const auto& table : {clean_programs(), clean_page_programs()}) {
+        for (const program& one : table) each(one);
+    }
 }
 
 int run_by_name(const char* name) {

@@ -29,12 +29,14 @@ std::span<const program> element_misuses();
 std::span<const program> life_misuses();
 std::span<const program> rank_misuses();
 std::span<const program> sequence_misuses();
+std::span<const program> read_misuses();
 std::span<const program> row_misuses();
 std::span<const program> slot_misuses();
 std::span<const program> source_misuses();
 std::span<const program> thread_misuses();
 std::span<const program> wink_misuses();
 std::span<const program> clean_programs();
+std::span<const program> clean_page_programs();
 
 using multi = in_mode<multipool<>>;
 using mono = in_mode<monotonic<>>;

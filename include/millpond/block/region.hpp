@@ -177,7 +177,9 @@ class basic_region {
     static constexpr std::size_t most_populated_bytes = 2 * most_step_bytes;
 
     void reserve() noexcept {
-        if (range_.data() == nullptr) range_ = basic_reservation<Pages>(wanted_bytes_);
+        if (range_.data() != nullptr) return;
+        range_ = basic_reservation<Pages>(wanted_bytes_);
+        range_.name("arena or region");
     }
 
     [[nodiscard]] std::size_t offset_of(const void* block) const noexcept {

@@ -21,12 +21,14 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "../core/abi.hpp"
 #include "../core/detail/alignment.hpp"
 #include "../core/detail/sanitizer.hpp"
 #include "../os/pages.hpp"
+#include "detail/known_ranges.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
@@ -43,12 +45,15 @@ class basic_reservation {
         const std::size_t page = Pages::size();
         std::size_t bytes = detail::align_up(wanted < most_wanted ? wanted : most_wanted, page);
         data_ = static_cast<std::byte*>(Pages::reserve(with_guard(bytes)));
+        if (data_ == nullptr && detail::known_ranges::release_kept())
+            data_ = static_cast<std::byte*>(Pages::reserve(with_guard(bytes)));
         while (data_ == nullptr && bytes > page) {
             bytes = detail::align_up(bytes / 2, page);
             if (leaves_some_to_others(bytes)) data_ = static_cast<std::byte*>(Pages::reserve(with_guard(bytes)));
         }
         if (data_ == nullptr) return;
         size_ = bytes;
+        if constexpr (is_known) detail::known_ranges::add(data_, size_, with_guard(size_));
         detail::search_for_pointers(data_, size_);
     }
 
@@ -67,7 +72,11 @@ class basic_reservation {
         if (data_ == nullptr) return;
         detail::unpoison(data_, committed_);
         detail::search_no_more(data_, size_);
-        Pages::release(data_, with_guard(size_));
+        if constexpr (is_known) {
+            detail::known_ranges::release(data_, with_guard(size_));
+        } else {
+            Pages::release(data_, with_guard(size_));
+        }
     }
 
     void swap(basic_reservation& other) noexcept {
@@ -97,6 +106,7 @@ class basic_reservation {
         // A decommitted page has lost the advice.
         if (huge_ != advice::none) Pages::advise_huge(first, target - committed_, huge_ == advice::wanted);
         committed_ = target;
+        note_committed();
         return true;
     }
 
@@ -110,6 +120,7 @@ class basic_reservation {
         detail::unpoison(data_ + target, given_back);
         if (Pages::decommit(data_ + target, given_back)) {
             committed_ = target;
+            note_committed();
         } else {
             Pages::discard(data_ + target, given_back);
         }
@@ -143,11 +154,27 @@ class basic_reservation {
         return true;
     }
 
+    // Effects: in checked mode, reports call the range so.
+    void name(const char* what) noexcept {
+        if constexpr (is_known) detail::known_ranges::name(data_, what);
+    }
+
   private:
     enum class advice : unsigned char { none, wanted, unwanted };
 
     // No system has more; rounding it up to pages cannot wrap.
     static constexpr std::size_t most_wanted = detail::max_bytes / 2;
+
+    // In checked mode the system's ranges are known, to tell of a fault whose memory it has hit.
+#if defined(MILLPOND_CHECKED)
+    static constexpr bool is_known = std::is_same_v<Pages, os::pages>;
+#else
+    static constexpr bool is_known = false;
+#endif
+
+    void note_committed() const noexcept {
+        if constexpr (is_known) detail::known_ranges::note_committed(data_, committed_);
+    }
 
     [[nodiscard]] static bool leaves_some_to_others(std::size_t bytes) noexcept {
         const std::size_t more = with_guard(bytes + bytes / 4);

@@ -56,6 +56,10 @@ struct pages {
     // accessible, and hold what they held or zeros. Nothing where the system refuses: pages that are locked keep theirs.
     static void let_go(void* at, std::size_t bytes) noexcept;
 
+    // Effects: no access until the next commit; memory and charge stay, and so do the contents.
+    // Returns: false if the system refuses; nothing has changed.
+    [[nodiscard]] static bool protect(void* at, std::size_t bytes) noexcept;
+
     // Effects: asks for huge pages, or for none, from now on. Advice: what the system makes of it is its own affair.
     // Returns: false where the system knows no such advice.
     static bool advise_huge(void* at, std::size_t bytes, bool wanted) noexcept;

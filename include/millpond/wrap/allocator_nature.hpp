@@ -11,10 +11,12 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <type_traits>
 
 #include "../core/abi.hpp"
 #include "../core/concepts.hpp"
+#include "../core/detail/alignment.hpp"
 #include "../core/size_class_scheme.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
@@ -38,6 +40,11 @@ template <block_source A>
 class limited;
 template <block_source Allocator, class Mutex>
 class synchronized;
+template <class Alloc>
+class std_source;
+struct initial_buffer;
+template <class Source>
+class source_ref;
 
 // True if calls of two threads must not overlap.
 template <class A>
@@ -86,6 +93,89 @@ inline constexpr bool has_lasting_source<synchronized<A, Mutex>> = has_lasting_s
 }  // namespace millpond::inline MILLPOND_ABI
 
 namespace millpond::inline MILLPOND_ABI::detail {
+
+// True if blocks may as well lie elsewhere in the process's memory: nobody has asked for them to be in a buffer or file.
+template <class A>
+inline constexpr bool is_of_plain_memory = false;
+template <>
+inline constexpr bool is_of_plain_memory<chunk_cache> = true;
+template <>
+inline constexpr bool is_of_plain_memory<new_delete> = true;
+template <class Pages>
+inline constexpr bool is_of_plain_memory<basic_region<Pages>> = true;
+template <class T>
+inline constexpr bool is_of_plain_memory<std_source<std::allocator<T>>> = true;
+template <class Source>
+inline constexpr bool is_of_plain_memory<source_ref<Source>> = is_of_plain_memory<Source>;
+template <block_source Source, size_class_scheme Classes>
+inline constexpr bool is_of_plain_memory<multipool<Source, Classes>> = is_of_plain_memory<Source>;
+template <block_source Source, size_class_scheme Classes>
+inline constexpr bool is_of_plain_memory<synchronized_multipool<Source, Classes>> = is_of_plain_memory<Source>;
+template <block_source Source>
+inline constexpr bool is_of_plain_memory<monotonic<Source>> = is_of_plain_memory<Source>;
+template <class Shape, block_source Source>
+inline constexpr bool is_of_plain_memory<basic_compact_pool<Shape, Source>> = is_of_plain_memory<Source>;
+template <block_source A>
+inline constexpr bool is_of_plain_memory<counted<A>> = is_of_plain_memory<A>;
+template <block_source A>
+inline constexpr bool is_of_plain_memory<limited<A>> = is_of_plain_memory<A>;
+template <block_source A, class Mutex>
+inline constexpr bool is_of_plain_memory<synchronized<A, Mutex>> = is_of_plain_memory<A>;
+
+// True if several threads may call the allocator at once, but reset, release and destruction need that none is inside.
+template <class A>
+inline constexpr bool ends_alone = false;
+template <block_source Source, size_class_scheme Classes>
+inline constexpr bool ends_alone<synchronized_multipool<Source, Classes>> = true;
+
+// True if all memory lies in a buffer that the program gave.
+template <class A>
+inline constexpr bool stands_on_buffer = false;
+template <>
+inline constexpr bool stands_on_buffer<fixed_buffer> = true;
+template <block_source Source, size_class_scheme Classes>
+inline constexpr bool stands_on_buffer<multipool<Source, Classes>> = stands_on_buffer<Source>;
+template <block_source Source, size_class_scheme Classes>
+inline constexpr bool stands_on_buffer<synchronized_multipool<Source, Classes>> = stands_on_buffer<Source>;
+template <block_source Source>
+inline constexpr bool stands_on_buffer<monotonic<Source>> = stands_on_buffer<Source>;
+template <class Shape, block_source Source>
+inline constexpr bool stands_on_buffer<basic_compact_pool<Shape, Source>> = stands_on_buffer<Source>;
+template <block_source A>
+inline constexpr bool stands_on_buffer<counted<A>> = stands_on_buffer<A>;
+template <block_source A>
+inline constexpr bool stands_on_buffer<limited<A>> = stands_on_buffer<A>;
+
+// True if one of the arguments of an allocator says where its memory is.
+template <class... Arguments>
+inline constexpr bool names_buffer =
+    ((std::is_pointer_v<std::decay_t<Arguments>> || std::is_same_v<std::remove_cvref_t<Arguments>, initial_buffer>) ||
+     ...);
+
+// The allocator that gives the blocks of A, without what counts, limits or locks around it.
+template <class A>
+struct giver_of {
+    using type = A;
+};
+template <block_source A>
+struct giver_of<counted<A>> : giver_of<A> {};
+template <block_source A>
+struct giver_of<limited<A>> : giver_of<A> {};
+template <block_source A, class Mutex>
+struct giver_of<synchronized<A, Mutex>> : giver_of<A> {};
+
+// Returns: what the allocator would hold for such a block; or `bytes` rounded up so that the next block, which may be
+// aligned to as much as this one, begins right behind.
+template <class A>
+[[nodiscard]] constexpr std::size_t held_for(std::size_t bytes, std::size_t alignment) noexcept {
+    using giver = typename giver_of<A>::type;
+    if (bytes == 0) return 0;  // there is no such block
+    if constexpr (requires { giver::block_bytes(bytes, alignment); }) {
+        if (const std::size_t held = giver::block_bytes(bytes, alignment); held >= bytes) return held;
+    }
+    if (bytes > max_bytes / 2 || alignment > 4096) return bytes;
+    return align_up(bytes, alignment < default_alignment ? default_alignment : alignment);
+}
 
 // True for allocators that give nothing back to their source before release.
 template <class A>

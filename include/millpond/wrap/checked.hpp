@@ -7,17 +7,21 @@
 //   …                         or at once, where memory would go to a source that may be gone by then
 //
 // Use it while developing and in tests, under the name in_mode<A>, which is A itself in other builds. Not for
-// measuring: a block costs about 250 bytes and some hundred nanoseconds more, and memory comes back late, but for that
+// measuring: a block costs about 300 bytes and some hundred nanoseconds more, and memory comes back late, but for that
 // of a source which belongs to somebody else (has_lasting_source, allocator_nature.hpp).
 //
 // Found, each with a line of its own (misuse.hpp): double free; overrun and underrun, when the block ends; writes after
 // free, reset, release, rewind, when the memory is about to be used again; blocks given back after those, with a wrong
 // size or alignment, inside another block, to another allocator, to a destroyed one, or to one whose absorber is
 // destroyed; a stale checkpoint, or one of another allocator; an alignment that is no power of two; calls of two
-// threads that overlap, where A is for one; absorption over different sources; where asked for, leaks; what a
-// winked-out object owns elsewhere (winking_scope.hpp), and blocks given to operator delete, where that is watched. Not
-// found: reads (a memory checker sees them: guards and graves are poisoned), writes that jump over a guard, and uses of
-// memory that has been handed out again.
+// threads that overlap, where A is for one; a reset, release or destruction while another thread is inside; absorption
+// over different sources; where asked for, leaks; what a winked-out object owns elsewhere (winking_scope.hpp); blocks
+// given to operator delete, where that is watched, or to the C library's free, where that faults.
+// Of the first 1024 blocks of a process, and of some later ones, reads are found, too, all of it at once, and also when
+// the allocator is gone (lone_block.hpp); of every block, that a pointer is followed that freed memory held
+// (wild_access.hpp). Such faults end in a handler for SIGSEGV, which passes on what it does not know (os/faults.hpp).
+// Not found: reads of other blocks (a memory checker sees them: guards and graves are poisoned), writes that jump into
+// another block, and uses of memory that has been handed out again.
 //
 // The same calls as A's, rewinding and all, with the sizes and alignments that were asked for. Where A has no memory,
 // the quarantine is given up first. Complexity: that of A, and O(bytes of the block). As thread-safe as A.
@@ -31,6 +35,7 @@
 //     pool.expect_empty();
 #pragma once
 
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -47,6 +52,8 @@
 #include "detail/block_ledger.hpp"
 #include "detail/checkpoint_history.hpp"
 #include "detail/checkpoint_of.hpp"
+#include "detail/lone_block.hpp"
+#include "detail/wild_access.hpp"
 #include "misuse.hpp"
 #include "winking_scope.hpp"
 
@@ -65,6 +72,7 @@ class checked {
     using block_ending = detail::block_ending;
     using block_record = detail::block_record;
     using guarded_block = detail::guarded_block;
+    using lone_block = detail::lone_block;
 
   public:
     // What nobody takes back when the allocator goes is a leak; a managed allocator takes everything.
@@ -86,7 +94,11 @@ class checked {
     template <class... Arguments>
         requires std::constructible_from<A, Arguments...>
     explicit checked(checks what, Arguments&&... arguments)
-        : allocator_(std::forward<Arguments>(arguments)...), ledger_(this, what.quarantine_bytes), checks_(what) {
+        : allocator_(std::forward<Arguments>(arguments)...),
+          ledger_(this, what.quarantine_bytes),
+          checks_(what),
+          has_buffer_(detail::stands_on_buffer<A> || detail::names_buffer<Arguments...>) {
+        detail::wild_access::watch();
         mark_ = mark_of_life();
     }
 
@@ -97,6 +109,7 @@ class checked {
         const call_site site(__builtin_return_address(0));
         if (!is_alive(site)) return;
         const visit here(*this, site);
+        const end_of_all alone(*this, site);
         const winking_scope own_work(nullptr);
         leave_owner();
         const std::lock_guard lock(ledger_.mutex());
@@ -104,7 +117,8 @@ class checked {
         if (checks_.leaks) ledger_.report_live("when its allocator is destroyed", site);
         ledger_.verify(site);
         if constexpr (!managed_allocator<A>) pass_on(true, site);
-        ledger_.open_all();
+        if (checks_.leaks || managed_allocator<A>) ledger_.open_all(site);
+        gone_at_ = site.return_address();
         mark_ = 0;
     }
 
@@ -129,6 +143,7 @@ class checked {
         const winking_scope own_work(nullptr);
         checked& books = *owner();
         const visit here(books, site);
+        const call inside(books, site);
         const std::lock_guard lock(books.ledger_.mutex());
         const auto is_kept = [&](std::size_t n, std::size_t aligned) { return books.is_kept(n, aligned); };
         if (const block_record* const out = books.ledger_.give_back(block, bytes, alignment, site, is_kept))
@@ -284,6 +299,7 @@ class checked {
             if (allocator->forward_ == nullptr) return true;
         }
         misuse found{.kind = misuse_kind::destroyed_allocator, .detected_at = site};
+        if (allocator->mark_ == 0) found.ended_at = call_site(allocator->gone_at_);
         std::snprintf(found.details, sizeof found.details, "the allocator at %p is used after its destruction",
                       static_cast<const void*>(allocator));
         misuse_handler(found);
@@ -341,6 +357,44 @@ class checked {
         detail::thread_watch::visit here_;
     };
 
+    // Several threads may be inside such an allocator, but none while another one ends all blocks.
+    static constexpr bool ends_alone = detail::ends_alone<A>;
+    static void report_end(const checked& object, call_site site) noexcept {
+        misuse found{.kind = misuse_kind::two_threads, .detected_at = site};
+        std::snprintf(found.details, sizeof found.details,
+                      "the allocator at %p is reset, released or destroyed while another thread is inside",
+                      static_cast<const void*>(&object));
+        misuse_handler(found);
+    }
+    class call {
+      public:
+        call(checked& object, call_site site) noexcept : calls_(object.calls_) {
+            if (ends_alone && calls_.fetch_add(1) >= ending_call) report_end(object, site);
+        }
+        call(const call&) = delete;
+        call& operator=(const call&) = delete;
+        ~call() {
+            if (ends_alone) calls_.fetch_sub(1);
+        }
+
+      private:
+        std::atomic<unsigned>& calls_;
+    };
+    class end_of_all {
+      public:
+        end_of_all(checked& object, call_site site) noexcept : calls_(object.calls_) {
+            if (ends_alone && calls_.fetch_add(ending_call) != 0) report_end(object, site);
+        }
+        end_of_all(const end_of_all&) = delete;
+        end_of_all& operator=(const end_of_all&) = delete;
+        ~end_of_all() {
+            if (ends_alone) calls_.fetch_sub(ending_call);
+        }
+
+      private:
+        std::atomic<unsigned>& calls_;
+    };
+
     // Returns: true if a block may stay in quarantine. Without us the allocator would keep it as well, so its source is
     // still there at release or destruction; or it always is.
     [[nodiscard]] bool is_kept(std::size_t bytes, std::size_t alignment) const noexcept {
@@ -350,6 +404,8 @@ class checked {
     // Returns: true if the reset, release or rewind that is pending may wait for the next call.
     [[nodiscard]] bool may_wait() const noexcept {
         if (!checks_.watches_ended) return false;
+        // A buffer is its owner's again after a release.
+        if (pending_ == block_ending::released && has_buffer_) return false;
         if (checks_.source_lasts) return true;
         return pending_ != block_ending::released && ledger_.is_all_pending(&detail::keeps_freed<A>);
     }
@@ -358,18 +414,26 @@ class checked {
         if (!is_alive(site)) return nullptr;
         if (forward_ != nullptr) return forward_->obtain(bytes, alignment, site);
         const visit here(*this, site);
+        const call inside(*this, site);
         if (!detail::is_power_of_two(alignment)) {
             report_alignment(bytes, alignment, site);
             return nullptr;
         }
         const winking_scope own_work(nullptr);
-        const std::size_t whole_bytes = guarded_block::whole_bytes(bytes, alignment);
+        const std::size_t whole_bytes = detail::held_for<A>(guarded_block::whole_bytes(bytes, alignment), alignment);
         block_record* const record = whole_bytes == 0 ? nullptr : detail::block_table::new_record();
         if (record == nullptr) return nullptr;
         void* const whole = obtain_whole(whole_bytes, alignment, site);
         if (whole != nullptr) {
+            lone_block* lone = nullptr;
+            if constexpr (detail::is_of_plain_memory<A>) {
+                if (!has_buffer_) lone = lone_block::take(bytes, alignment, this);
+            }
             const std::lock_guard lock(ledger_.mutex());
-            if (ledger_.add(record, whole, bytes, alignment, site)) return record->start;
+            if (ledger_.add(record, whole, whole_bytes, lone, bytes, alignment, site)) return record->start;
+            if constexpr (detail::is_of_plain_memory<A>) {
+                if (lone != nullptr) lone->retire();
+            }
             allocator_.deallocate(whole, whole_bytes, alignment);
         }
         detail::block_table::free_record(record);
@@ -402,14 +466,14 @@ class checked {
     }
 
     void hand_down(const block_record& out) noexcept {
-        const guarded_block block(out);
-        allocator_.deallocate(block.whole(), block.size(), out.alignment);
+        allocator_.deallocate(out.beneath, out.beneath_bytes, out.alignment);
     }
 
     void end_all(block_ending ending, const char* when, call_site site) noexcept {
         if (!is_alive(site) || forward_ != nullptr) return;
         const bool is_winked_out = winking_scope::pool() == this;
         const visit here(*this, site);
+        const end_of_all alone(*this, site);
         const winking_scope own_work(nullptr);
         const std::lock_guard lock(ledger_.mutex());
         settle(site);
@@ -453,8 +517,12 @@ class checked {
     checked* next_absorbed_ = nullptr;
     bool absorber_is_gone_ = false;
     checks checks_;
+    bool has_buffer_;  // some memory is the program's own: blocks must lie in it
     [[no_unique_address]] detail::thread_watch watch_;
-    volatile std::uintptr_t mark_ = 0;  // volatile: its last write must not be left out, nor its reads
+    static constexpr unsigned ending_call = 1u << 16;  // more than there are threads inside
+    std::atomic<unsigned> calls_ = 0;         // threads inside, and `ending_call` for each that ends all blocks
+    const void* volatile gone_at_ = nullptr;  // volatile: its last write must not be left out, nor its reads
+    volatile std::uintptr_t mark_ = 0;        // likewise
 };
 
 }  // namespace millpond::inline MILLPOND_ABI

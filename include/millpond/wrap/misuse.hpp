@@ -42,7 +42,7 @@ enum class misuse_kind : unsigned char {
     wrong_alignment,      // a block was given back with another alignment
     foreign_pointer,      // what was given back is no block of this allocator
     other_allocator,      // what was given back is a block of another checked allocator
-    destroyed_allocator,  // an allocator was used after its destructor
+    destroyed_allocator,  // an allocator, or a block of it, was used after its destructor
     invalid_alignment,    // an alignment that is no power of two was asked for
     invalid_checkpoint,   // rewind to a place that is no longer there
     leak,                 // blocks are live where none should be
@@ -51,9 +51,10 @@ enum class misuse_kind : unsigned char {
     dropped_object,       // an object was used after wink_out had dropped it
     null_pointer,         // a pointer that must not be null is
     different_sources,    // an allocator absorbed one of another source, or itself
-    operator_deleted,     // a block of an allocator was given to operator delete
+    operator_deleted,     // a block of an allocator was given to operator delete or free
     foreign_iterator,     // a container was called with an iterator of another one, or with its end
     stale_iterator,       // an iterator was used after its container had changed
+    unwritten_memory,     // a pointer was read from a block before one was written there
 };
 
 // Returns: the words with which a report begins, such as "double free".
@@ -80,7 +81,8 @@ enum class misuse_kind : unsigned char {
                                      "different sources",
                                      "operator delete",
                                      "foreign iterator",
-                                     "stale iterator"};
+                                     "stale iterator",
+                                     "unwritten memory"};
     return names[static_cast<unsigned char>(kind)];
 }
 

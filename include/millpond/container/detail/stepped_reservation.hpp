@@ -41,8 +41,14 @@ class stepped_reservation {
     // The first step is committed where that can be had.
     stepped_reservation(std::size_t bytes, std::size_t alignment, commit_steps steps) noexcept : steps_(steps) {
         if (steps.huge_pages) alignment = std::max(alignment, huge_page);
+#if defined(MILLPOND_CHECKED)
+        // What is not committed cannot be read by mistake.
+        steps_.first = std::min(steps_.first, Pages::size());
+        steps_.step = steps_.ahead = Pages::size();
+#endif
         range_ = basic_reservation<Pages>(bytes + (alignment > Pages::size() ? alignment - Pages::size() : 0));
         if (range_.data() == nullptr || bytes == 0) return;
+        range_.name("dyn_array");
         const std::size_t padding = padding_to(range_.data(), alignment);
         // Halved, the range may end before the first multiple.
         if (padding < range_.size()) padding_ = padding;

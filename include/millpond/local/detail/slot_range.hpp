@@ -293,6 +293,8 @@ class slot_range {
         basic_reservation<Pages> books(before + leaves * sizeof(word));
         if (books.size() < before + leaves * sizeof(word) || !books.commit_to(before)) return false;
         static_cast<void>(slots.advise_huge(false));
+        slots.name("compact_pool");
+        books.name("compact_pool's own");
         slots_ = std::move(slots);
         books_ = std::move(books);
         leaves_ = reinterpret_cast<word*>(books_.data() + before);

@@ -24,6 +24,7 @@
 #include "block_report.hpp"
 #include "block_table.hpp"
 #include "guarded_block.hpp"
+#include "lone_block.hpp"
 #include "registered_table.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
@@ -48,12 +49,26 @@ class block_ledger {
     // Returns: false, and nothing has changed, if there is no memory for the books.
     [[nodiscard]] bool add(block_record* record, void* whole, std::size_t bytes, std::size_t alignment,
                            call_site site) noexcept {
+        return add(record, whole, guarded_block::whole_bytes(bytes, alignment), nullptr, bytes, alignment, site);
+    }
+
+    // Effects: the same of memory of `whole_bytes` or more; with `lone`, the block lies there and the memory is kept.
+    [[nodiscard]] bool add(block_record* record, void* whole, std::size_t whole_bytes, lone_block* lone,
+                           std::size_t bytes, std::size_t alignment, call_site site) noexcept {
         if (!table().reserve()) return false;
-        char* const start = static_cast<char*>(whole) + guarded_block::front_bytes(alignment);
+        char* const first = lone != nullptr ? lone->pages() : static_cast<char*>(whole);
+        char* const start = lone != nullptr ? lone->start() : first + guarded_block::front_bytes(alignment);
+        const auto front_bytes = static_cast<std::size_t>(start - first);
+        if (lone != nullptr) lone->note_allocated(site);
         if (block_record* const former = table().find(start)) forget_former(former);
         *record = {.start = start,
                    .bytes = bytes,
                    .alignment = alignment,
+                   .front_bytes = front_bytes,
+                   .back_bytes = (lone != nullptr ? lone->pages_bytes() : whole_bytes) - front_bytes - bytes,
+                   .beneath = whole,
+                   .beneath_bytes = whole_bytes,
+                   .lone = lone,
                    .serial = ++serial_,
                    .allocated_at = site,
                    .is_held = true};
@@ -170,9 +185,17 @@ class block_ledger {
     }
 
     // Effects: opens all memory of live blocks and of those in quarantine, which is about to go as a whole.
-    void open_all() noexcept {
-        for (const block_record* r = live_.oldest(); r != nullptr; r = r->newer) guarded_block(*r).give_up();
-        for (const block_record* r = quarantine_.oldest(); r != nullptr; r = r->newer) guarded_block(*r).give_up();
+    void open_all(call_site site) noexcept {
+        for (record_list* list : {&live_, &quarantine_}) {
+            for (block_record* r = list->oldest(); r != nullptr; r = r->newer) {
+                if (r->lone != nullptr) {
+                    r->lone->end_with_owner(site);
+                    r->lone = nullptr;
+                } else {
+                    guarded_block(*r).give_up();
+                }
+            }
+        }
     }
 
   private:
@@ -201,7 +224,9 @@ class block_ledger {
         live_bytes_ -= record->bytes;
         record->ending = ending;
         record->ended_at = site;
-        if (ending == block_ending::freed) {
+        if (record->lone != nullptr) {
+            record->lone->end(*record);
+        } else if (ending == block_ending::freed) {
             guarded_block(*record).bury();
         } else {
             record->fingerprint = guarded_block(*record).close();
@@ -211,7 +236,12 @@ class block_ledger {
 
     void let_go(block_record* record, record_list& from, call_site site) noexcept {
         check_grave(*record, site);
-        guarded_block(*record).give_up();
+        if (record->lone != nullptr) {
+            record->lone->retire();
+            record->lone = nullptr;
+        } else {
+            guarded_block(*record).give_up();
+        }
         record->is_held = false;
         from.remove(record);
         gone_.push(record);
@@ -240,6 +270,7 @@ class block_ledger {
     }
 
     void check_grave(const block_record& record, call_site site) noexcept {
+        if (record.lone != nullptr) return;  // a write there faults
         check_guards(record, site);
         if (record.ending != block_ending::freed) {
             if (guarded_block(record).close() != record.fingerprint)

@@ -14,6 +14,8 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
+class lone_block;
+
 // How a block came to its end; `none` while it is live.
 enum class block_ending : unsigned char { none, freed, reset, released, rewound };
 
@@ -21,7 +23,12 @@ struct block_record {
     char* start = nullptr;
     std::size_t bytes = 0;
     std::size_t alignment = 0;
-    std::uint64_t serial = 0;  // the n-th block of its allocator
+    std::size_t front_bytes = 0;  // of guard before the start …
+    std::size_t back_bytes = 0;   // … and behind the bytes
+    void* beneath = nullptr;      // what the allocator beneath gave for it …
+    std::size_t beneath_bytes = 0;
+    lone_block* lone = nullptr;  // … while the block itself has pages of its own, if it has
+    std::uint64_t serial = 0;    // the n-th block of its allocator
     call_site allocated_at{};
     call_site ended_at{};
     std::uint64_t fingerprint = 0;  // of a block that went with reset, release or rewind

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // guarded_block: how checked lays out a block in the memory that it gets, and what it reads from it later.
 //
-//   │ front guard  64 bytes, or the alignment │ the bytes that were asked for │ back guard  64 bytes │
+//   │ front guard  64 bytes, or the alignment │ the bytes that were asked for │ back guard  64 bytes or more │
 //     B5 B5 B5 …                                A5: new   DB: freed              B5 B5 B5 …
 //                                               ▲ record.start
 //
 // The patterns cover a block of more than 256 KiB at its ends, 32 KiB each: what lies between is left untouched, for a
 // program may reserve more than it ever uses.
+// The back guard ends where the memory of the allocator beneath does, so no byte between two blocks is unguarded.
+//
 // A guard that has changed shows an overrun. A freed block is buried under a pattern: what has changed there is a use
 // after free. A block that went with reset, release or rewind is closed: its contents stay, or the destructor of a
 // container that outlives them would lose its way before it gives a block back; a fingerprint shows a write.
@@ -48,10 +50,13 @@ class guarded_block {
     }
 
     explicit guarded_block(const block_record& record) noexcept
-        : start_(record.start), bytes_(record.bytes), front_bytes_(front_bytes(record.alignment)) {}
+        : start_(record.start),
+          bytes_(record.bytes),
+          front_bytes_(record.front_bytes),
+          back_bytes_(record.back_bytes) {}
 
     [[nodiscard]] char* whole() const noexcept { return start_ - front_bytes_; }
-    [[nodiscard]] std::size_t size() const noexcept { return front_bytes_ + bytes_ + back_bytes; }
+    [[nodiscard]] std::size_t size() const noexcept { return front_bytes_ + bytes_ + back_bytes_; }
 
     // Returns: where the part lies that no pattern covers, and its bytes.
     [[nodiscard]] char* middle() const noexcept { return start_ + front_filled(); }
@@ -96,9 +101,9 @@ class guarded_block {
     // Returns: where a guard was written, relative to the block (negative: before it), or unharmed. Mends the guards.
     [[nodiscard]] std::ptrdiff_t harmed_guard() const noexcept {
         unpoison_contents(guard(), guard_bytes());
-        unpoison_contents(start_ + bytes_, back_bytes);
+        unpoison_contents(start_ + bytes_, back_bytes_);
         std::ptrdiff_t harm = unharmed;
-        if (const std::size_t at = first_other(start_ + bytes_, back_bytes, guard_byte); at != back_bytes) {
+        if (const std::size_t at = first_other(start_ + bytes_, back_bytes_, guard_byte); at != back_bytes_) {
             harm = static_cast<std::ptrdiff_t>(bytes_ + at);
         } else if (first_other(guard(), guard_bytes(), guard_byte) != guard_bytes()) {
             harm = -1;  // the harmed byte that is nearest to the block
@@ -119,7 +124,6 @@ class guarded_block {
         return harm;
     }
 
-  private:
     static constexpr unsigned char guard_byte = 0xB5;
     static constexpr unsigned char new_byte = 0xA5;
     static constexpr unsigned char dead_byte = 0xDB;
@@ -139,11 +143,12 @@ class guarded_block {
         if (bytes_ > filled_bytes_max) std::memset(start_ + bytes_ - end_bytes, byte, end_bytes);
     }
 
+  private:
     void mend_guards() const noexcept {
         std::memset(guard(), guard_byte, guard_bytes());
-        std::memset(start_ + bytes_, guard_byte, back_bytes);
+        std::memset(start_ + bytes_, guard_byte, back_bytes_);
         poison(whole(), front_bytes_);
-        poison(start_ + bytes_, back_bytes);
+        poison(start_ + bytes_, back_bytes_);
     }
 
     // Returns: the first of `size` bytes that is not `byte`, or `size`.
@@ -159,6 +164,7 @@ class guarded_block {
     char* start_;
     std::size_t bytes_;
     std::size_t front_bytes_;
+    std::size_t back_bytes_;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI::detail

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSL-1.0
+// lone_block: blocks of checked allocators that have pages of their own, so that a read of them is seen as well.
+//
+//   │no access│guard B5 B5 …│ block │no access│guard …│ block │no access│        live: an overrun faults at once
+//   │no access│      no access      │no access│guard …│ block │no access│        ended: so does every access
+//
+// The first 1024 blocks of a process are lone ones, and then one in 64 where an ended one makes room. checked takes the
+// block from its allocator all the same, and keeps that memory aside: limits, counts and rewinds are as without.
+// What was known of a block stays known until its pages are used again, also when its allocator is gone.
+// The address that faults is looked up here (os/faults.hpp) and reported to misuse_handler with the instruction. Where
+// the handler returns, the pages are opened and the access goes on.
+//
+// A range of 256 MiB of addresses holds them all; where so many cannot be had, or a memory checker watches, there are
+// none. At most 64 MiB of blocks that are live or in quarantine; what has left the quarantine has no memory.
+//
+// take, end, retire: one system call each, and O(entries looked at). Thread-safe: take holds a brief lock, the others
+// are calls of the allocator that has the block.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "../../core/abi.hpp"
+#include "../../core/detail/alignment.hpp"
+#include "../../core/detail/brief_lock.hpp"
+#include "../../core/detail/sanitizer.hpp"
+#include "../../os/faults.hpp"
+#include "../../os/pages.hpp"
+#include "../call_site.hpp"
+#include "../misuse.hpp"
+#include "block_record.hpp"
+#include "block_report.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+class lone_block {
+  public:
+    // Returns: pages for a block, open and reading as zero, or null where there are none for it.
+    // `owner`: the allocator, by whose address reports name it.
+    [[nodiscard]] static lone_block* take(std::size_t bytes, std::size_t alignment, const void* owner) noexcept {
+        if constexpr (memory_checker) return nullptr;
+        if (bytes > most_bytes || alignment > page_bytes || !is_ready()) return nullptr;
+        const std::size_t wanted = align_up(least_front_bytes + align_up(bytes + (bytes == 0), alignment), page_bytes);
+        if (open_bytes_.load(std::memory_order_relaxed) + wanted > most_open_bytes || !lock_.try_lock()) return nullptr;
+        lone_block* const found = find_pages(wanted);
+        lock_.unlock();
+        if (found == nullptr) return nullptr;
+        if (!os::pages::commit(found->pages_, wanted)) {
+            found->is_retired_.store(true, std::memory_order_release);
+            return nullptr;
+        }
+        open_bytes_.fetch_add(wanted, std::memory_order_relaxed);
+        found->known_ = {};
+        found->known_.start = found->pages_ + wanted - align_up(bytes + (bytes == 0), alignment);
+        found->known_.bytes = bytes;
+        found->known_.alignment = alignment;
+        found->owner_ = owner;
+        found->owner_gone_at_ = {};
+        found->is_owner_gone_ = false;
+        found->is_open_ = true;
+        return found;
+    }
+
+    [[nodiscard]] char* start() const noexcept { return known_.start; }
+    [[nodiscard]] char* pages() const noexcept { return pages_; }
+    [[nodiscard]] std::size_t pages_bytes() const noexcept { return bytes_; }
+
+    // Effects: the pages belong to this live block.
+    void note_allocated(call_site site) noexcept { known_.allocated_at = site; }
+
+    // Effects: no access from now on. The contents stay.
+    void end(const block_record& ended) noexcept {
+        known_.ending = ended.ending;
+        known_.ended_at = ended.ended_at;
+        close();
+    }
+
+    // Effects: as end, of a block that was live when its allocator was destroyed, or had ended before.
+    void end_with_owner(call_site site) noexcept {
+        is_owner_gone_ = true;
+        owner_gone_at_ = site;
+        close();
+        retire();
+    }
+
+    // Effects: the memory goes back to the system, and other blocks may have the pages. No access until then.
+    void retire() noexcept {
+        is_open_ = false;
+        static_cast<void>(os::pages::decommit(pages_, bytes_));
+        open_bytes_.fetch_sub(bytes_, std::memory_order_relaxed);
+        is_retired_.store(true, std::memory_order_release);
+    }
+
+  private:
+    static constexpr std::size_t page_bytes = 4096;
+    static constexpr std::size_t least_front_bytes = 64;
+    static constexpr std::size_t most_bytes = std::size_t{4} << 20;
+    static constexpr std::size_t most_open_bytes = std::size_t{64} << 20;
+    static constexpr std::size_t range_bytes = std::size_t{256} << 20;
+    // The C library's free, given a block that is not its own, looks for the head of a heap at such an address.
+    static constexpr std::size_t heap_bytes = std::size_t{64} << 20;
+    static constexpr std::size_t entries = 1024;
+    static constexpr unsigned one_in = 64;
+    static constexpr std::size_t most_looked_at = 64;
+
+    // Effects: reserves the range and watches faults, the first time. Returns: false where that cannot be.
+    [[nodiscard]] static bool is_ready() noexcept {
+        const int known = state_.load(std::memory_order_acquire);
+        if (known != unknown) return known == ready;
+        if (!lock_.try_lock()) return false;
+        if (state_.load(std::memory_order_relaxed) == unknown)
+            state_.store(prepare() ? ready : refused, std::memory_order_release);
+        lock_.unlock();
+        return state_.load(std::memory_order_relaxed) == ready;
+    }
+
+    [[nodiscard]] static bool prepare() noexcept {
+        if (os::pages::size() != page_bytes) return false;
+        // Where addresses are scarce they are the program's.
+        if constexpr (sizeof(void*) < 8) return false;
+        constexpr std::size_t plenty = 16 * range_bytes;
+        void* const probe = os::pages::reserve(plenty);
+        if (probe == nullptr) return false;
+        os::pages::release(probe, plenty);
+        const std::size_t table_bytes = align_up(entries * sizeof(lone_block), page_bytes);
+        void* const table = os::pages::reserve(table_bytes);
+        if (table == nullptr) return false;
+        void* const range = os::pages::reserve(range_bytes + heap_bytes);
+        if (range == nullptr || !os::pages::commit(table, table_bytes) || !os::faults::watch(&explain)) {
+            if (range != nullptr) os::pages::release(range, range_bytes + heap_bytes);
+            os::pages::release(table, table_bytes);
+            return false;
+        }
+        table_ = static_cast<lone_block*>(table);  // zeros, which are empty entries
+        begin_ = next_ = static_cast<char*>(range) + padding_to(range, heap_bytes);
+        return true;
+    }
+
+    // Returns: an entry with so many bytes of closed pages, or null.
+    [[nodiscard]] static lone_block* find_pages(std::size_t wanted) noexcept {
+        const std::size_t used = used_.load(std::memory_order_relaxed);
+        if (used < entries) {
+            char* first = next_ + (is_head_of_heap(next_) ? page_bytes : 0);
+            // No block lies over such an address.
+            if (address(first) / heap_bytes != (address(first) + wanted) / heap_bytes)
+                first += padding_to(first, heap_bytes) + page_bytes;
+            if (first + wanted + page_bytes <= begin_ + range_bytes) {
+                next_ = first + wanted + page_bytes;
+                lone_block* const fresh = ::new (static_cast<void*>(&table_[used])) lone_block;
+                fresh->pages_ = first;
+                fresh->bytes_ = wanted;
+                used_.store(used + 1, std::memory_order_release);
+                return fresh;
+            }
+        }
+        if (++refused_ % one_in != 0) return nullptr;
+        for (std::size_t i = 0; i < most_looked_at && i < used; ++i) {
+            cursor_ = cursor_ + 1 < used ? cursor_ + 1 : 0;
+            lone_block& old = table_[cursor_];
+            if (old.bytes_ != wanted || !old.is_retired_.load(std::memory_order_acquire)) continue;
+            old.is_retired_.store(false, std::memory_order_relaxed);
+            return &old;
+        }
+        return nullptr;
+    }
+
+    void close() noexcept {
+        if (is_open_) static_cast<void>(os::pages::protect(pages_, bytes_));
+        is_open_ = false;
+    }
+
+    [[nodiscard]] static std::uintptr_t address(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
+    [[nodiscard]] static bool is_head_of_heap(const void* p) noexcept { return address(p) % heap_bytes == 0; }
+    [[nodiscard]] static bool is_in_range(std::uintptr_t at) noexcept { return at - address(begin_) < range_bytes; }
+
+    // Returns: the block whose pages hold the address, or else the one that is nearest; null where there is none.
+    [[nodiscard]] static lone_block* nearest_to(std::uintptr_t at) noexcept {
+        lone_block* best = nullptr;
+        std::uintptr_t distance = range_bytes;
+        const std::size_t used = used_.load(std::memory_order_acquire);
+        for (std::size_t i = 0; i < used; ++i) {
+            lone_block& one = table_[i];
+            const std::uintptr_t first = address(one.pages_), end = first + one.bytes_;
+            std::uintptr_t away = at < first ? first - at : at < end ? 0 : at - end + 1;
+            if (away != 0 && at < first) away += page_bytes;  // most run over an end
+            if (one.known_.start != nullptr && away < distance) {
+                distance = away;
+                best = &one;
+            }
+        }
+        return best;
+    }
+
+    // Effects: reports a fault in the range. Returns: true if the access may go on.
+    static bool explain(const os::fault& what) noexcept {
+        const std::uintptr_t at = address(what.address), page = at & ~std::uintptr_t{page_bytes - 1};
+        if (!is_in_range(at) || page % heap_bytes == 0) return false;
+        lone_block* const hit = nearest_to(at);
+        if (hit == nullptr) return false;
+        const bool is_inside = at - address(hit->pages_) < hit->bytes_;
+        hit->report(at, what);
+        return is_inside ? os::pages::commit(hit->pages_, hit->bytes_)
+                         : os::pages::commit(reinterpret_cast<void*>(page), page_bytes);
+    }
+
+    void report(std::uintptr_t at, const os::fault& what) const noexcept {
+        const char* const did = what.is_write ? "written" : "read";
+        const call_site site(static_cast<const char*>(what.instruction) + 1);
+        const auto offset = static_cast<std::ptrdiff_t>(at - address(known_.start));
+        if (known_.ending == block_ending::freed) {
+            report_block(misuse_kind::use_after_free, known_, site, "was %s at byte %td after it was freed", did,
+                         offset);
+        } else if (known_.ending != block_ending::none) {
+            report_block(kind_after(known_.ending), known_, site, "was %s at byte %td although it is gone", did,
+                         offset);
+        } else if (is_owner_gone_) {
+            block_record gone = known_;
+            gone.ended_at = owner_gone_at_;
+            report_block(misuse_kind::destroyed_allocator, gone, site,
+                         "was %s at byte %td after its allocator at %p was destroyed", did, offset, owner_);
+        } else if (offset < 0) {
+            report_block(misuse_kind::underrun, known_, site, "was %s %td bytes before its start", did, -offset);
+        } else {
+            report_block(misuse_kind::overrun, known_, site, "was %s at byte %td, behind its end", did, offset);
+        }
+    }
+
+    enum : int { unknown, ready, refused };
+    static inline constinit std::atomic<int> state_{unknown};
+    static inline constinit brief_lock lock_;
+    static inline constinit lone_block* table_ = nullptr;
+    static inline constinit std::atomic<std::size_t> used_{0};
+    static inline constinit char* begin_ = nullptr;
+    static inline constinit char* next_ = nullptr;
+    static inline constinit std::size_t cursor_ = 0;
+    static inline constinit unsigned refused_ = 0;
+    static inline constinit std::atomic<std::size_t> open_bytes_{0};
+
+    char* pages_ = nullptr;
+    std::size_t bytes_ = 0;
+    block_record known_{};
+    const void* owner_ = nullptr;
+    call_site owner_gone_at_{};
+    bool is_owner_gone_ = false;
+    bool is_open_ = false;
+    std::atomic<bool> is_retired_{false};
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::detail
