@@ -23,6 +23,7 @@ void require_whole(const std::string& path, const std::vector<damage>& damages, 
 bool is_cut(const process_record& process) { return !process.ended || process.stopped_early != 0; }
 
 std::string partial_reason(const process_record& process) {
+    if (!process.stop_reason.empty()) return process.stop_reason;
     if (!process.ended) return "the trace has no end: its last part is missing";
     if (process.stopped_early == 1) return "the recording stopped at --max-bytes, before the program ended";
     if (process.stopped_early != 0)
