@@ -190,6 +190,33 @@ TEST_P(preloaded_handlers, of_threaded_programs_fork_and_allocate) {
 }
 INSTANTIATE_TEST_SUITE_P(each, preloaded_handlers, testing::ValuesIn(of_each_kind), &name_of_library);
 
+// ── limits and untouched memory ─────────────────────────────────────────────────────────────────────────────────────
+
+TEST_P(preloaded, leaves_untouched_memory_untouched) {
+    const outcome tried = run({UNTOUCHED}, GetParam());
+    if (tried.status == 77) GTEST_SKIP() << "the system does not give 2 GiB of addresses";
+    EXPECT_EQ(tried.status, 0) << tried.error;
+}
+TEST(checked_malloc, leaves_untouched_memory_untouched) {
+    const outcome tried = run({UNTOUCHED}, "multipool", "MILLPOND_CHECK=1");
+    if (tried.status == 77) GTEST_SKIP() << "the system does not give 2 GiB of addresses";
+    EXPECT_EQ(tried.status, 0) << tried.error;
+}
+
+TEST_P(preloaded, freed_blocks_serve_larger_ones_at_a_limit) {
+    for (const char* bytes : {"30000", "262144", "0"}) {
+        const outcome tried = run({REUSE, bytes}, GetParam());
+        EXPECT_EQ(tried.status, 0) << bytes << ' ' << tried.out << tried.error;
+    }
+}
+TEST(multipool_at_a_limit, gives_large_blocks_although_some_small_ones_stay) {
+    for (const char* threads : {"1", "4"})
+        for (const char* bytes : {"4096", "30000", "1048576"}) {
+            const outcome tried = run({REUSE, bytes, threads, "kept"}, "multipool");
+            EXPECT_EQ(tried.status, 0) << bytes << ' ' << threads << ' ' << tried.out << tried.error;
+        }
+}
+
 // ── memory ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 // The multipool gives memory back, and blocks of one size serve another; a classic allocator promises neither.

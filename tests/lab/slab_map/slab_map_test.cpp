@@ -103,6 +103,25 @@ TEST_F(slab_map_test, what_comes_back_is_zero_again) {
     }
 }
 
+TEST_F(slab_map_test, unmapped_slabs_come_back_zeroed_and_whole) {
+    char* const first = take(4);
+    char* const second = take(4);
+    memset(first, 1, 4 * slab_map::slab_bytes);
+    map.give_back(first, 4);
+    const std::size_t unmapped = map.unmap_free();
+    EXPECT_GE(unmapped, 4 * slab_map::slab_bytes);
+    EXPECT_EQ(map.mapped_bytes(), map.accessible_bytes() - unmapped);
+    EXPECT_EQ(map.unmap_free(), 0U);
+    char* const part = take(1);
+    char* const rest = take(2);
+    EXPECT_EQ(part[0], 0);
+    EXPECT_EQ(rest[2 * slab_map::slab_bytes - 1], 0);
+    map.give_back(part, 1);
+    map.give_back(rest, 2);
+    map.give_back(second, 4);
+    EXPECT_NE(take(slab_map::extent_slabs_max), nullptr);
+}
+
 TEST_F(slab_map_test, extents_for_huge_pages_and_others_are_never_exchanged) {
     char* const huge = take(1, true);
     map.give_back(huge, slab_map::extent_slabs_max);
