@@ -221,7 +221,8 @@ def find_advice(store: Store, program: Sequence[str]) -> tuple[Advice | None, st
         advised = _advised_build(store, known.run, advice)
         if build and advised == build:
             return advice, ""
-        if others is None and _place(system_form(advice.program.argv[0])) == _place(program[0]) and not (build and advised):
+        same_place = _place(system_form(advice.program.argv[0])) == _place(program[0])
+        if others is None and same_place and not (build and advised):
             others = advice
     if others is not None:
         return others, ""
