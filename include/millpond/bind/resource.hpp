@@ -19,7 +19,9 @@
 
 #include <concepts>
 #include <cstddef>
+#if __has_include(<memory_resource>)  // else core/abi.hpp says which library has it
 #include <memory_resource>
+#endif
 #include <type_traits>
 #include <utility>
 

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // suballocator: a standard allocator over any other one, for containers of nodes: the lowest free slot first, and
-// chunks that are empty go back to the allocator beneath at once.
+// memory that is empty goes back while others are in use.
 //
 //   std::set<key, …, suballocator<std::allocator<key>>>   ─▶ slots of 40 bytes, 40.3 bytes each with all books
 //   allocate(1)  ─▶ a slot of a compact_pool ──chunks of 4 KiB──▶ Alloc
 //   allocate(n)  ─▶ an array of n ───────────────────────────────▶ Alloc, as if there were no suballocator
+//
+// Return of memory: what is left after all elements are freed is a few pages, whatever the allocator beneath keeps.
+// Over std::allocator, std::pmr::polymorphic_allocator and millpond::allocator chunks come in blocks of up to 2 MB: the
+// pages of empty chunks go back to the system, and a block to the allocator as soon as it is empty. Over any other
+// allocator each chunk goes back to it as soon as it is empty, but for the lowest; pages may stay with that allocator.
 //
 // Use it in the place of a container's allocator: nodes stay together however the container grows and shrinks, so that
 // traversals stay fast, and memory shrinks with it. For memory of the system itself, compact_pool with a binding of

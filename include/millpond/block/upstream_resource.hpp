@@ -16,7 +16,9 @@
 #pragma once
 
 #include <cstddef>
+#if __has_include(<memory_resource>)  // else core/abi.hpp says which library has it
 #include <memory_resource>
+#endif
 
 #include "../core/abi.hpp"
 #include "../core/detail/alignment.hpp"

@@ -318,7 +318,7 @@ class dyn_array {
     [[nodiscard]] friend auto operator<=>(const dyn_array& a, const dyn_array& b)
         requires detail::is_ordered_somehow<T>
     {
-        return std::lexicographical_compare_three_way(a.begin_, a.end_, b.begin_, b.end_, detail::element_order());
+        return detail::compare_in_order(a.begin_, a.end_, b.begin_, b.end_);
     }
 
   private:

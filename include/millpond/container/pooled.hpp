@@ -165,7 +165,7 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
     friend auto operator<=>(const basic_pooled& a, const basic_pooled& b)
         requires(!detail::is_three_way<base> && detail::is_ordered_somehow<value_type> && !traits::is_hashed)
     {
-        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), detail::element_order());
+        return detail::compare_in_order(a.begin(), a.end(), b.begin(), b.end());
     }
 
     void clear() noexcept {

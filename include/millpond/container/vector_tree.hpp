@@ -383,7 +383,7 @@ class vector_tree {
     [[nodiscard]] friend auto operator<=>(const vector_tree& a, const vector_tree& b)
         requires detail::is_ordered_somehow<T>
     {
-        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), detail::element_order());
+        return detail::compare_in_order(a.begin(), a.end(), b.begin(), b.end());
     }
 
     // Effects: erases all elements for which `is_gone` is true. Returns: how many. Other iterators stay valid.
@@ -455,9 +455,28 @@ class vector_tree {
         } else if constexpr (detail::is_copyable<T>) {
             append_each(std::as_const(other).begin(), std::as_const(other).end());
         } else {
-            for (; !other.empty(); other.pop_front()) emplace_back(std::move(other.front()));
+            move_each(other);
         }
         other.clear();
+    }
+    // Effects: the same, one by one: each element is made here when nothing else can fail, and leaves the other tree.
+    void move_each(vector_tree& other) {
+        const marked in_any_case(*this);
+        struct departure {
+            vector_tree& tree;
+            bool is_due = false;
+            ~departure() { leave(); }
+            void leave() noexcept {
+                if (std::exchange(is_due, false)) tree.pop_front();
+            }
+        } moved{other};
+        tree_.append_all([&](auto& alloc, auto& slot) {
+            moved.leave();
+            if (other.empty()) return false;
+            slot.create(alloc, std::move(other.front()));
+            moved.is_due = true;
+            return true;
+        });
     }
 
     // Takes back what was inserted at an index, unless it is told to keep it.

@@ -23,6 +23,16 @@
 #include <Millpond needs C++20>  // no such file: ends the compilation, where what follows would be a page of errors
 #endif
 
+#include <version>
+#if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 16000
+#error \
+    "Millpond needs libc++ 16 or newer, or libstdc++ 11 or newer: this libc++ has no <memory_resource> and few ranges"
+#include <Millpond needs libc++ 16>  // no such file, as above
+#elif defined(_GLIBCXX_RELEASE) && _GLIBCXX_RELEASE < 11
+#error "Millpond needs libstdc++ 11 or newer, or libc++ 16 or newer"
+#include <Millpond needs libstdc++ 11>  // no such file, as above
+#endif
+
 #if defined(__SANITIZE_ADDRESS__)
 #define MILLPOND_ASAN 1
 #elif defined(__has_feature)

@@ -63,7 +63,8 @@ class extent_source {
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         if (!is_chunk(bytes, alignment)) return source_.deallocate(block, bytes, alignment);
         extent& of = *owner_of(block);
-        const std::uint64_t bit = std::uint64_t{1} << (static_cast<char*>(block) - of.place(0)) / place_bytes;
+        const auto offset = static_cast<std::size_t>(static_cast<char*>(block) - of.place(0));
+        const std::uint64_t bit = std::uint64_t{1} << offset / place_bytes;
         of.free |= bit;
         of.unswept |= bit;
         const unsigned live = of.live();

@@ -157,7 +157,7 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
     [[nodiscard]] friend auto operator<=>(const Derived& a, const Derived& b)
         requires is_ordered_somehow<value_type>
     {
-        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), element_order());
+        return compare_in_order(a.begin(), a.end(), b.begin(), b.end());
     }
 
   protected:
@@ -230,7 +230,9 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
                     });
                 });
         } else if constexpr (is_copyable<stored_key> && is_copyable<stored_value>) {
-            copy_into(core_, other);
+            Core copy(this->get_allocator());
+            copy_into(copy, other);
+            core_.take_elements(copy);
         } else {
             while (from != other.core_.end())
                 from = core_.transfer(this->find_place(other.core_.key(from)).to, other.core_, from);

@@ -3,7 +3,8 @@
 //
 //     3 <=> 4 ─▶ strong_ordering::less        elements with operator< alone ─▶ a weak_ordering
 //
-// O(1) calls of the elements' operators. Thread-safe as these.
+// compare_in_order is std::lexicographical_compare_three_way, which libc++ lacks before version 17.
+// element_order: O(1) calls of the elements' operators. compare_in_order: O(elements). Thread-safe as these.
 #pragma once
 
 #include <compare>
@@ -31,5 +32,17 @@ struct element_order {
         }
     }
 };
+
+// Returns: the order of the first pair of elements that differ, else that of the lengths.
+template <class First, class Last, class OtherFirst, class OtherLast>
+[[nodiscard]] auto compare_in_order(First a, Last a_end, OtherFirst b, OtherLast b_end)
+    -> decltype(element_order()(*a, *b)) {
+    for (; a != a_end && b != b_end; ++a, ++b) {
+        const auto order = element_order()(*a, *b);
+        if (order != 0) return order;
+    }
+    if (a != a_end) return std::strong_ordering::greater;
+    return b != b_end ? std::strong_ordering::less : std::strong_ordering::equal;
+}
 
 }  // namespace millpond::inline MILLPOND_ABI::detail

@@ -279,13 +279,30 @@ class ordered_core {
         held& away;
         bool is_kept = false;
         ~loan() {
+            if (is_kept) return;
             if constexpr (relocation<value>::is_safe) {
-                if (is_kept) return;
                 traits::destroy(allocator, std::addressof(home));
                 Element::moved(away.get(), [&]<class... Parts>(Parts&&... parts) {
                     traits::construct(allocator, std::addressof(home), std::forward<Parts>(parts)...);
                 });
+            } else if constexpr (!std::is_copy_constructible_v<value>) {
+                assign_back();
             }
+        }
+        // Effects: where a move may throw and nothing was copied, tries to move it back.
+        void assign_back() noexcept {
+#if defined(__cpp_exceptions)
+            try {
+                if constexpr (requires { home = std::move(away.get()); }) {
+                    home = std::move(away.get());
+                } else if constexpr (requires { home.second = std::move(away.get().second); }) {
+                    const_cast<std::remove_const_t<decltype(home.first)>&>(home.first) =
+                        std::move(const_cast<std::remove_const_t<decltype(home.first)>&>(away.get().first));
+                    home.second = std::move(away.get().second);
+                }
+            } catch (...) {  // it is lost: there is no way that cannot fail
+            }
+#endif
         }
     };
 
