@@ -31,7 +31,8 @@ int main(void) {
         char* words[] = {"true", NULL};
         pid_t child = 0;
         int status = 1;
-        if (posix_spawnp(&child, "true", NULL, NULL, words, environ) == 0 && waitpid(child, &status, 0) == child) ended += status == 0;
+        if (posix_spawnp(&child, "true", NULL, NULL, words, environ) == 0 && waitpid(child, &status, 0) == child)
+            ended += status == 0;
         child = vfork();
         if (child == 0) {
             execvp("true", words);

@@ -11,7 +11,7 @@ namespace shop {
 class book {
     std::map<int, std::string> orders;
 
-   public:
+  public:
     [[gnu::noinline]] void add(int i) { orders[i] = "a text of more than fifteen bytes " + std::to_string(i); }
     std::size_t size() const { return orders.size(); }
 };

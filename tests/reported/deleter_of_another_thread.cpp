@@ -2,10 +2,10 @@
 // Situation: objects of a synchronised pool are released by reference counting in whichever thread drops them last.
 // Holds: no block is lost or given twice.
 // Library: yes
-#include <millpond/millpond.hpp>
 #include <atomic>
 #include <cstdio>
 #include <memory>
+#include <millpond/millpond.hpp>
 #include <thread>
 #include <vector>
 static std::atomic<long> living = 0;

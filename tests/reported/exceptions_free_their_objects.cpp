@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
-[[gnu::noinline]] static void fail(int i) { throw std::runtime_error("a text of more than fifteen bytes " + std::to_string(i)); }
+[[gnu::noinline]] static void fail(int i) {
+    throw std::runtime_error("a text of more than fifteen bytes " + std::to_string(i));
+}
 int main() {
     int caught = 0;
     for (int i = 0; i < 1000; ++i) {

@@ -1,9 +1,9 @@
 // Report: Begun/lockfree-malloc 1
 // Situation: static constructors register more exit handlers than fit into the C library's first table, so that it allocates while it registers.
 // Holds: the program starts, and runs every handler once.
+#include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
-#include <unistd.h>
 static int ended = 0;
 static void end() {
     std::free(std::malloc(100));

@@ -3,10 +3,10 @@
 // Holds: all destructors run.
 // Build: $CXX -O1 -g -std=c++20 -shared -fPIC -DPLUGIN $SOURCE -o libglobal_objects.so
 // Build: $CXX -O1 -g -std=c++20 $SOURCE -o program ./libglobal_objects.so
+#include <unistd.h>
 #include <cstdio>
 #include <map>
 #include <string>
-#include <unistd.h>
 struct keeper {
     const char* name;
     std::map<int, std::string> texts;

@@ -12,10 +12,14 @@
 char* give(int i) {
     char* text = NULL;
     switch (i % 4) {
-        case 0: return strdup("a text from the library");
-        case 1: return asprintf(&text, "%d is a number", i) < 0 ? NULL : text;
-        case 2: return realpath("/", NULL);
-        default: return calloc(3, 50);
+        case 0:
+            return strdup("a text from the library");
+        case 1:
+            return asprintf(&text, "%d is a number", i) < 0 ? NULL : text;
+        case 2:
+            return realpath("/", NULL);
+        default:
+            return calloc(3, 50);
     }
 }
 #else

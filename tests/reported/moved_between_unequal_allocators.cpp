@@ -2,10 +2,10 @@
 // Situation: containers are moved, by assignment and by a constructor with an allocator, to an allocator that is unequal and does not follow.
 // Holds: every block goes back to the resource that it came from, and the elements are all there.
 // Library: yes
-#include <millpond/millpond.hpp>
 #include <cstdio>
 #include <map>
 #include <memory_resource>
+#include <millpond/millpond.hpp>
 #include <string>
 struct owning : std::pmr::memory_resource {
     std::map<void*, std::size_t> blocks;

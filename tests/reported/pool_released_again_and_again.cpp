@@ -2,15 +2,17 @@
 // Situation: a pool is used a little, released whole and used again, many times.
 // Holds: it asks for the same memory in each round, and not for twice as much.
 // Library: yes
-#include <millpond/millpond.hpp>
 #include <cstdio>
+#include <millpond/millpond.hpp>
 struct counting {
     static inline std::size_t bytes = 0;
     void* try_allocate(std::size_t n, std::size_t alignment) noexcept {
         bytes += n;
         return ::operator new(n, std::align_val_t(alignment), std::nothrow);
     }
-    void deallocate(void* at, std::size_t n, std::size_t alignment) noexcept { ::operator delete(at, n, std::align_val_t(alignment)); }
+    void deallocate(void* at, std::size_t n, std::size_t alignment) noexcept {
+        ::operator delete(at, n, std::align_val_t(alignment));
+    }
 };
 template <class Allocator>
 static bool grows() {

@@ -22,7 +22,8 @@ static void* work(void* failed) {
         }
         for (int k = 0; k < 50; ++k) free(blocks[k]);
         int status = 0;
-        if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 7) *(int*)failed = 1;
+        if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 7)
+            *(int*)failed = 1;
     }
     return NULL;
 }

@@ -2,10 +2,10 @@
 // Situation: the first request of a pool is for 0 bytes; shared pointers to small types come from pools; a source has too little memory for the next chunk.
 // Holds: 0 bytes give an address; every small object is its own; what cannot be had is null, and the pool goes on serving.
 // Library: yes
-#include <millpond/millpond.hpp>
 #include <cstdio>
 #include <list>
 #include <memory>
+#include <millpond/millpond.hpp>
 struct scarce {
     long left = 20000;
     void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {

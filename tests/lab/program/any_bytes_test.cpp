@@ -16,11 +16,13 @@ using nlohmann::ordered_json;
 
 TEST(any_bytes, leads_back_to_the_same_bytes) {
     std::mt19937_64 random(test::seed());
-    const std::string pieces[] = {"a", "\xc3\xa9", "\xe9", "\xff", "\xf0\x9f\x92\xa7", "\xed\xa0\x80", "\xc0\x80", "\n", "\xe2\x82"};
+    const std::string pieces[] = {"a",        "\xc3\xa9", "\xe9",    "\xff", "\xf0\x9f\x92\xa7", "\xed\xa0\x80",
+                                  "\xc0\x80", "\n",       "\xe2\x82"};
     for (int i = 0; i < 20000; ++i) {
         std::string bytes;
         for (std::uint64_t n = random() % 12; n > 0; --n)
-            bytes += random() % 2 == 0 ? pieces[random() % std::size(pieces)] : std::string(1, static_cast<char>(random() % 0xf4));
+            bytes += random() % 2 == 0 ? pieces[random() % std::size(pieces)]
+                                       : std::string(1, static_cast<char>(random() % 0xf4));
         const std::string text = kept(bytes);
         EXPECT_EQ(bytes_of(text), bytes);
         EXPECT_EQ(kept(text), text);

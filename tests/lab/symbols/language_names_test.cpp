@@ -37,13 +37,18 @@ constexpr example examples[] = {
     {"_RNvXCs1_4cafeNtB2_7CounterNtNtNtCs2_4core5alloc6global11GlobalAlloc5alloc", "cafe::Counter::alloc",
      "cafe::Counter", true},
     {"_RNvCs1_4cafeu8caf_dma3", nullptr, nullptr, false},  // its length is wrong
-    {"_RNvCs1_4cafeu9bcher_kva", "cafe::b\xc3\xbc" "cher", "cafe::b\xc3\xbc" "cher", false},
+    {"_RNvCs1_4cafeu9bcher_kva",
+     "cafe::b\xc3\xbc"
+     "cher",
+     "cafe::b\xc3\xbc"
+     "cher",
+     false},
     // Rust, legacy
     {"_ZN4cafe4tree17h2743d6016f708069E", "cafe::tree", "cafe::tree", false},
     {"_ZN4cafe4shop13Book$LT$T$GT$3add17h26206c4e76140a93E", "cafe::shop::Book<_>::add", "cafe::shop::Book<_>", false},
     {"_ZN4cafe4tree28_$u7b$$u7b$closure$u7d$$u7d$17h004944b1f7652090E", "cafe::tree::{closure}", "cafe::tree", false},
-    {"_ZN49_$LT$cafe..Book$u20$as$u20$core..fmt..Display$GT$3fmt17h004944b1f7652090E", "cafe::Book::fmt",
-     "cafe::Book", false},
+    {"_ZN49_$LT$cafe..Book$u20$as$u20$core..fmt..Display$GT$3fmt17h004944b1f7652090E", "cafe::Book::fmt", "cafe::Book",
+     false},
     {"_ZN5alloc3vec12Vec$LT$T$GT$4push17h004944b1f7652090E", "alloc::vec::Vec<_>::push", "alloc::vec::Vec<_>", true},
     {"__rust_alloc", "__rust_alloc", "__rust_alloc", true},
     // D and Swift
