@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: microsoft/mimalloc 577, cloudius-systems/osv 1304
 // Situation: buffers for huge pages: alignments of 2 to 64 MiB, sizes from a byte to 64 MiB.
 // Holds: each is aligned and usable at both ends.

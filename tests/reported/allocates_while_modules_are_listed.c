@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: bloomberg/memray 662
-// Situation: a callback of dl_iterate_phdr allocates, so the loader's lock is held, while another thread opens and closes a library.
+// Situation: a callback of dl_iterate_phdr allocates, so the loader's lock is held, while another thread opens
+//   and closes a library.
 // Holds: both threads end.
 // Build: $CC -O1 -shared -fPIC -DPLUGIN $SOURCE -o plugin.so
 // Build: $CC -O1 -g -pthread $SOURCE -o program

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: microsoft/mimalloc 589
-// Situation: blocks are asked for by __builtin_malloc, __builtin_calloc and __builtin_realloc, and by strdup, which the compiler may replace.
+// Situation: blocks are asked for by __builtin_malloc, __builtin_calloc and __builtin_realloc, and by strdup,
+//   which the compiler may replace.
 // Holds: the trace has them, with their sizes.
 // Allocations: 50 of 20011, 50 of 20021, 50 of 20023
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: libunwind/libunwind 449
 // Situation: a program calls address 0x123, its handler of SIGSEGV allocates and leaves by siglongjmp.
 // Holds: the program goes on, and each event has a stack that ends.

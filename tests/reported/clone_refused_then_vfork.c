@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: DynamoRIO/dynamorio 5903, DynamoRIO/dynamorio 1012
-// Situation: clone3 fails with flags that the kernel does not know; posix_spawn and vfork with exec follow, while a thread allocates.
+// Situation: clone3 fails with flags that the kernel does not know; posix_spawn and vfork with exec follow, while
+//   a thread allocates.
 // Holds: every child runs, and the parent's handlers stay installed.
 #define _GNU_SOURCE
 #include <errno.h>

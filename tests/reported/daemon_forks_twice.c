@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: gperftools/gperftools 741, gperftools/gperftools 771
-// Situation: a program forks twice before it has done anything else, as a daemon does, and the grandchild starts threads.
+// Situation: a program forks twice before it has done anything else, as a daemon does, and the grandchild starts
+//   threads.
 // Holds: the grandchild's threads allocate, and it ends well.
 #include <pthread.h>
 #include <stdio.h>

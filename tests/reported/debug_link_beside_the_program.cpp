@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: KDAB/hotspot 265, KDAB/hotspot 128
 // Situation: a program is stripped, and its symbols lie in a file beside it that .gnu_debuglink names.
 // Holds: the program's own class owns the allocations, as from the plain build.

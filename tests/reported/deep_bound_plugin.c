@@ -1,5 +1,8 @@
-// Report: gperftools/gperftools 1148, google/tcmalloc 129, falcosecurity/falco 3704, microsoft/snmalloc 595, google/sanitizers 611, oneapi-src/unified-runtime 803, DataDog/ddprof 446
-// Situation: a plugin that was opened with RTLD_DEEPBIND finds malloc, realloc and free in the C library first, and gets blocks of the program.
+// SPDX-License-Identifier: BSL-1.0
+// Report: gperftools/gperftools 1148, google/tcmalloc 129, falcosecurity/falco 3704, microsoft/snmalloc 595,
+//   google/sanitizers 611, oneapi-src/unified-runtime 803, DataDog/ddprof 446
+// Situation: a plugin that was opened with RTLD_DEEPBIND finds malloc, realloc and free in the C library first,
+//   and gets blocks of the program.
 // Holds: no heap gets a block of another one; the recording has every event, those of the plugin, too.
 // Allocations: 100 of 30011, 100 of 30013
 // Build: $CC -O1 -shared -fPIC -DPLUGIN $SOURCE -o plugin.so

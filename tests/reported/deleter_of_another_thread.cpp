@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: foonathan/memory 25
-// Situation: objects of a synchronised pool are released by reference counting in whichever thread drops them last.
+// Situation: objects of a synchronised pool are released by reference counting in whichever thread drops them
+//   last.
 // Holds: no block is lost or given twice.
 // Library: yes
 #include <atomic>

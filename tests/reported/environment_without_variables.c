@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: honggyukim/heaptrace 18, gperftools/gperftools 312
 // Situation: a program clears its environment and executes itself with an empty one.
 // Holds: both images run; getenv of nothing breaks no preloaded library.

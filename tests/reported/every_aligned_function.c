@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: koute/bytehound 70, honggyukim/heaptrace 3
-// Situation: memalign, pvalloc, valloc, aligned_alloc and posix_memalign are called, each freed and grown by realloc.
+// Situation: memalign, pvalloc, valloc, aligned_alloc and posix_memalign are called, each freed and grown by
+//   realloc.
 // Holds: each block is aligned as asked, has its bytes, and is freed by free.
 #include <malloc.h>
 #include <stdint.h>

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: gperftools/gperftools 277
-// Situation: a handler of SIGSEGV throws an exception out of the faulting function, and the program goes on allocating.
+// Situation: a handler of SIGSEGV throws an exception out of the faulting function, and the program goes on
+//   allocating.
 // Holds: the exception is caught each time, and no lock is left behind.
 // Build: $CXX -O1 -g -std=c++20 -fnon-call-exceptions $SOURCE -o program
 #include <csignal>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: koute/bytehound 119
 // Situation: a thousand exceptions with a text each are thrown and caught.
 // Holds: every exception object and its text is freed; hardly a block lives at the end.

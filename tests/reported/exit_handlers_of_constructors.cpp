@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: Begun/lockfree-malloc 1
-// Situation: static constructors register more exit handlers than fit into the C library's first table, so that it allocates while it registers.
+// Situation: static constructors register more exit handlers than fit into the C library's first table, so that
+//   it allocates while it registers.
 // Holds: the program starts, and runs every handler once.
 #include <unistd.h>
 #include <cstdio>

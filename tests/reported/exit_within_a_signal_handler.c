@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: gperftools/gperftools 1109, jemalloc/jemalloc 609
 // Situation: a process that was forked starts threads that allocate, and leaves by exit from a signal handler.
 // Holds: it ends with the handler's status; nothing hangs. (The signal comes while the main thread sleeps.)

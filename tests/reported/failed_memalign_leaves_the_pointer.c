@@ -1,6 +1,9 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: microsoft/mimalloc 27, microsoft/mimalloc 55
-// Situation: posix_memalign is called with alignments that are no power of two or no multiple of a pointer, and with sizes that no machine has.
-// Holds: it returns EINVAL or ENOMEM, leaves the pointer and errno as they were; aligned_alloc and memalign fail with errno set.
+// Situation: posix_memalign is called with alignments that are no power of two or no multiple of a pointer, and
+//   with sizes that no machine has.
+// Holds: it returns EINVAL or ENOMEM, leaves the pointer and errno as they were; aligned_alloc and memalign fail
+//   with errno set.
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: xroche/httrack 968, OFFTKP/felix86 767
-// Situation: a timer interrupts a program that allocates all the time, and the handler forks; the child executes another program.
+// Situation: a timer interrupts a program that allocates all the time, and the handler forks; the child executes
+//   another program.
 // Holds: no fork hangs, every child runs.
 #define _GNU_SOURCE
 #include <signal.h>

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: open-telemetry/opentelemetry-ebpf-profiler 1382, swiftlang/llvm-project 4446
-// Situation: the last instruction of a function is a call that never returns, so the return address lies in the next function.
+// Situation: the last instruction of a function is a call that never returns, so the return address lies in the
+//   next function.
 // Holds: the function that made the call is on the stack, and not its neighbour.
 // Owner: gives_up
 // On the stack: ends_with_the_call

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: jemalloc/jemalloc 609, osrf/osrf_testing_tools_cpp 3
-// Situation: static and thread_local objects of the program and of a library free and allocate while the process ends, in the reverse order of their construction.
+// Situation: static and thread_local objects of the program and of a library free and allocate while the process
+//   ends, in the reverse order of their construction.
 // Holds: all destructors run.
 // Build: $CXX -O1 -g -std=c++20 -shared -fPIC -DPLUGIN $SOURCE -o libglobal_objects.so
 // Build: $CXX -O1 -g -std=c++20 $SOURCE -o program ./libglobal_objects.so

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: libunwind/libunwind 1059
-// Situation: a signal arrives on the first instruction of a function that lies directly behind another one, and the handler allocates.
+// Situation: a signal arrives on the first instruction of a function that lies directly behind another one, and
+//   the handler allocates.
 // Holds: the stack of that allocation leads through the interrupted function to its caller.
 // Owner: handler_allocates
 // On the stack: interrupted_here

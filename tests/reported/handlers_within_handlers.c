@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: libunwind/libunwind 924
-// Situation: a handler on an alternate stack raises another signal, whose handler raises a third one; each allocates.
+// Situation: a handler on an alternate stack raises another signal, whose handler raises a third one; each
+//   allocates.
 // Holds: all three allocate and return, and their events have stacks.
 // Owner: innermost
 #include <signal.h>

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: cloudwu/skynet 731, StarRocks/starrocks 39259
-// Situation: detached threads that never allocate end, more of them than the C library keeps stacks for, so that it frees their vectors of thread-local storage when their specific data is gone.
+// Situation: detached threads that never allocate end, more of them than the C library keeps stacks for, so that
+//   it frees their vectors of thread-local storage when their specific data is gone.
 // Holds: the threads end, and later threads on the same stacks do, too.
 #include <pthread.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: libunwind/libunwind 287, bombela/backward-cpp 130
 // Situation: allocations lie in functions that the compiler inlines, three deep.
 // Holds: the class whose function was not inlined owns them, whatever was inlined into it.

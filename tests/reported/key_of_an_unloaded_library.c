@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: microsoft/mimalloc 809
-// Situation: a library makes a thread-specific key whose destructor frees, a thread uses it, the library deletes its key and is unloaded, and the thread ends later.
+// Situation: a library makes a thread-specific key whose destructor frees, a thread uses it, the library deletes
+//   its key and is unloaded, and the thread ends later.
 // Holds: the thread ends.
 // Build: $CC -O1 -shared -fPIC -DPLUGIN $SOURCE -o plugin.so
 // Build: $CC -O1 -g -pthread $SOURCE -o program

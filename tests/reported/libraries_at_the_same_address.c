@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: namhyung/uftrace 24, jeremy-rifkin/cpptrace 247
 // Situation: two libraries are opened and closed in turn, so that one often lies where the other did.
 // Holds: each allocation belongs to the function of the library that was there at that time.
-// Build: $CC -O1 -g -shared -fPIC -DNAME=allocates_in_first $SOURCE -o first.so && $CC -O1 -g -shared -fPIC -DNAME=allocates_in_second $SOURCE -o second.so
+// Build: $CC -O1 -g -shared -fPIC -DNAME=allocates_in_first $SOURCE -o first.so && $CC -O1 -g -shared -fPIC
+//   -DNAME=allocates_in_second $SOURCE -o second.so
 // Build: $CC -O1 -g $SOURCE -o program
 // Owner: allocates_in_first
 // Owner: allocates_in_second

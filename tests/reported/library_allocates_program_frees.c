@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: microsoft/mimalloc 846
-// Situation: an opened library returns blocks of malloc, strdup, asprintf, getline and realpath, and the program frees them.
+// Situation: an opened library returns blocks of malloc, strdup, asprintf, getline and realpath, and the program
+//   frees them.
 // Holds: no block is refused.
 // Build: $CC -O1 -shared -fPIC -DPLUGIN $SOURCE -o plugin.so
 // Build: $CC -O1 -g $SOURCE -o program

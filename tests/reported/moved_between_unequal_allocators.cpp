@@ -1,5 +1,8 @@
-// Report: boostorg/container 145, martinus/unordered_dense 79, boostorg/unordered 214, boostorg/beast 458, boostorg/beast 3036
-// Situation: containers are moved, by assignment and by a constructor with an allocator, to an allocator that is unequal and does not follow.
+// SPDX-License-Identifier: BSL-1.0
+// Report: boostorg/container 145, martinus/unordered_dense 79, boostorg/unordered 214, boostorg/beast 458,
+//   boostorg/beast 3036
+// Situation: containers are moved, by assignment and by a constructor with an allocator, to an allocator that is
+//   unequal and does not follow.
 // Holds: every block goes back to the resource that it came from, and the elements are all there.
 // Library: yes
 #include <cstdio>

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: sharkdp/fd 2121, jemalloc/jemalloc 1636
-// Situation: the program defines malloc, free, calloc and realloc itself, over one static array, and uses them from threads.
+// Situation: the program defines malloc, free, calloc and realloc itself, over one static array, and uses them
+//   from threads.
 // Holds: its own malloc serves it, as without us; no block of one malloc gets to the other.
 // Build: $CC -O1 -g -pthread -fno-builtin $SOURCE -o program
 #define _GNU_SOURCE

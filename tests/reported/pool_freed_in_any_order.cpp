@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: boostorg/pool 30, NVIDIA/cccl 585
 // Situation: small and oversized blocks of a pool are freed first to last, last to first and in random order.
 // Holds: the pool stays sound in each order, and gives all of it back when it is destroyed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: boostorg/pool 54, boostorg/boost 1060, boostorg/pool 66
 // Situation: a pool is used a little, released whole and used again, many times.
 // Holds: it asks for the same memory in each round, and not for twice as much.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: gperftools/gperftools 904, gperftools/gperftools 941
 // Situation: one thread runs commands by popen and system while others allocate.
 // Holds: every command answers.

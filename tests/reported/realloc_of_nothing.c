@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: microsoft/mimalloc 574, Arinerron/heaptrace 37
 // Situation: realloc and reallocarray of null, to zero bytes, and with a product that overflows.
 // Holds: nothing sets errno but what fails; what fails keeps the block; realloc to zero bytes frees.

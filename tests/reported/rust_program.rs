@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: rust-lang/rust 89917, async-profiler/async-profiler 1070
 // Situation: a Rust program, mangled by the newer of the two schemes: generic methods, threads, maps.
 // Holds: its own functions own their allocations, and not those of Rust's library.
@@ -21,7 +22,8 @@ fn main() {
     for i in 0..3000 {
         book.add(format!("a row of the book with number {}", i), &format!("name {}", i));
     }
-    let threads: Vec<_> = (0..4).map(|i| std::thread::spawn(move || (0..500).map(|k| format!("{}-{}", i, k)).collect::<Vec<String>>().len())).collect();
+    let texts = |i: i32| (0..500).map(|k| format!("{}-{}", i, k)).collect::<Vec<String>>().len();
+    let threads: Vec<_> = (0..4).map(|i| std::thread::spawn(move || texts(i))).collect();
     let sum: usize = threads.into_iter().map(|one| one.join().unwrap()).sum();
     println!("{} {}", book.names.len(), sum);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: yse/easy_profiler 178
 // Situation: thousands of threads live for a moment each, some of which allocate and some of which do not.
 // Holds: all end, and what the process keeps does not grow with their number.

@@ -1,4 +1,6 @@
-// Report: microsoft/mimalloc 700, microsoft/mimalloc 602, microsoft/mimalloc 206, purpleprotocol/mimalloc_rust 128
+// SPDX-License-Identifier: BSL-1.0
+// Report: microsoft/mimalloc 700, microsoft/mimalloc 602, microsoft/mimalloc 206, purpleprotocol/mimalloc_rust
+//   128
 // Situation: blocks are as long as they are aligned, and shorter; some are freed in between.
 // Holds: each is aligned.
 #include <stdint.h>

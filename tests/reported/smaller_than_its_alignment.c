@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: scylladb/seastar 1940
 // Situation: posix_memalign for fewer bytes than the alignment, for every pair up to 64 KiB.
 // Holds: each block is aligned.

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: microsoft/snmalloc 398, jemalloc/jemalloc 1276
-// Situation: main leaves by pthread_exit with thread-specific data whose destructors allocate and set the key again, while another thread works on.
+// Situation: main leaves by pthread_exit with thread-specific data whose destructors allocate and set the key
+//   again, while another thread works on.
 // Holds: the destructors run, and the process ends with status 0 when the last thread ends.
 #include <pthread.h>
 #include <stdio.h>

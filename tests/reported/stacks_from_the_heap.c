@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: sustrik/libdill 3
-// Situation: coroutines run on stacks that malloc gave, switch in every order, allocate there, and their stacks are freed.
+// Situation: coroutines run on stacks that malloc gave, switch in every order, allocate there, and their stacks
+//   are freed.
 // Holds: all end, and their allocations belong to the function that made them.
 // Owner: coroutine_allocates
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 # Report: microsoft/mimalloc 21, nnethercote/perf-book 7
 # Situation: a script runs a statically linked program, whose malloc nobody can interpose, and a dynamic one.
 # Holds: both run; the recorder says of the static one that it was not seen.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: vespa-engine/vespa 18451
 // Situation: a program asks mallinfo2, mallinfo, malloc_stats, malloc_info and mallopt, and trims.
 // Holds: none of them fails or dies; the figures are plausible. (What they say is the malloc's own affair.)

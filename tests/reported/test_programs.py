@@ -76,11 +76,15 @@ class Report:
 
 
 def read_report(path: Path) -> Report:
-    """Reads the first comment of a program."""
+    """Reads the first comment of a program; a field goes on in the lines that are indented by two more."""
     fields: dict[str, list[str]] = {}
+    last: list[str] = []
     for line in path.read_text().splitlines():
         if match := FIELD.match(line):
-            fields.setdefault(match[1], []).append(match[2])
+            last = fields.setdefault(match[1], [])
+            last.append(match[2])
+        elif more := re.match("(?://|#)   (.*)", line):
+            last[-1] += f" {more[1]}"
         elif not line.startswith(("//", "#!", "# ")):
             break
     return Report(path, fields)

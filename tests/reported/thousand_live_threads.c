@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: tyoma/micro-profiler 60, Celtoys/Remotery 242
 // Situation: a thousand threads are alive at once, each with blocks of its own.
 // Holds: no event of any of them is lost.

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: jemalloc/jemalloc 915, jemalloc/jemalloc 2981, jemalloc/jemalloc 1234
-// Situation: threads create and join threads, so that the C library allocates and frees the vectors of thread-local storage in all of them.
+// Situation: threads create and join threads, so that the C library allocates and frees the vectors of
+//   thread-local storage in all of them.
 // Holds: all end.
 // Build: $CC -O1 -shared -fPIC -DPLUGIN $SOURCE -o plugin.so
 // Build: $CC -O1 -g -pthread $SOURCE -o program

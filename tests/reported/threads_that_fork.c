@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: gperftools/gperftools 499, gperftools/gperftools 178, jemalloc/jemalloc 2402
 // Situation: several threads allocate and fork at the same time; each child allocates, reads a folder and ends.
 // Holds: no child hangs, and each ends with its own status.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: google/tcmalloc 197, koute/bytehound 75
 // Situation: malloc_usable_size of null, and of blocks whose whole usable size is then written.
 // Holds: 0 for null; no neighbour is overwritten.

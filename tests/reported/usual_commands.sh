@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 # Report: emeryberger/Hoard 50, mjansson/rpmalloc 28, Begun/lockfree-malloc 5
 # Situation: the commands of every day run one after the other, in pipes and in the background.
 # Holds: each does what it does bare.

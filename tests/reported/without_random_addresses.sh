@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSL-1.0
 # Report: DynamoRIO/dynamorio 4296
 # Situation: a program is started by setarch, which turns random addresses off and executes it.
 # Holds: it runs; where setarch is not permitted, the test is left out.

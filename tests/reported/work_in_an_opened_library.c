@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: bloomberg/memray 525, bloomberg/memray 577
 // Situation: a program's work is done in a library that it opens.
 // Holds: the library's functions own their allocations, and a plan for them runs.

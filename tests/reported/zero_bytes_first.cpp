@@ -1,6 +1,9 @@
+// SPDX-License-Identifier: BSL-1.0
 // Report: swiftlang/swift 18771, foonathan/memory 171, intel/GPGMM 449
-// Situation: the first request of a pool is for 0 bytes; shared pointers to small types come from pools; a source has too little memory for the next chunk.
-// Holds: 0 bytes give an address; every small object is its own; what cannot be had is null, and the pool goes on serving.
+// Situation: the first request of a pool is for 0 bytes; shared pointers to small types come from pools; a source
+//   has too little memory for the next chunk.
+// Holds: 0 bytes give an address; every small object is its own; what cannot be had is null, and the pool goes on
+//   serving.
 // Library: yes
 #include <cstdio>
 #include <list>
