@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/measure/module_facts.hpp"
 #include "lab/plan/near_names.hpp"
 #include "lab/program/program.hpp"
 
@@ -203,6 +204,11 @@ bool was_inlined(const image&, const std::string&) { return false; }
     throw program::failure(program::input, why);
 }
 
+[[noreturn]] void refuse_sanitized(const std::string& path, const std::string& library, const std::string& sanitizer) {
+    refuse(path + ": " + (library.empty() ? "it was" : "its library '" + library + "' was") + " built with " +
+           sanitizer + ", and Valgrind cannot give the addresses that its runtime needs; build it without");
+}
+
 }  // namespace
 
 void check_program(const std::string& path) {
@@ -220,6 +226,10 @@ void check_program(const std::string& path) {
     if (gelf_getehdr(file.elf(), &header) == nullptr) return;
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
         refuse(path + " is no 64-bit x86 program, and references are captured of no others; build it with -m64");
+    if (const std::string own = measure::facts_of_module(path).sanitizer; !own.empty()) refuse_sanitized(path, "", own);
+    for (const std::string& library : libraries_of(path, file))
+        if (const std::string its = measure::facts_of_module(library).sanitizer; !its.empty())
+            refuse_sanitized(path, library, its);
 }
 
 std::string check_window(const std::string& path, const std::string& window) {

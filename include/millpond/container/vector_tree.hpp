@@ -20,7 +20,7 @@
 // Guarantee: strong, for everything but assign_range and assign, which are basic, and erase_if: what its predicate has
 // chosen before it throws is erased, all else is as it was. Between unequal allocators elements whose move may throw,
 // or that take the allocator, are copied and then erased; those that cannot be copied move one by one: where one fails,
-// each is in one of the two trees, but those that a constructor had moved are lost. Elements whose move may throw, or of
+// each is in one of the two trees, but those a constructor had moved are lost. Elements whose move may throw, or of
 // more than 64 bytes, have memory of their own, a pointer in the leaf. Memory goes back as leaves empty. Allocator: any
 // with plain pointers, also std::pmr's; pooled_vector_tree has a pool of ours inside (suballocator).
 // In checked mode an iterator that is singular or of another tree ends the program. Not thread-safe; constant calls by
@@ -142,7 +142,7 @@ class vector_tree {
         mark();
         return *this;
     }
-    // Effects: as the move constructor, where the allocator moves along or is equal; else moves each element, as append.
+    // Effects: as the move constructor, where the allocator moves along or is equal; else moves each, as append does.
     vector_tree& operator=(vector_tree&& other) noexcept(traits::propagate_on_container_move_assignment::value ||
                                                          traits::is_always_equal::value) {
         if (this == &other) return *this;

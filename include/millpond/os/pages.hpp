@@ -52,8 +52,8 @@ struct pages {
     // Effects: the memory of committed pages goes back; they stay accessible and charged, and read as zero.
     static void discard(void* at, std::size_t bytes) noexcept;
 
-    // Effects: says that the contents of these accessible pages, whoever has mapped them, are no longer needed. They stay
-    // accessible, and hold what they held or zeros. Nothing where the system refuses: pages that are locked keep theirs.
+    // Effects: gives up the contents of these accessible pages, whoever has mapped them. They stay
+    // accessible and hold what they held or zeros. No effect where the system refuses, as for locked pages.
     static void let_go(void* at, std::size_t bytes) noexcept;
 
     // Effects: no access until the next commit; memory and charge stay, and so do the contents.
