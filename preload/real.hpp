@@ -63,7 +63,7 @@ class real {
     }
     // Path of the module whose malloc is used, or "" for the C library. Never null.
     static const char* provider_path() noexcept;
-    // Whether that module was linked to call its own malloc past every other (-Bsymbolic): what it frees and resizes must
+    // True if that module was linked to call its own malloc past any other (-Bsymbolic): what it frees and resizes must
     // come from it, so that a malloc in its place would mix two heaps.
     static bool provider_is_bound() noexcept;
     // Says on standard error that for this reason nothing is pooled.

@@ -69,7 +69,7 @@ class slab_map {
     void give_back(void* first, std::uint32_t slabs) noexcept;
 
     // Effects: gives the addresses of all free slabs back to the system, too, so that a limit of addresses no longer
-    // counts them. A later take maps them again; one that finds another mapping there goes elsewhere. Huge extents stay.
+    // counts them. A later take maps them again; one that finds other mappings there goes elsewhere. Huge extents stay.
     // Returns: how many bytes.
     std::size_t unmap_free() noexcept;
 

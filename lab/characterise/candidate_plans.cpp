@@ -44,7 +44,7 @@ plan::route own_pool(const characterisation& all, std::uint32_t subsystem) {
 }
 
 // The modules with functions of their own besides the executable: `millpond run` looks there for subsystems of
-// libraries that are opened while the program runs. A relative path is that of the folder where the program was started,
+// libraries that are opened while the program runs. A relative path begins at the folder where the program was started,
 // most likely this one.
 std::vector<plan::program_identity> libraries_of(const characterisation& all) {
     std::vector<plan::program_identity> found;
@@ -137,8 +137,8 @@ std::optional<arena_scope> arena_scope_of(const characterisation& all, std::uint
         const bool is_left = legality != scope_legality::not_disproved && !is_legal(scope);
         const auto times = scope.at("activations").is_number() ? scope.at("activations").get<double>() : 0.0;
         if (is_left || times * objects_an_activation_min > scope.at("total").get<double>()) continue;
-        // What is alive when the program ends keeps a phase from being reset, and may be used when threads' own variables
-        // are gone.
+        // What is alive when the program ends keeps a phase from being reset, and may be used when thread_local
+        // variables are gone.
         const bool ends_empty = scope.at("running_at_end") == 0;
         if (scope.at("scope") == "thread") {
             // For the one thread of a program that scope is the process, and nothing would ever be reset.

@@ -5,7 +5,7 @@
 //   activations of its thread  main │ run │          how many of the scopes around its birth are active then
 //
 // An object that was accessed then could not have died with the scope: that is a witness, as a free is. Accesses of the
-// allocator do not count. Use where a recording has references and left objects whose scopes have ended: give every step
+// allocator do not count. For recordings with references and left objects whose scopes have ended: give every step
 // in order, then read touched(). The activations are those that allocations show, so a touch may be missed between the
 // end of a scope and the next allocation of its thread, and none is invented. O(log left objects) a reference to a page
 // with such objects, O(1) for any other. Not thread-safe.

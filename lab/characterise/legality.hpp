@@ -6,11 +6,11 @@
 //                                                                           when the object ended
 //
 // An object of [d] has outlived every scope deeper than d. So one counter is touched for each object, and every
-// function can be judged afterwards. A second row of each context counts the objects that nobody has freed: [d], d scopes
-// were active when the trace ended. Scopes that were active then have not ended, so nothing has outlived them; the deeper
-// ones ended before, and an object of theirs could have died with them if nobody touched it since. Use: outlived() for
-// each object for which at least one scope had ended, left() for those that are live at the end. O(1), but for the first
-// witnesses.
+// function can be judged afterwards. A second row of each context counts the objects that were never freed: [d], d
+// scopes were active when the trace ended. Scopes active then have not ended, so nothing has outlived them; the deeper
+// ones ended before, and an object of theirs could have died with them if nothing touched it since. Use: outlived() for
+// each object for which at least one scope had ended, left() for those that are live at the end. O(1), except for the
+// first witnesses.
 #pragma once
 
 #include <array>

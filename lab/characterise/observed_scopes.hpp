@@ -9,9 +9,9 @@
 // An object belongs to every activation that runs on its thread when it is allocated. Of a function that calls itself,
 // the *outermost* activation is the scope of an arena that the first call makes, the *innermost* that of one which
 // every call makes for itself: a function is legal where nothing outlives either, and legal for its outermost call
-// where nothing outlives that. What is alive when the trace ends has not outlived the activations that run then: they
-// have not ended, for the program was left from inside. Use: consume() every batch, then finish(). O(log depth) an event. Memory grows with live
-// objects and with different stacks of observed functions. Not thread-safe.
+// where nothing outlives that. What is alive when the trace ends has not outlived the activations that run then: the
+// program was left from inside. Use: consume() every batch, then finish(). O(log depth) an event. Memory grows with
+// live objects and with different stacks of observed functions. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@
 // or of a raw clone may then wait permanently, as POSIX allows it no malloc. The library must be preloaded: one that a
 // running program opens would take blocks of before for foreign ones.
 //
-// A block of more than 256 KiB is overwritten at its ends, 32 KiB each, and a write between these is not found after the
+// A block of more than 256 KiB is overwritten at its ends, 32 KiB each, and a write between them is not found after the
 // free. From 1 MiB on that part goes back to the system at the free, and is moved by its pages: what a program reserves
 // and does not touch, checks do not touch either.
 //

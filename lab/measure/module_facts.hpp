@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// module_facts: what a file of code says of its allocation: whether a sanitizer is built in, and whether it has a malloc
-// of its own that a preloaded one does not replace.
+// module_facts: what a file of code says of its allocation: whether a sanitizer is built in, and whether it has its
+// own malloc, which a preloaded one does not replace.
 //
 //   DT_NEEDED: libasan.so.8 ─┐                      exported malloc, linked with -Bsymbolic ─┐
 //   symbols: __asan_init    ─┴─▶ AddressSanitizer   hidden malloc, je_malloc, mi_malloc …   ─┴─▶ own malloc

@@ -4,8 +4,8 @@
 //   bytes   l a t i n E9          ──kept──▶  l a t i n U+10FFE9   ──bytes_of──▶  l a t i n E9
 //
 // A byte b that is no part of UTF-8 becomes the character U+10FF00 + b, which no one uses: it is the last of the
-// private ones. What is UTF-8 stays as it is, so `kept` of kept text is that text. A text that has one of these characters
-// itself (U+10FF80 … U+10FFFF) is not led back to: its bytes are taken for such bytes. Python does the same
+// private ones. What is UTF-8 stays as it is, so `kept` of kept text is that text. A text that has such characters
+// itself (U+10FF80 … U+10FFFF) is not led back to: they are taken for single bytes. Python does the same
 // (python/millpond/system/any_bytes.py). Linear. Thread-safe: no state.
 #pragma once
 

@@ -120,8 +120,8 @@ class recorder::hold {
         stream_ = nullptr;
         if (is_recording()) now_->out.lose(why);
     }
-    // Not to be had by a handler that interrupted its holder. Another handler waits for some seconds: who knows what its
-    // thread holds. A thread that has no stream of its own waits until its turn comes, however busy the machine is.
+    // Not to be had by a handler that interrupted its holder. Another handler waits for some seconds: its thread may
+    // hold anything. A thread that has no stream of its own waits until its turn comes, however busy the machine is.
     static bool lock_late(process& of) noexcept {
         constexpr unsigned waits_in_handler = 120;  // 100 short ones, then a tenth of a second each
         unsigned waits = 0;
@@ -206,8 +206,8 @@ void recorder::attach() noexcept {
     thread_.own = s;
 }
 
-// Returns: the stream that was noted for the calling thread; `fresh` (null: none) is from now on. A thread that has just
-// come and finds one is on the stack of a thread whose first event was one of its last.
+// Returns: the stream that was noted for the calling thread; `fresh` (null: none) is from now on. A thread that has
+// just come and finds one is on the stack of a thread whose first event was one of its last.
 stream* recorder::exchange_stream(process& p, stream* fresh) noexcept {
     const preload::spin_guard guard(p.register_lock);
     const auto self = static_cast<std::uintptr_t>(pthread_self());

@@ -22,7 +22,7 @@ namespace millpond::record {
 
 class stream {
   public:
-    // A zeroed page range holds it; null if there is no memory. `is_needed`: as for output::take_slot; where it is false,
+    // A zeroed page range holds it; null if there is no memory. `is_needed`: as for output::take_slot; if false,
     // null also if only a slot is lacking.
     static stream* create(output& out, preload::context_space& space, std::uint32_t number,
                           bool is_needed = true) noexcept;

@@ -4,8 +4,8 @@
 //   captured processes ──channel.h──▶ writer ─▶ STEM.PID.IMAGE
 //                                       └──report, when the program has ended──▶ settle()
 //
-// It outlives us where the program leaves processes behind, and ends with the last of them. Limits, the root folder, the
-// user and the descriptors of the program do not concern it. Make one while this process is small, before the program
+// It outlives us where the program leaves processes behind, and ends with the last of them. Limits, root folder, user
+// and the descriptors of the program do not concern it. Make one while this process is small, before the program
 // is started. Not thread-safe.
 #pragma once
 

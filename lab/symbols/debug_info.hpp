@@ -6,8 +6,8 @@
 //                        └─ its variables, its class's members, what its lambda captures, statics      declarations()
 //
 // Opening: null where the file has no debug information, neither in itself nor where debug_file looks for it, or where
-// the library libdw was not there when this was built; the reason is told. Units are indexed when an address first falls into
-// them; answers are kept. Not thread-safe. Damaged information gives fewer answers, never an error.
+// the library libdw was not there when this was built; the reason is told. Units are indexed when an address first
+// falls into them; answers are kept. Not thread-safe. Damaged information gives fewer answers, never an error.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 //
 // Checked mode stands on it: it says which block, pool or array a wild access has hit, where the system would only end
 // the program. The first watch installs one handler for the process; it passes on what no function has repaired, so a
-// crash reporter that was installed before still sees the fault, and a core dump shows the access itself. A handler that
-// is installed later takes the place of this one.
+// crash reporter that was installed before still sees the fault, and a core dump shows the access. A handler that is
+// installed later takes the place of this one.
 //
 // The thread that installs it gets an alternate signal stack if it has none. Elsewhere than on POSIX systems watch
 // returns false. watch: O(1), one or two system calls, thread-safe. The functions run inside the signal handler of the

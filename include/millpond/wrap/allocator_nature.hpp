@@ -94,7 +94,7 @@ inline constexpr bool has_lasting_source<synchronized<A, Mutex>> = has_lasting_s
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// True if blocks may as well lie elsewhere in the process's memory: nobody has asked for them to be in a buffer or file.
+// True if blocks may as well lie elsewhere in the process's memory: no buffer and no source was given for them.
 template <class A>
 inline constexpr bool is_of_plain_memory = false;
 template <>

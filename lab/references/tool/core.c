@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * core: what our tool does otherwise than Valgrind's core. Each function stands in the place of the core's (the linker's
- * --wrap; tool/CMakeLists.txt has the list), does its part, and calls the core's own.
+ * core: what our tool does otherwise than Valgrind's core. Each function replaces the core's (the linker's --wrap;
+ * tool/CMakeLists.txt has the list), does its part, and calls the core's own.
  *
  *   start   messages go to the channel from the first one on; no temporary files
  *   run     instructions that Valgrind does not know are told; its own end is told, and the trace closed before it
@@ -251,7 +251,7 @@ STANDS_BEFORE(vgSysWrap_generic_sys_access_before, call->arguments[0] = own_prog
 
 /* ---- limits ---- */
 
-/* Valgrind keeps descriptors above the program's and lets nobody lower the hard limit; the soft one it sees to itself. */
+/* Valgrind keeps descriptors above the program's and lets no one lower the hard limit; it handles the soft one. */
 static UWord kept_descriptors(UWord which, UWord given) {
     struct vki_rlimit* const place = (struct vki_rlimit*)client_memory();
     if (which != VKI_RLIMIT_NOFILE || place == NULL) return given;

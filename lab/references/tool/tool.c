@@ -5,8 +5,8 @@
  *   running:     translated code ─▶ buffer ─▶ sink ─▶ trace_file
  *                calls, contexts ─▶ ┘
  *
- * Options: --channel=DESCRIPTOR --capture=yes --from=N --instructions=N --sample=BURST/PERIOD --skip-start=yes --window=FUNCTION
- *          --discard=yes --simulate=DESCRIPTION --bytes-max=N --with-system=yes. */
+ * Options: --channel=DESCRIPTOR --capture=yes --from=N --instructions=N --sample=BURST/PERIOD --skip-start=yes
+ *          --window=FUNCTION --discard=yes --simulate=DESCRIPTION --bytes-max=N --with-system=yes. */
 #include "lab/references/tool/tool.h"
 #include "lab/references/tool/buffer.h"
 #include "lab/references/tool/calls.h"

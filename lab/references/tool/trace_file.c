@@ -259,7 +259,7 @@ static void write_process(ULong recording) {
     write_payload(mpt_process, 1, 0);
 }
 
-/* A number that no other process image of the capture has: two of them may have one pid, in name spaces of their own. */
+/* A number that no other process image of the capture has: two of them may have one pid, in different name spaces. */
 static ULong new_stream(void) {
     UInt low, high;
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));

@@ -5,9 +5,9 @@
 //   lives grow KIND COUNT    COUNT threads of one kind one after the other; says whether memory grew with them
 //   lives leave SEED         main leaves by pthread_exit while others live
 //
-// A life: never allocates · allocates · frees what others have allocated │ thread_local objects, objects of a library that is
-// closed again, destructors of many keys in one to six rounds, which allocate and free │ returns, leaves, is cancelled │
-// joined, detached │ any size of stack, so that the C library keeps some stacks and frees others; forks in between.
+// A life never allocates, allocates, or frees what others have allocated. It has thread_local objects, objects of a
+// library that is closed again, and keys whose destructors allocate and free in one to six rounds. It returns, leaves
+// or is cancelled, joined or detached, on a stack of any size: the C library keeps some. The program forks in between.
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>

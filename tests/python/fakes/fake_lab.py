@@ -81,14 +81,15 @@ def references() -> None:
 
 
 def list_traces() -> None:
-    """`millpond-trace list FILE`: here names tell."""
-    file = Path(sys.argv[2])
+    """`millpond-trace list [--null] FILE`: here names tell."""
+    file = Path(sys.argv[-1])
     siblings = file.parent.glob(f"{file.name}*")
     found = [path for path in siblings if not path.name.removeprefix(file.name).strip(".0123456789")]
     if not found:
         print(f"millpond: there is no trace {file}", file=sys.stderr)
         sys.exit(3)
-    print("\n".join(sorted(map(str, found))))
+    end = "\0" if "--null" in sys.argv else "\n"
+    print("".join(f"{path}{end}" for path in sorted(map(str, found))), end="")
 
 
 def trace_of(path: str, number: int) -> dict[str, object]:

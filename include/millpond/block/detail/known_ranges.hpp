@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// known_ranges: in checked mode, which addresses are reserved and for what, so that a fault in one of them says whose it
-// is: behind what is committed, behind the limit, given back to the system, or of an owner that is gone. Else nothing.
+// known_ranges: in checked mode, which addresses are reserved and for what, so that a fault there tells whose it is:
+// behind what is committed, behind the limit, given back to the system, or of an owner that is gone. Else nothing.
 //
 //   range of a dyn_array ├── committed ──┤▒▒ was committed ▒▒┤▒▒ reserved ▒▒┤ guard │      overrun, use after free
 //   range that was released ├▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒┤               use after release
@@ -44,7 +44,7 @@ class known_ranges {
     using range = known_range;
 
   public:
-    // Effects: the range, of `bytes` with its guard page, is known from now on; the first `size` bytes may be committed.
+    // Effects: the range, of `bytes` with its guard page, is known from now on; `size` of them may be committed.
     static void add(const void* begin, std::size_t size, std::size_t bytes) noexcept {
         if (!is_watched_.load(std::memory_order_relaxed) && !is_watched_.exchange(true)) os::faults::watch(&explain);
         const hold here;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// wild_access: what checked can say of a fault that hits no range of ours: which pattern of ours was taken for a pointer,
-// and which block was given to the C library.
+// wild_access: what checked can say of a fault that hits no range of ours: which pattern was taken for a pointer, and
+// which block was given to the C library.
 //
 //   0xdbdbdbdbdbdbdbdb + a little   use after free: freed memory holds such bytes          (guarded_block.hpp)
 //   0xb5b5b5b5b5b5b5b5 + a little   overrun: guards do
 //   0xa5a5a5a5a5a5a5a5 + a little   unwritten memory: new blocks do
-//   free(block), realloc(block)     the C library looks for the head of a heap before the block, at 64 MiB; there is none
+//   free(block), realloc(block)     the C library looks for the head of a heap, at 64 MiB; there is none
 //
 // The values are found in the registers of the thread that faulted. What nobody knows is passed on.
 // watch: O(1), once in a process. Thread-safe.
