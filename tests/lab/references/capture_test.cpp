@@ -337,11 +337,22 @@ TEST_F(of_marked_program, a_kill_leaves_the_blocks_that_were_written) {
     EXPECT_GT(c.totals.references, 1000000u);
 }
 
+// Returns: where the index of a finished trace begins, which the last eight bytes say.
+std::uint64_t index_offset(const std::string& path) {
+    std::ifstream from(path, std::ios::binary);
+    std::uint64_t offset = 0;
+    from.seekg(-static_cast<std::streamoff>(sizeof offset), std::ios::end);
+    from.read(reinterpret_cast<char*>(&offset), sizeof offset);
+    return offset;
+}
+
 TEST_F(of_marked_program, an_interrupted_capture_is_finished_later) {
     const folder at;
     const std::string file = at / "trace.mpt";
-    // As if millpond-references had been killed: the tool alone writes.
-    std::filesystem::copy_file(whole->file(), file + ".partial.4711.0");
+    // As if millpond-references had been killed: the tool alone writes, and no index.
+    const std::string partial = file + ".partial.4711.0";
+    std::filesystem::copy_file(whole->file(), partial);
+    std::filesystem::resize_file(partial, index_offset(partial));
     EXPECT_EQ(command_result(std::string(MILLPOND_REFERENCES) + " --finish " + file).status, 0);
     EXPECT_EQ(captured(file, whole->marks).of(stored), once(millpond_store, millpond_of_program));
     EXPECT_FALSE(std::filesystem::exists(file + ".partial.4711.0"));

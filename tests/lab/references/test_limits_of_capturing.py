@@ -15,7 +15,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(os.environ.get("MILLPOND_BIN") or ROOT / "build" / "release" / "bin").absolute()
-PROGRAM, WINDOWS = BIN / "unusual_program", BIN / "window_program"
+PROGRAMS = BIN.parent / "tests" / "bin"
+PROGRAM, WINDOWS = PROGRAMS / "unusual_program", PROGRAMS / "window_program"
 CAPTURE = BIN / "millpond-references"
 Result = subprocess.CompletedProcess[str]
 RAW = re.compile(r"^(==|--)[0-9]+(==|--)|^valgrind:", re.MULTILINE)

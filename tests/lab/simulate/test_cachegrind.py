@@ -90,25 +90,34 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "program"
 
 
+class Tools(NamedTuple):
+    """One folder with Valgrind's tools and ours, and a capturing program that takes its tool from there."""
+
+    folder: Path
+    capture: Path
+
+
 @pytest.fixture(scope="module")
-def one_tool_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Valgrind's tools and ours."""
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
     said = subprocess.run(
         ["valgrind", "-d", "--tool=none", "true"], capture_output=True, text=True, check=False
     ).stderr  # fmt: skip
     started = re.search(r"launching (\S+)/none-amd64-linux", said)
     if started is None:
         pytest.skip("where Valgrind's tools lie is not known")
-    folder = tmp_path_factory.mktemp("tools")
     ours = PROGRAM.parent.parent / "lib" / "millpond" / "valgrind"
     if not (ours / "millpond-amd64-linux").exists():
         pytest.skip("our tool was not built, because Valgrind's headers are missing")
-    for place in (Path(started[1]), ours):
-        for each in place.iterdir():
+    place = tmp_path_factory.mktemp("tools").resolve()
+    folder = place / "lib" / "millpond" / "valgrind"
+    folder.mkdir(parents=True)
+    for source in (Path(started[1]), ours):
+        for each in source.iterdir():
             link = folder / each.name
             link.unlink(missing_ok=True)
             link.symlink_to(each.resolve())
-    return folder
+    (place / "bin").mkdir()
+    return Tools(folder, Path(shutil.copy(CAPTURE, place / "bin")))
 
 
 def under(tool: str, *arguments: str) -> list[str]:
@@ -191,27 +200,24 @@ def test_misses_are_those_of_cachegrind(name: str, compiled: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_captured_misses_are_those_of_cachegrind(
-    name: str, compiled: Path, one_tool_folder: Path, tmp_path: Path
-) -> None:
+def test_captured_misses_are_those_of_cachegrind(name: str, compiled: Path, tools: Tools, tmp_path: Path) -> None:
     command = [str(compiled) if word == "COMPILED" else word for word in PROGRAMS[name]]
     if not shutil.which(command[0]):
         pytest.skip(f"{command[0]} is not installed")
-    tools = {"VALGRIND_LIB": str(one_tool_folder)}
+    environment = {"VALGRIND_LIB": str(tools.folder)}
     trace = tmp_path / "trace.mpt"
-    options = (f"--output={trace}.partial", "--recording=1", "--vgdb=no", "--bytes-max=32")
-    simulators = [f"--simulate={description}" for description in DESCRIPTIONS]
+    simulators = [word for description in DESCRIPTIONS for word in ("--simulate", description)]
+    capture = [tools.capture, "-o", trace, "--bytes-max=32", *simulators]
     subprocess.run(
-        [*under("millpond", *options, *simulators), *command],
-        env={**ENVIRONMENT, **tools}, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        ["setarch", os.uname().machine, "-R", *capture, "--", *command],
+        env={**ENVIRONMENT, **environment}, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL, check=True, timeout=HANGS_AFTER_SECONDS,
     )  # fmt: skip
-    subprocess.run([CAPTURE, "--finish", trace], check=True, timeout=HANGS_AFTER_SECONDS)
     told = subprocess.run([PROGRAM, "--json", "-", trace], capture_output=True, check=True, timeout=HANGS_AFTER_SECONDS)
     found = json.loads(told.stdout)
     references = found["input"]["references"]
     for cache in CACHES:
-        expected_references, expected_misses = cachegrind(command, cache, tmp_path, tools)
+        expected_references, expected_misses = cachegrind(command, cache, tmp_path, environment)
         misses = cache.of(found["simulators"])
         print(f"{name} {cache}: {references} references, {misses} misses; Cachegrind {expected_misses}")
         # Two references, which hit, are in every capture and not in Cachegrind's count.
