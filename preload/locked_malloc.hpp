@@ -47,7 +47,8 @@
 
 namespace millpond::preload {
 
-template <template <class Counts> class Heap, class Site = return_site>
+// `HugeBytes`: from how many on blocks are the C library's.
+template <template <class Counts> class Heap, class Site = return_site, std::size_t HugeBytes = std::size_t{1} << 20>
 class locked_malloc {
     using plain_heap = Heap<classic::uncounted>;
     using counted_heap = Heap<classic::operation_counts>;
@@ -158,7 +159,7 @@ class locked_malloc {
   private:
     static constexpr std::size_t usual_alignment = classic::pointer_words::alignment;
     static constexpr std::size_t fresh_pages_bytes = std::size_t{256} << 10;
-    static constexpr std::size_t huge_bytes = std::size_t{1} << 20;
+    static constexpr std::size_t huge_bytes = HugeBytes;
 
     // As pthread_self: the thread's control block, whose first word is its own address.
     [[gnu::always_inline]] static holder_lock::thread_id this_thread() noexcept {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // What libmillpond-NAME.so exports, for each classic allocator: malloc's family over one locked heap. The build says
 // which: MILLPOND_HEAP is its name. A synthesized one may have predicted call sites, too (heaps::prediction).
+#include <cstddef>
+#include <cstdint>
+
 #include "lab/mallocs/classic_heaps.hpp"
 #include "preload/locked_malloc.hpp"
 
@@ -13,7 +16,13 @@ using heap_site = mallocs::heaps::prediction::call_site;
 #else
 using heap_site = return_site;
 #endif
-struct backend : locked_malloc<mallocs::heaps::MILLPOND_HEAP, heap_site> {
+#ifdef MILLPOND_NEVER_JOINS
+// Without joining, only the pieces of a huge block keep the list short that every request searches.
+constexpr std::size_t huge_bytes = SIZE_MAX;
+#else
+constexpr std::size_t huge_bytes = std::size_t{1} << 20;
+#endif
+struct backend : locked_malloc<mallocs::heaps::MILLPOND_HEAP, heap_site, huge_bytes> {
     static constexpr const char* name = MILLPOND_TEXT(MILLPOND_HEAP);
 };
 }  // namespace millpond::preload
