@@ -30,7 +30,7 @@ class random_program {
         return events_;
     }
 
-    // A trace as the recorder leaves it.
+    // A finished trace.
     void save(const std::string& path) const {
         recording made;
         trace::process_record process;
@@ -45,7 +45,9 @@ class random_program {
         made.put_contexts(1, nodes);
         for (const trace::event& e : events_) made.add(e, true);
         made.close_all();
-        made.save(path);
+        const std::string partial = path + ".partial";
+        write_file(partial, made.slot_file());
+        finish(partial, path);
     }
 
   private:
