@@ -31,8 +31,9 @@ struct preparing : ::testing::Test {
     scratch_folder folder;
     std::string trace = folder.path("t.mpt"), script = folder.path("t.script");
 
+    // Takes damaged traces: what is left of them is what these tests look at.
     json prepare(bool per_subsystem = false, const std::string& plan = "") const {
-        return json::parse(replay::prepare({trace, plan, per_subsystem, script}));
+        return json::parse(replay::prepare({trace, plan, per_subsystem, script, true}));
     }
     std::vector<record> records() const {
         replay::script_source source(script.c_str());
