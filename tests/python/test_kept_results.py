@@ -21,6 +21,7 @@ from millpond.bench.quoted_figures import quoted
 from millpond.bench.results_page import NO_EVIDENCE, figure_text, pages
 from millpond.cli import main
 from millpond.report.markdown import escaped
+from millpond.rounds.mallocs import find_mallocs
 from millpond.store.store import Store
 from millpond.system.errors import Status
 
@@ -110,6 +111,8 @@ def test_a_later_experiment_replaces_its_own_part_only(p0089: Use) -> None:
 
 def test_each_malloc_and_each_machine_has_a_column(p0089: Use) -> None:
     p0089()
+    if "tcmalloc" not in [malloc.name for malloc in find_mallocs()[0]]:
+        pytest.skip("tcmalloc is not installed")
     bench("p0089.2", "--malloc=glibc,tcmalloc")
     found = in_store(Store(Path("store")))
     assert [(p.toolchain, p.malloc) for p in found[0].parts] == [("release", "glibc"), ("release", "tcmalloc")]
