@@ -13,14 +13,6 @@
 
 #include "preload/deep_binding.hpp"
 
-namespace millpond::preload {
-
-// Told of each namespace that is opened: its libraries have a C library, and a malloc, of their own.
-using namespace_observer = void (*)() noexcept;
-inline constinit namespace_observer on_new_namespace = nullptr;
-
-}  // namespace millpond::preload
-
 extern "C" {
 
 struct millpond_next_call {
@@ -39,9 +31,7 @@ struct millpond_next_call {
     static constinit void* next = nullptr;
     if (__atomic_load_n(&next, __ATOMIC_RELAXED) == nullptr)
         __atomic_store_n(&next, dlsym(RTLD_NEXT, "dlmopen"), __ATOMIC_RELAXED);
-    if (space == LM_ID_BASE) return {next, millpond::preload::deep_binding::before_open(flags)};
-    if (millpond::preload::on_new_namespace != nullptr) millpond::preload::on_new_namespace();
-    return {next, flags};
+    return {next, space == LM_ID_BASE ? millpond::preload::deep_binding::before_open(flags) : flags};
 }
 
 // Arguments are kept over the call; rdx has the flags to go on with.

@@ -42,7 +42,6 @@ REFERENCE_READERS = (
     Reader("millpond-layout", ("--calls", "FILE", "-o", "OUT")),
     Reader("millpond-characterise", ("--json", "OUT", "FILE")),
 )
-COUNT_READERS = (Reader("millpond-simulate", ("--json", "OUT", "FILE")),)
 SCRIPT_READERS = (
     Reader("millpond-replay", ("--play", "FILE", "--strategy", "recorded", "--result", "OUT"), sealed=True),
 )
