@@ -23,6 +23,11 @@ function(millpond_add_mode target include_dir)
     set(is_watched "$<AND:${is_executable},$<NOT:$<BOOL:$<TARGET_PROPERTY:MILLPOND_PLAIN>>>>")
     set_property(TARGET ${target} APPEND PROPERTY INTERFACE_SOURCES
       "$<BUILD_INTERFACE:$<${is_watched}:${include_dir}/millpond/wrap/watched_operators.cpp>>")
+    # Checked mode uses the system's calls where they are linked (os/optional_calls.hpp): here they are.
+    if(UNIX AND NOT APPLE)
+      set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_OPTIONS
+        "$<BUILD_INTERFACE:$<${is_watched}:LINKER:--undefined=_ZN8millpond2os18all_optional_callsE>>")
+    endif()
   elseif(MILLPOND_MODE STREQUAL "hardened")
     set_property(TARGET ${target} APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS $<BUILD_INTERFACE:MILLPOND_HARDENED>)
   endif()

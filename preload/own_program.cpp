@@ -15,8 +15,10 @@ bool is_dynamic_linker(const char* path, std::size_t length) noexcept {
 }
 
 std::size_t read_link(const char* link, char* to, std::size_t room) noexcept {
-    const long n = system_call(SYS_readlinkat, AT_FDCWD, link, to, room);
-    return n > 0 ? static_cast<std::size_t>(n) : 0;
+    const long n = system_call(SYS_readlinkat, AT_FDCWD, link, to, room - 1);
+    const std::size_t length = n > 0 ? static_cast<std::size_t>(n) : 0;
+    to[length] = '\0';
+    return length;
 }
 
 }  // namespace

@@ -3,4 +3,5 @@
 #pragma once
 
 #include "os/faults.hpp"
+#include "os/optional_calls.hpp"
 #include "os/pages.hpp"

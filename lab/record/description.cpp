@@ -112,7 +112,7 @@ build_id executable_build_id() noexcept {
 }  // namespace
 
 void image_facts::gather() noexcept {
-    executable_length = preload::own_program(executable, path_bytes - 1);
+    executable_length = preload::own_program(executable, path_bytes);
     id = executable_build_id();
     own_malloc = preload::real::in_executable();
     provider = own_malloc ? executable : preload::real::provider_path();

@@ -112,7 +112,7 @@ process_slot* process_record::claim(const process_identity& identity) noexcept {
 }
 
 void process_record::identify(process_identity& identity) noexcept {
-    identity.executable[preload::own_program(identity.executable, sizeof identity.executable - 1)] = '\0';
+    preload::own_program(identity.executable, sizeof identity.executable);
     const auto* const headers = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
     const std::size_t count = getauxval(AT_PHNUM);
     std::uintptr_t bias = 0;

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "millpond/os/faults.hpp"
+#include "millpond/os/optional_calls.hpp"
 #include "millpond/os/pages.hpp"
 
 namespace millpond::os {
@@ -191,6 +192,11 @@ bool faults::watch(fault_function function) noexcept {
     sigemptyset(&ours.sa_mask);
     return sigaction(SIGSEGV, nullptr, &handler_before) == 0 && sigaction(SIGSEGV, &ours, nullptr) == 0;
 }
+
+#if defined(__ELF__)
+const optional_calls all_optional_calls{&pages::size,    &pages::reserve, &pages::commit, &pages::decommit,
+                                        &pages::protect, &pages::release, &faults::watch};
+#endif
 
 }  // namespace millpond::os
 

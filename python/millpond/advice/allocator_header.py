@@ -30,8 +30,9 @@ MARK = "// Made by `millpond synthesize`"
 MALLOC_GRANULE = 16
 _COLUMNS = 120
 _SOURCES = (
-    "lab/mallocs/classic_library.cpp", "preload/environment.cpp", "preload/exit_statistics.cpp",
-    "preload/fork_mark.cpp", "preload/frame_rule.cpp", "preload/next_new.cpp", "preload/real.cpp", "src/os/posix.cpp",
+    "lab/mallocs/classic_library.cpp", "preload/deep_binding.cpp", "preload/environment.cpp",
+    "preload/exit_statistics.cpp", "preload/fork_mark.cpp", "preload/frame_rule.cpp", "preload/next_new.cpp",
+    "preload/real.cpp", "src/os/posix.cpp",
 )  # fmt: skip
 # As cmake/preload_library.cmake and lab/mallocs/CMakeLists.txt compile such a library.
 _OPTIONS = (

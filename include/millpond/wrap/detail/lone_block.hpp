@@ -10,8 +10,9 @@
 // The address that faults is looked up here (os/faults.hpp) and reported to misuse_handler with the instruction. Where
 // the handler returns, the pages are opened and the access goes on.
 //
-// A range of 256 MiB of addresses holds them all; where so many cannot be had, or a memory checker watches, there are
-// none. At most 64 MiB of blocks that are live or in quarantine; what has left the quarantine has no memory.
+// A range of 256 MiB of addresses holds them all; where so many cannot be had, a memory checker watches, or src/os is
+// not linked, there are none. At most 64 MiB of blocks that are live or in quarantine; what has left the quarantine has
+// no memory.
 //
 // take, end, retire: one system call each, and O(entries looked at). Thread-safe: take holds a brief lock, the others
 // are calls of the allocator that has the block.
@@ -27,7 +28,7 @@
 #include "../../core/detail/brief_lock.hpp"
 #include "../../core/detail/sanitizer.hpp"
 #include "../../os/faults.hpp"
-#include "../../os/pages.hpp"
+#include "../../os/optional_calls.hpp"
 #include "../call_site.hpp"
 #include "../misuse.hpp"
 #include "block_record.hpp"
@@ -47,7 +48,7 @@ class lone_block {
         lone_block* const found = find_pages(wanted);
         lock_.unlock();
         if (found == nullptr) return nullptr;
-        if (!os::pages::commit(found->pages_, wanted)) {
+        if (!calls().commit(found->pages_, wanted)) {
             found->is_retired_.store(true, std::memory_order_release);
             return nullptr;
         }
@@ -88,7 +89,7 @@ class lone_block {
     // Effects: the memory goes back to the system, and other blocks may have the pages. No access until then.
     void retire() noexcept {
         is_open_ = false;
-        static_cast<void>(os::pages::decommit(pages_, bytes_));
+        static_cast<void>(calls().decommit(pages_, bytes_));
         open_bytes_.fetch_sub(bytes_, std::memory_order_relaxed);
         is_retired_.store(true, std::memory_order_release);
     }
@@ -117,20 +118,20 @@ class lone_block {
     }
 
     [[nodiscard]] static bool prepare() noexcept {
-        if (os::pages::size() != page_bytes) return false;
+        if (os::optional_calls::linked() == nullptr || calls().page_bytes() != page_bytes) return false;
         // Where addresses are scarce they are the program's.
         if constexpr (sizeof(void*) < 8) return false;
         constexpr std::size_t plenty = 16 * range_bytes;
-        void* const probe = os::pages::reserve(plenty);
+        void* const probe = calls().reserve(plenty);
         if (probe == nullptr) return false;
-        os::pages::release(probe, plenty);
+        calls().release(probe, plenty);
         const std::size_t table_bytes = align_up(entries * sizeof(lone_block), page_bytes);
-        void* const table = os::pages::reserve(table_bytes);
+        void* const table = calls().reserve(table_bytes);
         if (table == nullptr) return false;
-        void* const range = os::pages::reserve(range_bytes + heap_bytes);
-        if (range == nullptr || !os::pages::commit(table, table_bytes) || !os::faults::watch(&explain)) {
-            if (range != nullptr) os::pages::release(range, range_bytes + heap_bytes);
-            os::pages::release(table, table_bytes);
+        void* const range = calls().reserve(range_bytes + heap_bytes);
+        if (range == nullptr || !calls().commit(table, table_bytes) || !calls().watch_faults(&explain)) {
+            if (range != nullptr) calls().release(range, range_bytes + heap_bytes);
+            calls().release(table, table_bytes);
             return false;
         }
         table_ = static_cast<lone_block*>(table);  // zeros, which are empty entries
@@ -166,8 +167,11 @@ class lone_block {
         return nullptr;
     }
 
+    // Only where they are linked, without which no block is one of these.
+    [[nodiscard]] static const os::optional_calls& calls() noexcept { return *os::optional_calls::linked(); }
+
     void close() noexcept {
-        if (is_open_) static_cast<void>(os::pages::protect(pages_, bytes_));
+        if (is_open_) static_cast<void>(calls().protect(pages_, bytes_));
         is_open_ = false;
     }
 
@@ -201,8 +205,8 @@ class lone_block {
         if (hit == nullptr) return false;
         const bool is_inside = at - address(hit->pages_) < hit->bytes_;
         hit->report(at, what);
-        return is_inside ? os::pages::commit(hit->pages_, hit->bytes_)
-                         : os::pages::commit(reinterpret_cast<void*>(page), page_bytes);
+        return is_inside ? calls().commit(hit->pages_, hit->bytes_)
+                         : calls().commit(reinterpret_cast<void*>(page), page_bytes);
     }
 
     void report(std::uintptr_t at, const os::fault& what) const noexcept {

@@ -7,7 +7,8 @@
 //   0xa5a5a5a5a5a5a5a5 + a little   unwritten memory: new blocks do
 //   free(block), realloc(block)     the C library looks for the head of a heap, at 64 MiB; there is none
 //
-// The values are found in the registers of the thread that faulted. What nobody knows is passed on.
+// The values are found in the registers of the thread that faulted. What nobody knows is passed on. Where src/os is not
+// linked, nothing is watched.
 // watch: O(1), once in a process. Thread-safe.
 #pragma once
 
@@ -18,6 +19,7 @@
 
 #include "../../core/abi.hpp"
 #include "../../os/faults.hpp"
+#include "../../os/optional_calls.hpp"
 #include "../call_site.hpp"
 #include "../misuse.hpp"
 #include "block_record.hpp"
@@ -32,7 +34,7 @@ class wild_access {
     // Effects: from now on such faults are reported to misuse_handler before they end the program.
     static void watch() noexcept {
         if (is_watched_.load(std::memory_order_relaxed) || is_watched_.exchange(true)) return;
-        os::faults::watch(&explain);
+        if (const auto* const calls = os::optional_calls::linked()) calls->watch_faults(&explain);
     }
 
   private:
