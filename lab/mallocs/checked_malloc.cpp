@@ -38,7 +38,12 @@ block_ledger& ledger() noexcept { return *std::launder(reinterpret_cast<block_le
 // comes from the C library, as does what a signal handler asks for then; nor in a child that was forked meanwhile.
 class visit {
   public:
-    visit() noexcept : errno_(errno), has_books_(books_lock.lock(preload::thread_cache::this_thread())) {}
+    visit() noexcept : errno_(errno) {
+        // At the first call of a child and not at its first wait: other threads have the books by then, and would lose
+        // them for a moment, in which blocks come and go that the books do not know.
+        if (preload::holder_lock::before_waiting != nullptr) preload::holder_lock::before_waiting();
+        has_books_ = books_lock.lock(preload::thread_cache::this_thread());
+    }
     visit(const visit&) = delete;
     visit& operator=(const visit&) = delete;
     ~visit() {

@@ -126,7 +126,12 @@ def test_runtimes_with_threads_run_as_bare(
     expected = bare(program)
     assert expected.status == 0, expected
     for number in range(2):
-        assert WAYS[way](program, tmp_path / str(number)) == expected, (way, number)
+        done = WAYS[way](program, tmp_path / str(number))
+        # The recorder says which library has a malloc of its own; TBB's has one.
+        if (name, way) == ("tbb", "recorded"):
+            lines = done.stderr.splitlines(keepends=True)
+            done = replace(done, stderr=b"".join(line for line in lines if b"libtbbmalloc" not in line))
+        assert done == expected, (way, number)
 
 
 def test_the_programs_are_there() -> None:
