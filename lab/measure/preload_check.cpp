@@ -73,6 +73,12 @@ class file {
     int descriptor_;
 };
 
+void prove_readable(const std::string& path, const file& image) {
+    if (image.descriptor() >= 0) return;
+    if (errno == ENOENT || errno == ENOTDIR) not_started(path, std::strerror(errno));
+    not_preloadable(path, std::string("it cannot be read to see whether it is dynamic: ") + std::strerror(errno));
+}
+
 // The interpreter named on the #! line in `head`, empty if the line names none.
 std::string interpreter_of(std::string_view head) {
     head.remove_prefix(2);
@@ -216,9 +222,7 @@ preloadable check_preloadable(const std::vector<std::string>& command) {
     std::string path = resolved;
     for (int depth = 0; depth <= script_depth_max; ++depth) {
         const file image(path);
-        if (image.descriptor() < 0)
-            not_preloadable(path,
-                            std::string("it cannot be read to see whether it is dynamic: ") + std::strerror(errno));
+        prove_readable(path, image);
         char head[256];  // the kernel reads no more of a #! line
         const std::string_view text(head, image.read(head, sizeof head, 0));
         if (text.starts_with("\177ELF")) {
@@ -231,7 +235,7 @@ preloadable check_preloadable(const std::vector<std::string>& command) {
                 path = command[at];
             }
             const file code(path);
-            if (is_linker && code.descriptor() < 0) not_started(path, std::strerror(errno));
+            prove_readable(path, code);
             check_elf(path, code, !is_linker);
             preloadable result{resolved, path, loaded_modules(path, linker)};
             check_sanitizers(result);
