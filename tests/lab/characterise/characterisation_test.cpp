@@ -168,7 +168,8 @@ TEST_F(characterised, a_trace_that_was_cut_decides_only_what_a_witness_proves) {
     const json all = of(events);
     EXPECT_NE(all["trace"]["partial"].get<std::string>().find("--max-bytes"), std::string::npos);
     EXPECT_EQ(scope(subsystem(all, "book"), "load")["legality"], "illegal");
-    for (const json& s : subsystem(all, "page")["legality"]) {
+    const json page = subsystem(all, "page");
+    for (const json& s : page["legality"]) {
         EXPECT_EQ(s["legality"], "not decided") << s;
         EXPECT_EQ(s["legal"], false);
         EXPECT_EQ(s["why_not_observed"], all["trace"]["partial"]);
