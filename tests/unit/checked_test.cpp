@@ -181,7 +181,7 @@ TEST(checked, leaks_are_reported_where_that_is_asked_for_and_by_default_where_no
     }
     EXPECT_EQ(seen.take(), std::vector{kind::leak});
     new_delete().deallocate(static_cast<char*>(lost) - detail::guarded_block::front_bytes(8),
-                            detail::guarded_block::whole_bytes(24, 8), 8);
+                            detail::held_for<new_delete>(detail::guarded_block::whole_bytes(24, 8), 8), 8);
 }
 
 }  // namespace
