@@ -8,6 +8,7 @@
 namespace millpond::preload {
 
 constinit fork_mark::page fork_mark::page_{};
+constinit int fork_mark::last_number_ = claimed;
 
 // Once in a process and its forked children, which inherit both.
 void fork_mark::prepare() noexcept {
@@ -30,7 +31,7 @@ bool fork_mark::claim() noexcept {
 
 void fork_mark::set() noexcept {
     prepare();
-    __atomic_store_n(&page_.mark, int{marked}, __ATOMIC_RELEASE);
+    __atomic_store_n(&page_.mark, ++last_number_, __ATOMIC_RELEASE);
 }
 
 }  // namespace millpond::preload

@@ -13,8 +13,12 @@ namespace millpond::preload {
 
 class fork_mark {
   public:
-    [[nodiscard, gnu::always_inline]] static bool is_set() noexcept {
-        return __atomic_load_n(&page_.mark, __ATOMIC_ACQUIRE) == marked;
+    [[nodiscard, gnu::always_inline]] static bool is_set() noexcept { return number() >= first_number; }
+
+    // Another one in each process that was copied from another, where the mark is set; a low one elsewhere. What a thread
+    // keeps of the process that it was copied from is told by it.
+    [[nodiscard, gnu::always_inline]] static int number() noexcept {
+        return __atomic_load_n(&page_.mark, __ATOMIC_ACQUIRE);
     }
 
     // True for the one caller in this process that is to prepare it and then call set(); the others wait for is_set().
@@ -23,12 +27,13 @@ class fork_mark {
     static void set() noexcept;
 
   private:
-    enum marks : int { unmarked, claimed, marked };
+    enum marks : int { unmarked, claimed, first_number };
     struct alignas(4096) page {
         int mark;
     };
     static void prepare() noexcept;
     static constinit page page_;
+    static constinit int last_number_;  // a child has its parent's
 };
 
 }  // namespace millpond::preload

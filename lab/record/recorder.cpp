@@ -26,6 +26,7 @@ struct recorder::process {
     output out;
     description described;
     preload::context_space space;
+    int number = 0;             // of fork_mark
     std::uint32_t streams = 0;  // numbers given so far
     stream* late = nullptr;     // for events that have no stream of their own
     preload::holder_lock late_lock;
@@ -40,6 +41,7 @@ struct recorder::image_state {
     std::uint64_t clock_ticks = 0;  // what two readings of the clock cost at least
     pthread_key_t thread_end = 0;
     bool has_thread_end = false;
+    bool was_forked_in_hook = false;  // this process, and it has not begun yet
     probes::event_watcher watcher = nullptr;  // where scopes are observed
 };
 
@@ -58,12 +60,13 @@ class recorder::hold {
   public:
     // A handler may fork between any two instructions, and the child come back here: so the stream is first taken, and
     // then the process looked at. A child that was made before sees that it is one, and one that was made after has
-    // found the stream busy and isolated it.
+    // found the stream busy and isolated it. Nor is the stream of the parent's taken where another thread of the child
+    // came first.
     [[gnu::always_inline]] hold() noexcept : stream_(thread_.own) {
         if (stream_ != nullptr && thread_.busy == nullptr) [[likely]] {
             thread_.busy = stream_;
             __asm__ volatile("" ::: "memory");
-            if (preload::fork_mark::is_set()) [[likely]]
+            if (preload::fork_mark::number() == thread_.process) [[likely]]
                 return;
             thread_.busy = nullptr;
         }
@@ -156,6 +159,7 @@ bool recorder::start_process() noexcept {
             begin_child();
         now_->out.settle();
         preload::fork_mark::set();
+        now_->number = thread_.process = preload::fork_mark::number();
         thread_.starting = false;
         start_probes();
     }
@@ -189,8 +193,11 @@ std::uint32_t recorder::scope(std::uintptr_t entry, unsigned) noexcept {
 }
 
 void recorder::attach() noexcept {
-    if (thread_.attached) return;
+    const int here = preload::fork_mark::number();
+    if (thread_.attached && thread_.process == here) return;
     thread_.attached = true;  // first, so that what attaching allocates goes to the late stream
+    thread_.process = here;
+    thread_.own = nullptr;
     process& p = *now_;
     // A thread for which nothing can be mapped writes to the late stream. With many threads that is made in time.
     constexpr std::uint32_t many = 256;
@@ -225,7 +232,7 @@ void recorder::detach(void* round) noexcept {
     }
     stream* const s = thread_.own;
     thread_.own = nullptr;
-    if (s == nullptr || !is_recording()) return;
+    if (s == nullptr || !is_recording() || thread_.process != now_->number) return;
     exchange_stream(*now_, nullptr);
     stream::destroy(s);
 }
@@ -278,11 +285,11 @@ void recorder::begin_child() noexcept {
     }
     now_ = new (fresh) process();
     now_->out.inherit(parent->out);
-    stream* const own = thread_.own;
+    stream* const own = thread_.process == parent->number ? thread_.own : nullptr;
     thread_.own = nullptr;
     thread_.attached = false;
     parent->out.retire();
-    if (thread_.busy == nullptr) {
+    if (thread_.busy == nullptr && !image_.was_forked_in_hook) {
         if (own != nullptr) stream::forget(own);
         if (parent->late != nullptr) stream::forget(parent->late);
         parent->described.abandon();
@@ -296,8 +303,8 @@ void recorder::begin_child() noexcept {
         return;
     }
     // The event in which the fork came is written nowhere, if the child went on with it.
-    if (thread_.interrupted) now_->out.lose(mpt_lost_fork);
-    thread_.interrupted = false;
+    if (image_.was_forked_in_hook) now_->out.lose(mpt_lost_fork);
+    image_.was_forked_in_hook = false;
 }
 
 bool recorder::begin_process() noexcept {
@@ -315,7 +322,7 @@ bool recorder::begin_process() noexcept {
 // Only where a handler has forked inside a hook: what that hook goes on to write stays in this process.
 void recorder::after_fork_in_child() noexcept {
     if (thread_.busy == nullptr || image_.state != recording_on) return;
-    thread_.interrupted = true;
+    image_.was_forked_in_hook = true;
     thread_.busy->isolate();
     now_->described.isolate();
     now_->out.isolate();

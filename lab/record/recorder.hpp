@@ -58,9 +58,9 @@ class recorder {
     struct per_thread {
         stream* own;   // null before the first event and after the thread's end
         stream* busy;  // in which a hook of this thread is at work
+        int process;   // by fork_mark's number: whose `own` and `attached` are; a thread may be a copy of its parent's
         bool attached;
         bool starting;
-        bool interrupted;  // this child was forked inside a hook
     };
 
     // What holds for the process image, and goes on in forked children.

@@ -11,6 +11,8 @@
 //   daemon       leaves a process behind that allocates when its parent has ended and FILE in argv[3] appears
 //   many         50 children at once
 //   chain        a child of a child … 30 deep
+//   thread_first a child in which a thread of its own has the first events, on a stack that the parent has left
+//   clone_thread_first  the same, of the raw system call
 //   chroot       a child with another root folder (root only)
 //   user         a child of another user (root only)
 //   descriptors  a child that has no free descriptor
@@ -232,6 +234,18 @@ int many() {
     return 0;
 }
 
+void* pass_in_thread(void*) {
+    pass_all();
+    return nullptr;
+}
+
+// The second thread has the stack of the first, for which nothing is allocated any more.
+void run_thread() {
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, pass_in_thread, nullptr) != 0) std::_Exit(97);
+    pthread_join(thread, nullptr);
+}
+
 int chain(int depth) {
     pass_all();
     if (depth > 0) {
@@ -294,6 +308,10 @@ int main(int argc, char** argv) {
     if (mode == "daemon" && argc > 3) return leaves_daemon(argv[3]);
     if (mode == "many") return many();
     if (mode == "chain") return chain(30);
+    if (mode == "thread_first" || mode == "clone_thread_first") {
+        run_thread();
+        return mode == "thread_first" ? one_child(fork, run_thread) : one_child(raw_clone, run_thread);
+    }
     if (mode == "chroot")
         return one_child(fork, [] {
             if (chroot("/proc/self/fdinfo") != 0 || chdir("/") != 0) _exit(95);

@@ -27,7 +27,7 @@ def children(mode: str, *words: str) -> Program:
 
 @pytest.mark.parametrize(
     "mode",
-    ["_fork", "clone", "many", "chain", "descriptors", "file_limit", "filter",
+    ["_fork", "clone", "many", "chain", "thread_first", "clone_thread_first", "descriptors", "file_limit", "filter",
      pytest.param("chroot", marks=NEEDS_ROOT), pytest.param("user", marks=NEEDS_ROOT)],
 )  # fmt: skip
 def test_each_process_has_the_events_that_it_made(mode: str, tmp_path: Path) -> None:
