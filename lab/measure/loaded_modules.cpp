@@ -56,13 +56,15 @@ std::vector<std::string> loaded_modules(const std::string& image, const std::vec
     const pid_t pid = start(command.front(), command, options);
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
-    // A line is "libm.so.6 => /lib/libm.so.6 (0x7f…)", or "/lib64/ld-linux-x86-64.so.2 (0x7f…)".
+    // A line is "libm.so.6 => /lib/libm.so.6 (0x7f…)", "/lib64/ld-linux-x86-64.so.2 (0x7f…)" or "./libown.so (0x7f…)".
     std::vector<std::string> found;
     std::istringstream lines(list.content());
     for (std::string line; std::getline(lines, line);) {
-        const std::size_t first = line.find('/'), last = line.rfind(" (0x");
-        if (first != std::string::npos && last != std::string::npos && first < last)
-            found.push_back(line.substr(first, last - first));
+        const std::size_t arrow = line.find(" => "), last = line.rfind(" (0x");
+        const std::size_t first = arrow != std::string::npos ? arrow + 4 : line.find_first_not_of(" \t");
+        if (last == std::string::npos || first >= last) continue;
+        std::string path = line.substr(first, last - first);
+        if (path.find('/') != std::string::npos) found.push_back(std::move(path));
     }
     return found;
 }

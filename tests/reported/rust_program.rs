@@ -3,7 +3,7 @@
 // Situation: a Rust program, mangled by the newer of the two schemes: generic methods, threads, maps.
 // Holds: its own functions own their allocations, and not those of Rust's library.
 // Build: rustc -O -g -C symbol-mangling-version=v0 -o program $SOURCE
-// Owner: shop::Book<_>
+// Owner: rust_program::shop::Book<_>
 mod shop {
     pub struct Book<T> {
         pub rows: Vec<T>,

@@ -15,8 +15,14 @@ namespace millpond::os {
 namespace {
 
 char* closed_page = nullptr;
-const char* order_of_calls[4] = {};
-int calls = 0;
+// Written by the functions within an access of which the compiler knows nothing more.
+const char* volatile order_of_calls[4] = {};
+volatile int calls = 0;
+
+void note_call(const char* of) {
+    order_of_calls[calls] = of;
+    calls = calls + 1;
+}
 
 void close_a_page() {
     closed_page = static_cast<char*>(pages::reserve(pages::granularity()));
@@ -26,16 +32,16 @@ void close_a_page() {
 }
 
 bool note_first(const fault&) noexcept {
-    order_of_calls[calls++] = "first";
+    note_call("first");
     return false;
 }
 
 bool open_page(const fault& what) noexcept {
-    order_of_calls[calls++] = "opens";
+    note_call("opens");
     return what.address == closed_page && pages::commit(closed_page, pages::size());
 }
 
-bool is_a_write_seen = false;
+volatile bool is_a_write_seen = false;
 bool note_write(const fault& what) noexcept {
     is_a_write_seen = what.is_write && what.instruction != nullptr && what.register_count > 0;
     return pages::commit(closed_page, pages::size());

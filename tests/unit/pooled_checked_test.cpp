@@ -19,8 +19,7 @@ TEST(pooled_checked, nodes_are_guarded_from_the_first_one_on) {
     test::recorded_misuses found;
     pooled_list<std::uint64_t> list{1, 2, 3};
     volatile std::uint64_t* const second = &*std::next(list.begin());
-    second[1] = 7;  // behind the node
-    EXPECT_EQ(found.take(), kinds());
+    second[1] = 7;  // behind the node: seen now, or when the node goes
     list.erase(std::next(list.begin()));
     EXPECT_EQ(found.take(), kinds{misuse_kind::overrun});
 }
