@@ -15,8 +15,8 @@ class fork_mark {
   public:
     [[nodiscard, gnu::always_inline]] static bool is_set() noexcept { return number() >= first_number; }
 
-    // Another one in each process that was copied from another, where the mark is set; a low one elsewhere. What a thread
-    // keeps of the process that it was copied from is told by it.
+    // Another one in each process that was copied from another, where the mark is set; a low one elsewhere. What a
+    // thread keeps of the process that it was copied from is told by it.
     [[nodiscard, gnu::always_inline]] static int number() noexcept {
         return __atomic_load_n(&page_.mark, __ATOMIC_ACQUIRE);
     }

@@ -7,8 +7,8 @@
 
 namespace millpond::preload {
 
-// Writes the absolute path with a zero behind it, as far as there is room (at least 1). Returns its length; 0: it is not
-// known. Allocates nothing.
+// Writes the absolute path with a zero behind it, as far as there is room (at least 1). Returns its length; 0: it is
+// not known. Allocates nothing.
 std::size_t own_program(char* to, std::size_t room) noexcept;
 
 }  // namespace millpond::preload

@@ -41,7 +41,7 @@ struct recorder::image_state {
     std::uint64_t clock_ticks = 0;  // what two readings of the clock cost at least
     pthread_key_t thread_end = 0;
     bool has_thread_end = false;
-    bool was_forked_in_hook = false;  // this process, and it has not begun yet
+    bool was_forked_in_hook = false;          // this process, and it has not begun yet
     probes::event_watcher watcher = nullptr;  // where scopes are observed
 };
 

@@ -262,8 +262,9 @@ constexpr program table[] = {
     {"underrun_by_a_loop", underrun_by_a_loop, "underrun", "AddressSanitizer: use-after-poison",
      "Invalid write of size 1"},
     {"underrun_that_leaps", underrun_that_leaps, "underrun", nullptr, "Invalid write of size 1"},
+    // A block of its own: what lies so far before it is another live one to Valgrind.
     {"underrun_of_an_aligned_block", underrun_of_an_aligned_block, "underrun", "AddressSanitizer: use-after-poison",
-     "Invalid write of size 1"},
+     nullptr},
     {"underrun_of_a_block_of_nothing", underrun_of_a_block_of_nothing, "underrun", nullptr, nullptr},
     {"overrun_seen_at_reset", overrun_seen_at_reset, "overrun", "AddressSanitizer: use-after-poison",
      "Invalid write of size 1"},

@@ -19,7 +19,7 @@ import faults
 WITHOUT = {
     "classic/coalescing.hpp", "classic/predicted_site.hpp",
     "core/abi.hpp", "core/concepts.hpp", "core/detail/at_least_result.hpp", "local/arena.hpp", "local/first_chunk.hpp",
-    "os/faults.hpp", "os/pages.hpp",
+    "os/faults.hpp", "os/optional_calls.hpp", "os/pages.hpp",
     "container/detail/guides.hpp", "container/pooled_map.hpp", "container/pooled_multimap.hpp",
     "container/pooled_multiset.hpp", "container/pooled_set.hpp", "container/pooled_stats.hpp",
 }  # fmt: skip

@@ -2,8 +2,8 @@
 // optional_calls: the calls of pages and faults for those who can do without them: null in a program that does not
 // link src/os.
 //
-//   program of headers alone          ─▶ null: checked mode reports what it finds by itself
-//   program that links millpond::millpond, or src/os/posix.cpp ─▶ the calls: it sees wild reads as well
+//   program of headers alone                 ─▶ null: checked mode reports what it finds by itself
+//   program with millpond::millpond linked   ─▶ the calls: it sees wild reads as well
 //
 // A pointer to functions that are referred to weakly, so that it asks nothing of the link. Who needs the calls names
 // pages and faults. Elsewhere than on ELF systems it is null. Each call is as thread-safe as the one that it stands for.
