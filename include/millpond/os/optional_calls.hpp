@@ -6,7 +6,7 @@
 //   program with millpond::millpond linked   ─▶ the calls: it sees wild reads as well
 //
 // A pointer to functions that are referred to weakly, so that it asks nothing of the link. Who needs the calls names
-// pages and faults. Elsewhere than on ELF systems it is null. Each call is as thread-safe as the one that it stands for.
+// pages and faults. Elsewhere than on ELF systems it is null. Each call is as thread-safe as its namesake there.
 //
 // Example:
 //     if (const auto* const calls = millpond::os::optional_calls::linked()) assert(calls->page_bytes() >= 4096);
