@@ -41,6 +41,24 @@ function(millpond_instrument_for_tests directory library)
   endforeach()
 endfunction()
 
+# memory_tests: a target that builds the test programs of the library, and of what reads files that may be damaged; an
+# ASan build of everything takes twice as long.
+function(millpond_collect_memory_tests directory)
+  add_custom_target(memory_tests)
+  foreach(room unit property oom misuse golden lab/program lab/trace lab/plan lab/symbols lab/references lab/preload
+          lab/slab_map)
+    if(IS_DIRECTORY "${directory}/${room}")
+      millpond_targets_below("${directory}/${room}" targets)
+      foreach(target IN LISTS targets)
+        get_target_property(type ${target} TYPE)
+        if(type STREQUAL "EXECUTABLE")
+          add_dependencies(memory_tests ${target})
+        endif()
+      endforeach()
+    endif()
+  endforeach()
+endfunction()
+
 # thread_tests: a target that builds those test programs below a directory whose sources start threads, so that a TSan
 # build need not compile the others. Which they are is read from the sources: a list by hand would be forgotten.
 function(millpond_collect_thread_tests directory)

@@ -167,6 +167,7 @@ def test_short_lived_sites_get_an_arena_that_wrong_predictions_do_not_break(tmp_
     assert 0 < placed[1] < 20000, "pinned chunks serve no more, and the class does"
 
 
+@pytest.mark.slow
 def test_classes_are_scored_by_instructions_and_misses(made: Path) -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
