@@ -57,6 +57,10 @@ function(millpond_collect_memory_tests directory)
       endforeach()
     endif()
   endforeach()
+  # Plain in every build, and a test that add_test knows by its program.
+  if(TARGET simulate_freestanding)
+    add_dependencies(memory_tests simulate_freestanding)
+  endif()
 endfunction()
 
 # thread_tests: a target that builds those test programs below a directory whose sources start threads, so that a TSan

@@ -137,7 +137,8 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
         const std::size_t bytes = block_bytes(number);
         const std::size_t whole = bytes < memory::page_bytes ? memory::page_bytes : bytes;
         std::byte* start = memory_.extend(whole);
-        if (start == nullptr && (start = join(whole)) == nullptr) return false;
+        if (start == nullptr) start = join(whole);
+        if (start == nullptr) return false;
         counts_.note_growth();
         for (std::size_t offset = whole; offset != 0; offset -= bytes) {
             std::byte* const user = start + offset - bytes + tags::bytes;

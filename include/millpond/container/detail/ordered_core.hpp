@@ -300,7 +300,8 @@ class ordered_core {
                         std::move(const_cast<std::remove_const_t<decltype(home.first)>&>(away.get().first));
                     home.second = std::move(away.get().second);
                 }
-            } catch (...) {  // it is lost: there is no way that cannot fail
+            } catch (...) {
+                return;  // it is lost: there is no way that cannot fail
             }
 #endif
         }
