@@ -203,9 +203,10 @@ TYPED_TEST(classic_heap, sizes_that_nothing_could_hold_are_null) {
     TypeParam heap;
     constexpr auto most = static_cast<std::size_t>(-1);
     for (const std::size_t bytes : {most, most - 1, most / 2 + 1, most / 2, most / 4, most / 8, most - 4096}) {
-        EXPECT_EQ(heap.try_allocate(bytes, 1), nullptr);
-        EXPECT_EQ(heap.try_allocate(bytes, 4096), nullptr);
+        for (std::size_t alignment = most / 2 + 1; alignment != 0; alignment /= 2)
+            EXPECT_EQ(heap.try_allocate(bytes, alignment), nullptr) << bytes << " aligned to " << alignment;
     }
+    EXPECT_EQ(heap.try_allocate(1, most / 2 + 1), nullptr);
     EXPECT_EQ(heap.use().blocks, 0U);
     heap.deallocate(nullptr);
 }

@@ -56,7 +56,7 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
     // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (alignment <= Words::alignment) return take(bytes, bytes);
-        if (bytes > detail::max_bytes - alignment) return nullptr;
+        if (alignment > detail::max_bytes || bytes > detail::max_bytes - alignment) return nullptr;
         std::byte* const block = take(bytes + alignment, bytes);
         return block != nullptr ? tags::aligned(block, alignment) : nullptr;
     }

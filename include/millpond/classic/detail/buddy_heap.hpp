@@ -47,7 +47,7 @@ class buddy_heap : public heap_shell<buddy_heap<Words, Counts, Region, Step>, br
     // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (alignment <= Words::alignment) return take(bytes, bytes);
-        if (bytes > max_bytes - alignment) return nullptr;
+        if (alignment > max_bytes || bytes > max_bytes - alignment) return nullptr;
         std::byte* const block = take(bytes + alignment, bytes);
         return block != nullptr ? tags::aligned(block, alignment) : nullptr;
     }
