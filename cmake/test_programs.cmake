@@ -57,10 +57,14 @@ function(millpond_collect_memory_tests directory)
       endforeach()
     endif()
   endforeach()
-  # Plain in every build, and a test that add_test knows by its program.
-  if(TARGET simulate_freestanding)
-    add_dependencies(memory_tests simulate_freestanding)
-  endif()
+  # Tests that add_test knows by their programs: one that is plain in every build, and the examples.
+  get_property(examples GLOBAL PROPERTY MILLPOND_EXAMPLES)
+  list(TRANSFORM examples APPEND _changed OUTPUT_VARIABLE changed)
+  foreach(target IN ITEMS simulate_freestanding LISTS examples changed)
+    if(TARGET ${target})
+      add_dependencies(memory_tests ${target})
+    endif()
+  endforeach()
 endfunction()
 
 # thread_tests: a target that builds those test programs below a directory whose sources start threads, so that a TSan
