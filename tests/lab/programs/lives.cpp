@@ -306,8 +306,7 @@ int grow(const std::string& kind, unsigned count) {
             return 0;
         }
     }
-    for (const long each : more)
-        std::printf("%ld KiB more after %u threads of kind %s\n", each, count, kind.c_str());
+    for (const long each : more) std::printf("%ld KiB more after %u threads of kind %s\n", each, count, kind.c_str());
     return 1;
 }
 
