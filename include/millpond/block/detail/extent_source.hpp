@@ -134,7 +134,9 @@ class extent_source {
     // enough, fewer will do.
     [[nodiscard]] extent* grow() noexcept {
         const unsigned wanted = chunks_ == 0 ? 1 : chunks_ <= few_chunks ? few_chunks : most_chunks;
-        for (unsigned extents = std::clamp(chunks_ / most_chunks, 1U, most_extents); extents > 1; extents /= 2) {
+        // As many as there are, rounded up: each block leaves its first page and its last one with the source.
+        const unsigned as_many = (chunks_ + most_chunks - 1) / most_chunks;
+        for (unsigned extents = std::clamp(as_many, 1U, most_extents); extents > 1; extents /= 2) {
             if (extent* const made = try_block(extents, most_chunks)) return made;
         }
         for (const unsigned chunks : {most_chunks, few_chunks, 1U}) {
@@ -172,7 +174,7 @@ class extent_source {
         const std::size_t bytes = bytes_of(first.extents, first.chunks);
         const unsigned chunks = first.extents * first.chunks;
         auto* const memory = reinterpret_cast<char*>(&first);
-        bool was_large = false;
+        bool was_large = first.extents > 1;  // a page of each is in use from the start
         extent* last = &first;
         for (unsigned n = 1;; ++n) {
             was_large |= last->was_large;
