@@ -303,7 +303,7 @@ void write_candidate_plans(const std::vector<candidate_plan>& plans, const std::
         throw program::failure(program::environment, "cannot write " + folder + ": " + refused.message() +
                                                          "; choose a place that can be written");
     for (const candidate_plan& one : plans)
-        program::write_whole(folder + "/" + one.file_name, program::json_text(one.plan) + "\n");
+        program::write_whole(folder + "/" + one.file_name, plan::sealed_text(program::json_text(one.plan)));
 }
 
 }  // namespace millpond::characterise

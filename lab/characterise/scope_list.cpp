@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lab/characterise/subsystem_json.hpp"
+#include "lab/program/crc32.hpp"
 #include "lab/symbols/module_functions.hpp"
 
 namespace millpond::characterise {
@@ -83,7 +84,7 @@ std::string scope_list(const characterisation& all) {
         if (wanted == places.end()) continue;
         if (const std::string place = known.of_frame(functions.node(i)); !place.empty()) wanted->second.insert(place);
     }
-    std::string text = "millpond.scopes/1\n";
+    std::string text;
     for (const std::uint32_t f : chosen) {
         for (const std::string& place : places[f]) {
             text += place;
@@ -92,7 +93,9 @@ std::string scope_list(const characterisation& all) {
             text += '\n';
         }
     }
-    return text;
+    char heading[40];
+    std::snprintf(heading, sizeof heading, "millpond.scopes/1 crc32:%08x\n", program::crc32::of(text));
+    return heading + text;
 }
 
 }  // namespace millpond::characterise

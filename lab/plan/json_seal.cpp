@@ -2,7 +2,6 @@
 #include "lab/plan/json_seal.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -11,32 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/program/crc32.hpp"
+
 namespace millpond::plan {
 namespace {
 
-// CRC-32 as zlib has it.
-class crc32 {
-  public:
-    void add(std::string_view bytes) {
-        for (const char byte : bytes) sum_ = table()[(sum_ ^ static_cast<unsigned char>(byte)) & 0xff] ^ sum_ >> 8;
-    }
-    std::uint32_t value() const { return ~sum_; }
-
-  private:
-    static const std::array<std::uint32_t, 256>& table() {
-        static const std::array<std::uint32_t, 256> all = [] {
-            std::array<std::uint32_t, 256> made{};
-            for (std::uint32_t i = 0; i < made.size(); ++i) {
-                std::uint32_t word = i;
-                for (int bit = 0; bit < 8; ++bit) word = (word & 1) != 0 ? word >> 1 ^ 0xEDB88320u : word >> 1;
-                made[i] = word;
-            }
-            return made;
-        }();
-        return all;
-    }
-    std::uint32_t sum_ = ~std::uint32_t{0};
-};
+using program::crc32;
 
 void add_text(crc32& to, const std::string& text) {
     to.add("s" + std::to_string(text.size()) + ":");

@@ -9,6 +9,7 @@
 #include <set>
 #include <system_error>
 
+#include "lab/plan/json_seal.hpp"
 #include "lab/plan/strict_json.hpp"
 #include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
@@ -231,6 +232,11 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages) {
     if (!root.is_object())
         throw program::failure(program::input,
                                file + " is not a plan: it must be an object, not " + root.type_name() + advice);
+    // Of the text's own strings: those of `root` are bytes again.
+    if (root.contains(seal_name) && seal_flaw(json::parse(text)) != nullptr)
+        throw program::failure(program::input, file +
+                                                   ": the plan was changed, or damaged, after it was written; delete "
+                                                   "its member \"checksum\" if you changed it");
     const fields at(root, file, "");
     const std::string schema = at.text("schema");
     if (schema != plan::schema)
@@ -281,8 +287,14 @@ std::string to_text(const plan& printed) {
     return program::json_text(root) + "\n";
 }
 
+std::string sealed_text(const std::string& text) {
+    ordered_json root = ordered_json::parse(text);
+    seal(root);
+    return root.dump(2) + "\n";
+}
+
 void write_plan(const plan& written, const std::string& path) {
-    const std::string text = to_text(written);
+    const std::string text = sealed_text(to_text(written));
     parse_plan(text, path);
     program::write_whole(path, text);
 }

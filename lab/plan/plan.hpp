@@ -22,7 +22,8 @@
 // the program as it is. A plan belongs to one build of one program. Members that this version does not know are ignored
 // at the top level, where later versions may add some, and refused inside a route, where a misspelt one would silently
 // change an experiment. A name that stands twice in one object, more than 64 levels of nesting, more than 16 MiB and
-// what is no regular file are refused.
+// what is no regular file are refused. So is a plan whose member "checksum" does not hold: what Millpond writes has one,
+// and a person who changes such a plan deletes it.
 #pragma once
 
 #include <cstdint>
@@ -91,5 +92,7 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages);
 // Writes next to `path` and renames, so that no reader meets half a plan. Refuses what read_plan would refuse.
 void write_plan(const plan& written, const std::string& path);
 std::string to_text(const plan& printed);
+// The JSON text of a plan with its checksum (json_seal.hpp): what is written to a file.
+std::string sealed_text(const std::string& text);
 
 }  // namespace millpond::plan

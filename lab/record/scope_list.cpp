@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lab/probes/wanted_scopes.hpp"
+#include "lab/program/crc32.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
 #include "lab/symbols/module_functions.hpp"
@@ -57,26 +58,32 @@ bool is_place(std::string_view text) {
            text.substr(colon + 1).find_first_not_of("0123456789abcdef") == text.npos;
 }
 
+// "millpond.scopes/1", with or without " crc32:" and the checksum of all that follows: a list by hand has none.
+bool is_heading(std::string_view line, std::string_view rest) {
+    if (line == heading) return true;
+    char sealed[40];
+    std::snprintf(sealed, sizeof sealed, " crc32:%08x", program::crc32::of(rest));
+    return line.substr(0, heading.size()) == heading && line.substr(std::min(heading.size(), line.size())) == sealed;
+}
+
 void add_listed(const std::string& path, std::vector<std::string>& places) {
     if (path.empty()) return;
     const program::failure damaged(program::input, path +
-                                                       " is no list of scopes; 'millpond characterise --scopes-out "
+                                                       " is no whole list of scopes; 'millpond characterise --scopes-out "
                                                        "FILE TRACE' writes one");
     const std::string text = program::read_regular(path, list_bytes_max);
-    bool first = true;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        const std::string_view line = std::string_view(text).substr(at, end - at);
+    const std::size_t heading_end = std::min(text.find('\n'), text.size());
+    const std::string_view rest = std::string_view(text).substr(std::min(heading_end + 1, text.size()));
+    if (!is_heading(std::string_view(text).substr(0, heading_end), rest)) throw damaged;
+    for (std::size_t at = 0; at < rest.size();) {
+        const std::size_t end = std::min(rest.find('\n', at), rest.size());
+        const std::string_view line = rest.substr(at, end - at);
         at = end + 1;
-        if (first && line != heading) throw damaged;
-        if (!first && !line.empty()) {
-            const std::size_t tab = line.find('\t');
-            if (tab == line.npos || !is_place(line.substr(0, tab))) throw damaged;
-            places.emplace_back(line.substr(0, tab));
-        }
-        first = false;
+        if (line.empty()) continue;
+        const std::size_t tab = line.find('\t');
+        if (tab == line.npos || !is_place(line.substr(0, tab))) throw damaged;
+        places.emplace_back(line.substr(0, tab));
     }
-    if (first) throw damaged;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lab/plan/near_names.hpp"
+#include "lab/program/crc32.hpp"
 #include "lab/program/program.hpp"
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trial/routes.hpp"
@@ -141,7 +142,12 @@ class compiler {
         header.bytes = sizeof header + parts.size();
         if (header.bytes > std::numeric_limits<std::uint32_t>::max())
             throw program::failure(program::environment, "the program has too many functions for a file of routes");
-        return std::string(reinterpret_cast<const char*>(&header), sizeof header) + parts;
+        const std::string_view head(reinterpret_cast<const char*>(&header), sizeof header);
+        program::crc32 sum;
+        sum.add(head);
+        sum.add(parts);
+        header.checksum = sum.value();
+        return std::string(head) + parts;
     }
 
   private:

@@ -76,7 +76,7 @@ struct route_scope_entry {
 
 struct routes_header {
     static constexpr std::uint64_t magic_value = 0x3153'4554'554f'524d;  // "MROUTES1"
-    static constexpr std::uint32_t version_value = 3;
+    static constexpr std::uint32_t version_value = 4;
 
     std::uint64_t magic;
     std::uint64_t bytes;  // of the whole file
@@ -91,6 +91,7 @@ struct routes_header {
     std::uint32_t scope_count, key_count;
     std::uint32_t pools_at, modules_at, ranges_at, scopes_at, keys_at, strings_at;
     std::uint32_t string_bytes;  // the last is 0
+    std::uint32_t checksum;      // CRC-32 of the whole file, of which this is 0
 };
 
 // FNV-1a of a string's characters; never 0.

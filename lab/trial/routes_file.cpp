@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <string_view>
 
 #include "lab/probes/wanted_scopes.hpp"
+#include "lab/program/crc32.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
 #include "preload/word_position.hpp"
@@ -53,12 +55,22 @@ bool is_whole(const routes_header& h, const char* content, std::size_t bytes) {
     return true;
 }
 
+bool checksum_holds(routes_header header, std::string_view content) {
+    const std::uint32_t expected = header.checksum;
+    header.checksum = 0;
+    program::crc32 sum;
+    sum.add({reinterpret_cast<const char*>(&header), sizeof header});
+    sum.add(content.substr(sizeof header));
+    return sum.value() == expected;
+}
+
 }  // namespace
 
 routes_file::routes_file(const std::string& path)
     : content_(program::read_regular(path, std::numeric_limits<std::uint32_t>::max())),
       view_(content_.data(), content_.size()) {
-    if (view_.empty() || !is_whole(view_.header(), content_.data(), content_.size()))
+    if (view_.empty() || !checksum_holds(view_.header(), content_) ||
+        !is_whole(view_.header(), content_.data(), content_.size()))
         throw program::failure(program::input,
                                path + ": not a whole file of compiled routes of this version; compile the plan again");
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.store.observations import Journal
+from millpond.store.relations import observations_in
 from millpond.store.round_log import RoundLog
 from millpond.store.store import Store
 from millpond.store.unfinished import abandoned
@@ -39,7 +41,7 @@ def listing(folder: Path) -> dict[str, str]:
 
 
 def lines_of(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.loads(line.partition("\t")[0]) for line in path.read_text().splitlines()]
 
 
 def test_a_dead_writers_file_becomes_the_runs_and_goes(tmp_path: Path) -> None:
@@ -47,6 +49,25 @@ def test_a_dead_writers_file_becomes_the_runs_and_goes(tmp_path: Path) -> None:
     Store(tmp_path).prepare()
     assert not hidden.exists()
     assert [r.run for r in Store(tmp_path).runs()] == [run]
+
+
+def test_flipped_bits_lose_no_row_without_a_word(tmp_path: Path, seed: int, capfd: pytest.CaptureFixture[str]) -> None:
+    hidden, _ = killed(tmp_path)
+    whole = hidden.read_bytes()
+    rows = [one for _, one in abandoned(hidden.parent)]
+    assert len(rows) == 1
+    dice = random.Random(seed)
+    for _ in range(60):
+        data = bytearray(whole)
+        data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
+        hidden.write_bytes(data)
+        Store(tmp_path).prepare()
+        (made,) = list(hidden.parent.glob("*.parquet")) or [None]
+        said = capfd.readouterr().err
+        if made is None or observations_in(made) != rows[0]:
+            assert "damaged" in said
+        for path in hidden.parent.iterdir():
+            path.unlink()
 
 
 def test_a_cut_last_line_is_dropped(tmp_path: Path) -> None:

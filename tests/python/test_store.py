@@ -22,6 +22,7 @@ from millpond.cells.cell import Cell, Outcome, Program
 from millpond.cells.metrics import OF_A_PROCESS
 from millpond.cells.plan_file import PlanRoute
 from millpond.cells.plans import Plan
+from millpond.store import store_files
 from millpond.store.call_tree import CallTree
 from millpond.store.observations import FIELDS, Journal
 from millpond.store.store import Store
@@ -239,6 +240,32 @@ def test_a_damaged_part_of_a_run_is_none_and_named(tmp_path: Path) -> None:
     store = Store(tmp_path)
     assert (store.characterisation(run), store.contexts(run), store.document("advice", run)) == (None, None, None)
     assert len(store.skipped) == 3
+
+
+@pytest.mark.lengthy
+def test_any_flipped_bit_of_a_call_tree_is_noticed(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    _, run = full_store(tmp_path)
+    path = tmp_path / "contexts" / f"{run}.parquet"
+    whole = path.read_bytes()
+    expected = Store(tmp_path).contexts(run)
+    assert expected is not None
+    for _ in range(150):
+        at = chance.randrange(len(whole))
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << chance.randrange(8))]) + whole[at + 1 :])
+        store = Store(tmp_path)
+        assert store.contexts(run) is None, f"byte {at} of {len(whole)}"
+        assert [s.path for s in store.skipped] == [path]
+
+
+def test_files_without_a_checksum_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_files, "_seal", lambda path: None)
+    monkeypatch.setattr(store_files, "_SEALED_KEY", b"something else")
+    _, run = full_store(tmp_path)
+    monkeypatch.undo()
+    store = Store(tmp_path)
+    assert store.contexts(run) is not None
+    assert store.skipped == []
 
 
 @pytest.mark.lengthy

@@ -25,6 +25,8 @@ from millpond.cells.cell import MALLOC, SURROUNDINGS, TOOLCHAIN
 from millpond.rounds.interleaved_rounds import WHOLE, measured_rounds
 from millpond.store.store import Misfit, Store
 from millpond.system.errors import Failure, Status
+from millpond.system.input_file import parse_json, read_bytes
+from millpond.system.json_seal import seal_flaw
 
 SCHEMA: Literal["millpond.results/1"] = "millpond.results/1"
 # The kind of document in a store.
@@ -167,7 +169,10 @@ def in_folder(folder: Path) -> list[KeptResults]:
     found = []
     for path in sorted(folder.glob("*.json")):
         try:
-            found.append(KeptResults.read(path))
+            data = parse_json(read_bytes(path))
+            if flaw := seal_flaw(data):
+                raise ValueError(flaw)
+            found.append(KeptResults.from_json(data))
         except (OSError, ValueError) as error:
             raise Failure(Status.INPUT, f"{path} holds no results ({SCHEMA}): {error}") from error
     return found

@@ -19,6 +19,7 @@ from millpond.bench.kept_results import QUICK, KeptPart, KeptResults
 from millpond.report.markdown import code, escaped, table
 from millpond.statistics.order_statistics import Summary
 from millpond.system import output
+from millpond.system.json_seal import sealed
 from millpond.system.new_folders import make_folder
 from millpond.system.wording import plural
 
@@ -32,7 +33,7 @@ def write(folder: Path, results: Sequence[KeptResults]) -> None:
     """Writes the pages and the JSON behind them; each file appears whole. Failure (status 4) if that is impossible."""
     make_folder(folder)
     for one in results:
-        output.write_json(one.to_json(), str(folder / f"{one.document}.json"))
+        output.write_json(sealed(one.to_json()), str(folder / f"{one.document}.json"))
     for name, text in pages(results).items():
         output.write_text(folder / name, text)
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from millpond.cells.plan_file import OWN_POOL, REST, PlanFile, PlanProgram, PlanRoute
 from millpond.system import native
 from millpond.system.errors import Failure, Status, cannot_write
+from millpond.system.json_seal import sealed
 
 READER = "millpond-trial"
 # For subsystems that several threads use.
@@ -92,9 +93,9 @@ class Plan:
         return json.dumps(self.to_json(), separators=(",", ":"), sort_keys=True)
 
     def write(self, path: Path) -> None:
-        """Writes the plan file. Failure (status 4) where that is impossible."""
+        """Writes the plan file with its checksum. Failure (status 4) where that is impossible."""
         try:
-            path.write_text(json.dumps(self.to_json(), indent=2) + "\n", encoding="utf-8")
+            path.write_text(json.dumps(sealed(self.to_json()), indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             raise cannot_write(path, error) from error
 

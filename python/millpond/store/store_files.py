@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSL-1.0
 """The files of a store: written whole or not at all, and believed only once they have been checked.
 
-    RUN.parquet     footer, columns and their types, the checksum of every page, and the run that it is named for
+    RUN.parquet     checksum of the file, columns and their types, checksum of every page, the run that it is named for
     RUN.json.gz     gzip's checksum, and that it is one JSON object
     .anything       somebody's unfinished business: not looked at
 
 A file that fails is `Skipped` with its reason; no reader ever crashes on one.
+
+Parquet has no checksum of a footer, so ours stands before it, where no reader of Parquet looks:
+
+    PAR1 │ pages │ "MILLPOND" crc32 of all else │ footer, which says that the file is sealed │ length │ PAR1
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ from millpond.system.input_file import NotRegularError, parse_json, read_bytes, 
 PARQUET, DOCUMENT = ".parquet", ".json.gz"
 # Where a Parquet file of ours keeps what is true of it as a whole.
 METADATA_KEY = b"millpond"
+# Before the footer: four bytes of checksum follow; in the footer: that it has one.
+_SEAL, _SEALED_KEY, _SEAL_BYTES = b"MILLPOND", b"millpond.checksum", 12
 # Kinds of columns, by what their values are.
 TEXT, WHOLE, NUMBER, TRUTH = "text", "whole numbers", "numbers", "true or false"
 Columns = Mapping[str, str]
@@ -57,9 +63,34 @@ def write_parquet(path: Path, table: Any, about: Mapping[str, Any]) -> None:
 
     text = output.json_text(about, compact=True).rstrip("\n").encode()
     with output.written_aside(path) as aside:
-        table = table.replace_schema_metadata({METADATA_KEY: text})
-        # The footer has no checksum: what a flipped bit in it could turn into a wrong answer is not written.
+        table = table.replace_schema_metadata({METADATA_KEY: text, _SEALED_KEY: b"before the footer"})
         parquet.write_table(table, aside, compression="zstd", write_page_checksum=True, write_statistics=False)
+        _seal(aside)
+
+
+def _seal(path: Path) -> None:
+    content = path.read_bytes()
+    at = _footer_at(content)
+    body, footer = content[:at], content[at:]
+    path.write_bytes(b"".join((body, _SEAL, zlib.crc32(footer, zlib.crc32(body)).to_bytes(4, "little"), footer)))
+
+
+def _footer_at(content: bytes) -> int:
+    """Where the footer of a Parquet file begins; less than 0 where there is none."""
+    return len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+
+
+def _require_seal(path: Path, metadata: Mapping[bytes, bytes]) -> None:
+    """Raises Unreadable where the checksum of a file does not hold. Older files have none. OSError. O(size)."""
+    content = read_bytes(path)
+    at = _footer_at(content)
+    begin = at - _SEAL_BYTES
+    if begin >= 0 and content[begin:].startswith(_SEAL):
+        if zlib.crc32(content[at:], zlib.crc32(content[:begin])) == int.from_bytes(content[at - 4 : at], "little"):
+            return
+    elif _SEALED_KEY not in metadata:
+        return
+    raise Unreadable("damaged: its checksum does not hold")
 
 
 def write_document(path: Path, data: Mapping[str, Any]) -> None:
@@ -89,7 +120,9 @@ def about(path: Path) -> dict[str, Any]:
 
     try:
         require_regular(path)
-        found = (parquet.read_schema(path).metadata or {}).get(METADATA_KEY)
+        metadata = parquet.read_schema(path).metadata or {}
+        _require_seal(path, metadata)
+        found = metadata.get(METADATA_KEY)
         data = parse_json(found) if found else {}
     except (OSError, ValueError, pa.ArrowException) as error:
         raise Unreadable(_why(path, error)) from error
@@ -133,6 +166,7 @@ def read_parquet(path: Path, columns: Columns) -> Any:
 
     check_footer(path, columns)
     try:
+        _require_seal(path, parquet.read_schema(path).metadata or {})
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read()
     except (OSError, ValueError, pa.ArrowException) as error:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """Observations of a run that has not ended, line by line in a hidden file, so that whatever ends it loses nothing.
 
-    STORE/observations/.RUN.rounds      {about the run}         locked by the writer for as long as it lives
-                                        [rows of a round]       a line for each outcome, handed to the kernel at once
-                                        [rows of a r            a line that was cut off is dropped
+    STORE/observations/.RUN.rounds      {about the run} ⇥ crc32     locked by the writer for as long as it lives
+                                        [rows of a round] ⇥ crc32   a line for each outcome, given to the kernel at once
+                                        [rows of a r                a line that was cut off is dropped
 
 A run that ends in order writes its Parquet file and removes this one. Of a run that was killed, whoever uses the store
 next makes the Parquet file. A power failure may lose the last rounds: the disk is not waited for while measuring.
@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import fcntl
 import json
+import re
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from millpond.store import store_files
 from millpond.store.observations import Observation, RunFacts
@@ -25,8 +27,11 @@ from millpond.store.relations import observations_table, read
 from millpond.store.version_1 import observation_of
 from millpond.system.errors import Failure, cannot_write
 from millpond.system.input_file import open_regular, parse_json
+from millpond.system.progress import say
 
 SUFFIX = ".rounds"
+# What ends a line that has a checksum.
+_SEALED = re.compile(rb"\t[0-9a-f]{8}\Z")
 
 
 class Unfinished:
@@ -58,13 +63,23 @@ class Unfinished:
 
 
 def _line(data: object) -> bytes:
-    return json.dumps(data, separators=(",", ":")).encode() + b"\n"
+    text = json.dumps(data, separators=(",", ":")).encode()
+    return b"%b\t%08x\n" % (text, zlib.crc32(text))
+
+
+def _data_in(line: bytes) -> Any:
+    """What a line holds. ValueError where its checksum does not hold; a line of an older writer has none."""
+    text, tab, seal = line.rpartition(b"\t")
+    if tab and seal != b"%08x" % zlib.crc32(text):
+        raise ValueError("its checksum does not hold")
+    return parse_json(text if tab else line)
 
 
 def salvage(folder: Path) -> list[Path]:
     """Makes the Parquet files of runs that were killed; returns them. What is still being written is left alone.
 
     A hidden file is removed only when all of it was understood, and its Parquet file holds its rows (or it had none).
+    One that is damaged is named on standard error.
     """
     made = []
     for path in _files(folder):
@@ -72,12 +87,17 @@ def salvage(folder: Path) -> list[Path]:
         with suppress(OSError, Failure), _abandoned(path) as found:
             if found is None:
                 continue
+            if found.about is None:
+                say(f"skipped {path}: damaged: the checksum of its first line does not hold")
+                continue
             target = folder / f"{found.about.run}{store_files.PARQUET}"
             if found.rows and not target.exists():
                 store_files.write_parquet(target, observations_table(found.rows), found.about.to_json())
                 made.append(target)
             if found.whole and (not found.rows or _holds(target, found.rows)):
                 path.unlink(missing_ok=True)
+            elif not found.whole:
+                say(f"{path}: damaged lines are left out; delete the file if it is of no use")
     return made
 
 
@@ -86,16 +106,19 @@ def abandoned(folder: Path) -> list[tuple[RunFacts, list[Observation]]]:
     runs = []
     for path in _files(folder):
         with suppress(OSError), _abandoned(path) as found:
-            if found is not None:
+            if found is not None and found.about is not None:
                 runs.append((found.about, found.rows))
     return runs
 
 
 @dataclass(frozen=True)
 class _Killed:
-    """What a hidden file of a dead writer holds. `whole`: nothing in it was left out except a line that was cut off."""
+    """What a hidden file of a dead writer holds. `whole`: nothing in it was left out except a line that was cut off.
 
-    about: RunFacts
+    `about` is None where the first line is ours and damaged.
+    """
+
+    about: RunFacts | None
     rows: list[Observation]
     whole: bool
 
@@ -114,13 +137,16 @@ def _abandoned(path: Path) -> Iterator[_Killed | None]:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         first, *lines = file.read().split(b"\n")
         about = _about(first) if lines else None  # without a line end its writer may be about to begin
-        yield _killed(about, lines[:-1]) if about and path.name == f".{about.run}{SUFFIX}" else None
+        if about is None and _SEALED.search(first):
+            yield _Killed(None, [], whole=False)
+        else:
+            yield _killed(about, lines[:-1]) if about and path.name == f".{about.run}{SUFFIX}" else None
 
 
 def _about(line: bytes) -> RunFacts | None:
     """What the first line says of the run; None where it is not what a run of ours says."""
     try:
-        return RunFacts.from_json(parse_json(line))
+        return RunFacts.from_json(_data_in(line))
     except ValueError:
         return None
 
@@ -138,7 +164,7 @@ def _killed(about: RunFacts, lines: list[bytes]) -> _Killed:
 
 def _rows_in(line: bytes, run: str) -> list[Observation]:
     """The rows in a line. ValueError where it holds anything else."""
-    found = parse_json(line)
+    found = _data_in(line)
     rows = [observation_of(row) for row in found] if isinstance(found, list) else []
     if not isinstance(found, list) or any(row.run != run for row in rows):
         raise ValueError("no rows of this run")

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "lab/program/program.hpp"
+#include "lab/program/regular_file.hpp"
 
 namespace {
 
@@ -223,6 +224,17 @@ TEST_F(plan_file, a_written_file_is_read_back_and_nothing_else_is_left) {
     write_plan(example(), path);
     EXPECT_EQ(to_text(read_plan(path)), to_text(example()));
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
+
+TEST_F(plan_file, rejects_a_changed_file_unless_its_checksum_is_deleted) {
+    const std::string path = folder / "a.plan.json";
+    write_plan(example(), path);
+    std::string text = millpond::program::read_regular(path, 1u << 20);
+    text.replace(text.find("4f1c09"), 6, "4f1c08");
+    expect_refused(text, 3, "delete its member \"checksum\"");
+    const std::size_t seal = text.rfind(',');
+    EXPECT_EQ(parse_plan(text.substr(0, seal) + "}", "text").program.build_id, "4f1c08");
+    expect_refused(text.substr(0, seal) + ",\"checksum\":5}", 3, "checksum");
 }
 
 TEST_F(plan_file, a_missing_and_an_empty_file_are_damaged_input) {
