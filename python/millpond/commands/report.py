@@ -153,6 +153,9 @@ def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relatio
         of = report_cases.latest(store, run)
         try:
             return exports[chosen](of)
+        except Failure as failure:
+            damaged = [str(skipped) for skipped in store.skipped if skipped.path.name.startswith(of)]
+            raise Failure(failure.status, "; ".join([failure.message, *damaged])) from failure
         except WRONG_DATA as error:
             raise Failure(
                 Status.INPUT,
