@@ -49,11 +49,7 @@ def _become(folder: Path, out: Path, err: Path, words: tuple[str, ...]) -> None:
         os.environ |= {"MILLPOND_BIN": str(BIN), "PYTHONPATH": str(ROOT / "python"), "TMPDIR": str(folder)}
         # Also under their second names, as the interpreter has them: who wraps one must not close the other.
         sys.stdout = sys.__stdout__ = _output(1)  # type: ignore[misc]
-            io.BufferedWriter(io.FileIO(1, "w", closefd=False)), write_through=True
-        )  # type: ignore[misc]
         sys.stderr = sys.__stderr__ = _output(2)  # type: ignore[misc]
-            io.BufferedWriter(io.FileIO(2, "w", closefd=False)), write_through=True
-        )  # type: ignore[misc]
         sys.argv = ["millpond", *words]
         signal.alarm(HANGS_AFTER_SECONDS)
         status = cli.main()
