@@ -26,6 +26,7 @@ using preload::huge_blocks;
 using preload::real;
 
 constexpr std::size_t quarantine_bytes = std::size_t{16} << 20;
+constexpr std::size_t table_bytes = std::size_t{2} << 20;  // of the addresses of one table of pages
 
 // Never destroyed: programs free until the very end.
 alignas(block_ledger) constinit std::byte ledger_memory[sizeof(block_ledger)] = {};
@@ -132,7 +133,8 @@ void checked_malloc::deallocate(void* p, call_site site) noexcept {
 }
 
 void* checked_malloc::reallocate(void* old, std::size_t bytes, call_site site) noexcept {
-    void* const fresh = allocate(bytes, 0, site);
+    // From one such place to another the system moves tables of pages, and not each page.
+    void* const fresh = allocate(bytes, bytes >= 2 * table_bytes ? table_bytes : 0, site);
     if (fresh == nullptr) return nullptr;
     // A block that is not live is reported by deallocate.
     const std::size_t held = usable_size(old);
