@@ -40,6 +40,7 @@ from millpond.store.relations import (
 )
 from millpond.store.store_files import DOCUMENT, PARQUET, Skipped, Unreadable
 from millpond.store.unfinished import salvage
+from millpond.system.any_bytes import kept
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.machine import this_machine
 from millpond.system.new_folders import make_folder
@@ -253,16 +254,20 @@ class Store:
                 raise Failure(Status.INPUT, f"the store {self.folder} cannot be read: {error}") from error
 
     def _add_view(self, connection: Any, relation: str) -> None:
+        import pyarrow as pa
         from pyarrow import dataset
 
         files = self.files(relation)
         if files:
             # Read by the reader that has checked them: what one library forgives, another may not.
             columns = RELATIONS[relation]
-            old = [path for path in files if store_files.columns_of(path) != columns.keys()]
-            parts = [dataset.dataset([str(p) for p in files if p not in old], schema=store_files.schema_of(columns))]
-            parts += [dataset.dataset(read(relation, path)) for path in old]
-            connection.register(relation, dataset.dataset(parts) if old else parts[0])
+            # Arrow opens no path that is not UTF-8.
+            if all(store_files.columns_of(p) == columns.keys() and kept(str(p)) == str(p) for p in files):
+                found = dataset.dataset([str(p) for p in files], schema=store_files.schema_of(columns))
+            else:
+                tables = [read(relation, path).select(list(columns)) for path in files]
+                found = pa.concat_tables([table.cast(store_files.schema_of(columns)) for table in tables])
+            connection.register(relation, found)
         elif relation == _OBSERVATIONS:
             self._no_observations()
         else:

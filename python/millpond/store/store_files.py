@@ -15,13 +15,16 @@ Parquet has no checksum of a footer, so ours stands before it, where no reader o
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from millpond.system import output
+from millpond.system.any_bytes import kept
 from millpond.system.input_file import NotRegularError, parse_json, read_bytes, require_regular
 
 PARQUET, DOCUMENT = ".parquet", ".json.gz"
@@ -64,7 +67,8 @@ def write_parquet(path: Path, table: Any, about: Mapping[str, Any]) -> None:
     text = output.json_text(about, compact=True).rstrip("\n").encode()
     with output.written_aside(path) as aside:
         table = table.replace_schema_metadata({METADATA_KEY: text, _SEALED_KEY: b"before the footer"})
-        parquet.write_table(table, aside, compression="zstd", write_page_checksum=True, write_statistics=False)
+        with _for_arrow(aside) as file:
+            parquet.write_table(table, file, compression="zstd", write_page_checksum=True, write_statistics=False)
         _seal(aside)
 
 
@@ -113,14 +117,36 @@ def read_document(path: Path) -> dict[str, Any]:
     return data
 
 
+def _schema(path: Path) -> Any:
+    import pyarrow.parquet as parquet
+
+    with _for_arrow(path) as name:
+        return parquet.read_schema(name)
+
+
+@contextmanager
+def _for_arrow(path: Path) -> Iterator[str]:
+    """The path as Arrow can open it: one that is not UTF-8 by a descriptor, while the block runs.
+
+    Not as a file of Python's: a thread of Arrow's that calls one while the interpreter ends, ends the process.
+    """
+    if kept(str(path)) == str(path):
+        yield str(path)
+        return
+    descriptor = os.open(path, os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY)
+    try:
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
 def about(path: Path) -> dict[str, Any]:
     """What the footer says of the whole file; empty where it says nothing. Raises Unreadable with the reason."""
     import pyarrow as pa
-    import pyarrow.parquet as parquet
 
     try:
         require_regular(path)
-        metadata = parquet.read_schema(path).metadata or {}
+        metadata = _schema(path).metadata or {}
         _require_seal(path, metadata)
         found = metadata.get(METADATA_KEY)
         data = parse_json(found) if found else {}
@@ -132,11 +158,10 @@ def about(path: Path) -> dict[str, Any]:
 def check_footer(path: Path, columns: Columns) -> None:
     """Raises Unreadable unless the file is Parquet and has these columns. Reads the footer alone."""
     import pyarrow as pa
-    import pyarrow.parquet as parquet
 
     try:
         require_regular(path)
-        schema = parquet.read_schema(path)
+        schema = _schema(path)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise Unreadable(_why(path, error)) from error
     missing = [name for name in columns if name not in schema.names]
@@ -150,11 +175,10 @@ def check_footer(path: Path, columns: Columns) -> None:
 def columns_of(path: Path) -> set[str]:
     """The names of a file's columns; none where it cannot be read."""
     import pyarrow as pa
-    import pyarrow.parquet as parquet
 
     try:
         require_regular(path)
-        return set(parquet.read_schema(path).names)
+        return set(_schema(path).names)
     except (OSError, ValueError, pa.ArrowException):
         return set()
 
@@ -166,8 +190,8 @@ def read_parquet(path: Path, columns: Columns) -> Any:
 
     check_footer(path, columns)
     try:
-        _require_seal(path, parquet.read_schema(path).metadata or {})
-        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        _require_seal(path, _schema(path).metadata or {})
+        with _for_arrow(path) as name, parquet.ParquetFile(name, page_checksum_verification=True) as file:
             table = file.read()
     except (OSError, ValueError, pa.ArrowException) as error:
         raise Unreadable(_why(path, error)) from error

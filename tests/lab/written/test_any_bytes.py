@@ -86,3 +86,38 @@ def test_names_of_any_bytes_go_through_verbs(program: tuple[bytes, bytes], local
         done = millpond(folder, locale, "report", "--format", chosen)
         assert done.returncode == 0, done.stderr
         done.stdout.decode("utf-8")
+
+
+@pytest.mark.parametrize("locale", LOCALES, ids=["utf-8", "ascii"])
+def test_folders_of_any_bytes_go_through_reading_verbs(program: tuple[bytes, bytes], locale: dict[str, str]) -> None:
+    folder, name = program
+    word, trace, store = b"{} \xe9\n--x", b"t\xe9\n {}.mpt", b"st\xe9\n{}re"
+
+    def done(*words: bytes | str, statuses: tuple[int, ...] = (0,)) -> bytes:
+        ended = millpond(folder, locale, *words)
+        assert ended.returncode in statuses, (words, ended.stderr)
+        return ended.stdout
+
+    done("record", "-o", trace, "--", name, word)
+    done("characterise", "--plan-out", b"p\xe9\n{}", trace)
+    [plan, *_] = sorted(Path(os.fsdecode(folder + b"/p\xe9\n{}")).iterdir())
+    kept = (b"--store=" + store,)
+    document = done("trial", "--rounds", "1", "--json", *kept, "--plan", os.fsencode(plan), "--", name, word)
+    assert bytes_of(json.loads(document)["program"]["argv"][-1]) == word
+    done("synthesize", "-o", b"./made.hpp", trace)
+    done("advise", "--budget", "4", *kept, "--", name, word)
+    for chosen in ("csv", "pprof", "collapsed", "speedscope", "chrome", "html"):
+        done("report", store, "--format", chosen, "-o", b"r\xe9\n{}." + chosen.encode())
+    for relation in ("observations", "subsystems"):
+        done("report", store, "--format", "csv", "--relation", relation).decode("utf-8")
+    done("compare", store, store)
+    done("compare", "--after", b"./copy\xe9", *kept, "--", name, word, statuses=(2, 3, 5))
+    shutil.copy(os.fsdecode(folder + b"/" + name), os.fsdecode(folder + b"/copy\xe9"))
+    done("compare", "--after", b"./copy\xe9", *kept, "--", name, word)
+    din = Path(os.fsdecode(folder + b"/d\xe9\n{}.din"))
+    din.write_text("".join(f"{i % 3} {i * 72:x}\n" for i in range(3000)))
+    done("simulate", "--json", b"m\xe9\n.json", b"d\xe9\n{}.din")
+    done("simulate", "--html", b"m\xe9\n.html", b"m\xe9\n.json", b"d\xe9\n{}.din")
+    done("doctor", *kept, statuses=(0, 4))
+    for words in (("bench", word), ("simulate", word), ("synthesize", word), ("compare", word, word), ("report", word)):
+        assert millpond(folder, locale, *words).returncode in (2, 3)
