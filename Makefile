@@ -14,7 +14,7 @@ CAPTURES = preload/all lab/references/all lab/simulate/all lab/layout/all lab/ma
 # Compilers and standard libraries, each with a preset toolchain-NAME (python/millpond/bench/surroundings.py).
 TOOLCHAINS = gcc clang clang-libc++
 
-.PHONY: help setup build demo quick test test-all check bench bench-toolchains bench-lab bench-library \
+.PHONY: help setup build demo quick test test-more test-all check bench bench-toolchains bench-lab bench-library \
 	bench-malloc bench-references results coverage format clean
 
 help: ## this menu
@@ -27,13 +27,17 @@ demo: ## advise on a real program and on examples/request_server; leaves results
 	@scripts/build release --programs
 	@.venv/bin/python -m millpond.demo
 
-test: ## everything that must hold, about an hour on 2 cores from nothing
+test: ## what must hold of the product, some 40 minutes on 2 cores from nothing
 	@scripts/setup build demo test
 	@scripts/test
 
-test-all: ## test, and what takes longer: clang, coverage, clang-tidy over all, slow tests (well over an hour)
+test-more: ## the library and the readers of files by other tools: ASan, TSan, 32 bits, compilers, clang-tidy
+	@scripts/setup build demo test
+	@scripts/test --more
+
+test-all: ## both, and what takes longer: clang, coverage, slow tests, planted faults, Windows; SHARD=NAME: one part
 	@scripts/setup build demo test test-all
-	@scripts/test --all
+	@scripts/test --all $(SHARD)
 
 quick: ## build and run the quick tests, after an edit
 	@scripts/setup build test
