@@ -50,6 +50,9 @@ class open_values {
 }  // namespace
 
 json parse_strict(const std::string& text) {
+    // nlohmann's parser ends at a zero byte, whatever follows it.
+    if (const std::size_t zero = text.find('\0'); zero != std::string::npos)
+        throw json_error("not JSON at " + place_of(text, zero + 1));
     open_values open;
     try {
         json value = json::parse(

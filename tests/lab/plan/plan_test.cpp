@@ -237,6 +237,11 @@ TEST_F(plan_file, rejects_a_changed_file_unless_its_checksum_is_deleted) {
     expect_refused(text.substr(0, seal) + ",\"checksum\":5}", 3, "checksum");
 }
 
+TEST(plan, rejects_text_behind_a_zero_byte) {
+    expect_refused(to_text(example()) + '\0', 3, "not JSON");
+    expect_refused(to_text(example()) + '\0' + "more", 3, "not JSON");
+}
+
 TEST_F(plan_file, a_missing_and_an_empty_file_are_damaged_input) {
     EXPECT_EQ(refusal_of([&] { read_plan(folder / "none"); }).status, 3);
     std::ofstream(folder / "empty").close();
