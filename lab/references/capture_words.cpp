@@ -11,12 +11,17 @@
 #include "lab/program/aside_file.hpp"
 #include "lab/references/channel.h"
 #include "lab/references/unknown_instruction.hpp"
+#include "lab/trace/trace_set.hpp"
 
 namespace millpond::references {
 
 namespace {
 
-constexpr const char* kept_part = "; the trace holds what was captured until then, and is marked as partial";
+// What is left of the capture, next to `file` or nowhere.
+std::string what_is_kept(const std::string& file) {
+    if (!file.empty() && trace::numbered_siblings(partial_stem(file)).empty()) return "; nothing was captured";
+    return "; the trace holds what was captured until then, and is marked as partial";
+}
 
 std::string field(const capture_note& note, std::size_t i) { return i < note.fields.size() ? note.fields[i] : ""; }
 
@@ -56,6 +61,14 @@ std::string of_instruction(const capture_note& note) {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
+// Of which file it could not read the debug information: it says so last, in quotation marks.
+std::string unreadable_file(std::string_view said) {
+    const std::size_t end = said.rfind('"');
+    const std::size_t begin = end == said.npos || end == 0 ? said.npos : said.rfind('"', end - 1);
+    const bool is_named = begin != said.npos && said.substr(begin + 1, end - begin - 1).starts_with('/');
+    return is_named ? std::string(said.substr(begin + 1, end - begin - 1)) : "the program or of a library";
+}
+
 // What Valgrind gave up with, where we know what to do.
 std::string known_end(std::string_view said) {
     if (has(said, "Max number of threads") || has(said, "VG_N_SEGMENTS"))
@@ -70,8 +83,8 @@ std::string known_end(std::string_view said) {
         return "Valgrind ran out of memory, of which it takes several times what the program does; raise the limit "
                "(ulimit -v), or capture a smaller run";
     if (has(said, "debuginfo reader") || has(said, "readdwarf") || has(said, "readelf") || has(said, "DWARF"))
-        return "Valgrind cannot read the debug information of the program or of a library; build with -gdwarf-4, or "
-               "remove it from a copy (strip -g)";
+        return "Valgrind cannot read the debug information of " + unreadable_file(said) +
+               "; build with -gdwarf-4, or capture a copy without it (strip -g)";
     if (has(said, "N_INTERVALS") || has(said, "transtab")) return "the program has more code than Valgrind can run";
     return {};
 }
@@ -103,7 +116,7 @@ std::set<int> unhandled_calls(std::string_view log) {
 class explaining {
   public:
     explaining(const capture_report& report, const ending& end, const std::string& window, const std::string& file)
-        : report_(report), end_(end), window_(window), file_(file) {}
+        : report_(report), end_(end), window_(window), file_(file), kept_part_(what_is_kept(file)) {}
 
     capture_words run() {
         for (const capture_note& note : report_.notes) take(note);
@@ -130,9 +143,9 @@ class explaining {
             if (is_program(note) && end_.signal != SIGILL)
                 words_.notices.push_back(of_instruction(note) + "; the program went on without it");
             else if (told_instructions_.insert(field(note, 1) + field(note, 2)).second)
-                put(is_program(note), note.pid, of_instruction(note) + kept_part);
+                put(is_program(note), note.pid, of_instruction(note) + kept_part_);
         } else if (word == MILLPOND_NOTE_STOPPED) {
-            put(is_program(note), note.pid, of_end(field(note, 1) + "\n" + report_.log) + kept_part);
+            put(is_program(note), note.pid, of_end(field(note, 1) + "\n" + report_.log) + kept_part_);
         } else if (word == MILLPOND_NOTE_REFUSED) {
             put(true, note.pid, "Valgrind cannot start the program: " + one_line(field(note, 1)));
         } else if (word == MILLPOND_NOTE_LEFT) {
@@ -158,15 +171,15 @@ class explaining {
         if (report_.error == 0) return;
         std::string sentence = file_ + " is not whole: " + report_.failed.front() + ": " + strerror(report_.error);
         if (report_.error == ENOSPC || report_.error == EDQUOT) sentence += "; make room, and capture again";
-        put(true, 0, sentence + kept_part);
+        put(true, 0, sentence + kept_part_);
     }
 
     // It ends without a word where it cannot even panic.
     void take_silent_end() {
         if (words_.problem || end_.exit_status != 1) return;
         const std::string known = known_end(report_.log);
-        if (has(report_.log, "Valgrind: FATAL") || has(report_.log, "Exiting now"))
-            put(true, 0, (known.empty() ? of_end(report_.log) : known) + kept_part);
+        if (has(report_.log, "Valgrind: FATAL") || has(report_.log, "Exiting now") || has(report_.log, "Giving up"))
+            put(true, 0, (known.empty() ? of_end(report_.log) : known) + kept_part_);
     }
 
     void take_window() {
@@ -189,6 +202,7 @@ class explaining {
     const capture_report& report_;
     const ending& end_;
     const std::string &window_, &file_;
+    const std::string kept_part_;
     bool window_known_ = false, window_entered_ = false;
     std::set<std::string> told_instructions_;
     capture_words words_;

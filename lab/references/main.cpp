@@ -13,6 +13,7 @@
 #include "lab/references/capture_words.hpp"
 #include "lab/references/finishing.hpp"
 #include "lab/references/summary.hpp"
+#include "lab/trace/trace_set.hpp"
 
 namespace {
 
@@ -29,7 +30,8 @@ int capture(const capture_options& options, unsigned mode) {
     const capture_words words = explain(run.report, run.end, options.window, options.discards ? "" : options.file);
     for (const std::string& notice : words.notices) program::say(notice);
     const int told = words.problem ? program::fail(words.problem->status, words.problem->what()) : program::ok;
-    if (!options.discards) {
+    const bool has_nothing = options.discards || millpond::trace::numbered_siblings(partial_stem(options.file)).empty();
+    if (!has_nothing || (!options.discards && told == program::ok)) {
         const finish_outcome outcome = finish(options.file, run.end, mode, run.report);
         if (const int status = report(outcome); status != program::ok) return status;
     }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -109,6 +110,72 @@ def test_a_32_bit_program_is_refused_with_its_cure(trace: Path, tmp_path: Path) 
     old.chmod(0o755)
     done = run(trace, old)
     assert done.returncode == 4 and "-m64" in done.stderr
+
+
+BOOK = """
+#include <vector>
+namespace shop {
+struct book {
+    std::vector<long*> pages;
+    __attribute__((noinline)) void add(int i) { pages.push_back(new long(i)); }
+};
+}
+int main() {
+    shop::book b;
+    for (int i = 0; i < 50; ++i) b.add(i);
+    for (long* page : b.pages) delete page;
+}
+"""
+
+
+def with_debug_information(folder: Path, compiler: str, options: str) -> Path:
+    """A program that a compiler of this machine has built; its sections compressed by zstd where `options` say so."""
+    names = {"g++": ["g++"], "clang++": ["clang++", "clang++-19", "clang++-18", "clang++-16", "clang++-14"]}[compiler]
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip(f"{compiler} is not on this machine")
+    (folder / "book.cpp").write_text(BOOK)
+    program = folder / "book"
+    words = [word for word in options.split() if word != "zstd"]
+    command = [found, "-O1", *words, "book.cpp", "-o", program]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"{found} cannot build with {options}")
+    if "zstd" in options.split():
+        done = subprocess.run(["objcopy", "--compress-debug-sections=zstd", program], capture_output=True, check=False)
+        if done.returncode != 0:
+            pytest.skip("objcopy knows no zstd")
+    return program
+
+
+@pytest.mark.parametrize(
+    ("compiler", "options"),
+    [("g++", "-g -gsplit-dwarf"), ("g++", "-gdwarf-5 -gdwarf64"), ("g++", "-gdwarf-4 -gdwarf64"), ("g++", "-gdwarf-3"),
+     ("g++", "-gdwarf-5 -fdebug-types-section"), ("g++", "-g zstd"), ("g++", "-g -gz"), ("clang++", "-g"),
+     ("clang++", "-g -gsplit-dwarf"), ("clang++", "-gdwarf-5 -gdwarf64"), ("clang++", "-g -fdebug-types-section")],
+)  # fmt: skip
+def test_any_debug_information_is_captured(trace: Path, tmp_path: Path, compiler: str, options: str) -> None:
+    program = with_debug_information(tmp_path, compiler, options)
+    done = run(trace, program, options=("--window", "_ZN4shop4book3addEi"))
+    assert (done.returncode, said(done)) == (0, [])
+    done = run(trace, program)
+    assert (done.returncode, said(done)) == (0, [])
+    shown = subprocess.run([BIN / "millpond-characterise", trace], capture_output=True, check=True).stdout
+    assert "shop::book" in [subsystem["name"] for subsystem in json.loads(shown)["subsystems"]]
+
+
+def test_damaged_debug_information_is_said_with_its_cure(trace: Path, tmp_path: Path) -> None:
+    program = with_debug_information(tmp_path, "g++", "-gdwarf-4")
+    section, damaged = tmp_path / "section", tmp_path / "damaged"
+    if subprocess.run(["objcopy", "--dump-section", f".debug_info={section}", program], check=False).returncode != 0:
+        pytest.skip("objcopy cannot take out a section")
+    content = section.read_bytes()
+    section.write_bytes(content[:6] + b"\xff" * 4 + content[10:])  # where the abbreviations lie
+    subprocess.run(["objcopy", "--update-section", f".debug_info={section}", program, damaged], check=True)
+    done = run(trace, damaged)
+    (line,) = said(done)
+    assert done.returncode == 4 and not trace.exists()
+    assert f"debug information of {damaged}" in line and "strip -g" in line and "nothing was captured" in line
 
 
 @pytest.mark.parametrize(
