@@ -73,7 +73,7 @@ class locked_malloc {
     static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site& site) noexcept {
         const bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
         if (is_power && alignment <= usual_alignment) return take(bytes, usual_alignment, site);
-        if (is_power && (bytes >= huge_bytes || alignment >= huge_bytes)) return take_huge(bytes, alignment, site);
+        if (is_power && (bytes >= huge_bytes || alignment >= huge_alignment)) return take_huge(bytes, alignment, site);
         void* const p = is_power ? take_from_heap(bytes, alignment, site) : nullptr;
         return p != nullptr ? p : real_or_null([&] { return real::allocate_aligned(alignment, bytes); });
     }
@@ -160,6 +160,7 @@ class locked_malloc {
     static constexpr std::size_t usual_alignment = classic::pointer_words::alignment;
     static constexpr std::size_t fresh_pages_bytes = std::size_t{256} << 10;
     static constexpr std::size_t huge_bytes = HugeBytes;
+    static constexpr std::size_t huge_alignment = std::size_t{1} << 20;  // it would cost the heap as much in padding
 
     // As pthread_self: the thread's control block, whose first word is its own address.
     [[gnu::always_inline]] static holder_lock::thread_id this_thread() noexcept {

@@ -17,8 +17,9 @@ using heap_site = mallocs::heaps::prediction::call_site;
 using heap_site = return_site;
 #endif
 #ifdef MILLPOND_NEVER_JOINS
-// Without joining, only the pieces of a huge block keep the list short that every request searches.
-constexpr std::size_t huge_bytes = SIZE_MAX;
+// Without joining, only the pieces of a large block keep the list short that every request searches. What is larger
+// still lies apart, so that calloc and realloc touch no more of it than the program does.
+constexpr std::size_t huge_bytes = std::size_t{16} << 20;
 #else
 constexpr std::size_t huge_bytes = std::size_t{1} << 20;
 #endif

@@ -203,6 +203,13 @@ TEST(checked_malloc, leaves_untouched_memory_untouched) {
     EXPECT_EQ(tried.status, 0) << tried.error;
 }
 
+TEST_P(preloaded_variant, leaves_untouched_memory_untouched) {
+    if (GetParam() == "monotonic") GTEST_SKIP() << "it uses no block again";
+    const outcome tried = run({UNTOUCHED}, GetParam());
+    if (tried.status == 77) GTEST_SKIP() << "the system does not give 2 GiB of addresses";
+    EXPECT_EQ(tried.status, 0) << tried.error;
+}
+
 TEST_P(preloaded, freed_blocks_serve_larger_ones_at_a_limit) {
     for (const char* bytes : {"30000", "262144", "0"}) {
         const outcome tried = run({REUSE, bytes}, GetParam());
