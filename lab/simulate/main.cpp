@@ -239,9 +239,9 @@ void simulate(const command_line& line) {
         add(facts, batch);
         if (din) din->take(batch.references, batch.count);
     }
+    facts.damages = source->damages(line.accepts_damaged);
     if (facts.loads + facts.instructions == 0 && !line.references.empty() && line.references != "-")
         throw program::failure(program::input, line.references + " holds no references");
-    facts.damages = source->damages(line.accepts_damaged);
     facts.partial = source->partial();
     facts.loads -= facts.stores + facts.modifications;
     facts.format = source->format_name();
