@@ -23,8 +23,9 @@ help: ## this menu
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## advise on a real program and on examples/request_server; leaves results/demo/report.html
-	@scripts/setup build demo
-	@scripts/build release --programs
+	@echo "millpond: sets up, builds (some minutes the first time), advises on xmllint and on examples/request_server (two)"
+	@scripts/setup build demo mallocs
+	@scripts/build release --demo
 	@.venv/bin/python -m millpond.demo
 
 test: ## what must hold of the product, some 40 minutes on 2 cores from nothing
