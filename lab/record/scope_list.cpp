@@ -68,9 +68,10 @@ bool is_heading(std::string_view line, std::string_view rest) {
 
 void add_listed(const std::string& path, std::vector<std::string>& places) {
     if (path.empty()) return;
-    const program::failure damaged(program::input, path +
-                                                       " is no whole list of scopes; 'millpond characterise --scopes-out "
-                                                       "FILE TRACE' writes one");
+    const program::failure damaged(program::input,
+                                   path +
+                                       " is no whole list of scopes; 'millpond characterise --scopes-out "
+                                       "FILE TRACE' writes one");
     const std::string text = program::read_regular(path, list_bytes_max);
     const std::size_t heading_end = std::min(text.find('\n'), text.size());
     const std::string_view rest = std::string_view(text).substr(std::min(heading_end + 1, text.size()));
