@@ -16,6 +16,7 @@
 
 #include "lab/program/regular_file.hpp"
 #include "lab/symbols/module_functions.hpp"
+#include "lab/symbols/unpack.hpp"
 
 namespace millpond::symbols {
 namespace {
@@ -92,7 +93,13 @@ std::string why_other(const std::string& path, const std::string& build_id, cons
         if (link == nullptr || (!build_id.empty() && !other.empty()))
             return "the debug file " + path + " has another build-id (" + (other.empty() ? "none" : other) + ", not " +
                    build_id + ")";
-        if (crc_of(program::read_regular(path, file_bytes_max)) == link->crc) return {};
+        const auto content = program::read_regular(path, file_bytes_max);
+        const std::string_view bytes(content.data(), content.size());
+        if (crc_of(bytes) == link->crc) return {};
+        // The sum is of the file before it was compressed.
+        if (const std::vector<char> plain = unpack(bytes);
+            !plain.empty() && crc_of({plain.data(), plain.size()}) == link->crc)
+            return {};
         return "the debug file " + path + " has another CRC than .gnu_debuglink says";
     } catch (const std::exception& error) {
         return "the debug file cannot be read: " + std::string(error.what());
@@ -132,6 +139,11 @@ std::string ask_debuginfod(const std::string& build_id, std::string& why) {
     return found.path;
 }
 
+// A file, or the same one compressed.
+void add_packed(std::vector<std::string>& places, const std::string& path) {
+    for (const char* packed : {"", ".gz", ".xz", ".zst"}) places.push_back(path + packed);
+}
+
 std::string join(const std::string& before, const std::string& more) {
     return before.empty() || more.empty() ? before + more : before + "; " + more;
 }
@@ -144,7 +156,7 @@ debug_file find_debug_file(const elf_file& file, const std::string& path) {
     std::string why;
     if (build_id.size() >= 4) {
         for (const std::string& folder : folders())
-            places.push_back(folder + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug");
+            add_packed(places, folder + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug");
     }
     for (const std::string& place : places) {
         if (!is_file(place)) continue;
@@ -156,10 +168,9 @@ debug_file find_debug_file(const elf_file& file, const std::string& path) {
     if (!link.name.empty()) {
         places.clear();
         for (const std::string& beside : {folder_of(path), real_folder_of(path)}) {
-            for (const char* inner : {"/", "/.debug/"})
-                for (const char* packed : {"", ".gz", ".xz"}) places.push_back(beside + inner + link.name + packed);
+            for (const char* inner : {"/", "/.debug/"}) add_packed(places, beside + inner + link.name);
         }
-        for (const std::string& folder : folders()) places.push_back(folder + real_folder_of(path) + "/" + link.name);
+        for (const std::string& folder : folders()) add_packed(places, folder + real_folder_of(path) + "/" + link.name);
         for (const std::string& place : places) {
             if (!is_file(place)) continue;
             const std::string other = why_other(place, build_id, &link);

@@ -5,8 +5,8 @@
 //   2  NAME beside the file, in .debug beside it, and in FOLDER/its folders/    by .gnu_debuglink, whose CRC is checked
 //   3  what debuginfod has, where DEBUGINFOD_URLS is set                        nothing is downloaded otherwise
 //
-// The folders are /usr/lib/debug and those that MILLPOND_DEBUG_PATH names, with colons between them. What is found but
-// of another build is not taken. Not thread-safe.
+// The folders are /usr/lib/debug and those that MILLPOND_DEBUG_PATH names, with colons between them. NAME.gz, NAME.xz
+// and NAME.zst do as well. What is found but of another build is not taken. Not thread-safe.
 #pragma once
 
 #include <string>
