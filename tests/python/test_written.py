@@ -183,6 +183,18 @@ def test_links_open_the_place_in_an_editor() -> None:
         assert container_words.editor_link(unknown) == ""
 
 
+def test_a_table_says_once_why_members_are_missing() -> None:
+    why = "there are line tables only (-g1): build with -g to name it"
+    bare = [container(type_, members=(), why_no_members=why) for type_ in ("std::set<int>", "std::list<int>")]
+    (row,) = advice(*bare, container("std::map<int, int>")).subsystems
+    assert [line for line in container_words.lines(row) if why in line] == [
+        f"which members these are is not known: {why}"
+    ]
+    assert files_of(advice(*bare))[NOTE].count("line tables only") == 1
+    (row,) = advice(container("std::map<int, int>")).subsystems
+    assert not any("not known" in line for line in container_words.lines(row))
+
+
 def test_an_older_store_has_no_containers() -> None:
     old = advice()
     (row,) = old.subsystems

@@ -18,7 +18,7 @@ from millpond.advice.code_changes import CONTAINERS_AT_MOST, code_of_rows
 from millpond.advice.code_header import HEADER, header
 from millpond.advice.code_homes import FUNCTION, THREAD, Home, homes
 from millpond.advice.code_test import TEST, test
-from millpond.advice.container_words import container_text, place_text
+from millpond.advice.container_words import container_text, place_text, without_members
 from millpond.advice.verdict import MALLOC
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.wording import bytes_text, list_text
@@ -110,6 +110,7 @@ def _home(home: Home, code: Code) -> str:
         "What it allocates:",
         "",
         *[f"- {bytes_text(c.bytes)}: {_code(container_text(c))}" for c in home.containers[:CONTAINERS_AT_MOST]],
+        *[f"- {_plain(line)}" for line in without_members(home.containers[:CONTAINERS_AT_MOST])],
         *([] if home.containers else ["- no container is named: this advice was made without them"]),
         "",
         f'What to change, after `#include "{HEADER}"`:',

@@ -95,14 +95,20 @@ def named_with_container(name: str, rows: Iterable[SubsystemFacts]) -> str:
     return f"{name} ({what}{f', {place}' if place else ''})"
 
 
+def without_members(containers: Iterable[Container]) -> list[str]:
+    """Why containers of a table have no members, each reason once."""
+    reasons = {c.why_no_members: None for c in containers if c.why_no_members and not c.members}
+    return [f"which members these are is not known: {reason}" for reason in reasons]
+
+
 def lines(row: SubsystemFacts, most: int = 6) -> list[str]:
-    """A line for each of the largest containers, with its bytes."""
+    """A line for each of the largest containers, with its bytes; then why some have no members."""
     containers = row.containers or ()
     said = [f"{bytes_text(c.bytes)}: {container_text(c)}" for c in containers[:most]]
     if len(containers) > most:
         rest = sum(c.bytes for c in containers[most:])
         said.append(f"{bytes_text(rest)}: {len(containers) - most} others")
-    return said
+    return said + without_members(containers[:most])
 
 
 def change_lines(code: Code, most: int = 8) -> list[str]:
