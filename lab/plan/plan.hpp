@@ -22,8 +22,8 @@
 // the program as it is. A plan belongs to one build of one program. Members that this version does not know are ignored
 // at the top level, where later versions may add some, and refused inside a route, where a misspelt one would silently
 // change an experiment. A name that stands twice in one object, more than 64 levels of nesting, more than 16 MiB and
-// what is no regular file are refused. So is a plan whose member "checksum" does not hold: what Millpond writes has one,
-// and a person who changes such a plan deletes it.
+// what is no regular file are refused. So is a plan whose member "checksum" does not hold: what Millpond writes has
+// one, and a person who changes such a plan deletes it.
 #pragma once
 
 #include <cstdint>
