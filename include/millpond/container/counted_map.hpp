@@ -10,6 +10,8 @@
 // time, places by score. Everything that counted_set.hpp says of costs, memory, guarantees, checked mode and threads
 // holds here; a node for two words is 48 bytes, as in std::map. Where iterators may end with each change, take
 // ordered_map. pooled_counted_map has a pool inside. Ownership: the elements are the container's.
+// Between unequal allocators elements that can neither be copied nor moved without exceptions move one by one: where a
+// value throws, its key is lost, and the container or handle that it was to leave is to be cleared.
 //
 // Example:
 //     millpond::counted_map<std::string, int> stock{{"pear", 3}, {"apple", 5}, {"fig", 0}};

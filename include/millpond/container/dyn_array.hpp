@@ -13,8 +13,8 @@
 // push_back: a comparison, a construction, an addition; a system call or two each 64 KiB; never O(size()).
 // insert, erase: O(elements behind). reserve: commits, so that what follows cannot be refused. Everything else as
 // std::vector, with its guarantees: strong for push_back, emplace_back, append_range, insert at the end, resize,
-// reserve, copying; basic for insert and assign elsewhere, and for erase_if: where its predicate or a move throws, as
-// many elements are there as before. An array that is copied reserves as much as the other has.
+// reserve, copying; basic for insert and assign elsewhere. erase_if: what its predicate has chosen before it throws is
+// erased, all else is as it was; where a move throws, as many elements are there as before. An array that is copied reserves as much as the other has.
 // Errors: std::length_error above max_size(), std::bad_alloc where memory is refused; nothing has changed. try_
 // functions return null or false instead. An array that is made without a size reserves addresses with its first
 // element. In checked mode elements that are not there, writes behind the last one, and changes by two threads at once
@@ -513,13 +513,37 @@ class dyn_array {
     [[no_unique_address]] detail::one_at_a_time busy_;
 };
 
-// Effects: erases what the predicate is true of. Returns: how many.
+// Effects: erases what the predicate is true of. Returns: how many. Throws: what the predicate does; the elements that
+// it was true of before are erased then.
 template <class T, class Pages, class Predicate>
 std::size_t erase_if(dyn_array<T, Pages>& from, Predicate predicate) {
-    T* const kept = std::remove_if(from.begin(), from.end(), std::move(predicate));
-    const auto erased = static_cast<std::size_t>(from.end() - kept);
-    from.erase(kept, from.end());
-    return erased;
+    struct closing {
+        dyn_array<T, Pages>& array;
+        T* kept;  // behind the last element that stays
+        T* next;  // the element that is asked about
+
+        explicit closing(dyn_array<T, Pages>& of) noexcept : array(of), kept(of.begin()), next(of.begin()) {}
+        closing(const closing&) = delete;
+        closing& operator=(const closing&) = delete;
+        ~closing() {
+            if constexpr (std::is_nothrow_move_assignable_v<T>) close();
+        }
+        void keep() noexcept(std::is_nothrow_move_assignable_v<T>) {
+            if (kept != next) *kept = std::move(*next);
+            ++kept, ++next;
+        }
+        // Effects: what was not asked about stays, behind what does.
+        void close() noexcept(std::is_nothrow_move_assignable_v<T>) {
+            if (kept == next) return;
+            while (next != array.end()) keep();
+            array.erase(kept, array.end());
+            kept = next = array.end();
+        }
+    } gap(from);
+    const std::size_t before = from.size();
+    while (gap.next != from.end()) predicate(*gap.next) ? void(++gap.next) : gap.keep();
+    gap.close();
+    return before - from.size();
 }
 template <class T, class Pages, class Value>
 std::size_t erase(dyn_array<T, Pages>& from, const Value& value) {

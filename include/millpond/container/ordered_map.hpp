@@ -12,6 +12,8 @@
 //
 // Everything that ordered_set.hpp says of costs, memory, guarantees, checked mode and threads holds here.
 // pooled_ordered_map has a pool inside. Ownership: the elements are the container's.
+// Between unequal allocators elements that can neither be copied nor moved without exceptions move one by one: where a
+// value throws, its key is lost, and the container or handle that it was to leave is to be cleared.
 //
 // Example:
 //     millpond::ordered_map<std::string, int> stock{{"pear", 3}, {"apple", 5}, {"fig", 0}};

@@ -38,7 +38,10 @@
 // Containers that share a group are for one thread at a time, whichever it is, and any thread may free. In checked mode
 // every node lies in a checked pool: writes behind it are reported, and calls that overlap end the program.
 // Exceptions: the standard's guarantees, but for libstdc++ 12: its merge of trees ends the program where a comparison
-// throws, and its std::forward_list loses nodes there; a node handle forgets its allocator, which is repaired here.
+// throws; a node handle forgets its allocator, which is repaired here. sort and merge of lists lose nothing where a
+// comparison throws, nor does merge of unordered containers where memory runs out. Unordered containers with equal
+// keys whose comparison may throw do without hints, and an element whose comparison throws in merge goes back, or is lost
+// where that throws as well.
 // Never call splice, merge or insert through a reference to the base: the pools would not join.
 //
 // Example:
@@ -54,6 +57,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
@@ -64,6 +68,7 @@
 #include "../bind/is_winkable.hpp"
 #include "../core/abi.hpp"
 #include "detail/element_order.hpp"
+#include "detail/forward_order.hpp"
 #include "detail/group_allocator.hpp"
 #include "detail/with_pool.hpp"
 #include "pooled_stats.hpp"
@@ -240,7 +245,7 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
         {
             const stored_allocator from = other.inside();
             const detail::reference_balance balance(from.operations, from.state);
-            as_base().merge(other.as_base(), std::move(compare)...);
+            merge_nodes(other.as_base(), std::move(compare)...);
         }
         other.leave_if_empty();
     }
@@ -264,6 +269,25 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
 
     [[nodiscard]] base& as_base() noexcept { return *this; }
     [[nodiscard]] const base& as_base() const noexcept { return *this; }
+
+    template <class From, class... Compare>
+    void merge_nodes(From& from, Compare... compare) {
+        if constexpr (detail::takes_no_hints<base>) {
+            access::merge_nodes(from);
+        } else if constexpr (!requires { base::before_begin(); }) {
+            // libstdc++ would make room while an element is in neither.
+            if constexpr (traits::is_hashed) {
+                const std::size_t together = base::size() + from.size();
+                if (static_cast<float>(together) > static_cast<float>(base::bucket_count()) * base::max_load_factor())
+                    base::reserve(together);
+            }
+            as_base().merge(from, std::move(compare)...);
+        } else if constexpr (sizeof...(Compare) == 0) {
+            merge_nodes(from, std::less<>());
+        } else {
+            detail::merge_forward(as_base(), from, compare...);
+        }
+    }
 
     // Returns: the allocator of a container that takes the elements over.
     [[nodiscard]] auto allocator_for(const upstream& to) noexcept {

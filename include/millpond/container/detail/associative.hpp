@@ -13,7 +13,8 @@
 //
 // Exceptions: as of the standard's containers. Where the elements of a container with an unequal allocator are taken
 // over, that one stays as it was, or, of elements that can neither be copied nor moved without exceptions, keeps those
-// that were not moved. Not thread-safe.
+// that were not moved. A map's element of that kind whose value throws has lost its key by then: the other container, or
+// the handle, is to be cleared. Not thread-safe.
 #pragma once
 
 #include <algorithm>

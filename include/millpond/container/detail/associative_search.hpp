@@ -176,9 +176,9 @@ class associative_search {
     }
 
   protected:
-    associative_search(const Compare& compare, const allocator_type& allocator) : core_(allocator), compare_(compare) {}
+    associative_search(const Compare& compare, const allocator_type& allocator) : compare_(compare), core_(allocator) {}
     associative_search(associative_search&& other) noexcept(std::is_nothrow_copy_constructible_v<Compare>)
-        : core_(std::move(other.core_)), compare_(other.compare_) {}
+        : compare_(other.compare_), core_(std::move(other.core_)) {}
 
     [[nodiscard]] iterator to_iterator(position where) const noexcept { return core_.iterator_at(where); }
 
@@ -189,8 +189,8 @@ class associative_search {
         return iterator_checks::is_my_element(core_, where);
     }
 
+    [[no_unique_address]] Compare compare_;  // before the core: where its copy throws, no element has moved yet
     Core core_;
-    [[no_unique_address]] Compare compare_;
 
   private:
     template <class Key>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // with_pool: a standard container over a group_allocator, with access to the allocator inside, and with an insertion of
-// node handles that joins pools.
+// node handles that joins pools, and a sort of forward lists that keeps all nodes.
 //
 //   container │ … group_allocator: state │   ◀── get_allocator() of the base gives one that remembers where this is
 //   handle    │ node, group_allocator    │   ──insert──▶ the pools join, and the node is found when it is freed
@@ -8,12 +8,17 @@
 // For basic_pooled. O(1), but for what the base does.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <type_traits>
 #include <utility>
 
 #include "../../core/abi.hpp"
 #include "element_allocator.hpp"
+#include "forward_order.hpp"
 #include "group_allocator.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
@@ -88,20 +93,122 @@ class with_pool : public pool_access<Base> {
 };
 
 template <class Base>
-    requires requires { typename Base::node_type; }
+    requires requires(Base& of) { of.before_begin(); }
 class with_pool<Base> : public pool_access<Base> {
   public:
     using pool_access<Base>::pool_access;
+
+    // Effects: as the standard's; where a comparison throws, all elements are there.
+    void sort() { sort(std::less<>()); }
+    template <class Compare>
+    void sort(Compare compare) {
+        sort_forward(static_cast<Base&>(*this), compare);
+    }
+};
+
+// True if keys compare without exceptions. std::equal_to does not say so of itself.
+template <class Equal, class Key>
+inline constexpr bool compares_safely = std::is_nothrow_invocable_v<const Equal&, const Key&, const Key&>;
+template <class Key>
+inline constexpr bool compares_safely<std::equal_to<Key>, Key> =
+    noexcept(static_cast<bool>(std::declval<const Key&>() == std::declval<const Key&>()));
+template <class Key>
+inline constexpr bool compares_safely<std::equal_to<>, Key> = compares_safely<std::equal_to<Key>, Key>;
+
+// True for unordered containers with equal keys whose comparison may throw.
+template <class Base>
+inline constexpr bool takes_no_hints = false;
+template <class Base>
+    requires(
+                requires { typename Base::hasher; } && !requires { typename Base::insert_return_type; })
+inline constexpr bool takes_no_hints<Base> = !compares_safely<typename Base::key_equal, typename Base::key_type>;
+
+// An unordered container of that kind, which does without hints: libstdc++ links a node behind its hint before it has
+// compared the two with the next one, and is unsound where that throws.
+template <class Base>
+class without_hints : public pool_access<Base> {
+  public:
+    using pool_access<Base>::pool_access;
+    using typename Base::const_iterator;
+    using typename Base::iterator;
+    using typename Base::value_type;
+
+    iterator insert(const value_type& value) { return Base::insert(value); }
+    iterator insert(value_type&& value) { return Base::insert(std::move(value)); }
+    template <class Value>
+        requires(!std::same_as<typename Base::key_type, value_type> && std::is_constructible_v<value_type, Value &&>)
+    iterator insert(Value&& value) {
+        return Base::emplace(std::forward<Value>(value));
+    }
+    template <class First>
+    void insert(First first, First last) {
+        Base::insert(std::move(first), std::move(last));
+    }
+    void insert(std::initializer_list<value_type> values) { Base::insert(values); }
+
+    iterator insert(const_iterator, const value_type& value) { return Base::insert(value); }
+    iterator insert(const_iterator, value_type&& value) { return Base::insert(std::move(value)); }
+    template <class Value>
+        requires(!std::same_as<typename Base::key_type, value_type> && std::is_constructible_v<value_type, Value &&>)
+    iterator insert(const_iterator, Value&& value) {
+        return Base::emplace(std::forward<Value>(value));
+    }
+    template <class... Arguments>
+    iterator emplace_hint(const_iterator, Arguments&&... arguments) {
+        return Base::emplace(std::forward<Arguments>(arguments)...);
+    }
+
+  protected:
+    // Effects: takes the nodes of another container. Where a comparison throws, its element goes back, and is lost only
+    // where that throws as well.
+    template <class From>
+    void merge_nodes(From& from) {
+        struct passing {
+            From& home;
+            typename Base::node_type node;
+            ~passing() {
+                if (!node.empty()) go_home();
+            }
+            void go_home() noexcept {
+#if defined(__cpp_exceptions)
+                try {
+                    home.insert(std::move(node));
+                } catch (...) {
+                    return;
+                }
+#endif
+            }
+        };
+        for (auto at = from.begin(); at != from.end();) {
+            passing one{from, from.extract(at++)};
+            Base::insert(std::move(one.node));
+        }
+    }
+};
+
+template <class Base>
+    requires requires { typename Base::node_type; }
+class with_pool<Base> : public std::conditional_t<takes_no_hints<Base>, without_hints<Base>, pool_access<Base>> {
+    using inner = std::conditional_t<takes_no_hints<Base>, without_hints<Base>, pool_access<Base>>;
+
+  public:
+    using inner::inner;
     using typename Base::const_iterator;
     using typename Base::node_type;
 
     // Effects: as the standard's; the pools of the container and of the handle join.
-    using Base::insert;
+    using inner::insert;
     auto insert(node_type&& node) {
         return insert_node(node, [&] { return Base::insert(std::move(node)); });
     }
-    auto insert(const_iterator hint, node_type&& node) {
-        return insert_node(node, [&] { return Base::insert(hint, std::move(node)); });
+    auto insert([[maybe_unused]] const_iterator hint, node_type&& node) {
+        return insert_node(node, [&] {
+            if constexpr (takes_no_hints<Base>) {
+                return Base::insert(std::move(node));
+            } else {
+                return Base::insert(hint, std::move(node));
+            }
+        });
     }
 
   private:
