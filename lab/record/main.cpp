@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-record: records the heap events of an unmodified program and ends as that program does.
 #include <string.h>
+#include <sys/resource.h>
 
 #include <sstream>
 #include <string>
@@ -21,6 +22,15 @@ int report(const millpond::record::finish_outcome& outcome) {
     return outcome.problem ? program::fail(outcome.problem->status, outcome.problem->what()) : program::ok;
 }
 
+// Says of a program that died where there is a limit of addresses that recording takes some of them.
+void note_limit(int signal) {
+    rlimit limit{};
+    if (signal == 0 || getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+    program::say(std::string("the program died of SIG") + sigabbrev_np(signal) + "; it may have " +
+                 std::to_string(limit.rlim_cur / 1'000'000) +
+                 " MB of addresses (ulimit -v), and recording takes some of them: allow more");
+}
+
 int record(const millpond::record::record_options& options) {
     const millpond::record::ending end = millpond::record::run(options);
     if (end.stopped_by != 0) {
@@ -32,6 +42,7 @@ int record(const millpond::record::record_options& options) {
                                       : "exited with " + std::to_string(end.exit_status)));
     }
     if (const int status = report(millpond::record::finish(options.file, end)); status != 0) return status;
+    if (end.stopped_by == 0) note_limit(end.signal);
     return millpond::measure::end_as(end.exit_status, end.signal);
 }
 

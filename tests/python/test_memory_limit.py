@@ -37,7 +37,7 @@ def test_a_hopeless_limit_is_one_sentence(verb: list[str], tmp_path: Path) -> No
     assert ended.returncode == Status.ENVIRONMENT
     assert ended.stderr.startswith("millpond: out of memory: this process may have 102 MB of addresses")
     assert ended.stderr.count("\n") == 1
-    assert "ulimit -v 512000" in ended.stderr
+    assert "ulimit -v 768000" in ended.stderr
     assert list(tmp_path.iterdir()) == []
 
 

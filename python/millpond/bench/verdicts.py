@@ -48,6 +48,7 @@ from millpond.bench.claims import (
     Verdict,
 )
 from millpond.statistics.order_statistics import MINIMUM_EFFECT, adjust
+from millpond.system import memory_limit
 
 FEWEST_ROUNDS = 6
 # The expected share of false ones among the verdicts on a document.
@@ -116,8 +117,7 @@ def _tail(distance: float, error: float, n: int, closed: bool) -> float:
     """Student's tail beyond a distance. Without any scatter a value is where it is, at the end of a bound inside it."""
     if error <= _ROUNDING:
         return 0.0 if distance > _ROUNDING or (closed and distance >= -_ROUNDING) else 1.0
-    from scipy.special import stdtr
-
+    stdtr = memory_limit.scipy("special").stdtr
     return float(stdtr(n - 1, -distance / error))
 
 

@@ -23,6 +23,7 @@ from msgspec import field
 from msgspec.structs import replace
 
 from millpond.statistics.order_statistics import ALPHA, LEVEL, MINIMUM_EFFECT, Summary, Verdict, adjust
+from millpond.system import memory_limit
 from millpond.system.records import NULL, Record
 
 Key = TypeVar("Key")
@@ -110,8 +111,7 @@ def _between_runs(a: Sample, b: Sample, drift: float, level: float) -> float:
 
     Its variance is that of the runs that there are, moderated by `drift`, as if that had been seen in some runs before.
     """
-    from scipy.stats import t
-
+    t = memory_limit.scipy("stats").t
     squares, freedom, each = _DRIFT_WEIGHT * drift**2, _DRIFT_WEIGHT, 0.0
     for side in (a, b):
         medians = [float(np.median(run)) for run in side.runs if len(run)]
@@ -146,8 +146,7 @@ def _left_out(n: int, m: int, level: float) -> tuple[int, float]:
     The k-th smallest and k-th largest cover the shift with 1 - 2 P(U < k), U Mann and Whitney's statistic.
     """
     if max(n, m) > _EXACT_TEST_UP_TO:
-        from scipy.stats import norm
-
+        norm = memory_limit.scipy("stats").norm
         deviation = math.sqrt(n * m * (n + m + 1) / 12.0)
         k = max(1, math.floor(n * m / 2.0 - float(norm.ppf(0.5 + level / 2.0)) * deviation))
         return k, level
@@ -175,7 +174,7 @@ def _mann_whitney_counts(n: int, m: int) -> Array:
 
 def mann_whitney_p(left: Sequence[float] | Array, right: Sequence[float] | Array) -> float:
     """The two-sided p-value that neither side's values tend to be larger; exact for few values without ties."""
-    from scipy.stats import mannwhitneyu
+    mannwhitneyu = memory_limit.scipy("stats").mannwhitneyu
 
     together = [*map(float, left), *map(float, right)]
     distinct = len(set(together))

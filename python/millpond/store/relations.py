@@ -31,6 +31,7 @@ from millpond.store.store_files import (
     schema_of,
 )
 from millpond.store.version_1 import FIELDS_1, of_version_1
+from millpond.system import memory_limit
 from millpond.system.any_bytes import kept
 from millpond.system.input_file import parse_json
 from millpond.system.records import decode
@@ -100,8 +101,7 @@ def observations_in(path: Path) -> list[Observation]:
 
 def observations_table(rows: Sequence[Observation]) -> Any:
     """The rows of a journal as a table."""
-    import pyarrow as pa
-
+    pa = memory_limit.arrow()
     return pa.Table.from_pylist([row.to_json() for row in rows], schema=schema_of(RELATIONS["observations"]))
 
 
@@ -112,8 +112,7 @@ def empty_table(relation: str) -> Any:
 
 def subsystems_table(run: str, subsystems: Sequence[Mapping[str, Any]]) -> Any:
     """A row for each subsystem, in their order."""
-    import pyarrow as pa
-
+    pa = memory_limit.arrow()
     rows = [_subsystem_row(run, position, s) for position, s in enumerate(subsystems)]
     return pa.Table.from_pylist(rows, schema=schema_of(RELATIONS["subsystems"]))
 
@@ -152,8 +151,7 @@ def contexts_table(run: str, tree: CallTree) -> Any:
 
     Raises ValueError (or what Arrow derives from it) where a number names no function or no subsystem.
     """
-    import pyarrow as pa
-
+    pa = memory_limit.arrow()
     nodes = tree.nodes
     parent, function, subsystem, *counts = zip(*nodes, strict=True) if nodes else ((),) * (3 + len(COUNTS))
     columns = {

@@ -40,6 +40,7 @@ from millpond.store.relations import (
 )
 from millpond.store.store_files import DOCUMENT, PARQUET, Skipped, Unreadable
 from millpond.store.unfinished import salvage
+from millpond.system import memory_limit
 from millpond.system.any_bytes import kept
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.machine import this_machine
@@ -240,9 +241,8 @@ class Store:
         Files that are damaged or foreign are left out, and are then among `skipped`. Failure (status 3) where there is
         not one observation to ask.
         """
-        import duckdb
-
-        with duckdb.connect() as connection:
+        duckdb, settings = memory_limit.database()
+        with duckdb.connect(config=settings) as connection:
             try:
                 for relation in RELATIONS:
                     if re.search(rf"\b{relation}\b", sql):

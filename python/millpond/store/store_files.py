@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millpond.system import output
+from millpond.system import memory_limit, output
 from millpond.system.any_bytes import kept
 from millpond.system.input_file import NotRegularError, parse_json, read_bytes, require_regular
 
@@ -54,7 +54,7 @@ class Unreadable(Exception):
 
 def schema_of(columns: Columns) -> Any:
     """The Arrow schema of a relation."""
-    import pyarrow as pa
+    pa = memory_limit.arrow()
 
     types = {TEXT: pa.string(), WHOLE: pa.int64(), NUMBER: pa.float64(), TRUTH: pa.bool_()}
     return pa.schema([(name, types[kind]) for name, kind in columns.items()])
@@ -142,7 +142,7 @@ def _for_arrow(path: Path) -> Iterator[str]:
 
 def about(path: Path) -> dict[str, Any]:
     """What the footer says of the whole file; empty where it says nothing. Raises Unreadable with the reason."""
-    import pyarrow as pa
+    pa = memory_limit.arrow()
 
     try:
         require_regular(path)
@@ -157,7 +157,7 @@ def about(path: Path) -> dict[str, Any]:
 
 def check_footer(path: Path, columns: Columns) -> None:
     """Raises Unreadable unless the file is Parquet and has these columns. Reads the footer alone."""
-    import pyarrow as pa
+    pa = memory_limit.arrow()
 
     try:
         require_regular(path)
@@ -174,18 +174,19 @@ def check_footer(path: Path, columns: Columns) -> None:
 
 def columns_of(path: Path) -> set[str]:
     """The names of a file's columns; none where it cannot be read."""
-    import pyarrow as pa
+    pa = memory_limit.arrow()
 
     try:
         require_regular(path)
         return set(_schema(path).names)
-    except (OSError, ValueError, pa.ArrowException):
+    except (OSError, ValueError, pa.ArrowException) as error:
+        memory_limit.raise_lack(error)
         return set()
 
 
 def read_parquet(path: Path, columns: Columns) -> Any:
     """The whole table, every page checked. Raises Unreadable with the reason. O(size)."""
-    import pyarrow as pa
+    pa = memory_limit.arrow()
     import pyarrow.parquet as parquet
 
     check_footer(path, columns)
@@ -206,8 +207,7 @@ def _runs_text(runs: list[object]) -> str:
 
 
 def _fits(kind: Any, wanted: str) -> bool:
-    import pyarrow as pa
-
+    pa = memory_limit.arrow()
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     tests = {
@@ -221,6 +221,7 @@ def _fits(kind: Any, wanted: str) -> bool:
 
 def _why(path: Path, error: Exception) -> str:
     """The reason in a few words: what the libraries say is long, and about their insides."""
+    memory_limit.raise_lack(error)
     if isinstance(error, NotRegularError):
         return f"not ours: {error.strerror}"
     if isinstance(error, OSError) and error.errno:

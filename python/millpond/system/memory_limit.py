@@ -6,23 +6,33 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import resource
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 from millpond.system.errors import Failure, Status
 
 # What the interpreter needs with numpy and the option parser before any verb begins.
 LEAST_BYTES = 160 << 20
 # With the libraries that read and write the store.
-_WANTED_MB = 512
+_WANTED_MB = 768
 
 _LIMITS = (
     (resource.RLIMIT_AS, "addresses", "ulimit -v"),
     (resource.RLIMIT_DATA, "data", "ulimit -d"),
 )
-_THREADS = "OPENBLAS_NUM_THREADS"
+# What these libraries need to be loaded and used; with less they end the process, or wait for memory without end.
+_ARROW_BYTES, _DATABASE_BYTES, _SCIPY_BYTES = 200 << 20, 200 << 20, 180 << 20
+_THREADS, _ARROW_THREADS = "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"
+# The C library reserves 128 MiB of addresses for each thread's own heap, unless one heap is all there may be.
+_M_ARENA_MAX = -8
 # How the dynamic linker and the C library say that there is no memory.
 _NO_MEMORY = ("failed to map segment", "cannot allocate memory", "cannot create shared object descriptor")
 
@@ -38,15 +48,73 @@ def prepare() -> None:
         return
     if limit[0] < LEAST_BYTES:
         raise _failure()
-    if _THREADS in os.environ or "numpy" in sys.modules:
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_ARENA_MAX, 1)
+    if "numpy" in sys.modules:
         return
-    os.environ[_THREADS] = "1"
-    try:
+    with _setting(_THREADS, "1"):
         import numpy as np
 
         np.zeros(1)
+
+
+def arrow() -> Any:
+    """Returns: pyarrow; where a limit is set, with one thread and with the C library's memory.
+
+    Its own memory is reserved by the GiB, and its threads need some 10 MB of addresses each.
+    """
+    if "pyarrow" not in sys.modules and _lowest() is not None:
+        _require(_ARROW_BYTES)
+        with _setting("ARROW_DEFAULT_MEMORY_POOL", "system"), _setting(_ARROW_THREADS, "1"):
+            import pyarrow as pa
+
+            pa.default_memory_pool()
+            pa.set_cpu_count(1)
+            pa.set_io_thread_count(1)
+    import pyarrow as pa
+
+    return pa
+
+
+def database() -> tuple[Any, dict[str, str]]:
+    """Returns: duckdb and the settings of a connection; where a limit is set, one thread."""
+    is_limited = _lowest() is not None
+    if is_limited:
+        _require(_DATABASE_BYTES)
+    import duckdb
+
+    return duckdb, {"threads": "1"} if is_limited else {}
+
+
+def scipy(part: str) -> Any:
+    """Returns: a part of scipy, such as `stats`; where a limit is set, with one thread for its linear algebra."""
+    if "scipy.linalg" not in sys.modules and _lowest() is not None:
+        _require(_SCIPY_BYTES)
+        with _setting(_THREADS, "1"):
+            import_module("scipy.linalg")
+    return import_module(f"scipy.{part}")
+
+
+@contextmanager
+def _setting(name: str, value: str) -> Iterator[None]:
+    """Sets a variable of the environment that a library reads once, unless the user has set it."""
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
     finally:
-        del os.environ[_THREADS]
+        del os.environ[name]
+
+
+def _require(more_bytes: int) -> None:
+    """Raises: MemoryError where fewer addresses are left: what is loaded next would end the process."""
+    used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if allowed != resource.RLIM_INFINITY and allowed - used < more_bytes:
+        raise MemoryError
 
 
 def failure_of(error: BaseException) -> Failure | None:
@@ -57,6 +125,13 @@ def failure_of(error: BaseException) -> Failure | None:
             return _failure()
         seen = seen.__cause__ or seen.__context__
     return None
+
+
+def raise_lack(error: BaseException) -> None:
+    """Raises: Failure where the error is a lack of memory, which says nothing of the file that was read."""
+    lack = failure_of(error)
+    if lack is not None:
+        raise lack from error
 
 
 def _is_lack_of_memory(error: BaseException) -> bool:
