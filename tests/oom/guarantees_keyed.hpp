@@ -138,7 +138,7 @@ void add_searches(std::vector<way<C>>& table) {
     });
 }
 
-// A map's element that can neither be copied nor moved without exceptions is left without its key where its value throws.
+// A map's element that is neither copied nor moved without exceptions is left without its key where its value throws.
 template <class C>
 constexpr bool is_torn = is_map<C> && !std::is_nothrow_move_constructible_v<typename C::key_type> &&
                          !std::is_copy_constructible_v<typename C::key_type>;

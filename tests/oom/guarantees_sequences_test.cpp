@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// guarantees_sequences_test: the members of vector_tree, dyn_array, pooled_list and pooled_forward_list, by the table of
-// guarantees.hpp.
+// guarantees_sequences_test: the members of vector_tree, dyn_array, pooled_list and pooled_forward_list, by the table
+// of guarantees.hpp.
 #include "guarantees.hpp"
 
 namespace millpond::test {

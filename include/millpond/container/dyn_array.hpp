@@ -13,8 +13,8 @@
 // push_back: a comparison, a construction, an addition; a system call or two each 64 KiB; never O(size()).
 // insert, erase: O(elements behind). reserve: commits, so that what follows cannot be refused. Everything else as
 // std::vector, with its guarantees: strong for push_back, emplace_back, append_range, insert at the end, resize,
-// reserve, copying; basic for insert and assign elsewhere. erase_if: what its predicate has chosen before it throws is
-// erased, all else is as it was; where a move throws, as many elements are there as before. An array that is copied reserves as much as the other has.
+// reserve, copying; basic for insert and assign elsewhere. erase_if: what it chose before it threw is erased;
+// where a move throws, as many elements are there as before. A copy of an array reserves as much as the other has.
 // Errors: std::length_error above max_size(), std::bad_alloc where memory is refused; nothing has changed. try_
 // functions return null or false instead. An array that is made without a size reserves addresses with its first
 // element. In checked mode elements that are not there, writes behind the last one, and changes by two threads at once

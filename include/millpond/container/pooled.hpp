@@ -40,8 +40,8 @@
 // Exceptions: the standard's guarantees, but for libstdc++ 12: its merge of trees ends the program where a comparison
 // throws; a node handle forgets its allocator, which is repaired here. sort and merge of lists lose nothing where a
 // comparison throws, nor does merge of unordered containers where memory runs out. Unordered containers with equal
-// keys whose comparison may throw do without hints, and an element whose comparison throws in merge goes back, or is lost
-// where that throws as well.
+// keys whose comparison may throw do without hints, and an element whose comparison throws in merge goes back, or is
+// lost where that throws as well.
 // Never call splice, merge or insert through a reference to the base: the pools would not join.
 //
 // Example:

@@ -89,12 +89,14 @@ def ends_well(verb: str, mebibytes: int, ready: Path, work: Path) -> None:
         assert all((work / name).exists() for name in new)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mebibytes", [200, 400, 800])
 @pytest.mark.parametrize("verb", VERBS)
 def test_limits_end_in_results_or_a_sentence(verb: str, mebibytes: int, ready: Path, tmp_path: Path) -> None:
     ends_well(verb, mebibytes, ready, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mebibytes", [260, 340, 420, 500, 580])
 @pytest.mark.parametrize("verb", ["page", "compare"])
 def test_limits_between_end_likewise(verb: str, mebibytes: int, ready: Path, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@
 //   in checked mode    owns(iterator), and is_stale(iterator) where changes end iterators
 //
 // Exceptions: as of the standard's containers. Where the elements of a container with an unequal allocator are taken
-// over, that one stays as it was, or, of elements that can neither be copied nor moved without exceptions, keeps those
-// that were not moved. A map's element of that kind whose value throws has lost its key by then: the other container, or
+// over, that one stays as it was, or, of elements that are neither copied nor moved without exceptions, keeps those
+// that were not moved. A map's element of that kind whose value throws has lost its key by then: the container or
 // the handle, is to be cleared. Not thread-safe.
 #pragma once
 

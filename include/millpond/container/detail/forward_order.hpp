@@ -3,8 +3,8 @@
 //
 //   before ─▶ │ left run │ ─▶ │ right run │      a node of the right run that comes first is spliced behind `before`
 //
-// Part of pooled_forward_list: the standard libraries' own take the list apart, and lose the nodes where a comparison
-// throws. Stable. sort: O(n log n) comparisons, at most 2 n log n steps. merge: O(n + m). Both throw what the comparison
+// Part of pooled_forward_list: the standard libraries' own take the list apart, and lose nodes where a comparison
+// throws. Stable. sort: O(n log n) comparisons, at most 2 n log n steps. merge: O(n + m). Both throw what comparison
 // does: every node is then in one of the lists, in some order. Not thread-safe.
 #pragma once
 
