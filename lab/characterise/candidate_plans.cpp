@@ -11,6 +11,7 @@
 #include "lab/attribution/affine_groups.hpp"
 #include "lab/characterise/subsystem_json.hpp"
 #include "lab/plan/arena_bound.hpp"
+#include "lab/plan/json_seal.hpp"
 #include "lab/plan/plan.hpp"
 #include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"

@@ -75,7 +75,11 @@ std::string seal_of(Json document) {
 
 }  // namespace
 
-void seal(nlohmann::ordered_json& document) { document[seal_name] = seal_of(document); }
+std::string sealed_text(const std::string& text) {
+    auto document = nlohmann::ordered_json::parse(text);
+    document[seal_name] = seal_of(document);
+    return document.dump(2) + "\n";
+}
 
 const char* seal_flaw(const nlohmann::json& document) {
     if (!document.is_object() || !document.contains(seal_name)) return nullptr;

@@ -287,12 +287,6 @@ std::string to_text(const plan& printed) {
     return program::json_text(root) + "\n";
 }
 
-std::string sealed_text(const std::string& text) {
-    ordered_json root = ordered_json::parse(text);
-    seal(root);
-    return root.dump(2) + "\n";
-}
-
 void write_plan(const plan& written, const std::string& path) {
     const std::string text = sealed_text(to_text(written));
     parse_plan(text, path);

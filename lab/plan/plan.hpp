@@ -92,7 +92,5 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages);
 // Writes next to `path` and renames, so that no reader meets half a plan. Refuses what read_plan would refuse.
 void write_plan(const plan& written, const std::string& path);
 std::string to_text(const plan& printed);
-// The JSON text of a plan with its checksum (json_seal.hpp): what is written to a file.
-std::string sealed_text(const std::string& text);
 
 }  // namespace millpond::plan

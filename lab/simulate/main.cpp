@@ -153,9 +153,7 @@ void settle(command_line& line) {
 void show(const command_line& line, const nlohmann::ordered_json& document, const std::string& table) {
     if (line.json != "-") program::print(table);
     if (line.json.empty()) return;
-    auto sealed = nlohmann::ordered_json::parse(program::json_text(document));  // the seal is of kept strings
-    millpond::plan::seal(sealed);
-    program::write_or_print(line.json, sealed.dump(2) + "\n");
+    program::write_or_print(line.json, millpond::plan::sealed_text(program::json_text(document)));
 }
 
 std::unique_ptr<reference_source> open_source(const command_line& line) {

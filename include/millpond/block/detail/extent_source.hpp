@@ -11,8 +11,8 @@
 // are its first page and its last ones. Chunks that are free are used again, the lowest address first. What is not a
 // chunk passes to the source as it is.
 //
-// Pages are let go once 16 chunks of an extent are empty and have been used, or all but two; never where an extent
-// has had fewer than 8 chunks in use, so that small pools that come and go keep their pages.
+// Pages are let go once 16 chunks of an extent are empty and have been used, or all but two, and with a block of
+// several extents; never where a single one has had fewer than 8 chunks in use, so that small pools keep their pages.
 //
 // try_allocate, deallocate: O(1), but O(extents) for a new block in the middle of the others, and a system call for
 // each run of empty chunks that is let go. Not thread-safe. Ownership: of the blocks; all chunks must be back before
@@ -174,10 +174,10 @@ class extent_source {
         const std::size_t bytes = bytes_of(first.extents, first.chunks);
         const unsigned chunks = first.extents * first.chunks;
         auto* const memory = reinterpret_cast<char*>(&first);
-        bool was_large = first.extents > 1;  // a page of each is in use from the start
+        bool lets_go = first.extents > 1;  // a page of each is in use from the start
         extent* last = &first;
         for (unsigned n = 1;; ++n) {
-            was_large |= last->was_large;
+            lets_go |= last->was_large;
             if (open_ == last) open_ = last->higher;
             if (n == first.extents) break;
             last = last->higher;
@@ -185,7 +185,7 @@ class extent_source {
         (last->higher == nullptr ? highest_ : last->higher->lower) = first.lower;
         (first.lower == nullptr ? lowest_ : first.lower->higher) = last->higher;
         chunks_ -= chunks;
-        if (was_large) let_go(memory, memory + bytes);
+        if (lets_go) let_go(memory, memory + bytes);
         source_.deallocate(memory, bytes, alignof(extent));
     }
 

@@ -14,7 +14,7 @@
 // Exceptions: as of the standard's containers. Where the elements of a container with an unequal allocator are taken
 // over, that one stays as it was, or, of elements that are neither copied nor moved without exceptions, keeps those
 // that were not moved. A map's element of that kind whose value throws has lost its key by then: the container or
-// the handle, is to be cleared. Not thread-safe.
+// the handle is to be cleared. Not thread-safe.
 #pragma once
 
 #include <algorithm>
