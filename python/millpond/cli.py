@@ -14,6 +14,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from millpond import __version__
 from millpond.system import memory_limit
 from millpond.system.errors import Failure, ProgramEnded, Status
 from millpond.system.interruption import Interrupted, line_of, watch_signals
@@ -32,11 +33,16 @@ BECOMING = {
 }
 
 
-def app() -> typer.Typer:
-    """The Typer application, made when it is needed."""
-    import typer
+# The others, as help lists them: each the function `command` of its module.
+PARSED = ("characterise", "trial", "replay", "advise", "synthesize", "bench", "report", "compare", "doctor")
 
-    from millpond.commands import advise, bench, characterise, compare, doctor, replay, report, synthesize, trial
+
+def app(verb: str | None = None) -> typer.Typer:
+    """The Typer application: of this verb alone, where it is one of ours; of all otherwise, whose help needs them.
+
+    A module is imported for each verb it has, and the modules of all verbs take longer than many a run of one.
+    """
+    import typer
 
     result = typer.Typer(
         name="millpond",
@@ -45,23 +51,14 @@ def app() -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    for verb, words in BECOMING.items():
-        result.command(verb, help=words)(_listed)
-    result.command("characterise")(characterise.command)
-    result.command("trial")(trial.command)
-    result.command("replay")(replay.command)
-    result.command("advise")(advise.command)
-    result.command("synthesize")(synthesize.command)
-    result.command("bench")(bench.command)
-    result.command("report")(report.command)
-    result.command("compare")(compare.command)
-    result.command("doctor")(doctor.command)
+    for becoming, words in BECOMING.items():
+        result.command(becoming, help=words)(_listed)
+    for name in (verb,) if verb in PARSED else PARSED:
+        result.command(name)(import_module(f"millpond.commands.{name}").command)
 
     @result.callback(invoke_without_command=True)
     def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
         if version:
-            from millpond import __version__
-
             print(__version__)
             raise typer.Exit
 
@@ -112,6 +109,9 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    if words == ["--version"]:
+        print(__version__)
+        return Status.OK
     import typer
 
     from millpond.system import arguments
@@ -119,7 +119,7 @@ def _run(words: list[str]) -> int:
     line = arguments.split(words)
     parsed = [*line.options, *(["--", *line.program] if line.program is not None else [])]
     try:
-        result = app()(parsed, standalone_mode=False, prog_name="millpond", obj=line)
+        result = app(words[0] if words else None)(parsed, standalone_mode=False, prog_name="millpond", obj=line)
     except typer.Exit as done:
         return done.exit_code
     except SystemExit:
