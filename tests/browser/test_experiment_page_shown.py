@@ -12,7 +12,6 @@ from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.bench.suites.every_experiment import OF_SUITES
 from millpond.cli import main
-from millpond.system import native
 
 pytestmark = [
     pytest.mark.slow,
@@ -33,8 +32,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All experiments of suites, with a strategy that fails."""
     folder = tmp_path_factory.mktemp("bench")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "capture", FakeP0089(bad_alloc=["monotonic:type:destroy"]).capture)
-        patch.setattr(native, "find", lambda name: folder / name)
+        FakeP0089(bad_alloc=["monotonic:type:destroy"]).replace_programs(patch, folder)
         names = [spec.name for spec in OF_SUITES]
         words = [*names, "--scale=quick", "--rounds=1", f"--json={folder}/out.json", f"--report={folder}/out.html"]
         assert main(["bench", *words]) == 0

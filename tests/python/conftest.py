@@ -204,11 +204,7 @@ def p0089(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fake
 
     def make(**config: Any) -> FakeP0089:
         fake = FakeP0089(**config)
-        monkeypatch.setattr(native, "capture", fake.capture)
-        monkeypatch.setattr(native, "find", lambda name: tmp_path / name)
-        monkeypatch.setattr(native, "find_built_by", lambda toolchain, name: tmp_path / "toolchains" / toolchain / name)
-        monkeypatch.setattr(callgrind, "find_valgrind", lambda: "valgrind")
-        monkeypatch.chdir(tmp_path)
+        fake.replace_programs(monkeypatch, tmp_path)
         return fake
 
     return make

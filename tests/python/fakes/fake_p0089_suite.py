@@ -2,7 +2,7 @@
 """Stands for millpond-p0089-suite, and for the suites of the other documents: the same command line and JSON, with the
 document's own figures or a test's.
 
-`capture` goes in the place of `native.capture`. What `config` may hold:
+`replace_programs` puts it in their place. What `config` may hold:
   factor      {strategy: factor on its seconds}        bad_alloc   strategies that run out of memory
   dies        strategies that die of SIGSEGV           checksum    {strategy: another checksum}
   lacks       strategies that the program has not      stop_after  rounds after which it has no room to write
@@ -21,14 +21,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millpond.bench.experiment import PublishedSpec, percent, place_of
 from millpond.bench.suites.every_experiment import PUBLISHED
 from millpond.bench.suites.p0089_strategies import ALL_ALIASES
 from millpond.bench.surroundings import TOOLCHAINS
 from millpond.cells.cell import LITTER, SURROUNDINGS
+from millpond.system import callgrind, native
 from millpond.system.native import Captured
+
+if TYPE_CHECKING:
+    import pytest
 
 _OURS = ("synchronized_multipool:type:destroy", "synchronized_multipool:base:destroy")
 STRATEGIES = (*ALL_ALIASES.values(), *_OURS)
@@ -68,6 +72,14 @@ class FakeP0089:
         self.looks: list[tuple[str, ...]] = []
         self.inherited: list[tuple[int, ...]] = []
         self._asked = 0
+
+    def replace_programs(self, patch: pytest.MonkeyPatch, folder: Path) -> None:
+        """Takes the place of every native program and of Valgrind, installed or not; makes `folder` the current one."""
+        patch.setattr(native, "capture", self.capture)
+        patch.setattr(native, "find", lambda name: folder / name)
+        patch.setattr(native, "find_built_by", lambda toolchain, name: folder / "toolchains" / toolchain / name)
+        patch.setattr(callgrind, "find_valgrind", lambda: "valgrind")
+        patch.chdir(folder)
 
     def capture(
         self, argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None,
