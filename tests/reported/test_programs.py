@@ -201,10 +201,18 @@ def test_report_names_its_source(report: Report) -> None:
     assert set(report.modes()) <= set(MODES)
 
 
+# How most of the reports came about: a program was recorded, or ran on another malloc.
+USUAL_MODES = ("record", "malloc")
+
+
+def tier(report: Report, mode: str) -> list[pytest.MarkDecorator]:
+    if report.one("Tier") == "long":
+        return [pytest.mark.slow]
+    return [] if mode in USUAL_MODES else [pytest.mark.more]
+
+
 CASES = [
-    pytest.param(
-        report, mode, marks=[pytest.mark.slow] if report.one("Tier") == "long" else [], id=f"{report.path.stem}-{mode}"
-    )
+    pytest.param(report, mode, marks=tier(report, mode), id=f"{report.path.stem}-{mode}")
     for report in REPORTS
     for mode in report.modes()
 ]

@@ -15,6 +15,7 @@ from real_programs import REAL_PROGRAMS, text
 from special_programs import SPECIAL_PROGRAMS
 
 from millpond.bench.suites.malloc import LIBRARIES
+from tiers import mostly_more
 
 FOLDER = BIN.parent / "lib" / "millpond"
 MALLOCS = ("multipool", *LIBRARIES)
@@ -99,7 +100,7 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", mostly_more(PROGRAMS, "sqlite3"), ids=lambda program: program.name)
 def test_real_programs_run_unchanged(program: Program, tmp_path: Path) -> None:
     if why := harness.missing(program):
         pytest.skip(why)

@@ -19,6 +19,8 @@ from harness import BIN, PROGRAMS, Program, run_bare, run_recorded, traces_of
 from real_programs import REAL_PROGRAMS
 from trace_reading import NOTE, read
 
+from tiers import mostly_more
+
 CHARACTERISE = BIN / "millpond-characterise"
 LEGAL, OUTERMOST, ILLEGAL, NOT_DISPROVED = "legal", "legal for the outermost call", "illegal", "not disproved"
 ALIVE_AT_END = "alive at the end"
@@ -177,7 +179,7 @@ def test_a_function_entered_too_often_is_not_observed(tmp_path: Path) -> None:
     assert [s["legality"] for s in main if s["name"] == "main"] == [LEGAL]
 
 
-@pytest.mark.parametrize("one", REAL_PROGRAMS, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", mostly_more(REAL_PROGRAMS, "gawk"), ids=lambda one: one.name)
 def test_real_programs_run_as_ever_while_observed(one: Program, bare: Any, recorded: Any, tmp_path: Path) -> None:
     expected, chosen = bare(one), tmp_path / "scopes.txt"
     characterise(recorded(one)[1][0], "--scopes-out", str(chosen))

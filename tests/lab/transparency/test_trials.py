@@ -15,9 +15,12 @@ from harness import BIN, TRIAL, Outcome, Program, environment_of, make_folder, r
 from real_programs import REAL_PROGRAMS
 from special_programs import LIMITED, SPECIAL_PROGRAMS
 
+from tiers import mostly_more
+
 Bare = Callable[[Program], Outcome]
 
 EVERY_PROGRAM = [*REAL_PROGRAMS, *SPECIAL_PROGRAMS, LIMITED]
+USUAL = ("perl", "sqlite3", "threads", "calls", "early", "loading", "descriptors-limit")
 
 
 def build_id(argv: list[str]) -> str:
@@ -44,7 +47,7 @@ def compile_plan(program: Program, routes: list[dict[str, object]], place: Path)
     return compiled
 
 
-@pytest.mark.parametrize("variant", ["empty", "shared", "looked_up"])
+@pytest.mark.parametrize("variant", mostly_more(["empty", "shared", "looked_up"]))
 @pytest.mark.parametrize("program", EVERY_PROGRAM, ids=lambda program: program.name)
 def test_controls_change_nothing_that_the_world_sees(
     program: Program, variant: str, bare: Bare, tmp_path: Path
@@ -53,7 +56,7 @@ def test_controls_change_nothing_that_the_world_sees(
     assert run_round(program, tmp_path / "trial", variant) == expected
 
 
-@pytest.mark.parametrize("program", EVERY_PROGRAM, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", mostly_more(EVERY_PROGRAM, *USUAL), ids=lambda program: program.name)
 def test_one_pool_for_everything_changes_nothing_that_the_world_sees(
     program: Program, bare: Bare, tmp_path: Path
 ) -> None:
@@ -63,7 +66,9 @@ def test_one_pool_for_everything_changes_nothing_that_the_world_sees(
     assert run_round(program, tmp_path / "trial", "plan", compiled) == expected
 
 
-@pytest.mark.parametrize("program", [*REAL_PROGRAMS, SPECIAL_PROGRAMS[0]], ids=lambda program: program.name)
+@pytest.mark.parametrize(
+    "program", mostly_more([*REAL_PROGRAMS, SPECIAL_PROGRAMS[0]], "sqlite3"), ids=lambda program: program.name
+)
 def test_plans_from_its_own_trace_change_nothing_that_the_world_sees(
     program: Program, bare: Bare, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def bytes_of(text: str) -> bytes:
     )  # fmt: skip
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("locale", LOCALES, ids=["utf-8", "ascii"])
 def test_names_of_any_bytes_go_through_verbs(program: tuple[bytes, bytes], locale: dict[str, str], seed: int) -> None:
     folder, name = program
@@ -88,6 +89,7 @@ def test_names_of_any_bytes_go_through_verbs(program: tuple[bytes, bytes], local
         done.stdout.decode("utf-8")
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("locale", LOCALES, ids=["utf-8", "ascii"])
 def test_folders_of_any_bytes_go_through_reading_verbs(program: tuple[bytes, bytes], locale: dict[str, str]) -> None:
     folder, name = program

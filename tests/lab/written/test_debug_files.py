@@ -19,6 +19,8 @@ import pytest
 from compiling import characterised, compile_program, compilers
 from debug_forms import SOURCE, facts, plain, reasons, run, separated
 
+from tiers import mostly_more
+
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -118,7 +120,8 @@ WAYS: tuple[Callable[[Built], None], ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["program", "library"])
+@pytest.mark.parametrize("kind", mostly_more(["program", "library"], "program"))
+@pytest.mark.more
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_names_what_the_plain_one_names(
     way: Callable[[Built], None], kind: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -131,7 +134,7 @@ def test_each_way_names_what_the_plain_one_names(
     assert facts(one.program) == expected
 
 
-@pytest.mark.parametrize("kind", ["program", "library"])
+@pytest.mark.parametrize("kind", mostly_more(["program", "library"], "program"))
 def test_packages_of_split_files_are_read_or_the_reason_is_said(kind: str, source: Path, tmp_path: Path) -> None:
     expected = facts(built(source, tmp_path / "plain", kind).program)
     folder = tmp_path / "split"
@@ -159,7 +162,7 @@ def test_packages_of_split_files_are_read_or_the_reason_is_said(kind: str, sourc
         assert facts(one.program) == expected
 
 
-@pytest.mark.parametrize("kind", ["program", "library"])
+@pytest.mark.parametrize("kind", mostly_more(["program", "library"], "program"))
 def test_symbols_left_in_a_stripped_file_name_owners(kind: str, source: Path, tmp_path: Path) -> None:
     one = built(source, tmp_path / "one", kind)
     symbols = one.folder / "symbols"
@@ -172,7 +175,7 @@ def test_symbols_left_in_a_stripped_file_name_owners(kind: str, source: Path, tm
     assert "stripped" in said and "build with -g to name it" not in said
 
 
-@pytest.mark.parametrize("kind", ["program", "library"])
+@pytest.mark.parametrize("kind", mostly_more(["program", "library"], "program"))
 def test_a_link_with_another_sum_is_refused(kind: str, source: Path, tmp_path: Path) -> None:
     one = built(source, tmp_path / "one", kind, "-Wl,--build-id=none")
     expected = facts(one.program)
@@ -212,7 +215,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, Path, list[str]]]:
         thread.join()
 
 
-@pytest.mark.parametrize("kind", ["program", "library"])
+@pytest.mark.parametrize("kind", mostly_more(["program", "library"], "program"))
 def test_servers_are_asked_by_build_id(
     kind: str, source: Path, tmp_path: Path, served: tuple[str, Path, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(
     ("compiler", "options"),
     [("gcc", "-fdebug-types-section"), ("gcc", "-gdwarf-4 -fdebug-types-section"), ("gcc", "-gdwarf-4"),

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from compiling import BIN, characterised, compilers
 
+from tiers import mostly_more
+
 MODULE = """module;
 #include <map>
 #include <string>
@@ -45,7 +47,7 @@ def steps(folder: Path, *commands: str, **variables: str) -> None:
             pytest.skip(f"{command}: {done.stderr.strip()[:200]}")
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", mostly_more(["gcc", "clang"]))
 def test_modules_name_what_headers_name(compiler: str, tmp_path: Path) -> None:
     if compiler not in compilers():
         pytest.skip(f"{compiler} is not on this machine")

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from compiling import BIN, INCLUDE, ROOT, compile_program, compilers
 
+from tiers import mostly_more
+
 PROGRAM = "n = 0\nfor i in range(3000):\n    n += len({j: str(i * j) for j in range(i % 20)})\nprint(n)\n"
 USE = """\
 #include "my_allocator.hpp"
@@ -69,7 +71,7 @@ def test_held_out_input_is_reported_beside_the_other(made: Path) -> None:
     assert found["traces"][1]["lifetimes"]["unknown_site_bytes"] < found["traces"][1]["lifetimes"]["bytes"] / 2
 
 
-@pytest.mark.parametrize("name", ["gcc", "clang"])
+@pytest.mark.parametrize("name", mostly_more(["gcc", "clang"], "gcc"))
 def test_header_compiles_and_serves_every_size(made: Path, name: str) -> None:
     if name not in compilers():
         pytest.skip(f"{name} does not work here")
@@ -82,6 +84,7 @@ def test_header_compiles_and_serves_every_size(made: Path, name: str) -> None:
     assert subprocess.run([program], capture_output=True, text=True, check=True).stdout == f"{len(classes)}\n"
 
 
+@pytest.mark.more
 def test_malloc_runs_programs_with_unchanged_output(made: Path) -> None:
     for program in (["/usr/bin/python3", "-c", PROGRAM], ["/bin/ls", "/"], ["/bin/sh", "-c", "ls / | sort | wc -l"]):
         environment = {**os.environ, "PYTHONMALLOC": "malloc"}
@@ -140,6 +143,7 @@ int main(int count, char** words) {
 """
 
 
+@pytest.mark.more
 def test_short_lived_sites_get_an_arena_that_wrong_predictions_do_not_break(tmp_path: Path) -> None:
     source, program, trace = tmp_path / "sites.c", tmp_path / "sites", tmp_path / "sites.mpt"
     source.write_text(SITES)

@@ -15,6 +15,7 @@ from millpond.advice.code_changes import with_code
 from millpond.advice.code_header import ALIASES, HEADER
 from millpond.advice.code_test import TEST
 from millpond.advice.code_writing import NOTE, write
+from tiers import mostly_more
 
 OTHERS = ("std::wstring", "std::basic_string<char16_t>", "std::pmr::list<int>", "std::function<int()>", None)
 FEW = ("std::map<int, int>", "std::string", "std::vector<int>", "std::pmr::list<int>", None)
@@ -97,7 +98,7 @@ def test_elements_of_an_instance_use_its_pool(tmp_path: Path) -> None:
         assert subprocess.run([program], check=False, timeout=60).returncode == 0
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang", "libc++"])
+@pytest.mark.parametrize("compiler", mostly_more(["gcc", "clang", "libc++"]))
 def test_every_home_compiles_and_holds_in_checked_mode(compiler: str, tmp_path: Path) -> None:
     if compiler not in compilers():
         pytest.skip(f"{compiler} is not on this machine")
@@ -130,7 +131,7 @@ def changed(advice: Advice, source: Path) -> tuple[str, int]:
     return f'#include "{HEADER}"\n' + "\n".join(lines), count
 
 
-@pytest.mark.parametrize("strategy", ["multipool", "monotonic"])
+@pytest.mark.parametrize("strategy", mostly_more(["multipool", "monotonic"], "multipool"))
 def test_changed_program_prints_what_it_printed(strategy: str, tmp_path: Path) -> None:
     source = tmp_path / "shapes.cpp"
     source.write_text((HERE / "shapes.cpp").read_text())

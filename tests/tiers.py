@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What of a test runs in which tier, by the marks of pytest.
+
+no mark   `make test`
+more      `make test-more`: the same of more programs, compilers, options
+scaled    both: with `scaled(full, small)` repetitions, small in `make test`
+slow      `make test-all` alone
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+# What $MILLPOND_SCALE says in `make test`; everywhere else a test has its full size.
+SMALL = "small"
+
+
+def is_small() -> bool:
+    return os.environ.get("MILLPOND_SCALE") == SMALL
+
+
+def scaled(full: int, small: int) -> int:
+    """How often to do what is random or exhaustive: the first `small` of `full` times in `make test`."""
+    return small if is_small() else full
+
+
+def mostly_more(values: Iterable[Any], *kept: str) -> Sequence[Any]:
+    """The values of a parameter, or tuples of some: `more`, but for those whose name, or text, is among `kept`."""
+    result = []
+    found = set()
+    for value in values:
+        words = value if isinstance(value, tuple) else (value,)
+        name = getattr(value, "name", None) or " ".join(map(str, words))
+        if name in kept:
+            found.add(name)
+            result.append(value)
+        else:
+            result.append(pytest.param(*words, marks=pytest.mark.more))
+    assert found == set(kept), f"no such values: {set(kept) - found}"
+    return result
