@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -15,6 +17,35 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ["millpond-record", "millpond-characterise", "millpond-trial"]
 LIBRARIES = ["libmillpond-record.so", "libmillpond-trial.so"]
+# What `synthesize --preload` compiles, of other folders than include and preload.
+CLASSIC_SOURCES = {
+    "lab/mallocs/bump_heap.hpp", "lab/mallocs/classic_heaps.hpp", "lab/mallocs/classic_library.cpp",
+    "lab/mallocs/site_prediction.hpp", "lab/mallocs/tagged_blocks.hpp", "src/os/posix.cpp",
+}  # fmt: skip
+SOURCES = "millpond/_native/lib/millpond/source/"
+SUFFIXES = (".c", ".cc", ".cpp", ".h", ".hpp", ".inc", ".o", ".a", ".cmake", "CMakeLists.txt")
+# Blocks of one size from two call sites: those of one die at once.
+SITES = """\
+#include <stdio.h>
+#include <stdlib.h>
+
+static char* kept[20000];
+static char* __attribute__((noinline)) brief(size_t bytes) { char* const p = malloc(bytes); *p = 60; return p; }
+static char* __attribute__((noinline)) lasting(size_t bytes) { char* const p = malloc(bytes); *p = 40; return p; }
+
+int main(void) {
+    int sum = 0;
+    for (int i = 0; i < 20000; ++i) {
+        char* const p = brief(48);
+        sum += *p;
+        free(p);
+        kept[i] = lasting(48);
+    }
+    for (int i = 0; i < 20000; ++i) { sum += *kept[i]; free(kept[i]); }
+    printf("%d\\n", sum);
+    return 0;
+}
+"""
 
 pytestmark = pytest.mark.slow
 
@@ -26,11 +57,18 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     offline = ["--no-deps", "--no-build-isolation"]
     building = [*offline, f"--config-settings=build-dir={work / 'build'}", "--wheel-dir", str(work)]
-    subprocess.run([*pip, "wheel", *building, str(ROOT)], check=True)
+    subprocess.run([*pip, "wheel", *building, str(ROOT)], env=with_ccache(), check=True)
     (wheel,) = work.glob("millpond-*.whl")
     assert "py3-none-linux" in wheel.name, "the wheel holds programs of this machine, and no Python extension"
     subprocess.run([*pip, "install", "--no-deps", "--target", str(work / "site"), str(wheel)], check=True)
     return work / "site"
+
+
+def with_ccache() -> dict[str, str]:
+    """As scripts/build compiles: where ccache is installed, what was compiled before is taken from it."""
+    launcher = shutil.which("ccache")
+    launchers = {f"CMAKE_{language}_COMPILER_LAUNCHER": launcher for language in ("C", "CXX") if launcher}
+    return {**launchers, **os.environ}
 
 
 def user_environment(installed: Path) -> dict[str, str]:
@@ -45,9 +83,6 @@ def test_wheel_holds_programs_and_libraries(installed: Path) -> None:
         assert os.access(native / "bin" / program, os.X_OK), program
     for library in LIBRARIES:
         assert (native / "lib/millpond" / library).is_file(), library
-    # What `synthesize --preload` compiles; other headers a wheel does not need.
-    for source in ("preload/locked_malloc.hpp", "lab/mallocs/classic_library.cpp", "include/millpond/classic.hpp"):
-        assert (native / "lib/millpond/source" / source).is_file(), source
     assert {path.name for path in native.iterdir()} == {"bin", "lib"}
 
 
@@ -80,7 +115,30 @@ def test_installed_package_finds_its_own_programs(installed: Path) -> None:
     assert Path(found.stdout.strip()) == installed / "millpond/_native/bin/millpond-record"
 
 
-def test_unpacked_wheel_contains_no_sources(installed: Path) -> None:
+def test_only_a_synthesized_malloc_has_its_sources_in_the_wheel(installed: Path) -> None:
+    """`synthesize --preload` compiles them; other sources, tests and what was built beside do not belong there."""
     (wheel,) = installed.parent.glob("millpond-*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    assert not [name for name in names if name.endswith((".cpp", ".hpp", ".h"))]
+    files = [name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")]
+    assert [name for name in files if not re.match(r"millpond/|millpond-[0-9.]+\.dist-info/", name)] == []
+    carried = {name.removeprefix(SOURCES) for name in files if name.startswith(SOURCES)}
+    assert [name for name in files if name.endswith(SUFFIXES) and name.removeprefix(SOURCES) not in carried] == []
+    headers_and_preload = {name for name in carried if name.startswith(("include/millpond/", "preload/"))}
+    assert carried - headers_and_preload == CLASSIC_SOURCES
+    assert [name for name in carried if not name.endswith((".hpp", ".cpp")) or not (ROOT / name).is_file()] == []
+
+
+@pytest.mark.parametrize("words", [[], ["--arena"]], ids=["plain", "with an arena"])
+def test_installed_package_builds_a_synthesized_malloc(installed: Path, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "sites.c").write_text(SITES)
+    subprocess.run(["cc", "-O1", "sites.c", "-o", "sites"], cwd=tmp_path, check=True)
+    synthesize = ["synthesize", "sites.mpt", *words, "-o", "own.hpp", "--preload", "own.so"]
+    for verb in (["record", "-o", "sites.mpt", "--", "./sites"], synthesize):
+        done = subprocess.run(
+            [sys.executable, "-S", "-m", "millpond", *verb], cwd=tmp_path, env=user_environment(installed),
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    assert ("struct short_lived" in (tmp_path / "own.hpp").read_text()) == bool(words), "it takes sources of its own"
+    environment = {**os.environ, "LD_PRELOAD": str(tmp_path / "own.so"), "MILLPOND_STATS": "1"}
+    under = subprocess.run(["./sites"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert under.stdout == "2000000\n" and "millpond synthesized: " in under.stderr
