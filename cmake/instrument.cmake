@@ -33,22 +33,11 @@ function(millpond_targets_below directory result)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
-# Compiles command lines (main.cpp of the programs below a folder) with little optimisation: they run once, and what the
-# compiler spends on a command-line parser's templates is a large part of a whole build.
-function(millpond_compile_mains_fast folder)
-  set(level $<$<CONFIG:Release>:-O1>)
-  if(MILLPOND_SANITIZE)
-    set(level -O0)
-  endif()
-  millpond_targets_below("${PROJECT_SOURCE_DIR}/${folder}" targets)
-  foreach(target IN LISTS targets)
-    get_target_property(sources ${target} SOURCES)
-    get_target_property(place ${target} SOURCE_DIR)
-    if(target MATCHES "^millpond-" AND "main.cpp" IN_LIST sources)
-      set_source_files_properties("${place}/main.cpp" TARGET_DIRECTORY ${target}
-        PROPERTIES COMPILE_OPTIONS "${level}")
-    endif()
-  endforeach()
+# Compiles sources of the calling folder with little optimisation: those that run once in a process, such as command
+# lines and writers of results, in which the compiler spends more time than they save. Never what runs for each event of
+# a trace, or while something is measured.
+function(millpond_optimise_little)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
 endfunction()
 
 # Marks the targets whose sources lie below the given folders of the project as plain. Folders that this build leaves

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 namespace millpond::characterise {
@@ -76,6 +77,19 @@ nlohmann::ordered_json address_map::rows_json(const layout& all) {
                                {"gap_bytes", (all.granules[i] - past) << shift}});
         past = all.granules[last] + 1;
     }
+    return map;
+}
+
+nlohmann::ordered_json address_map::to_json(const std::function<double(std::uint64_t)>& seconds,
+                                            const std::function<std::size_t(std::uint32_t)>& position) const {
+    const layout all = rows();
+    if (all.granules.empty()) return nullptr;
+    nlohmann::ordered_json map = rows_json(all);
+    map["columns"] = nlohmann::ordered_json::array();
+    for (const column& c : columns_)
+        map["columns"].push_back({{"time_seconds", seconds(c.tick)}, {"live_bytes", c.live_bytes}});
+    map["cells"] = nlohmann::ordered_json::array();
+    for (const cell& c : cells(all)) map["cells"].push_back({c.row, c.column, position(c.subsystem), c.share, c.fill});
     return map;
 }
 

@@ -10,8 +10,10 @@
 // larger granules. Not thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "lab/characterise/page_survey.hpp"
@@ -26,19 +28,8 @@ class address_map {
     void add(const page_survey& survey, std::uint64_t tick, std::uint64_t live_bytes);
 
     // `seconds(tick)`; `position(subsystem)`: its place in the list that the reader sees. Null where nothing was added.
-    template <typename Seconds, typename Position>
-    nlohmann::ordered_json to_json(const Seconds& seconds, const Position& position) const {
-        const layout all = rows();
-        if (all.granules.empty()) return nullptr;
-        nlohmann::ordered_json map = rows_json(all);
-        map["columns"] = nlohmann::ordered_json::array();
-        for (const column& c : columns_)
-            map["columns"].push_back({{"time_seconds", seconds(c.tick)}, {"live_bytes", c.live_bytes}});
-        map["cells"] = nlohmann::ordered_json::array();
-        for (const cell& c : cells(all))
-            map["cells"].push_back({c.row, c.column, position(c.subsystem), c.share, c.fill});
-        return map;
-    }
+    nlohmann::ordered_json to_json(const std::function<double(std::uint64_t)>& seconds,
+                                   const std::function<std::size_t(std::uint32_t)>& position) const;
 
   private:
     struct entry {

@@ -3,6 +3,7 @@
 #include "lab/characterise/arena_trial.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace millpond::characterise {
 
@@ -50,6 +51,18 @@ void arena_trial::end(const object& ended) {
     if (!ended.is_predicted) return;
     if (requested_bytes_ - ended.born_bytes < request_.short_bytes) right_bytes_ += ended.bytes;
     for_each_arena([&](auto& arena, auto at) { arena.end(ended.in[at]); });
+}
+
+template <unsigned Chunks>
+nlohmann::ordered_json tried_arena<Chunks>::json() const {
+    return {{"chunks", Chunks},
+            {"chunk_bytes", arena::chunk_bytes},
+            {"objects", objects_},
+            {"bytes", placed_bytes_},
+            {"refused_bytes", refused_bytes_},
+            {"most_held_bytes", most_held_ * arena::chunk_bytes},
+            {"most_pinned_bytes", most_pinned_ * arena::chunk_bytes},
+            {"end_pinned_bytes", pinned_ * arena::chunk_bytes}};
 }
 
 nlohmann::ordered_json arena_trial::json() const {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "lab/attribution/affine_groups.hpp"
@@ -13,8 +14,8 @@
 #include "lab/plan/arena_bound.hpp"
 #include "lab/plan/json_seal.hpp"
 #include "lab/plan/plan.hpp"
-#include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
+#include "lab/program/json_text.hpp"
 #include "lab/program/program.hpp"
 #include "preload/word_position.hpp"
 

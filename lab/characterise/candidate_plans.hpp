@@ -19,6 +19,7 @@
 // Schema "millpond.plan/1".
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 

@@ -2,6 +2,7 @@
 #include "lab/characterise/characterisation.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "lab/characterise/container_list.hpp"
 #include "lab/characterise/later_touches.hpp"

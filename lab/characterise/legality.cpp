@@ -2,6 +2,7 @@
 #include "lab/characterise/legality.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "lab/characterise/subsystem_json.hpp"
 #include "lab/trace/wholeness.hpp"

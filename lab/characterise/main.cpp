@@ -12,6 +12,7 @@
 
 #include <bit>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -24,6 +25,7 @@
 #include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/program/json_text.hpp"
 #include "lab/program/regular_file.hpp"
 #include "lab/trace/wholeness.hpp"
 
@@ -180,49 +182,45 @@ void run(const options& chosen) {
 
 int main(int argc, char** argv) {
     options chosen;
-    CLI::App app("What the subsystems of a recorded program do with memory: figures, DVLUC, legality, candidate plans.",
-                 "millpond-characterise");
-    app.add_option("--json", chosen.json_to, "where the result goes, \"-\" for standard output")->capture_default_str();
-    app.add_option("--contexts", chosen.contexts_to, "also write the tree of contexts with its counts to this file");
-    app.add_option("--plan-out", chosen.plan_out, "write candidate plans into this folder");
-    app.add_option(
-        "--scopes-out", chosen.scopes_to,
-        "write the functions whose activations a second recording should observe (millpond-record --scopes)");
-    app.add_option("--observed", chosen.observed,
-                   "take the legality of scopes from this trace of the same program, in which they were observed");
-    app.add_option("--group", chosen.groups, "NAME=PATTERN: owners that the pattern (*, ?) fits are one subsystem")
-        ->expected(1)
-        ->take_all();
-    app.add_option("--cache", chosen.cache,
-                   "the cache whose misses are counted, where the trace has references: attributed, fifo or random, as "
-                   "millpond-simulate takes them")
-        ->type_name("DESCRIPTION")
-        ->capture_default_str();
-    app.add_flag("--summary", chosen.summary, "only the trace and the process, an array with an object for each trace");
-    app.add_flag("--sizes", chosen.sizes, "only the sizes that are asked for, an array with an object for each trace");
-    app.add_option("--granule", chosen.of_sizes.granule_bytes, "sizes are rounded up to this power of two")
-        ->check(CLI::Range(8, 4096))
-        ->capture_default_str();
-    app.add_option("--largest", chosen.of_sizes.largest_bytes, "larger sizes are counted together")
-        ->check(CLI::Range(8, 1 << 20))
-        ->capture_default_str();
-    app.add_option("--moments", chosen.of_sizes.moments, "for how many moments the live blocks are told")
-        ->check(CLI::Range(1, 1 << 16))
-        ->capture_default_str();
-    app.add_option("--short-sites", chosen.short_sites, "with --sizes: try an arena for the call sites that FILE names")
-        ->type_name("FILE");
-    app.add_flag(millpond::trace::damaged_option, chosen.accepts_damaged, millpond::trace::damaged_help);
-    app.add_option("trace", chosen.traces, "the trace (*.mpt)")->required();
-    return program::guarded_main(
-        app, argc, argv,
-        [&] {
-            try {
-                run(chosen);
-                return program::ok;
-            } catch (const std::bad_alloc&) {
-                throw program::failure(program::environment,
-                                       "out of memory: the trace has more contexts or live objects than fit");
-            }
-        },
-        " (--help lists the options)");
+    program::command_line app(
+        "What the subsystems of a recorded program do with memory: figures, DVLUC, legality, candidate plans.",
+        "millpond-characterise", " (--help lists the options)");
+    app.option("--json", chosen.json_to, "where the result goes, \"-\" for standard output").shows_default();
+    app.option("--contexts", chosen.contexts_to, "also write the tree of contexts with its counts to this file");
+    app.option("--plan-out", chosen.plan_out, "write candidate plans into this folder");
+    app.option("--scopes-out", chosen.scopes_to,
+               "write the functions whose activations a second recording should observe (millpond-record --scopes)");
+    app.option("--observed", chosen.observed,
+               "take the legality of scopes from this trace of the same program, in which they were observed");
+    app.option("--group", chosen.groups, "NAME=PATTERN: owners that the pattern (*, ?) fits are one subsystem")
+        .repeated();
+    app.option("--cache", chosen.cache,
+               "the cache whose misses are counted, where the trace has references: attributed, fifo or random, as "
+               "millpond-simulate takes them")
+        .value_name("DESCRIPTION")
+        .shows_default();
+    app.flag("--summary", chosen.summary, "only the trace and the process, an array with an object for each trace");
+    app.flag("--sizes", chosen.sizes, "only the sizes that are asked for, an array with an object for each trace");
+    app.option("--granule", chosen.of_sizes.granule_bytes, "sizes are rounded up to this power of two")
+        .within(8, 4096)
+        .shows_default();
+    app.option("--largest", chosen.of_sizes.largest_bytes, "larger sizes are counted together")
+        .within(8, 1 << 20)
+        .shows_default();
+    app.option("--moments", chosen.of_sizes.moments, "for how many moments the live blocks are told")
+        .within(1, 1 << 16)
+        .shows_default();
+    app.option("--short-sites", chosen.short_sites, "with --sizes: try an arena for the call sites that FILE names")
+        .value_name("FILE");
+    app.flag(millpond::trace::damaged_option, chosen.accepts_damaged, millpond::trace::damaged_help);
+    app.option("trace", chosen.traces, "the trace (*.mpt)").required();
+    return program::guarded_main(app, argc, argv, [&] {
+        try {
+            run(chosen);
+            return program::ok;
+        } catch (const std::bad_alloc&) {
+            throw program::failure(program::environment,
+                                   "out of memory: the trace has more contexts or live objects than fit");
+        }
+    });
 }

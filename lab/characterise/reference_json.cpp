@@ -2,6 +2,7 @@
 #include "lab/characterise/reference_json.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 

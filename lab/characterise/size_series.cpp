@@ -3,6 +3,7 @@
 #include "lab/characterise/size_series.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "lab/characterise/arena_trial.hpp"
 #include "lab/characterise/call_sites.hpp"

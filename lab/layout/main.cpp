@@ -15,8 +15,8 @@
 #include "lab/layout/call_script_writer.hpp"
 #include "lab/plan/plan.hpp"
 #include "lab/plan/pool_choice.hpp"
-#include "lab/program/any_bytes.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/program/json_text.hpp"
 #include "lab/program/program.hpp"
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trace/reader.hpp"
@@ -42,33 +42,31 @@ nlohmann::ordered_json pools_json(const std::optional<pool_choice>& pools) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app{"Writes the calls of a recorded program to its allocator as a script that can be played on another.",
-                 "millpond-layout"};
+    program::command_line app{
+        "Writes the calls of a recorded program to its allocator as a script that can be played on another.",
+        "millpond-layout", " (--help lists the options)"};
     std::string recording, script, plan_file;
     bool per_subsystem = false, accepts_damaged = false;
-    app.add_option("--calls", recording, "the recording, with references")->type_name("RECORDING")->required();
-    app.add_option("-o,--output", script, "where the script goes")->type_name("SCRIPT")->required();
-    auto* const plan = app.add_option("--plan", plan_file, "a pool for each pool of PLAN")->type_name("PLAN");
-    app.add_flag("--per-subsystem", per_subsystem, "a pool for each subsystem")->excludes(plan);
-    app.add_flag(millpond::trace::damaged_option, accepts_damaged, millpond::trace::damaged_help);
-    return program::guarded_main(
-        app, argc, argv,
-        [&] {
-            const millpond::trace::reader trace(recording);
-            std::optional<pool_choice> pools;
-            if (!plan_file.empty()) pools.emplace(trace, millpond::plan::read_plan(plan_file), true);
-            if (per_subsystem) pools.emplace(trace);
-            const auto totals =
-                millpond::layout::write_call_script(recording, script, pools ? &*pools : nullptr, accepts_damaged);
-            const std::string& executable = trace.process().executable;
-            const nlohmann::ordered_json said = {
-                {"executable", executable},  {"executable_is_same", is_same(executable, trace.process().build_id)},
-                {"calls", totals.calls},     {"allocations", totals.allocations},
-                {"frees", totals.frees},     {"unknown_frees", totals.unknown_frees},
-                {"threads", totals.threads}, {"pools", pools_json(pools)},
-            };
-            program::print(program::json_text(said) + "\n");
-            return program::ok;
-        },
-        " (--help lists the options)");
+    app.option("--calls", recording, "the recording, with references").value_name("RECORDING").required();
+    app.option("-o,--output", script, "where the script goes").value_name("SCRIPT").required();
+    const auto plan = app.option("--plan", plan_file, "a pool for each pool of PLAN").value_name("PLAN");
+    app.flag("--per-subsystem", per_subsystem, "a pool for each subsystem").excludes(plan);
+    app.flag(millpond::trace::damaged_option, accepts_damaged, millpond::trace::damaged_help);
+    return program::guarded_main(app, argc, argv, [&] {
+        const millpond::trace::reader trace(recording);
+        std::optional<pool_choice> pools;
+        if (!plan_file.empty()) pools.emplace(trace, millpond::plan::read_plan(plan_file), true);
+        if (per_subsystem) pools.emplace(trace);
+        const auto totals =
+            millpond::layout::write_call_script(recording, script, pools ? &*pools : nullptr, accepts_damaged);
+        const std::string& executable = trace.process().executable;
+        const nlohmann::ordered_json said = {
+            {"executable", executable},  {"executable_is_same", is_same(executable, trace.process().build_id)},
+            {"calls", totals.calls},     {"allocations", totals.allocations},
+            {"frees", totals.frees},     {"unknown_frees", totals.unknown_frees},
+            {"threads", totals.threads}, {"pools", pools_json(pools)},
+        };
+        program::print(program::json_text(said) + "\n");
+        return program::ok;
+    });
 }

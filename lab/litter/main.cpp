@@ -53,24 +53,22 @@ std::string own_library() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app{"Runs a program with a littered heap, and ends as it does."};
+    program::command_line app{
+        "Runs a program with a littered heap, and ends as it does.", {}, "\nmillpond: run with --help for the options"};
     litter_options options;
-    auto* const blocks = app.add_option("--blocks", options.blocks, "how many blocks of 16 to 1024 bytes; 100000")
-                             ->type_name("N")
-                             ->check(CLI::Range(std::uint64_t{1}, litter::most_drawn));
-    app.add_option("--trace", options.trace, "the sizes of this trace's allocations instead, deletes held back")
-        ->type_name("FILE")
-        ->excludes(blocks);
-    app.add_option("--fraction", options.fraction, "the share of the blocks that is freed, in random order; 0.5")
-        ->type_name("F")
-        ->check(CLI::Range(0.0, 1.0));
-    app.add_option("--seed", options.seed, "of all that is drawn; 1")->type_name("N");
-    app.add_option("command", options.command, "-- PROGRAM ARGS")->type_name("");
-    return program::guarded_main(
-        app, argc, argv,
-        [&]() -> int {
-            if (options.command.empty()) throw CLI::ValidationError("millpond-litter [OPTIONS] -- PROGRAM ARGS");
-            become(options);
-        },
-        "\nmillpond: run with --help for the options");
+    const auto blocks = app.option("--blocks", options.blocks, "how many blocks of 16 to 1024 bytes; 100000")
+                            .value_name("N")
+                            .within(std::uint64_t{1}, litter::most_drawn);
+    app.option("--trace", options.trace, "the sizes of this trace's allocations instead, deletes held back")
+        .value_name("FILE")
+        .excludes(blocks);
+    app.option("--fraction", options.fraction, "the share of the blocks that is freed, in random order; 0.5")
+        .value_name("F")
+        .within(0.0, 1.0);
+    app.option("--seed", options.seed, "of all that is drawn; 1").value_name("N");
+    app.option("command", options.command, "-- PROGRAM ARGS").value_name("");
+    return program::guarded_main(app, argc, argv, [&]() -> int {
+        if (options.command.empty()) throw app.refusal("millpond-litter [OPTIONS] -- PROGRAM ARGS");
+        become(options);
+    });
 }

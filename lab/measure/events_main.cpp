@@ -8,8 +8,8 @@
 #include "lab/measure/event_choice.hpp"
 #include "lab/measure/event_request.hpp"
 #include "lab/measure/named_events.hpp"
-#include "lab/program/any_bytes.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/program/json_text.hpp"
 
 namespace {
 
@@ -63,16 +63,16 @@ int list(const event_names& known) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app{"Says which events this machine's processor and kernel can count, and what they call them."};
+    program::command_line app{
+        "Says which events this machine's processor and kernel can count, and what they call them."};
     bool wants_list = false;
     bool wants_names = false;
     std::vector<std::string> names;
-    auto* const mode = app.add_option_group("mode", "what to do: exactly one");
-    mode->add_flag("--list", wants_list, "all events by their names, as JSON: those that every machine has first");
-    mode->add_flag("--resolve", wants_names,
-                   "a line for each of the names behind --: what the kernel calls it, or why it is null");
-    mode->require_option(1);
-    app.add_option("names", names, "as MEM_LOAD_RETIRED:L3_MISS; llc_misses")->type_name("NAME");
+    program::option_list mode = app.exactly_one("mode", "what to do: exactly one");
+    mode.flag("--list", wants_list, "all events by their names, as JSON: those that every machine has first");
+    mode.flag("--resolve", wants_names,
+              "a line for each of the names behind --: what the kernel calls it, or why it is null");
+    app.option("names", names, "as MEM_LOAD_RETIRED:L3_MISS; llc_misses").value_name("NAME");
     app.footer("Exit status: 0 done, 2 usage or an unknown event, 4 the result cannot be written.");
     return program::guarded_main(app, argc, argv, [&] {
         const event_names known;

@@ -9,10 +9,12 @@
 #include "lab/measure/memory_levels.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/program/json_text.hpp"
 
 namespace {
 
 using namespace millpond::measure;
+namespace program = millpond::program;
 using nlohmann::ordered_json;
 
 const std::string unmapped = "memory cannot be mapped";
@@ -89,18 +91,16 @@ ordered_json probe() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app{"Measures what this machine's basic operations cost, and says what its kernel allows."};
+    program::command_line app{"Measures what this machine's basic operations cost, and says what its kernel allows."};
     std::string json_path;
     unsigned long steps = 0;
-    auto* const mode = app.add_option_group("mode", "what to do: exactly one");
-    mode->add_option("--json", json_path, "measure, and write the result to FILE (- is standard output)")
-        ->type_name("FILE");
-    mode->add_option("--spin", steps, "do a fixed piece of work of N steps, for measuring noise")->type_name("N");
-    mode->require_option(1);
+    program::option_list mode = app.exactly_one("mode", "what to do: exactly one");
+    mode.option("--json", json_path, "measure, and write the result to FILE (- is standard output)").value_name("FILE");
+    mode.option("--spin", steps, "do a fixed piece of work of N steps, for measuring noise").value_name("N");
     app.footer("Exit status: 0 done, 2 usage, 4 the result cannot be written.");
-    return millpond::program::guarded_main(app, argc, argv, [&]() -> int {
+    return program::guarded_main(app, argc, argv, [&]() -> int {
         if (json_path.empty()) return spin(steps) == ~0UL;  // never: the sum must be used, or there would be no work
-        millpond::program::write_or_print(json_path, probe().dump(2) + "\n");
-        return millpond::program::ok;
+        program::write_or_print(json_path, program::json_text(probe()) + "\n");
+        return program::ok;
     });
 }

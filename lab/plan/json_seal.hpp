@@ -8,7 +8,7 @@
 // system/json_seal.py. O(bytes), O(members log members). Thread-safe.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace millpond::plan {

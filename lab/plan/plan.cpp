@@ -11,8 +11,8 @@
 
 #include "lab/plan/json_seal.hpp"
 #include "lab/plan/strict_json.hpp"
-#include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
+#include "lab/program/json_text.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
 #include "preload/word_position.hpp"

@@ -2,10 +2,12 @@
 #include "lab/plan/strict_json.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
 #include "lab/program/any_bytes.hpp"
+#include "lab/program/json_text.hpp"
 
 namespace millpond::plan {
 namespace {

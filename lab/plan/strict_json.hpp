@@ -8,7 +8,7 @@
 
 #include <cstddef>
 #include <exception>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
 

@@ -51,63 +51,59 @@ int record(const millpond::record::record_options& options) {
 int main(int argc, char** argv) {
     const bool conducted = millpond::measure::die_with_conductor();
     using namespace millpond::record;
-    CLI::App app{"Records every heap event of a program into a trace."};
+    program::command_line app{
+        "Records every heap event of a program into a trace.", {}, "\nmillpond: run with --help for the options"};
     record_options options;
     options.dies_with_recorder = conducted;
     std::string unfinished;
-    auto* const file = app.add_option("-o,--output", options.file, "where the trace goes (other processes: FILE.PID)")
-                           ->type_name("FILE");
-    app.add_flag("--check-contexts", options.check_contexts,
-                 "compare 1 event in 64 with an uncached walk of its stack (1 in 4096 otherwise)");
-    const auto size = [](CLI::Option* option) {
-        option->type_name("N")
-            ->check([](const std::string& text) {
+    const auto file =
+        app.option("-o,--output", options.file, "where the trace goes (other processes: FILE.PID)").value_name("FILE");
+    app.flag("--check-contexts", options.check_contexts,
+             "compare 1 event in 64 with an uncached walk of its stack (1 in 4096 otherwise)");
+    const auto size = [](program::command_option option) {
+        option.value_name("N")
+            .checked([](const std::string& text) {
                 return text.starts_with('-') ? std::string("a number of bytes, such as 500MB, and not ") + text
                                              : std::string();
             })
-            ->transform(CLI::AsSizeValue(false));
+            .in_bytes();
     };
-    size(app.add_option("--max-bytes", options.bytes_max, "stop recording after this many bytes; the program goes on"));
-    size(app.add_option("--ahead", options.ahead_bytes,
-                        "map this much of the trace at the start and make no system call for it later, for programs "
-                        "that forbid themselves system calls"));
-    app.add_option("--for", options.seconds_max,
-                   "stop the program after so many seconds: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL")
-        ->type_name("SECONDS")
-        ->check(CLI::PositiveNumber);
+    size(app.option("--max-bytes", options.bytes_max, "stop recording after this many bytes; the program goes on"));
+    size(app.option("--ahead", options.ahead_bytes,
+                    "map this much of the trace at the start and make no system call for it later, for programs "
+                    "that forbid themselves system calls"));
+    app.option("--for", options.seconds_max,
+               "stop the program after so many seconds: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL")
+        .value_name("SECONDS")
+        .positive();
     std::string mode = "600";
-    app.add_option("--mode", mode, "permissions of the traces, in octal (600: only their owner may read them)")
-        ->type_name("OCTAL")
-        ->check([](const std::string& text) {
+    app.option("--mode", mode, "permissions of the traces, in octal (600: only their owner may read them)")
+        .value_name("OCTAL")
+        .checked([](const std::string& text) {
             const bool octal = !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == text.npos;
             return octal ? std::string() : "permissions in octal, such as 640, and not " + text;
         });
-    app.add_option("--scope", options.scopes, "observe each activation of this function of the executable")
-        ->type_name("FUNCTION")
-        ->expected(1)
-        ->take_all();
-    app.add_option("--scopes", options.scopes_file,
-                   "observe the functions of this list, which 'millpond characterise --scopes-out' writes")
-        ->type_name("FILE");
-    app.add_option("--scope-entries", options.scope_entries_max,
-                   "observe a function no more after so many entries (1000000, about 6 us each)")
-        ->type_name("N")
-        ->check(CLI::PositiveNumber);
-    app.add_flag("--owners", options.samples_owners,
-                 "sample the registers and the stack at allocations: 'millpond characterise' finds in them which "
-                 "instance of a type each object belongs to");
-    app.add_option("--finish", unfinished, "complete the recording of FILE whose recorder was interrupted")
-        ->type_name("FILE")
-        ->excludes(file);
-    app.add_option("command", options.command, "-- PROGRAM ARGS")->type_name("");
-    app.prefix_command(false);
-    return program::guarded_main(
-        app, argc, argv,
-        [&]() -> int {
-            if (unfinished.empty() && (options.file.empty() || options.command.empty()))
-                throw CLI::ValidationError("millpond-record -o FILE -- PROGRAM ARGS");
-            options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
-            return unfinished.empty() ? record(options) : report(finish(unfinished, std::nullopt));
-        },
-        "\nmillpond: run with --help for the options");
+    app.option("--scope", options.scopes, "observe each activation of this function of the executable")
+        .value_name("FUNCTION")
+        .repeated();
+    app.option("--scopes", options.scopes_file,
+               "observe the functions of this list, which 'millpond characterise --scopes-out' writes")
+        .value_name("FILE");
+    app.option("--scope-entries", options.scope_entries_max,
+               "observe a function no more after so many entries (1000000, about 6 us each)")
+        .value_name("N")
+        .positive();
+    app.flag("--owners", options.samples_owners,
+             "sample the registers and the stack at allocations: 'millpond characterise' finds in them which "
+             "instance of a type each object belongs to");
+    app.option("--finish", unfinished, "complete the recording of FILE whose recorder was interrupted")
+        .value_name("FILE")
+        .excludes(file);
+    app.option("command", options.command, "-- PROGRAM ARGS").value_name("");
+    return program::guarded_main(app, argc, argv, [&]() -> int {
+        if (unfinished.empty() && (options.file.empty() || options.command.empty()))
+            throw app.refusal("millpond-record -o FILE -- PROGRAM ARGS");
+        options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
+        return unfinished.empty() ? record(options) : report(finish(unfinished, std::nullopt));
+    });
 }

@@ -53,70 +53,64 @@ std::string check_sample(const std::string& text) {
 
 int main(int argc, char** argv) {
     const bool conducted = millpond::measure::die_with_conductor();
-    CLI::App app{"Captures every data reference of a program into a trace, beside its heap events."};
+    program::command_line app{"Captures every data reference of a program into a trace, beside its heap events.",
+                              {},
+                              "\nmillpond: run with --help for the options"};
     capture_options options;
     options.dies_with_capture = conducted;
     std::string unfinished, summarized, mode = "600";
-    auto* const file = app.add_option("-o,--output", options.file, "where the trace goes (other processes: FILE.PID)")
-                           ->type_name("FILE");
-    app.add_option("--from", options.from, "capture nothing of the first N instructions")->type_name("N");
-    app.add_option("--instructions", options.instructions, "stop capturing after N instructions; the program goes on")
-        ->type_name("N");
-    auto* const sample =
-        app.add_option("--sample", options.sample,
-                       "capture bursts: BURST instructions of every PERIOD; millpond-simulate tells the "
-                       "misses of the whole run with their error")
-            ->type_name("BURST/PERIOD")
-            ->check(check_sample);
-    auto* const skips = app.add_flag("--skip-start", options.skips_start, "capture nothing that runs before main");
-    app.add_option("--window", options.window,
-                   "capture what is done from the entry of FUNCTION to its return, by any thread meanwhile")
-        ->type_name("FUNCTION")
-        ->excludes(skips);
-    app.add_flag("--discard", options.discards, "write nothing: to measure what capturing costs")->excludes(file);
-    app.add_option("--simulate", options.simulators,
-                   "count misses while the program runs, and write counts and heap events alone: a description as "
-                   "millpond-simulate takes it (as often as needed)")
-        ->type_name("DESCRIPTION")
-        ->excludes(sample)  // only a recording can tell the error of a sample
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
-    app.add_option("--bytes-max", options.access_bytes_max, "simulators take longer accesses for so many bytes")
-        ->check(CLI::Range(0, 65535));
-    app.add_flag("--with-system", options.with_system, "simulators count what system calls read and wrote, too");
-    app.add_option("--preload", options.preload, "preload this library into the program, such as another malloc")
-        ->type_name("LIBRARY");
-    app.add_option("--play", options.calls,
-                   "make the calls of SCRIPT (millpond-layout) to the allocator of PROGRAM, in its place")
-        ->type_name("SCRIPT");
-    app.add_option("--mode", mode, "permissions of the traces, in octal (600: only their owner may read them)")
-        ->type_name("OCTAL")
-        ->check([](const std::string& text) {
+    const auto file =
+        app.option("-o,--output", options.file, "where the trace goes (other processes: FILE.PID)").value_name("FILE");
+    app.option("--from", options.from, "capture nothing of the first N instructions").value_name("N");
+    app.option("--instructions", options.instructions, "stop capturing after N instructions; the program goes on")
+        .value_name("N");
+    const auto sample = app.option("--sample", options.sample,
+                                   "capture bursts: BURST instructions of every PERIOD; millpond-simulate tells the "
+                                   "misses of the whole run with their error")
+                            .value_name("BURST/PERIOD")
+                            .checked(check_sample);
+    const auto skips = app.flag("--skip-start", options.skips_start, "capture nothing that runs before main");
+    app.option("--window", options.window,
+               "capture what is done from the entry of FUNCTION to its return, by any thread meanwhile")
+        .value_name("FUNCTION")
+        .excludes(skips);
+    app.flag("--discard", options.discards, "write nothing: to measure what capturing costs").excludes(file);
+    app.option("--simulate", options.simulators,
+               "count misses while the program runs, and write counts and heap events alone: a description as "
+               "millpond-simulate takes it (as often as needed)")
+        .value_name("DESCRIPTION")
+        .excludes(sample)  // only a recording can tell the error of a sample
+        .repeated()
+        .one_argument();
+    app.option("--bytes-max", options.access_bytes_max, "simulators take longer accesses for so many bytes")
+        .within(0, 65535);
+    app.flag("--with-system", options.with_system, "simulators count what system calls read and wrote, too");
+    app.option("--preload", options.preload, "preload this library into the program, such as another malloc")
+        .value_name("LIBRARY");
+    app.option("--play", options.calls,
+               "make the calls of SCRIPT (millpond-layout) to the allocator of PROGRAM, in its place")
+        .value_name("SCRIPT");
+    app.option("--mode", mode, "permissions of the traces, in octal (600: only their owner may read them)")
+        .value_name("OCTAL")
+        .checked([](const std::string& text) {
             const bool octal = !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == text.npos;
             return octal ? std::string() : "permissions in octal, such as 640, and not " + text;
         });
-    app.add_option("--finish", unfinished, "complete the capture of FILE that was interrupted")
-        ->type_name("FILE")
-        ->excludes(file);
-    app.add_option("--summary", summarized, "count what the trace FILE holds, as JSON")
-        ->type_name("FILE")
-        ->excludes(file);
-    app.add_option("command", options.command, "-- PROGRAM ARGS")->type_name("");
-    app.prefix_command(false);
-    return program::guarded_main(
-        app, argc, argv,
-        [&]() -> int {
-            const auto permissions = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
-            if (!summarized.empty()) {
-                bool is_whole = true;
-                program::print(summarize(summarized, is_whole));
-                return is_whole ? program::ok : program::input;
-            }
-            if (!unfinished.empty()) return report(finish(unfinished, std::nullopt, permissions, {}));
-            if ((options.file.empty() && !options.discards) || options.command.empty())
-                throw CLI::ValidationError("millpond-references -o FILE -- PROGRAM ARGS");
-            return capture(options, permissions);
-        },
-        "\nmillpond: run with --help for the options");
+    app.option("--finish", unfinished, "complete the capture of FILE that was interrupted")
+        .value_name("FILE")
+        .excludes(file);
+    app.option("--summary", summarized, "count what the trace FILE holds, as JSON").value_name("FILE").excludes(file);
+    app.option("command", options.command, "-- PROGRAM ARGS").value_name("");
+    return program::guarded_main(app, argc, argv, [&]() -> int {
+        const auto permissions = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
+        if (!summarized.empty()) {
+            bool is_whole = true;
+            program::print(summarize(summarized, is_whole));
+            return is_whole ? program::ok : program::input;
+        }
+        if (!unfinished.empty()) return report(finish(unfinished, std::nullopt, permissions, {}));
+        if ((options.file.empty() && !options.discards) || options.command.empty())
+            throw app.refusal("millpond-references -o FILE -- PROGRAM ARGS");
+        return capture(options, permissions);
+    });
 }

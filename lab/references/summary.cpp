@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lab/program/any_bytes.hpp"
+#include "lab/program/json_text.hpp"
 #include "lab/references/reader.hpp"
 #include "lab/trace/wholeness.hpp"
 

@@ -29,30 +29,28 @@ struct command_line {
     std::string json = "-";
 };
 
-void declare(CLI::App& app, command_line& line) {
-    auto* const mode = app.add_option_group("mode", "what to do: exactly one");
-    mode->add_option("--prepare", line.prepared.trace, "write TRACE as a script")->type_name("TRACE");
-    mode->add_option("--play", line.round.script, "play SCRIPT once, in a fresh process")->type_name("SCRIPT");
-    mode->require_option(1);
-    app.add_option("-o", line.prepared.script, "with --prepare: where the script goes")->type_name("SCRIPT");
-    auto* const plan = app.add_option("--plan", line.prepared.plan, "with --prepare: a pool for each pool of PLAN");
-    plan->type_name("PLAN");
-    app.add_flag("--per-subsystem", line.prepared.per_subsystem, "with --prepare: a pool for each subsystem")
-        ->excludes(plan);
-    app.add_flag(millpond::trace::damaged_option, line.prepared.accepts_damaged, millpond::trace::damaged_help);
-    app.add_option("--json", line.json, "with --prepare: where the summary goes, \"-\" for standard output");
-    app.add_option("--strategy", line.round.strategy, "with --play: " + strategies_accepted());
-    app.add_option("--malloc", line.round.malloc_library, "with --play: a malloc library to preload");
-    app.add_option("--order", line.round.order, "with --play: total (one thread) or dependency (each thread its own)")
-        ->check(CLI::IsMember({"total", "dependency"}));
-    app.add_option("--touch", line.round.touch, "with --play: what is written to a block after its allocation")
-        ->check(CLI::IsMember({"none", "line", "check"}));
-    app.add_option("--diffusion", line.round.diffusion, "with --play: an untimed pass that surveys pages N times")
-        ->check(CLI::Range(0, 10000));
-    app.add_flag("--pace", line.round.paced, "with --play in total order: no event before its time in the trace");
-    app.add_option("--pad", line.round.padding_bytes, "with --play: bytes added to the environment")
-        ->check(CLI::Range(0, 65536));
-    app.add_option("--result", line.round.result, "with --play: where the result goes")->type_name("FILE");
+void declare(program::command_line& app, command_line& line) {
+    program::option_list mode = app.exactly_one("mode", "what to do: exactly one");
+    mode.option("--prepare", line.prepared.trace, "write TRACE as a script").value_name("TRACE");
+    mode.option("--play", line.round.script, "play SCRIPT once, in a fresh process").value_name("SCRIPT");
+    app.option("-o", line.prepared.script, "with --prepare: where the script goes").value_name("SCRIPT");
+    const auto plan =
+        app.option("--plan", line.prepared.plan, "with --prepare: a pool for each pool of PLAN").value_name("PLAN");
+    app.flag("--per-subsystem", line.prepared.per_subsystem, "with --prepare: a pool for each subsystem")
+        .excludes(plan);
+    app.flag(millpond::trace::damaged_option, line.prepared.accepts_damaged, millpond::trace::damaged_help);
+    app.option("--json", line.json, "with --prepare: where the summary goes, \"-\" for standard output");
+    app.option("--strategy", line.round.strategy, "with --play: " + strategies_accepted());
+    app.option("--malloc", line.round.malloc_library, "with --play: a malloc library to preload");
+    app.option("--order", line.round.order, "with --play: total (one thread) or dependency (each thread its own)")
+        .one_of({"total", "dependency"});
+    app.option("--touch", line.round.touch, "with --play: what is written to a block after its allocation")
+        .one_of({"none", "line", "check"});
+    app.option("--diffusion", line.round.diffusion, "with --play: an untimed pass that surveys pages N times")
+        .within(0, 10000);
+    app.flag("--pace", line.round.paced, "with --play in total order: no event before its time in the trace");
+    app.option("--pad", line.round.padding_bytes, "with --play: bytes added to the environment").within(0, 65536);
+    app.option("--result", line.round.result, "with --play: where the result goes").value_name("FILE");
 }
 
 void require(const std::string& value, const char* option, const char* mode) {
@@ -75,7 +73,7 @@ int main(int argc, char** argv) {
     // First, before anything has called malloc; and last, for what the round holds is nobody's to take down.
     if (argc > 1 && std::strcmp(argv[1], stage_word) == 0)
         ::_exit(program::guarded_main([&] { return run(argv + 2); }));
-    CLI::App app{"Plays a recorded program's heap events on a real allocator."};
+    program::command_line app{"Plays a recorded program's heap events on a real allocator."};
     command_line line;
     declare(app, line);
     return program::guarded_main(app, argc, argv, [&] {

@@ -14,8 +14,8 @@
 
 #include "lab/measure/measurement.hpp"
 #include "lab/measure/start.hpp"
-#include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
+#include "lab/program/json_text.hpp"
 #include "lab/program/program.hpp"
 
 namespace millpond::replay {

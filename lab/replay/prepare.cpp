@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lab/program/any_bytes.hpp"
+#include "lab/program/json_text.hpp"
 #include "lab/replay/preparation.hpp"
 #include "lab/trace/wholeness.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace millpond::simulate {

@@ -10,14 +10,15 @@
 // written, or no memory.
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "lab/plan/json_seal.hpp"
-#include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/program/json_text.hpp"
 #include "lab/simulate/burst_sample.hpp"
 #include "lab/simulate/din_writer.hpp"
 #include "lab/simulate/generator.hpp"
@@ -54,69 +55,65 @@ struct command_line {
 const std::vector<std::string> usual_descriptions = {"direct:line=32,size=16K/32K/64K/128K/256K",
                                                      "lru:line=32,sets=64-4096,ways=8", "distances:line=4K"};
 
-void declare_rules(CLI::App& app, command_line& line) {
-    const auto counted = CLI::IsMember({"once", "twice"});
-    app.add_option("--straddle", line.straddling, "an access to two lines is one reference that misses once, or two")
-        ->check(counted)
-        ->capture_default_str();
-    app.add_option("--modify", line.modification, "a modification is one reference, or a load and a store")
-        ->check(counted)
-        ->capture_default_str();
-    app.add_option("--bytes-max", line.rules.bytes_max, "longer accesses count as so many bytes (Cachegrind: the line)")
-        ->check(CLI::Range(0, 65535));
-    app.add_option("--flush-references", line.rules.flush_references, "empty all caches every N references");
-    app.add_option("--flush-instructions", line.rules.flush_instructions, "empty all caches every N instructions");
-    app.add_option("--instruction-set", line.instructions, "use at most these vector instructions")
-        ->check(CLI::IsMember({"portable", "avx2", "avx512", "best"}))
-        ->capture_default_str();
+void declare_rules(program::command_line& app, command_line& line) {
+    const std::vector<std::string> counted = {"once", "twice"};
+    app.option("--straddle", line.straddling, "an access to two lines is one reference that misses once, or two")
+        .one_of(counted)
+        .shows_default();
+    app.option("--modify", line.modification, "a modification is one reference, or a load and a store")
+        .one_of(counted)
+        .shows_default();
+    app.option("--bytes-max", line.rules.bytes_max, "longer accesses count as so many bytes (Cachegrind: the line)")
+        .within(0, 65535);
+    app.option("--flush-references", line.rules.flush_references, "empty all caches every N references");
+    app.option("--flush-instructions", line.rules.flush_instructions, "empty all caches every N instructions");
+    app.option("--instruction-set", line.instructions, "use at most these vector instructions")
+        .one_of({"portable", "avx2", "avx512", "best"})
+        .shows_default();
 }
 
-void declare(CLI::App& app, command_line& line) {
-    app.add_option("references", line.references, "the recording or text to read, \"-\" for standard input")
-        ->type_name("REFERENCES");
-    app.add_option("-s,--simulate", line.descriptions,
-                   "a simulator: direct, lru, fifo, random, distances, sampled, levels, tlb or attributed, a colon, "
-                   "KEY=VALUE,… (default: five direct-mapped caches, 56 LRU caches, all memories of pages)")
-        ->type_name("DESCRIPTION")
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
+void declare(program::command_line& app, command_line& line) {
+    app.option("references", line.references, "the recording or text to read, \"-\" for standard input")
+        .value_name("REFERENCES");
+    app.option("-s,--simulate", line.descriptions,
+               "a simulator: direct, lru, fifo, random, distances, sampled, levels, tlb or attributed, a colon, "
+               "KEY=VALUE,… (default: five direct-mapped caches, 56 LRU caches, all memories of pages)")
+        .value_name("DESCRIPTION")
+        .repeated()
+        .one_argument();
     declare_rules(app, line);
-    app.add_option("--format", line.format, "of the references")
-        ->check(CLI::IsMember({"automatic", "din", "lackey", "recording"}))
-        ->capture_default_str();
-    app.add_option("--bytes", line.text.bytes_default, "bytes of an access that a din line leaves out")
-        ->check(CLI::Range(1, 4096))
-        ->capture_default_str();
-    app.add_option("--penalty", line.penalties, "cycles of a miss in the time model, separated by commas")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    app.add_option("--latencies", line.latencies,
-                   "also tell the time with all levels: this machine's, or those of the levels: that are named, with "
-                   "the latencies of a document of `millpond doctor --json=FILE`; measure: of this machine, now")
-        ->type_name("FILE|measure");
-    app.add_option("--cpi", line.cycles_per_instruction, "with --latencies: cycles of an instruction")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    app.add_option("--json", line.json, "write the document to FILE (\"-\": to standard output, instead of the table)")
-        ->type_name("FILE");
-    app.add_option("--write-din", line.din, "also write the references as din text")->type_name("FILE");
-    app.add_option("--played", line.played,
-                   "of a recording, the references as they would be on another allocator: the one on which "
-                   "millpond-player was captured into PLAYED")
-        ->type_name("PLAYED");
-    app.add_flag("--with-system", line.with_system, "of a recording, count what system calls read and wrote, too");
-    app.add_flag(millpond::trace::damaged_option, line.accepts_damaged, millpond::trace::damaged_help);
-    app.add_flag("--measure", line.measures,
-                 "references a second of each simulator, without REFERENCES on made-up ones");
-    app.add_option("--measure-references", line.speed.references_max, "how many of them are kept in memory")
-        ->check(CLI::Range(1, 1 << 28))
-        ->capture_default_str();
-    app.add_option("--measure-rounds", line.speed.rounds, "the median of so many")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
+    app.option("--format", line.format, "of the references")
+        .one_of({"automatic", "din", "lackey", "recording"})
+        .shows_default();
+    app.option("--bytes", line.text.bytes_default, "bytes of an access that a din line leaves out")
+        .within(1, 4096)
+        .shows_default();
+    app.option("--penalty", line.penalties, "cycles of a miss in the time model, separated by commas")
+        .separated_by(',')
+        .one_argument()
+        .not_negative()
+        .shows_default();
+    app.option("--latencies", line.latencies,
+               "also tell the time with all levels: this machine's, or those of the levels: that are named, with "
+               "the latencies of a document of `millpond doctor --json=FILE`; measure: of this machine, now")
+        .value_name("FILE|measure");
+    app.option("--cpi", line.cycles_per_instruction, "with --latencies: cycles of an instruction")
+        .not_negative()
+        .shows_default();
+    app.option("--json", line.json, "write the document to FILE (\"-\": to standard output, instead of the table)")
+        .value_name("FILE");
+    app.option("--write-din", line.din, "also write the references as din text").value_name("FILE");
+    app.option("--played", line.played,
+               "of a recording, the references as they would be on another allocator: the one on which "
+               "millpond-player was captured into PLAYED")
+        .value_name("PLAYED");
+    app.flag("--with-system", line.with_system, "of a recording, count what system calls read and wrote, too");
+    app.flag(millpond::trace::damaged_option, line.accepts_damaged, millpond::trace::damaged_help);
+    app.flag("--measure", line.measures, "references a second of each simulator, without REFERENCES on made-up ones");
+    app.option("--measure-references", line.speed.references_max, "how many of them are kept in memory")
+        .within(1, 1 << 28)
+        .shows_default();
+    app.option("--measure-rounds", line.speed.rounds, "the median of so many").within(1, 1000).shows_default();
 }
 
 template <class Value>
@@ -254,16 +251,13 @@ void simulate(const command_line& line) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app{"Simulates caches, memories and translation buffers on the data references of a program.",
-                 "millpond-simulate"};
+    program::command_line app{"Simulates caches, memories and translation buffers on the data references of a program.",
+                              "millpond-simulate", " (--help lists the options)"};
     command_line line;
     declare(app, line);
-    return program::guarded_main(
-        app, argc, argv,
-        [&] {
-            settle(line);
-            line.measures ? measure(line) : simulate(line);
-            return program::ok;
-        },
-        " (--help lists the options)");
+    return program::guarded_main(app, argc, argv, [&] {
+        settle(line);
+        line.measures ? measure(line) : simulate(line);
+        return program::ok;
+    });
 }

@@ -5,7 +5,9 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
+#include "lab/program/json_text.hpp"
 #include "lab/simulate/report.hpp"
 #include "lab/simulate/time_model.hpp"
 
@@ -13,6 +15,9 @@ namespace millpond::simulate {
 namespace {
 
 using json = nlohmann::ordered_json;
+
+// Of a number of a document.
+std::string text_of(const json& number) { return program::json_text(number); }
 
 constexpr const char* origins[] = {"program", "allocator", "system"};
 
@@ -84,11 +89,11 @@ std::string in_units(std::uint64_t bytes) {
 
 std::string place_of(const json& metric) {
     std::string text;
-    if (metric.contains("level")) text += "level " + metric["level"].dump() + " ";
+    if (metric.contains("level")) text += "level " + text_of(metric["level"]) + " ";
     if (metric.contains("cache_bytes")) text += in_units(metric["cache_bytes"].get<std::uint64_t>()) + " ";
-    if (metric.contains("sets")) text += metric["sets"].dump() + " x " + metric["ways"].dump() + " ";
+    if (metric.contains("sets")) text += text_of(metric["sets"]) + " x " + text_of(metric["ways"]) + " ";
     if (metric.contains("origin")) text += "of " + metric["origin"].get<std::string>() + " ";
-    if (metric.contains("subject")) text += "subject " + metric["subject"].dump() + " ";
+    if (metric.contains("subject")) text += "subject " + text_of(metric["subject"]) + " ";
     return text;
 }
 
@@ -243,21 +248,21 @@ json results_json(const std::vector<references::simulator_counts>& all, const in
 std::string results_table(const json& results) {
     const json& input = results["input"];
     std::string text = input["path"].get<std::string>() + " (" + input["format"].get<std::string>() +
-                       "): " + input["references"].dump() + " references, " + input["instructions"].dump() +
+                       "): " + text_of(input["references"]) + " references, " + text_of(input["instructions"]) +
                        " instructions\n" + penalties_line(results);
     if (input.contains("partial")) text += "partial: " + input["partial"].get<std::string>() + "\n";
     if (input.contains("damages"))
         text += "damaged in " + std::to_string(input["damages"].size()) + " places, the first at offset " +
-                input["damages"][0]["offset"].dump() + ": what was there is left out\n";
+                text_of(input["damages"][0]["offset"]) + ": what was there is left out\n";
     if (input.contains("bursts"))
         text +=
-            input["bursts"].dump() + " bursts; " + input["instructions_not_captured"].dump() +
+            text_of(input["bursts"]) + " bursts; " + text_of(input["instructions_not_captured"]) +
             " instructions were not captured. Beside misses of the whole run: 95 % interval, and \"emptied\": had each "
             "burst begun with empty caches\n";
     if (input.contains("layout"))
         text += "on the allocator of " + input["layout"]["played"].get<std::string>() + ", which made " +
-                input["layout"]["allocator_references"].dump() + " of these references itself; " +
-                input["layout"]["unplaced_references"].dump() +
+                text_of(input["layout"]["allocator_references"]) + " of these references itself; " +
+                text_of(input["layout"]["unplaced_references"]) +
                 " are to memory that is neither the heap's nor a module's nor a stack's\n";
     for (const json& simulator : results["simulators"]) {
         text += "\n" + simulator["description"].get<std::string>() + "\n";

@@ -6,7 +6,9 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <nlohmann/json.hpp>
 
+#include "lab/program/json_text.hpp"
 #include "lab/program/program.hpp"
 #include "lab/simulate/running_simulation.hpp"
 
@@ -64,7 +66,8 @@ json speed_json(reference_source& source, const std::vector<std::string>& descri
 }
 
 std::string speed_table(const json& speeds) {
-    std::string text = speeds["references"].dump() + " references in memory; millions a second of CPU time\n";
+    std::string text =
+        program::json_text(speeds["references"]) + " references in memory; millions a second of CPU time\n";
     for (const json& speed : speeds["speeds"]) {
         std::array<char, 200> line{};
         std::snprintf(line.data(), line.size(), "  %-56s %8.1f  (%.1f to %.1f)\n",

@@ -53,22 +53,21 @@ int list(const std::string& path, bool null) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app("Look at a trace, and put its index back.", "millpond-trace");
+    program::command_line app("Look at a trace, and put its index back.", "millpond-trace");
     std::string path;
-    app.require_subcommand(1);
     const auto add = [&](const char* name, const char* what) {
-        CLI::App* verb = app.add_subcommand(name, what);
-        verb->add_option("TRACE", path, "the trace")->required();
+        program::option_list verb = app.verb(name, what);
+        verb.option("TRACE", path, "the trace").required();
         return verb;
     };
-    const CLI::App* info_verb = add("info", "say what is in the trace, without its events");
-    const CLI::App* dump_verb = add("dump", "write every record and event, a line each");
-    const CLI::App* index_verb = add("index", "rebuild the index; damaged stretches are left out");
+    const program::option_list info_verb = add("info", "say what is in the trace, without its events");
+    const program::option_list dump_verb = add("dump", "write every record and event, a line each");
+    const program::option_list index_verb = add("index", "rebuild the index; damaged stretches are left out");
     bool null = false;
     add("list", "name the traces of one recording: FILE, FILE.PID, FILE.PID.IMAGE")
-        ->add_flag("--null", null, "end each name with a zero byte, not a new line: names may have one");
+        .flag("--null", null, "end each name with a zero byte, not a new line: names may have one");
     return program::guarded_main(app, argc, argv, [&] {
-        if (*info_verb || *dump_verb) return show(path, static_cast<bool>(*dump_verb));
-        return *index_verb ? index(path) : list(path, null);
+        if (info_verb.given() || dump_verb.given()) return show(path, dump_verb.given());
+        return index_verb.given() ? index(path) : list(path, null);
     });
 }

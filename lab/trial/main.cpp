@@ -24,57 +24,51 @@ struct command_line {
     std::vector<std::string>& program() { return round.launched.arguments; }
 };
 
-void declare(CLI::App& app, command_line& line) {
+void declare(program::command_line& app, command_line& line) {
     using millpond::trial::is_variant;
-    const CLI::Validator variant(
-        [](const std::string& name) {
-            return is_variant(name)
-                       ? std::string()
-                       : "unknown variant " + name + " (bare, empty, shared, shared_huge, looked_up, plan)";
-        },
-        "VARIANT");
-    const CLI::Validator named([](const std::string& name) { return name.empty() ? "a file name is needed" : ""; }, "");
-    auto* const mode = app.add_option_group("mode", "what to do: exactly one");
-    mode->add_option("--survey", line.survey_path, "run PROGRAM and write the modules that it loads to FILE")
-        ->type_name("FILE");
-    mode->add_option("--check-plan", line.checked_plan_path, "read PLAN and print it as every program here reads it")
-        ->check(named)
-        ->type_name("PLAN");
-    mode->add_option("--compile", line.plan_path, "turn the names of PLAN into address ranges")
-        ->check(named)
-        ->type_name("PLAN");
-    mode->add_option("--round", line.round.variant_name, "run PROGRAM once under this variant and write what it cost")
-        ->check(variant);
-    mode->add_option("--pair-costs", line.pair_cost_rounds,
-                     "in so many rounds, measure what a pool costs more in a trial than in the source; print it")
-        ->check(CLI::Range(1, 1000))
-        ->type_name("ROUNDS");
-    mode->require_option(1);
-    app.add_option("--modules", line.modules_path, "with --compile: the file that --survey wrote")->type_name("FILE");
-    app.add_option("-o", line.output_path, "with --compile: where the routes go")->type_name("ROUTES");
-    app.add_option("--routes", line.round.routes_path,
-                   "with --round: the compiled plan; controls then try the same program as the plan")
-        ->type_name("ROUTES");
-    app.add_option("--image", line.round.image_build_id,
-                   "with --round: try only the program of this build-id, wherever it runs among the children")
-        ->type_name("BUILD-ID");
-    app.add_option("--result", line.round.result_path, "with --round: where the result goes")->type_name("FILE");
-    app.add_option("--stdin", line.round.launched.stdin_path, "the program's standard input")->type_name("FILE");
-    app.add_option("--stdout", line.round.launched.stdout_path, "the program's standard output")->type_name("FILE");
-    app.add_option("--stderr", line.round.launched.stderr_path, "the program's standard error")->type_name("FILE");
-    app.add_option("--pad", line.round.launched.padding_bytes,
-                   "bytes added to the environment (MILLPOND_PAD), to move the stack")
-        ->check(CLI::Range(0, 65536));
-    const CLI::Validator assignment(
-        [](const std::string& text) {
-            const std::size_t equals = text.find('=');
-            return equals == std::string::npos || equals == 0 ? "it is given as NAME=VALUE, not " + text : "";
-        },
-        "NAME=VALUE");
-    app.add_option("--set", line.round.launched.variables, "a variable of the program's environment; may be repeated")
-        ->check(assignment)
-        ->allow_extra_args(false);
-    app.add_option("program", line.program(), "the program and its arguments, behind --");
+    const auto flaw_of_variant = [](const std::string& name) {
+        return is_variant(name) ? std::string()
+                                : "unknown variant " + name + " (bare, empty, shared, shared_huge, looked_up, plan)";
+    };
+    const auto flaw_of_name = [](const std::string& name) { return name.empty() ? "a file name is needed" : ""; };
+    program::option_list mode = app.exactly_one("mode", "what to do: exactly one");
+    mode.option("--survey", line.survey_path, "run PROGRAM and write the modules that it loads to FILE")
+        .value_name("FILE");
+    mode.option("--check-plan", line.checked_plan_path, "read PLAN and print it as every program here reads it")
+        .checked(flaw_of_name)
+        .value_name("PLAN");
+    mode.option("--compile", line.plan_path, "turn the names of PLAN into address ranges")
+        .checked(flaw_of_name)
+        .value_name("PLAN");
+    mode.option("--round", line.round.variant_name, "run PROGRAM once under this variant and write what it cost")
+        .checked(flaw_of_variant, "VARIANT");
+    mode.option("--pair-costs", line.pair_cost_rounds,
+                "in so many rounds, measure what a pool costs more in a trial than in the source; print it")
+        .within(1, 1000)
+        .value_name("ROUNDS");
+    app.option("--modules", line.modules_path, "with --compile: the file that --survey wrote").value_name("FILE");
+    app.option("-o", line.output_path, "with --compile: where the routes go").value_name("ROUTES");
+    app.option("--routes", line.round.routes_path,
+               "with --round: the compiled plan; controls then try the same program as the plan")
+        .value_name("ROUTES");
+    app.option("--image", line.round.image_build_id,
+               "with --round: try only the program of this build-id, wherever it runs among the children")
+        .value_name("BUILD-ID");
+    app.option("--result", line.round.result_path, "with --round: where the result goes").value_name("FILE");
+    app.option("--stdin", line.round.launched.stdin_path, "the program's standard input").value_name("FILE");
+    app.option("--stdout", line.round.launched.stdout_path, "the program's standard output").value_name("FILE");
+    app.option("--stderr", line.round.launched.stderr_path, "the program's standard error").value_name("FILE");
+    app.option("--pad", line.round.launched.padding_bytes,
+               "bytes added to the environment (MILLPOND_PAD), to move the stack")
+        .within(0, 65536);
+    const auto flaw_of_assignment = [](const std::string& text) {
+        const std::size_t equals = text.find('=');
+        return equals == std::string::npos || equals == 0 ? "it is given as NAME=VALUE, not " + text : "";
+    };
+    app.option("--set", line.round.launched.variables, "a variable of the program's environment; may be repeated")
+        .checked(flaw_of_assignment, "NAME=VALUE")
+        .one_argument();
+    app.option("program", line.program(), "the program and its arguments, behind --");
     app.footer(
         "Exit status: 0 done (the program's own is in the result), 2 usage or an unknown name, 3 damaged input or "
         "another build,\n"
@@ -110,7 +104,7 @@ void act(command_line& line) {
 
 int main(int argc, char** argv) {
     millpond::measure::die_with_conductor();
-    CLI::App app{"Tries a plan of local allocators on an unmodified program, one round a call."};
+    program::command_line app{"Tries a plan of local allocators on an unmodified program, one round a call."};
     command_line line;
     declare(app, line);
     return millpond::program::guarded_main(app, argc, argv, [&] {

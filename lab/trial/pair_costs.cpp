@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lab/plan/strategy.hpp"
+#include "lab/program/json_text.hpp"
 #include "lab/program/program.hpp"
 #include "lab/trial/compile_routes.hpp"
 #include "lab/trial/control_file.hpp"
@@ -105,7 +106,7 @@ std::string measure_pair_costs(unsigned rounds) {
     result["seconds"] = excess;
     result["call_seconds"] = call_seconds;
     result["call_bytes"] = call_bytes;
-    return result.dump(2) + "\n";
+    return program::json_text(result) + "\n";
 }
 
 }  // namespace millpond::trial

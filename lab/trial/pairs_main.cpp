@@ -87,12 +87,12 @@ std::uint64_t make(std::uint64_t pairs) {
 
 int main(int argc, char** argv) {
     using namespace millpond;
-    CLI::App app{"Allocates and frees blocks, and does nothing else.", "millpond-pairs"};
+    program::command_line app{"Allocates and frees blocks, and does nothing else.", "millpond-pairs"};
     std::uint64_t count = 0;
     std::string by_hand;
-    app.add_option("PAIRS", count, "how many blocks")->required();
-    app.add_option("--by-hand", by_hand, "from this allocator of the library, not from malloc")
-        ->check(CLI::IsMember({"multipool", "synchronized(multipool)", "monotonic"}));
+    app.option("PAIRS", count, "how many blocks").required();
+    app.option("--by-hand", by_hand, "from this allocator of the library, not from malloc")
+        .one_of({"multipool", "synchronized(multipool)", "monotonic"});
     return program::guarded_main(app, argc, argv, [&] {
         const std::uint64_t sum = by_hand.empty()          ? pairs::make<pairs::from_malloc>(count)
                                   : by_hand == "multipool" ? pairs::make<pairs::from_library<multipool<>>>(count)

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
+#include "lab/program/json_text.hpp"
 #include "lab/program/program.hpp"
 #include "lab/trial/control_file.hpp"
 #include "lab/trial/pool_totals.hpp"

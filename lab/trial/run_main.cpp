@@ -100,15 +100,16 @@ int run(const std::string& plan_path, bool statistics, const std::vector<std::st
 
 int main(int argc, char** argv) {
     measure::die_with_conductor();
-    CLI::App app{"Runs a program under a plan: nothing is measured, and it ends as the program does.", "millpond-run"};
+    program::command_line app{"Runs a program under a plan: nothing is measured, and it ends as the program does.",
+                              "millpond-run"};
     std::string plan, library;
     bool statistics = false;
     std::vector<std::string> started;
-    app.add_option("--plan", plan, "which subsystems get which pools")->required()->type_name("FILE");
-    app.add_flag("--stats", statistics, "at the end, say on standard error what each pool did");
-    app.add_option("--export", library, "write one library with the plan inside, to be preloaded; run nothing")
-        ->type_name("FILE");
-    app.add_option("program", started, "the program and its arguments, behind --");
+    app.option("--plan", plan, "which subsystems get which pools").required().value_name("FILE");
+    app.flag("--stats", statistics, "at the end, say on standard error what each pool did");
+    app.option("--export", library, "write one library with the plan inside, to be preloaded; run nothing")
+        .value_name("FILE");
+    app.option("program", started, "the program and its arguments, behind --");
     return program::guarded_main(app, argc, argv, [&]() -> int {
         if (started.empty() == library.empty())
             throw program::failure(program::usage, "give either a program, behind --, or --export FILE; see --help");

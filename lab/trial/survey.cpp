@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/plan/strict_json.hpp"
-#include "lab/program/any_bytes.hpp"
+#include "lab/program/json_text.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
 #include "lab/trial/control_file.hpp"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "lab/program/any_bytes.hpp"
+#include "lab/program/json_text.hpp"
 
 namespace millpond::frame {
 namespace {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-known_truth: runs one of the programs for which the right advice is known (known_program.hpp).
-#include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "known_program.hpp"
+#include "lab/program/command_line.hpp"
 
 namespace {
 
@@ -28,17 +29,18 @@ int list_programs() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App command{"Runs a program for which the right advice is known.", "millpond-known_truth"};
+    millpond::program::command_line command{"Runs a program for which the right advice is known.",
+                                            "millpond-known_truth"};
     std::string name;
     std::string by_hand;
     bool list = false;
     double scale = 1;
-    command.add_option("NAME", name, "Which program.");
-    command.add_flag("--by-hand{best}", by_hand,
-                     "With the change made by hand; --by-hand=destroy: an arena whose objects are destroyed.");
-    command.add_option("--scale", scale, "As many times the work.")->check(CLI::Range(0.0001, 10000.0));
-    command.add_flag("--list", list, "Print the names and changes.");
-    CLI11_PARSE(command, argc, argv);
+    command.option("NAME", name, "Which program.");
+    command.flag("--by-hand{best}", by_hand,
+                 "With the change made by hand; --by-hand=destroy: an arena whose objects are destroyed.");
+    command.option("--scale", scale, "As many times the work.").within(0.0001, 10000.0);
+    command.flag("--list", list, "Print the names and changes.");
+    if (const std::optional<int> ended = command.parse_or_explain(argc, argv)) return *ended;
     if (list) return list_programs();
     for (const known_program* const program : programs) {
         if (name != program->name) continue;

@@ -3,6 +3,7 @@
 #include "lab/characterise/arena_trial.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "small_program.hpp"
 

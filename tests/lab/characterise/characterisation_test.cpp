@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "lab/characterise/candidate_plans.hpp"
 #include "lab/trace/finish.hpp"

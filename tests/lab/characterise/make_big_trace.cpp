@@ -9,15 +9,16 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <random>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "lab/program/command_line.hpp"
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trace/block_output.hpp"
 #include "lab/trace/event_decoder.hpp"
@@ -199,14 +200,14 @@ void make(const shape& wanted) {
 
 int main(int argc, char** argv) {
     shape wanted;
-    CLI::App app("Makes a large trace.", "make_big_trace");
-    app.add_option("file", wanted.file, "the trace to write")->required();
-    app.add_option("--events", wanted.events)->check(CLI::PositiveNumber);
-    app.add_option("--live", wanted.live)->check(CLI::PositiveNumber);
-    app.add_option("--threads", wanted.threads)->check(CLI::Range(1, 1000));
-    app.add_option("--contexts", wanted.contexts)->check(CLI::PositiveNumber);
-    app.add_option("--seed", wanted.seed);
-    CLI11_PARSE(app, argc, argv);
+    millpond::program::command_line app("Makes a large trace.", "make_big_trace");
+    app.option("file", wanted.file, "the trace to write").required();
+    app.option("--events", wanted.events).positive();
+    app.option("--live", wanted.live).positive();
+    app.option("--threads", wanted.threads).within(1, 1000);
+    app.option("--contexts", wanted.contexts).positive();
+    app.option("--seed", wanted.seed);
+    if (const std::optional<int> ended = app.parse_or_explain(argc, argv)) return *ended;
     try {
         make(wanted);
     } catch (const std::exception& error) {

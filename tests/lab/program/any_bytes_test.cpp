@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "lab/program/json_text.hpp"
 #include "tests/lab/trace/seed.hpp"
 
 namespace millpond::program {

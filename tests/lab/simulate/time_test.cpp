@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Time models with numbers that were computed by hand: one penalty, and levels with a machine's latencies.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "lab/simulate/latencies.hpp"
 #include "lab/simulate/level_time.hpp"
