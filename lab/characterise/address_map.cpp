@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/characterise/address_map.hpp"
+#include "lab/program/json_member.hpp"
 
 #include <algorithm>
 #include <map>
@@ -72,9 +73,9 @@ nlohmann::ordered_json address_map::rows_json(const layout& all) {
     std::uint64_t past = all.granules.front();
     for (std::size_t i = 0; i < all.granules.size(); i += all.granules_a_row) {
         const std::size_t last = std::min(i + all.granules_a_row, all.granules.size()) - 1;
-        map["rows"].push_back({{"offset_bytes", (all.granules[i] - all.granules.front()) << shift},
-                               {"bytes", (last - i + 1) << shift},
-                               {"gap_bytes", (all.granules[i] - past) << shift}});
+        map["rows"].push_back(program::json_object({{"offset_bytes", (all.granules[i] - all.granules.front()) << shift},
+                                                    {"bytes", (last - i + 1) << shift},
+                                                    {"gap_bytes", (all.granules[i] - past) << shift}}));
         past = all.granules[last] + 1;
     }
     return map;
@@ -87,7 +88,8 @@ nlohmann::ordered_json address_map::to_json(const std::function<double(std::uint
     nlohmann::ordered_json map = rows_json(all);
     map["columns"] = nlohmann::ordered_json::array();
     for (const column& c : columns_)
-        map["columns"].push_back({{"time_seconds", seconds(c.tick)}, {"live_bytes", c.live_bytes}});
+        map["columns"].push_back(
+            program::json_object({{"time_seconds", seconds(c.tick)}, {"live_bytes", c.live_bytes}}));
     map["cells"] = nlohmann::ordered_json::array();
     for (const cell& c : cells(all)) map["cells"].push_back({c.row, c.column, position(c.subsystem), c.share, c.fill});
     return map;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The pass of arena_trial over events.
 #include "lab/characterise/arena_trial.hpp"
+#include "lab/program/json_member.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -55,22 +56,23 @@ void arena_trial::end(const object& ended) {
 
 template <unsigned Chunks>
 nlohmann::ordered_json tried_arena<Chunks>::json() const {
-    return {{"chunks", Chunks},
-            {"chunk_bytes", arena::chunk_bytes},
-            {"objects", objects_},
-            {"bytes", placed_bytes_},
-            {"refused_bytes", refused_bytes_},
-            {"most_held_bytes", most_held_ * arena::chunk_bytes},
-            {"most_pinned_bytes", most_pinned_ * arena::chunk_bytes},
-            {"end_pinned_bytes", pinned_ * arena::chunk_bytes}};
+    return program::json_object({{"chunks", Chunks},
+                                 {"chunk_bytes", arena::chunk_bytes},
+                                 {"objects", objects_},
+                                 {"bytes", placed_bytes_},
+                                 {"refused_bytes", refused_bytes_},
+                                 {"most_held_bytes", most_held_ * arena::chunk_bytes},
+                                 {"most_pinned_bytes", most_pinned_ * arena::chunk_bytes},
+                                 {"end_pinned_bytes", pinned_ * arena::chunk_bytes}});
 }
 
 nlohmann::ordered_json arena_trial::json() const {
-    return {{"requested_bytes", requested_bytes_},
-            {"objects", predicted_},
-            {"bytes", predicted_bytes_},
-            {"wrong_bytes", predicted_bytes_ - right_bytes_},
-            {"arenas", {std::get<0>(arenas_).json(), std::get<1>(arenas_).json(), std::get<2>(arenas_).json()}}};
+    return program::json_object(
+        {{"requested_bytes", requested_bytes_},
+         {"objects", predicted_},
+         {"bytes", predicted_bytes_},
+         {"wrong_bytes", predicted_bytes_ - right_bytes_},
+         {"arenas", {std::get<0>(arenas_).json(), std::get<1>(arenas_).json(), std::get<2>(arenas_).json()}}});
 }
 
 }  // namespace millpond::characterise

@@ -8,6 +8,7 @@
 #include "lab/characterise/later_touches.hpp"
 #include "lab/characterise/reference_json.hpp"
 #include "lab/characterise/subsystem_json.hpp"
+#include "lab/program/json_member.hpp"
 #include "lab/trace/wholeness.hpp"
 
 namespace millpond::characterise {
@@ -179,7 +180,7 @@ json characterisation::to_json() const {
     facts["end_live_objects"] = totals.live_objects;
     facts["modules_without_names"] = json::array();
     for (const symbols::unreadable_module& module : functions_->unreadable())
-        facts["modules_without_names"].push_back({{"path", module.path}, {"why", module.reason}});
+        facts["modules_without_names"].push_back(program::json_object({{"path", module.path}, {"why", module.reason}}));
 
     json all;
     all["schema"] = schema;
@@ -221,17 +222,17 @@ json characterisation::pins_json() const {
     if (pairs.empty()) return nullptr;
     double bytes = 0;
     for (const pinned_pair& pair : pairs) bytes += pair.bytes;
-    json all = {{"time_seconds", seconds(pins.later_tick())},
-                {"peak_seconds", seconds(pins.peak_tick())},
-                {"dead_bytes", static_cast<std::uint64_t>(bytes)},
-                {"pairs", json::array()}};
+    json all = program::json_object({{"time_seconds", seconds(pins.later_tick())},
+                                     {"peak_seconds", seconds(pins.peak_tick())},
+                                     {"dead_bytes", static_cast<std::uint64_t>(bytes)},
+                                     {"pairs", json::array()}});
     const auto name = [this](std::uint32_t s) { return subsystems_.subsystems()[s].name; };
     for (std::size_t i = 0; i < std::min(pairs.size(), pairs_max); ++i) {
         const pinned_pair& pair = pairs[i];
-        all["pairs"].push_back({{"by", name(pair.by)},
-                                {"of", name(pair.of)},
-                                {"bytes", static_cast<std::uint64_t>(pair.bytes)},
-                                {"pages", pair.pages}});
+        all["pairs"].push_back(program::json_object({{"by", name(pair.by)},
+                                                     {"of", name(pair.of)},
+                                                     {"bytes", static_cast<std::uint64_t>(pair.bytes)},
+                                                     {"pages", pair.pages}}));
     }
     return all;
 }
@@ -254,13 +255,13 @@ void add_trace_facts(json& facts, const trace::reader& reader) {
     facts["lost"] = process.events_lost;
     facts["failed"] = process.allocations_failed;
     const double sampled = static_cast<double>(process.aliasing_sampled);
-    facts["aliasing"] = {
-        {"sampled", process.aliasing_sampled},
-        {"differed", process.aliasing_differed},
-        {"share", sampled > 0 ? json(static_cast<double>(process.aliasing_differed) / sampled) : json()}};
+    facts["aliasing"] = program::json_object(
+        {{"sampled", process.aliasing_sampled},
+         {"differed", process.aliasing_differed},
+         {"share", sampled > 0 ? json(static_cast<double>(process.aliasing_differed) / sampled) : json()}});
     facts["damages"] = json::array();
     for (const trace::damage& damage : reader.damages())
-        facts["damages"].push_back({{"offset", damage.offset}, {"what", damage.what}});
+        facts["damages"].push_back(program::json_object({{"offset", damage.offset}, {"what", damage.what}}));
     facts["clean"] = process.clean;
     facts["ended"] = process.ended;
     facts["stopped_early"] = process.stopped_early != 0;
@@ -299,8 +300,9 @@ json summarise(const std::string& path, bool accepts_damaged) {
     for (const char* unknown : {"unmatched_frees", "named_share", "peak_live_bytes", "end_live_bytes"})
         facts[unknown] = nullptr;
     facts["contexts"] = reader.contexts().size() - 1;
-    return {
-        {"schema", characterisation::schema}, {"trace", std::move(facts)}, {"process", process_json(reader.process())}};
+    return program::json_object({{"schema", characterisation::schema},
+                                 {"trace", std::move(facts)},
+                                 {"process", process_json(reader.process())}});
 }
 
 }  // namespace millpond::characterise

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "lab/program/json_member.hpp"
 #include "lab/program/regular_file.hpp"
 #include "lab/symbols/container_name.hpp"
 #include "lab/symbols/demangle.hpp"
@@ -246,13 +247,13 @@ json container_list::members(const found& one, const std::string& type) {
         if (!known.insert(declared.name + ":" + std::to_string(declared.place.line)).second) continue;
         const bool named = is_named_at(declared.name, one.place);
         const int rank = (same ? 0 : adapted ? 2 : 4) + (named ? 0 : 1);
-        ranked.emplace(rank, json{{"name", declared.name},
-                                  {"kind", declared.kind},
-                                  {"type", symbols::cut_name(written)},
-                                  {"holds", same || adapted ? "itself" : "as an element"},
-                                  {"named_in_call", named},
-                                  {"file", declared.place.file},
-                                  {"line", declared.place.line}});
+        ranked.emplace(rank, json(program::json_object({{"name", declared.name},
+                                                        {"kind", declared.kind},
+                                                        {"type", symbols::cut_name(written)},
+                                                        {"holds", same || adapted ? "itself" : "as an element"},
+                                                        {"named_in_call", named},
+                                                        {"file", declared.place.file},
+                                                        {"line", declared.place.line}})));
     }
     for (const auto& [rank, member] : ranked) {
         if (all.size() == members_max || rank / 2 != ranked.begin()->first / 2) break;
@@ -308,10 +309,10 @@ json container_list::of(std::uint32_t subsystem) {
         json shown = json::array(), members = json::array();
         for (const auto& [of_place, place] : places) {
             if (shown.size() < places_max)
-                shown.push_back({{"function", place->function},
-                                 {"file", place->place.file},
-                                 {"line", place->place.line},
-                                 {"bytes", place->bytes}});
+                shown.push_back(program::json_object({{"function", place->function},
+                                                      {"file", place->place.file},
+                                                      {"line", place->place.line},
+                                                      {"bytes", place->bytes}}));
             for (const json& member : place->members) {
                 if (members.size() < members_max && std::find(members.begin(), members.end(), member) == members.end())
                     members.push_back(member);
@@ -320,16 +321,17 @@ json container_list::of(std::uint32_t subsystem) {
         const found& sample = one->sample;
         const auto text = [](const std::string& name) { return name.empty() ? json() : json(symbols::cut_name(name)); };
         const bool says_why = members.empty() && !one->why_no_members.empty();
-        list.push_back({{"type", text(sample.type)},
-                        {"element_of", text(sample.element_of)},
-                        {"call", text(sample.call)},
-                        {"why_null", sample.type.empty() ? json(sample.why) : json()},
-                        {"bytes", one->bytes},
-                        {"share", bytes > 0 ? static_cast<double>(one->bytes) / static_cast<double>(bytes) : 0.0},
-                        {"allocations", one->allocations},
-                        {"places", std::move(shown)},
-                        {"members", std::move(members)},
-                        {"why_no_members", says_why ? json(one->why_no_members) : json()}});
+        list.push_back(program::json_object(
+            {{"type", text(sample.type)},
+             {"element_of", text(sample.element_of)},
+             {"call", text(sample.call)},
+             {"why_null", sample.type.empty() ? json(sample.why) : json()},
+             {"bytes", one->bytes},
+             {"share", bytes > 0 ? static_cast<double>(one->bytes) / static_cast<double>(bytes) : 0.0},
+             {"allocations", one->allocations},
+             {"places", std::move(shown)},
+             {"members", std::move(members)},
+             {"why_no_members", says_why ? json(one->why_no_members) : json()}}));
     }
     return list;
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/characterise/subsystem_json.hpp"
+#include "lab/program/json_member.hpp"
 #include "lab/trace/wholeness.hpp"
 
 namespace millpond::characterise {
@@ -151,7 +152,7 @@ json witness_json(const characterisation& all, const witness& seen) {
 
 json instances_json(const histogram& bytes) {
     const auto at = [&](double share) { return bytes.count() > 0 ? json(bytes.percentile(share)) : json(); };
-    return {{"p50", at(0.5)}, {"p95", at(0.95)}, {"max", at(1)}};
+    return program::json_object({{"p50", at(0.5)}, {"p95", at(0.95)}, {"max", at(1)}});
 }
 
 using namespace scope_legality;

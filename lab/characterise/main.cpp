@@ -25,6 +25,7 @@
 #include "lab/program/any_bytes.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/program/json_member.hpp"
 #include "lab/program/json_text.hpp"
 #include "lab/program/regular_file.hpp"
 #include "lab/trace/wholeness.hpp"
@@ -104,7 +105,8 @@ json contexts_json(const characterisation& all) {
         if (wanted[node]) row(node, all.frame_name(node));
     }
     if (!counts.empty() && counts[0].objects > 0) row(0, "[unknown]");
-    return {{"schema", "millpond.contexts/1"}, {"functions", functions}, {"subsystems", subsystems}, {"nodes", nodes}};
+    return program::json_object(
+        {{"schema", "millpond.contexts/1"}, {"functions", functions}, {"subsystems", subsystems}, {"nodes", nodes}});
 }
 
 // The strings of a JSON array.

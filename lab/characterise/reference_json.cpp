@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lab/characterise/dvluc.hpp"
+#include "lab/program/json_member.hpp"
 
 namespace millpond::characterise {
 namespace {
@@ -31,20 +32,20 @@ void add_counts(json& to, const attribution::miss_counts& counts) {
 }
 
 json work_json(const attribution::allocator_work& work) {
-    return {{"calls", work.calls},
-            {"instructions", work.instructions},
-            {"references", work.references},
-            {"misses", work.misses}};
+    return program::json_object({{"calls", work.calls},
+                                 {"instructions", work.instructions},
+                                 {"references", work.references},
+                                 {"misses", work.misses}});
 }
 
 json cache_json(const attribution::cache_shape& shape) {
     constexpr const char* rules[] = {"lru", "fifo", "random"};
-    return {{"description", shape.description},
-            {"bytes", shape.sets * shape.ways * shape.line_bytes},
-            {"sets", shape.sets},
-            {"ways", shape.ways},
-            {"line_bytes", shape.line_bytes},
-            {"replacement", rules[static_cast<std::size_t>(shape.rule)]}};
+    return program::json_object({{"description", shape.description},
+                                 {"bytes", shape.sets * shape.ways * shape.line_bytes},
+                                 {"sets", shape.sets},
+                                 {"ways", shape.ways},
+                                 {"line_bytes", shape.line_bytes},
+                                 {"replacement", rules[static_cast<std::size_t>(shape.rule)]}});
 }
 
 json map_json(const attribution::reference_map& map) {
@@ -52,17 +53,17 @@ json map_json(const attribution::reference_map& map) {
     if (drawn.rows.empty()) return nullptr;
     json rows = json::array(), cells = json::array();
     for (const auto& row : drawn.rows) {
-        rows.push_back({{"first", row.first},
-                        {"bytes", row.bytes},
-                        {"gap_bytes", row.gap_bytes},
-                        {"place", name_of(static_cast<attribution::place>(row.place))}});
+        rows.push_back(program::json_object({{"first", row.first},
+                                             {"bytes", row.bytes},
+                                             {"gap_bytes", row.gap_bytes},
+                                             {"place", name_of(static_cast<attribution::place>(row.place))}}));
     }
     for (const auto& cell : drawn.cells) cells.push_back({cell.row, cell.column, cell.references, cell.misses});
-    return {{"granule_bytes", drawn.granule_bytes},
-            {"column_instructions", map.column_instructions()},
-            {"columns", attribution::reference_map::columns},
-            {"rows", std::move(rows)},
-            {"cells", std::move(cells)}};
+    return program::json_object({{"granule_bytes", drawn.granule_bytes},
+                                 {"column_instructions", map.column_instructions()},
+                                 {"columns", attribution::reference_map::columns},
+                                 {"rows", std::move(rows)},
+                                 {"cells", std::move(cells)}});
 }
 
 json affinity_json(const characterisation& all) {
@@ -70,16 +71,17 @@ json affinity_json(const characterisation& all) {
     if (found.rows() == 0) return nullptr;
     json rows = json::array(), cells = json::array();
     for (unsigned a = 0; a < found.rows(); ++a) {
-        rows.push_back({{"name", all.subsystems().subsystems()[found.subject(a)].name}, {"visits", found.visits(a)}});
+        rows.push_back(program::json_object(
+            {{"name", all.subsystems().subsystems()[found.subject(a)].name}, {"visits", found.visits(a)}}));
         for (unsigned b = 0; b < found.rows(); ++b) {
             const auto met = found.met(a, b);
             if (met.together > 0) cells.push_back({a, b, met.together, met.near});
         }
     }
-    return {{"window_objects", attribution::affinity::window_objects},
-            {"near_bytes", attribution::affinity::near_bytes},
-            {"rows", std::move(rows)},
-            {"cells", std::move(cells)}};
+    return program::json_object({{"window_objects", attribution::affinity::window_objects},
+                                 {"near_bytes", attribution::affinity::near_bytes},
+                                 {"rows", std::move(rows)},
+                                 {"cells", std::move(cells)}});
 }
 
 // All misses of the simulated cache.
@@ -115,7 +117,7 @@ json references_json(const characterisation& all) {
     for (unsigned i = 0; i < attribution::places; ++i) {
         const auto where = static_cast<attribution::place>(i);
         const attribution::miss_counts counts = run.of_place(where);
-        json one = {{"place", name_of(where)}};
+        json one = program::json_object({{"place", name_of(where)}});
         add_counts(one, counts);
         places.push_back(std::move(one));
         if (where == attribution::place::allocator || where == attribution::place::system) continue;
@@ -136,24 +138,24 @@ json references_json(const characterisation& all) {
         notes.push_back("the recording does not say where stacks and global variables lie: they are unknown memory");
     json damages = json::array();
     for (const trace::damage& damage : all.reference_damages())
-        damages.push_back({{"offset", damage.offset}, {"what", damage.what}});
-    return {{"references", totals.references},
-            {"instructions", totals.instructions},
-            {"allocator_instructions", totals.allocator_instructions},
-            {"instructions_not_captured", totals.not_captured},
-            {"density", ratio_or_null(totals.allocator_instructions, totals.instructions)},
-            {"cache", cache_json(run.shape())},
-            {"misses",
-             {{"program", program_misses},
-              {"allocator", run.of_place(attribution::place::allocator).misses()},
-              {"system", 0},
-              {"indirect", indirect}}},
-            {"places", std::move(places)},
-            {"allocator", work_json(run.work_for_unknown())},
-            {"affinity", affinity_json(all)},
-            {"map", map_json(run.map())},
-            {"damages", std::move(damages)},
-            {"notes", std::move(notes)}};
+        damages.push_back(program::json_object({{"offset", damage.offset}, {"what", damage.what}}));
+    return program::json_object(
+        {{"references", totals.references},
+         {"instructions", totals.instructions},
+         {"allocator_instructions", totals.allocator_instructions},
+         {"instructions_not_captured", totals.not_captured},
+         {"density", ratio_or_null(totals.allocator_instructions, totals.instructions)},
+         {"cache", cache_json(run.shape())},
+         {"misses", program::json_object({{"program", program_misses},
+                                          {"allocator", run.of_place(attribution::place::allocator).misses()},
+                                          {"system", 0},
+                                          {"indirect", indirect}})},
+         {"places", std::move(places)},
+         {"allocator", work_json(run.work_for_unknown())},
+         {"affinity", affinity_json(all)},
+         {"map", map_json(run.map())},
+         {"damages", std::move(damages)},
+         {"notes", std::move(notes)}});
 }
 
 json references_json(const characterisation& all, std::uint32_t subsystem) {
@@ -184,9 +186,10 @@ json counted_density_json(const characterisation& all, std::uint32_t subsystem) 
         own += each.instructions;
         whole += each.own.length();
     }
-    json density = {{"value", ratio_or_null(own, whole)},
-                    {"kind", "counted"},
-                    {"absolute", {{"allocator_instructions", own}, {"instructions", whole}}}};
+    json density = program::json_object(
+        {{"value", ratio_or_null(own, whole)},
+         {"kind", "counted"},
+         {"absolute", program::json_object({{"allocator_instructions", own}, {"instructions", whole}})}});
     if (whole == 0) density["why_null"] = "no instruction of its operations was captured";
     return density;
 }
@@ -203,22 +206,22 @@ json counted_contention_json(const characterisation& all, std::uint32_t subsyste
     }
     const double at_once = working.size() < 2 ? 0.0 : threads_inside_at_once(working);
     const auto threads = static_cast<double>(working.size());
-    json contention = {{"value", working.empty() ? json() : json(at_once / threads)},
-                       {"kind", "counted"},
-                       {"absolute", {{"threads_inside", at_once}, {"threads", working.size()}}}};
+    json contention = program::json_object(
+        {{"value", working.empty() ? json() : json(at_once / threads)},
+         {"kind", "counted"},
+         {"absolute", program::json_object({{"threads_inside", at_once}, {"threads", working.size()}})}});
     if (working.empty()) contention["why_null"] = "no instruction of its operations was captured";
     return contention;
 }
 
 json locality_json(const characterisation& all, std::uint32_t subsystem) {
     const locality_figures figures(*all.references(), subsystem);
-    json dimension = {{"value", figures.value()},
-                      {"kind", "counted"},
-                      {"absolute",
-                       {{"accesses", figures.accesses},
-                        {"lines", figures.lines},
-                        {"transitions", figures.transitions},
-                        {"ratio", figures.ratio()}}}};
+    json dimension = program::json_object({{"value", figures.value()},
+                                           {"kind", "counted"},
+                                           {"absolute", program::json_object({{"accesses", figures.accesses},
+                                                                              {"lines", figures.lines},
+                                                                              {"transitions", figures.transitions},
+                                                                              {"ratio", figures.ratio()}})}});
     if (figures.accesses == 0) dimension["why_null"] = "the program never referred to its objects";
     return dimension;
 }

@@ -8,6 +8,7 @@
 #include "lab/characterise/arena_trial.hpp"
 #include "lab/characterise/call_sites.hpp"
 #include "lab/characterise/characterisation.hpp"
+#include "lab/program/json_member.hpp"
 #include "lab/trace/wholeness.hpp"
 
 namespace millpond::characterise {
@@ -104,23 +105,23 @@ nlohmann::ordered_json size_series::rows_json() const {
     for (std::size_t number = 1; number < rows_.size(); ++number) {
         const row& own = rows_[number];
         if (own.requests == 0) continue;
-        all.push_back({{"bytes", number * request_.granule_bytes},
-                       {"requests", own.requests},
-                       {"requested_bytes", own.bytes},
-                       {"peak_blocks", own.peak_blocks},
-                       {"mean_blocks", own.blocks_events / events},
-                       {"mean_bytes", own.bytes_events / events},
-                       {"live", own.most}});
+        all.push_back(program::json_object({{"bytes", number * request_.granule_bytes},
+                                            {"requests", own.requests},
+                                            {"requested_bytes", own.bytes},
+                                            {"peak_blocks", own.peak_blocks},
+                                            {"mean_blocks", own.blocks_events / events},
+                                            {"mean_bytes", own.bytes_events / events},
+                                            {"live", own.most}}));
     }
     return all;
 }
 
 nlohmann::ordered_json size_series::larger_json() const {
     const row& own = rows_[0];
-    return {{"requests", own.requests},
-            {"requested_bytes", own.bytes},
-            {"peak_blocks", own.peak_blocks},
-            {"peak_bytes", own.peak_bytes}};
+    return program::json_object({{"requests", own.requests},
+                                 {"requested_bytes", own.bytes},
+                                 {"peak_blocks", own.peak_blocks},
+                                 {"peak_bytes", own.peak_bytes}});
 }
 
 nlohmann::ordered_json size_series::census_json() const {
@@ -131,11 +132,11 @@ nlohmann::ordered_json size_series::census_json() const {
         [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
     nlohmann::ordered_json frequent = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < kept; ++i)
-        frequent.push_back({{"bytes", sizes[i].first}, {"requests", sizes[i].second}});
-    return {{"requests", requests_},
-            {"requested_bytes", requested_bytes_},
-            {"distinct_sizes", sizes.size()},
-            {"most_frequent", std::move(frequent)}};
+        frequent.push_back(program::json_object({{"bytes", sizes[i].first}, {"requests", sizes[i].second}}));
+    return program::json_object({{"requests", requests_},
+                                 {"requested_bytes", requested_bytes_},
+                                 {"distinct_sizes", sizes.size()},
+                                 {"most_frequent", std::move(frequent)}});
 }
 
 nlohmann::ordered_json size_series::sites_json(const std::vector<trace::context_node>& nodes,
@@ -157,12 +158,12 @@ nlohmann::ordered_json size_series::sites_json(const std::vector<trace::context_
     }
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const auto& [name, counts] : named)
-        all.push_back({{"site", name},
-                       {"frames", counts.frames},
-                       {"size", counts.size},
-                       {"objects", counts.objects},
-                       {"bytes", counts.bytes},
-                       {"short_bytes", counts.short_bytes}});
+        all.push_back(program::json_object({{"site", name},
+                                            {"frames", counts.frames},
+                                            {"size", counts.size},
+                                            {"objects", counts.objects},
+                                            {"bytes", counts.bytes},
+                                            {"short_bytes", counts.short_bytes}}));
     return all;
 }
 
@@ -182,18 +183,18 @@ nlohmann::ordered_json sizes_json(const std::string& path, const size_request& r
         reader.for_each_batch([&](const trace::event* batch, std::size_t count) { trial.consume(batch, count); });
         arena = trial.json();
     }
-    return {{"schema", "millpond.sizes/1"},
-            {"trace", std::move(facts)},
-            {"process", process_json(reader.process())},
-            {"granule_bytes", request.granule_bytes},
-            {"largest_bytes", request.largest_bytes},
-            {"short_bytes", request.short_bytes},
-            {"moments", request.moments},
-            {"census", series.census_json()},
-            {"rows", series.rows_json()},
-            {"larger", series.larger_json()},
-            {"sites", series.sites_json(reader.contexts(), reader.modules())},
-            {"arena", std::move(arena)}};
+    return program::json_object({{"schema", "millpond.sizes/1"},
+                                 {"trace", std::move(facts)},
+                                 {"process", process_json(reader.process())},
+                                 {"granule_bytes", request.granule_bytes},
+                                 {"largest_bytes", request.largest_bytes},
+                                 {"short_bytes", request.short_bytes},
+                                 {"moments", request.moments},
+                                 {"census", series.census_json()},
+                                 {"rows", series.rows_json()},
+                                 {"larger", series.larger_json()},
+                                 {"sites", series.sites_json(reader.contexts(), reader.modules())},
+                                 {"arena", std::move(arena)}});
 }
 
 }  // namespace millpond::characterise

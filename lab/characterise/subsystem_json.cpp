@@ -9,6 +9,7 @@
 
 #include "lab/characterise/dvluc.hpp"
 #include "lab/characterise/reference_json.hpp"
+#include "lab/program/json_member.hpp"
 #include "preload/word_position.hpp"
 
 namespace millpond::characterise {
@@ -23,15 +24,17 @@ json lifetimes_json(const subsystem_counts& s) {
     json bins = json::array();
     const std::vector<std::uint64_t> octaves = s.lifetimes_ns.octaves();
     for (std::size_t i = 0; i < octaves.size(); ++i) {
-        if (octaves[i] > 0) bins.push_back({{"below_ns_log2", i}, {"count", octaves[i]}});
+        if (octaves[i] > 0) bins.push_back(program::json_object({{"below_ns_log2", i}, {"count", octaves[i]}}));
     }
-    return {{"p10", at(0.1)}, {"p50", at(0.5)}, {"p90", at(0.9)}, {"max", at(1)}, {"histogram", std::move(bins)}};
+    return program::json_object(
+        {{"p10", at(0.1)}, {"p50", at(0.5)}, {"p90", at(0.9)}, {"max", at(1)}, {"histogram", std::move(bins)}});
 }
 
 json sizes_json(const subsystem_counts& s) {
     json sizes = json::array();
     for (std::size_t i = 0; i < s.sizes.size(); ++i) {
-        if (s.sizes[i] > 0) sizes.push_back({{"bytes", size_class_bytes(i)}, {"count", s.sizes[i]}});
+        if (s.sizes[i] > 0)
+            sizes.push_back(program::json_object({{"bytes", size_class_bytes(i)}, {"count", s.sizes[i]}}));
     }
     return sizes;
 }
@@ -40,10 +43,11 @@ json diffusion_json(const characterisation& all, const subsystem_counts& s) {
     json points = json::array();
     for (const diffusion_point& point : s.diffusion) {
         const auto live = static_cast<double>(point.live_bytes);
-        points.push_back({{"time_seconds", all.seconds(point.tick)},
-                          {"live_bytes", point.live_bytes},
-                          {"page_bytes", point.page_bytes},
-                          {"ratio", live > 0 ? json(static_cast<double>(point.page_bytes) / live) : json()}});
+        points.push_back(
+            program::json_object({{"time_seconds", all.seconds(point.tick)},
+                                  {"live_bytes", point.live_bytes},
+                                  {"page_bytes", point.page_bytes},
+                                  {"ratio", live > 0 ? json(static_cast<double>(point.page_bytes) / live) : json()}}));
     }
     return points;
 }
@@ -57,8 +61,8 @@ json contexts_json(const characterisation& all, std::uint32_t subsystem) {
         const double share = s.bytes > 0
                                  ? share_of(static_cast<double>(context.bytes), static_cast<double>(s.bytes))
                                  : share_of(static_cast<double>(context.objects), static_cast<double>(s.objects));
-        top.push_back(
-            {{"share", share}, {"allocations", context.objects}, {"bytes", context.bytes}, {"stack", all.stack(c)}});
+        top.push_back(program::json_object(
+            {{"share", share}, {"allocations", context.objects}, {"bytes", context.bytes}, {"stack", all.stack(c)}}));
     }
     return top;
 }
@@ -68,8 +72,8 @@ json owners_json(const characterisation& all, std::uint32_t subsystem) {
     json found = json::array();
     if (all.owners() == nullptr) return found;
     for (const owner_key& key : all.owners()->keys_of(subsystem))
-        found.push_back(
-            {{"word", preload::word_position::name(key.position)}, {"owners", key.owners}, {"samples", key.samples}});
+        found.push_back(program::json_object(
+            {{"word", preload::word_position::name(key.position)}, {"owners", key.owners}, {"samples", key.samples}}));
     return found;
 }
 
@@ -84,7 +88,7 @@ struct dimensions {
 };
 
 json dimension(json value, const char* kind, json absolute) {
-    return {{"value", std::move(value)}, {"kind", kind}, {"absolute", std::move(absolute)}};
+    return program::json_object({{"value", std::move(value)}, {"kind", kind}, {"absolute", std::move(absolute)}});
 }
 
 // What one thread did in a subsystem, between the subsystem's first event and its last.
@@ -116,10 +120,10 @@ std::optional<std::vector<double>> shares_inside(const std::vector<thread_time>&
 }
 
 json contention_json(const std::vector<thread_time>& working, double duration_ns, double recorded_ns, bool timed) {
-    json absolute = {{"threads_inside", nullptr},
-                     {"threads", working.size()},
-                     {"duration_seconds", duration_ns > 0 ? json(duration_ns * 1e-9) : json()},
-                     {"recorded_seconds", recorded_ns * 1e-9}};
+    json absolute = program::json_object({{"threads_inside", nullptr},
+                                          {"threads", working.size()},
+                                          {"duration_seconds", duration_ns > 0 ? json(duration_ns * 1e-9) : json()},
+                                          {"recorded_seconds", recorded_ns * 1e-9}});
     if (working.size() < 2) {  // nothing needs to be timed to know that one thread meets no other
         absolute["threads_inside"] = 0.0;
         return dimension(0.0, "estimated", std::move(absolute));
@@ -172,10 +176,10 @@ dimensions measure_dimensions(const characterisation& all, std::uint32_t subsyst
 
     const std::optional<double> dense = timed ? estimated_share(sum.operation_ns, sum.cpu_ns) : std::nullopt;
     json density = dimension(dense ? json(*dense) : json(), "estimated",
-                             {{"operation_seconds", result.operation_seconds},
-                              {"cpu_seconds", result.cpu_seconds},
-                              {"operations", sum.operations},
-                              {"timed", s.durations.count()}});
+                             program::json_object({{"operation_seconds", result.operation_seconds},
+                                                   {"cpu_seconds", result.cpu_seconds},
+                                                   {"operations", sum.operations},
+                                                   {"timed", s.durations.count()}}));
     if (!timed)
         density["why_null"] = "no operation was timed";
     else if (!has_cpu)
@@ -188,12 +192,12 @@ dimensions measure_dimensions(const characterisation& all, std::uint32_t subsyst
     locality["why_null"] = "no references captured";
     json utilization = dimension(
         s.bytes > 0 ? json(share_of(static_cast<double>(s.peak_bytes), static_cast<double>(s.bytes))) : json(),
-        "counted", {{"peak_live_bytes", s.peak_bytes}, {"bytes", s.bytes}});
+        "counted", program::json_object({{"peak_live_bytes", s.peak_bytes}, {"bytes", s.bytes}}));
     if (s.bytes == 0) utilization["why_null"] = "no bytes were asked for";
     result.dvluc["C"] = contention_json(working, duration_ns, recorded_ns, timed);
     result.dvluc["D"] = std::move(density);
-    result.dvluc["V"] =
-        dimension(variation(nats), "counted", {{"entropy_nats", nats}, {"effective_sizes", std::exp(nats)}});
+    result.dvluc["V"] = dimension(variation(nats), "counted",
+                                  program::json_object({{"entropy_nats", nats}, {"effective_sizes", std::exp(nats)}}));
     result.dvluc["L"] = std::move(locality);
     result.dvluc["U"] = std::move(utilization);
     return result;
@@ -225,7 +229,7 @@ json subsystem_json(const characterisation& all, std::uint32_t subsystem) {
     one["sizes"] = sizes_json(s);
     one["effective_sizes"] = std::exp(entropy(s.sizes));
     one["contexts"] = all.contexts(subsystem).size();
-    one["N"] = {{"cpu_seconds", measured.cpu_seconds}};
+    one["N"] = program::json_object({{"cpu_seconds", measured.cpu_seconds}});
     one["W"] = measured.working_threads;
     one["threads"] = measured.threads;
     one["operation_seconds"] = measured.operation_seconds;

@@ -16,6 +16,7 @@
 #include "lab/plan/plan.hpp"
 #include "lab/plan/pool_choice.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/program/json_member.hpp"
 #include "lab/program/json_text.hpp"
 #include "lab/program/program.hpp"
 #include "lab/symbols/module_functions.hpp"
@@ -35,7 +36,7 @@ bool is_same(const std::string& executable, const std::string& build_id) {
 nlohmann::ordered_json pools_json(const std::optional<pool_choice>& pools) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (std::size_t i = 1; pools && i < pools->pools().size(); ++i)
-        all.push_back({{"name", pools->pools()[i].name}, {"objects", pools->pools()[i].objects}});
+        all.push_back(program::json_object({{"name", pools->pools()[i].name}, {"objects", pools->pools()[i].objects}}));
     return all;
 }
 
@@ -60,12 +61,15 @@ int main(int argc, char** argv) {
         const auto totals =
             millpond::layout::write_call_script(recording, script, pools ? &*pools : nullptr, accepts_damaged);
         const std::string& executable = trace.process().executable;
-        const nlohmann::ordered_json said = {
-            {"executable", executable},  {"executable_is_same", is_same(executable, trace.process().build_id)},
-            {"calls", totals.calls},     {"allocations", totals.allocations},
-            {"frees", totals.frees},     {"unknown_frees", totals.unknown_frees},
-            {"threads", totals.threads}, {"pools", pools_json(pools)},
-        };
+        const nlohmann::ordered_json said =
+            program::json_object({{"executable", executable},
+                                  {"executable_is_same", is_same(executable, trace.process().build_id)},
+                                  {"calls", totals.calls},
+                                  {"allocations", totals.allocations},
+                                  {"frees", totals.frees},
+                                  {"unknown_frees", totals.unknown_frees},
+                                  {"threads", totals.threads},
+                                  {"pools", pools_json(pools)}});
         program::print(program::json_text(said) + "\n");
         return program::ok;
     });

@@ -9,6 +9,7 @@
 #include "lab/measure/event_request.hpp"
 #include "lab/measure/named_events.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/program/json_member.hpp"
 #include "lab/program/json_text.hpp"
 
 namespace {
@@ -38,11 +39,12 @@ ordered_json named_as_json(const event_names& known, const named_event& each) {
     const auto chosen = choose_event(known, std::string(each.generic.name), wrong);
     const count found = chosen->why_null.empty() ? try_event(chosen->of) : count{};
     const std::string why = chosen->why_null.empty() ? found.why_null : chosen->why_null;
-    return {{"name", each.generic.name},
-            {"description", each.meaning},
-            {"counted_as", chosen->counted_as.empty() ? ordered_json(nullptr) : ordered_json(chosen->counted_as)},
-            {"available", found.value.has_value()},
-            {"why_not", found.value ? ordered_json(nullptr) : ordered_json(why)}};
+    return program::json_object(
+        {{"name", each.generic.name},
+         {"description", each.meaning},
+         {"counted_as", chosen->counted_as.empty() ? ordered_json(nullptr) : ordered_json(chosen->counted_as)},
+         {"available", found.value.has_value()},
+         {"why_not", found.value ? ordered_json(nullptr) : ordered_json(why)}});
 }
 
 int list(const event_names& known) {
@@ -51,11 +53,13 @@ int list(const event_names& known) {
     ordered_json events = ordered_json::array();
     known.for_each([&](const event_names::described& each) {
         ordered_json masks = ordered_json::array();
-        for (const auto& mask : each.masks) masks.push_back({{"name", mask.name}, {"description", mask.meaning}});
-        events.push_back({{"name", each.name}, {"description", each.meaning}, {"unit_masks", masks}});
+        for (const auto& mask : each.masks)
+            masks.push_back(program::json_object({{"name", mask.name}, {"description", mask.meaning}}));
+        events.push_back(
+            program::json_object({{"name", each.name}, {"description", each.meaning}, {"unit_masks", masks}}));
     });
-    const ordered_json all = {
-        {"schema", "millpond.events/1"}, {"units", known.units()}, {"named", named}, {"events", events}};
+    const ordered_json all = program::json_object(
+        {{"schema", "millpond.events/1"}, {"units", known.units()}, {"named", named}, {"events", events}});
     program::print(millpond::program::json_text(all, 1) + "\n");
     return program::ok;
 }

@@ -9,6 +9,7 @@
 #include "lab/measure/memory_levels.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/program/json_member.hpp"
 #include "lab/program/json_text.hpp"
 
 namespace {
@@ -20,23 +21,27 @@ using nlohmann::ordered_json;
 const std::string unmapped = "memory cannot be mapped";
 
 ordered_json cost_json(cost_samples samples, const std::string& why_none) {
-    if (samples.empty()) return {{"median", nullptr}, {"n", 0}, {"unit", "ns"}, {"why_null", why_none}};
+    if (samples.empty())
+        return program::json_object({{"median", nullptr}, {"n", 0}, {"unit", "ns"}, {"why_null", why_none}});
     std::sort(samples.begin(), samples.end());
-    return {{"n", samples.size()},    {"median", samples[samples.size() / 2]},
-            {"low", samples.front()}, {"high", samples.back()},
-            {"unit", "ns"},           {"why_null", nullptr}};
+    return program::json_object({{"n", samples.size()},
+                                 {"median", samples[samples.size() / 2]},
+                                 {"low", samples.front()},
+                                 {"high", samples.back()},
+                                 {"unit", "ns"},
+                                 {"why_null", nullptr}});
 }
 
 ordered_json ability_json(const ability& found) {
-    return {{"name", found.name},
-            {"available", found.available},
-            {"why_not", found.available ? ordered_json(nullptr) : ordered_json(found.why_not)}};
+    return program::json_object({{"name", found.name},
+                                 {"available", found.available},
+                                 {"why_not", found.available ? ordered_json(nullptr) : ordered_json(found.why_not)}});
 }
 
 ordered_json latencies_json(const std::vector<set_latency>& latencies) {
     ordered_json result = ordered_json::array();
     for (const set_latency& one : latencies) {
-        ordered_json row = {{"set_bytes", one.set_bytes}};
+        ordered_json row = program::json_object({{"set_bytes", one.set_bytes}});
         row.update(cost_json(one.samples, unmapped));
         result.push_back(row);
     }
@@ -46,7 +51,7 @@ ordered_json latencies_json(const std::vector<set_latency>& latencies) {
 ordered_json page_latencies_json() {
     ordered_json result = ordered_json::array();
     for (const page_latency& one : page_latencies()) {
-        ordered_json row = {{"pages", one.pages}};
+        ordered_json row = program::json_object({{"pages", one.pages}});
         row.update(cost_json(one.samples, unmapped));
         result.push_back(row);
     }
@@ -56,10 +61,10 @@ ordered_json page_latencies_json() {
 void add_levels(ordered_json& to) {
     ordered_json caches = ordered_json::array(), buffers = ordered_json::array();
     for (const data_cache& one : data_caches())
-        caches.push_back(
-            {{"level", one.level}, {"bytes", one.bytes}, {"ways", one.ways}, {"line_bytes", one.line_bytes}});
+        caches.push_back(program::json_object(
+            {{"level", one.level}, {"bytes", one.bytes}, {"ways", one.ways}, {"line_bytes", one.line_bytes}}));
     for (const translation_buffer& one : translation_buffers())
-        buffers.push_back({{"level", one.level}, {"entries", one.entries}, {"ways", one.ways}});
+        buffers.push_back(program::json_object({{"level", one.level}, {"entries", one.entries}, {"ways", one.ways}}));
     to["caches"] = caches;
     to["translation_buffers"] = buffers;
 }
@@ -69,13 +74,13 @@ ordered_json probe() {
     const huge_page_cost huge = huge_page_fault_cost();
     ordered_json result;
     result["schema"] = "millpond.probe/1";
-    result["costs"] = {{"cycle", cost_json(cycle_cost(), "only measured on x86-64")},
-                       {"time_stamp", cost_json(time_stamp_cost(), "")},
-                       {"clock", cost_json(clock_cost(), "")},
-                       {"allocation", cost_json(allocation_cost(), "")},
-                       {"page_fault", cost_json(page_fault_cost(), unmapped)},
-                       {"huge_page_fault", cost_json(huge.samples, huge.why_none)},
-                       {"memory_latency", cost_json(latencies.back().samples, unmapped)}};
+    result["costs"] = program::json_object({{"cycle", cost_json(cycle_cost(), "only measured on x86-64")},
+                                            {"time_stamp", cost_json(time_stamp_cost(), "")},
+                                            {"clock", cost_json(clock_cost(), "")},
+                                            {"allocation", cost_json(allocation_cost(), "")},
+                                            {"page_fault", cost_json(page_fault_cost(), unmapped)},
+                                            {"huge_page_fault", cost_json(huge.samples, huge.why_none)},
+                                            {"memory_latency", cost_json(latencies.back().samples, unmapped)}});
     result["latencies"] = latencies_json(latencies);
     result["page_latencies"] = page_latencies_json();
     add_levels(result);

@@ -12,6 +12,7 @@
 #include "lab/plan/json_seal.hpp"
 #include "lab/plan/strict_json.hpp"
 #include "lab/program/aside_file.hpp"
+#include "lab/program/json_member.hpp"
 #include "lab/program/json_text.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
@@ -116,14 +117,14 @@ ordered_json instances_json(const std::vector<instance_key>& keys) {
     for (const instance_key& key : keys) {
         char address[20];
         std::snprintf(address, sizeof address, "%llx", static_cast<unsigned long long>(key.address));
-        result.push_back({{"module", key.module}, {"address", address}, {"word", key.word}});
+        result.push_back(program::json_object({{"module", key.module}, {"address", address}, {"word", key.word}}));
     }
     return result;
 }
 
 ordered_json scope_json(const route_scope& scope) {
     if (scope.kind == scope_kind::function) {
-        ordered_json result = {{"function", scope.function}};
+        ordered_json result = program::json_object({{"function", scope.function}});
         if (scope.outermost) result["outermost"] = true;
         if (!scope.observed) result["observed"] = false;
         return result;
@@ -272,15 +273,15 @@ plan read_plan(const std::string& path) {
 std::string to_text(const plan& printed) {
     ordered_json root;
     root["schema"] = plan::schema;
-    root["program"] = {{"path", printed.program.path}, {"build_id", printed.program.build_id}};
+    root["program"] = program::json_object({{"path", printed.program.path}, {"build_id", printed.program.build_id}});
     for (const program_identity& library : printed.libraries)
-        root["libraries"].push_back({{"path", library.path}, {"build_id", library.build_id}});
+        root["libraries"].push_back(program::json_object({{"path", library.path}, {"build_id", library.build_id}}));
     root["routes"] = json::array();
     for (const route& r : printed.routes) {
-        root["routes"].push_back({{"subsystems", r.subsystems},
-                                  {"pool", r.pool},
-                                  {"strategy", strategy_name(r.allocator)},
-                                  {"huge_pages", r.huge_pages}});
+        root["routes"].push_back(program::json_object({{"subsystems", r.subsystems},
+                                                       {"pool", r.pool},
+                                                       {"strategy", strategy_name(r.allocator)},
+                                                       {"huge_pages", r.huge_pages}}));
         if (r.scope.kind != scope_kind::none) root["routes"].back()["scope"] = scope_json(r.scope);
         if (!r.instances.empty()) root["routes"].back()["instances"] = instances_json(r.instances);
     }

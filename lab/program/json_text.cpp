@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lab/program/any_bytes.hpp"
+#include "lab/program/json_member.hpp"
 
 namespace millpond::program {
 namespace {
@@ -44,6 +45,12 @@ void change_strings(nlohmann::json& value, const std::function<std::string(const
 
 void change_strings(nlohmann::ordered_json& value, const std::function<std::string(const std::string&)>& change) {
     change_all(value, change);
+}
+
+nlohmann::ordered_json json_object(std::initializer_list<json_member> members) {
+    nlohmann::ordered_json made = nlohmann::ordered_json::object();
+    for (const json_member& each : members) made.emplace(each.name, std::move(each.value));
+    return made;
 }
 
 std::string json_text(const nlohmann::json& value, int indent) { return text_of(value, indent); }

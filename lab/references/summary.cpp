@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lab/program/json_member.hpp"
 #include "lab/program/json_text.hpp"
 #include "lab/references/reader.hpp"
 #include "lab/trace/wholeness.hpp"
@@ -39,7 +40,8 @@ counts count(reader& from) {
 
 json of_origin(const counts& sum, unsigned origin) {
     const auto& of = sum.references[origin];
-    json result = {{"loads", of[millpond_load]}, {"stores", of[millpond_store]}, {"modifies", of[millpond_modify]}};
+    json result = program::json_object(
+        {{"loads", of[millpond_load]}, {"stores", of[millpond_store]}, {"modifies", of[millpond_modify]}});
     if (origin != millpond_of_system) result["instructions"] = sum.instructions[origin];
     return result;
 }
@@ -73,7 +75,7 @@ std::string summarize(const std::string& path, bool& is_whole) {
     result["partial"] = partial.empty() ? json() : json(partial);
     result["damages"] = json::array();
     for (const trace::damage& known : from.damages())
-        result["damages"].push_back({{"offset", known.offset}, {"what", known.what}});
+        result["damages"].push_back(program::json_object({{"offset", known.offset}, {"what", known.what}}));
     is_whole = from.damages().empty();
     trace::require_whole(path, from.damages(), true);
     return program::json_text(result) + "\n";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Hits of each level from the misses in front of it and its own, and what each costs.
 #include "lab/simulate/level_time.hpp"
+#include "lab/program/json_member.hpp"
 
 #include <array>
 #include <cstdio>
@@ -52,7 +53,8 @@ struct sum_of_parts {
 
     void add(const std::string& part, std::uint64_t count, double ns_each) {
         const double value = static_cast<double>(count) * ns_each / ns_a_second;
-        parts.push_back({{"part", part}, {"count", count}, {"ns_each", ns_each}, {"value", value}});
+        parts.push_back(
+            program::json_object({{"part", part}, {"count", count}, {"ns_each", ns_each}, {"value", value}}));
         seconds += value;
     }
 };
@@ -129,18 +131,19 @@ json level_times_json(const std::vector<references::simulator_counts>& simulator
         if (instructions != 0) sum.add("instructions", instructions, cycles_per_instruction * machine.cycle_ns);
         add_levels(sum, counts, machine);
         if (buffers != nullptr) add_translation(sum, levels_of(*buffers), machine);
-        times.push_back({{"metric", "time_by_level"},
-                         {"unit", "seconds"},
-                         {"value", sum.seconds},
-                         {"cycles", sum.seconds * ns_a_second / machine.cycle_ns},
-                         {"simulator", one.description},
-                         {"translation", buffers != nullptr ? json(buffers->description) : json(nullptr)},
-                         {"latencies", machine.from},
-                         {"cycle_ns", machine.cycle_ns},
-                         {"cycles_per_instruction", cycles_per_instruction},
-                         {"parts", std::move(sum.parts)},
-                         {"assumptions",
-                          assumptions_of(machine, counts, instructions, cycles_per_instruction, buffers != nullptr)}});
+        times.push_back(
+            program::json_object({{"metric", "time_by_level"},
+                                  {"unit", "seconds"},
+                                  {"value", sum.seconds},
+                                  {"cycles", sum.seconds * ns_a_second / machine.cycle_ns},
+                                  {"simulator", one.description},
+                                  {"translation", buffers != nullptr ? json(buffers->description) : json(nullptr)},
+                                  {"latencies", machine.from},
+                                  {"cycle_ns", machine.cycle_ns},
+                                  {"cycles_per_instruction", cycles_per_instruction},
+                                  {"parts", std::move(sum.parts)},
+                                  {"assumptions", assumptions_of(machine, counts, instructions, cycles_per_instruction,
+                                                                 buffers != nullptr)}}));
     }
     return times;
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "lab/program/json_member.hpp"
 #include "lab/program/json_text.hpp"
 #include "lab/simulate/report.hpp"
 #include "lab/simulate/time_model.hpp"
@@ -41,11 +42,11 @@ struct one_simulator {
 };
 
 json whole_json(const whole_misses& of) {
-    return {{"value", std::llround(of.value)},
-            {"low", std::llround(of.low)},
-            {"high", std::llround(of.high)},
-            {"level", 0.95},
-            {"with_empty_caches", std::llround(of.with_empty_caches)}};
+    return program::json_object({{"value", std::llround(of.value)},
+                                 {"low", std::llround(of.low)},
+                                 {"high", std::llround(of.high)},
+                                 {"level", 0.95},
+                                 {"with_empty_caches", std::llround(of.with_empty_caches)}});
 }
 
 void add_row(one_simulator& to, const count_row& row) {
@@ -53,7 +54,7 @@ void add_row(one_simulator& to, const count_row& row) {
         to.curve.push_back({row.distance, row.value});
         return;
     }
-    json metric = {{"metric", row.metric}, {"unit", row.unit}, {"value", row.value}};
+    json metric = program::json_object({{"metric", row.metric}, {"unit", row.unit}, {"value", row.value}});
     add_place(metric, row);
     const bool is_misses = std::string_view(row.metric) == "misses";
     if (is_misses && to.sample != nullptr) {
@@ -61,10 +62,10 @@ void add_row(one_simulator& to, const count_row& row) {
     }
     if (is_misses && to.input->instructions != 0) {
         for (const double penalty : *to.penalties) {
-            json time = {{"metric", "time"},
-                         {"unit", "cycles"},
-                         {"value", time_cycles(to.input->instructions, row.value, penalty)},
-                         {"miss_penalty_cycles", penalty}};
+            json time = program::json_object({{"metric", "time"},
+                                              {"unit", "cycles"},
+                                              {"value", time_cycles(to.input->instructions, row.value, penalty)},
+                                              {"miss_penalty_cycles", penalty}});
             add_place(time, row);
             to.time.push_back(std::move(time));
         }
@@ -73,11 +74,11 @@ void add_row(one_simulator& to, const count_row& row) {
 }
 
 json rules_json(const millpond_rules& rules) {
-    return {{"straddling_access", rules.straddle_twice != 0 ? "twice" : "once"},
-            {"modification", rules.modify_twice != 0 ? "twice" : "once"},
-            {"access_bytes_max", rules.bytes_max},
-            {"flush_references", rules.flush_references},
-            {"flush_instructions", rules.flush_instructions}};
+    return program::json_object({{"straddling_access", rules.straddle_twice != 0 ? "twice" : "once"},
+                                 {"modification", rules.modify_twice != 0 ? "twice" : "once"},
+                                 {"access_bytes_max", rules.bytes_max},
+                                 {"flush_references", rules.flush_references},
+                                 {"flush_instructions", rules.flush_instructions}});
 }
 
 std::string in_units(std::uint64_t bytes) {
@@ -125,10 +126,10 @@ std::string curve_lines(const json& simulator, double references) {
     double beyond = references;
     std::uint64_t blocks = 1;
     const auto line = [&] {
-        text += line_of({{"metric", "misses"},
-                         {"unit", "references"},
-                         {"value", static_cast<std::uint64_t>(beyond)},
-                         {"cache_bytes", blocks * block}},
+        text += line_of(program::json_object({{"metric", "misses"},
+                                              {"unit", "references"},
+                                              {"value", static_cast<std::uint64_t>(beyond)},
+                                              {"cache_bytes", blocks * block}}),
                         references);
         blocks *= 2;
     };
@@ -197,14 +198,14 @@ std::vector<references::simulator_counts> counts_of(const millpond_simulation* s
 }
 
 static json layout_json(const std::string& played, const layout::moved_totals& moved) {
-    return {{"played", played},
-            {"calls", moved.calls},
-            {"moved_references", moved.program.moved},
-            {"beside_objects", moved.program.beside},
-            {"unplaced_references", moved.program.unplaced},
-            {"left_out_references", moved.program.left_out},
-            {"allocator_references", moved.allocator_references},
-            {"allocator_instructions", moved.allocator_instructions}};
+    return program::json_object({{"played", played},
+                                 {"calls", moved.calls},
+                                 {"moved_references", moved.program.moved},
+                                 {"beside_objects", moved.program.beside},
+                                 {"unplaced_references", moved.program.unplaced},
+                                 {"left_out_references", moved.program.left_out},
+                                 {"allocator_references", moved.allocator_references},
+                                 {"allocator_instructions", moved.allocator_instructions}});
 }
 
 json results_json(const std::vector<references::simulator_counts>& all, const input_facts& input,
@@ -217,18 +218,18 @@ json results_json(const std::vector<references::simulator_counts>& all, const in
         found.sample = sample;
         found.number = simulators.size();
         for (const count_row& row : each.rows) add_row(found, row);
-        json one = {{"description", each.description}, {"metrics", std::move(found.metrics)}};
+        json one = program::json_object({{"description", each.description}, {"metrics", std::move(found.metrics)}});
         if (!found.curve.empty()) one["curve"] = std::move(found.curve);
         if (!found.time.empty()) one["time"] = std::move(found.time);
         simulators.push_back(std::move(one));
     }
-    json about = {{"path", input.path},
-                  {"format", input.format},
-                  {"instructions", input.instructions},
-                  {"references", input.loads + input.stores + input.modifications},
-                  {"loads", input.loads},
-                  {"stores", input.stores},
-                  {"modifications", input.modifications}};
+    json about = program::json_object({{"path", input.path},
+                                       {"format", input.format},
+                                       {"instructions", input.instructions},
+                                       {"references", input.loads + input.stores + input.modifications},
+                                       {"loads", input.loads},
+                                       {"stores", input.stores},
+                                       {"modifications", input.modifications}});
     if ((input.format == "recording" || input.format == "counts") && !input.moved)
         about["allocator_instructions"] = input.allocator_instructions;  // of a layout: in `layout`
     if (sample != nullptr) {
@@ -238,11 +239,11 @@ json results_json(const std::vector<references::simulator_counts>& all, const in
     if (input.moved) about["layout"] = layout_json(input.played, *input.moved);
     if (!input.partial.empty()) about["partial"] = input.partial;
     for (const trace::damage& known : input.damages)
-        about["damages"].push_back({{"offset", known.offset}, {"what", known.what}});
-    return {{"schema", "millpond.simulation/1"},
-            {"input", std::move(about)},
-            {"rules", rules_json(rules)},
-            {"simulators", std::move(simulators)}};
+        about["damages"].push_back(program::json_object({{"offset", known.offset}, {"what", known.what}}));
+    return program::json_object({{"schema", "millpond.simulation/1"},
+                                 {"input", std::move(about)},
+                                 {"rules", rules_json(rules)},
+                                 {"simulators", std::move(simulators)}});
 }
 
 std::string results_table(const json& results) {

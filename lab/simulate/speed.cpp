@@ -8,6 +8,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "lab/program/json_member.hpp"
 #include "lab/program/json_text.hpp"
 #include "lab/program/program.hpp"
 #include "lab/simulate/running_simulation.hpp"
@@ -42,13 +43,13 @@ json one_speed(const std::vector<millpond_reference>& references, const std::vec
     }
     std::sort(seconds.begin(), seconds.end());
     const auto count = static_cast<double>(references.size());
-    return {{"simulator", name},
-            {"metric", "references_per_second"},
-            {"unit", "1/s"},
-            {"value", count / seconds[seconds.size() / 2]},
-            {"low", count / seconds.back()},
-            {"high", count / seconds.front()},
-            {"rounds", rounds}};
+    return program::json_object({{"simulator", name},
+                                 {"metric", "references_per_second"},
+                                 {"unit", "1/s"},
+                                 {"value", count / seconds[seconds.size() / 2]},
+                                 {"low", count / seconds.back()},
+                                 {"high", count / seconds.front()},
+                                 {"rounds", rounds}});
 }
 
 }  // namespace
@@ -62,7 +63,8 @@ json speed_json(reference_source& source, const std::vector<std::string>& descri
         speeds.push_back(one_speed(references, {description}, rules, request.rounds, description));
     if (descriptions.size() > 1)
         speeds.push_back(one_speed(references, descriptions, rules, request.rounds, "all together"));
-    return {{"schema", "millpond.simulation_speed/1"}, {"references", references.size()}, {"speeds", speeds}};
+    return program::json_object(
+        {{"schema", "millpond.simulation_speed/1"}, {"references", references.size()}, {"speeds", speeds}});
 }
 
 std::string speed_table(const json& speeds) {

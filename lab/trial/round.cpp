@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lab/program/aside_file.hpp"
+#include "lab/program/json_member.hpp"
 #include "lab/program/json_text.hpp"
 #include "lab/program/program.hpp"
 #include "lab/trial/control_file.hpp"
@@ -45,18 +46,18 @@ ordered_json pools_json(const control& shared, const std::vector<std::string>& n
     ordered_json result = ordered_json::array();
     for (std::size_t i = 0; i < names.size(); ++i) {
         const pool_totals sum = totals_of(shared, i);
-        result.push_back({{"pool", names[i]},
-                          {"allocations", sum.allocations},
-                          {"deallocations", sum.deallocations},
-                          {"remote_deallocations", sum.remote_deallocations},
-                          {"refused_thread", sum.refused_thread},
-                          {"held_bytes", sum.held_bytes},
-                          {"slab_bytes", sum.slab_bytes},
-                          {"resets", sum.resets},
-                          {"calls", sum.calls},
-                          {"outlived_calls", sum.outlived_calls},
-                          {"capped_bytes", sum.capped_bytes},
-                          {"capped_live_bytes", sum.capped_live_bytes}});
+        result.push_back(program::json_object({{"pool", names[i]},
+                                               {"allocations", sum.allocations},
+                                               {"deallocations", sum.deallocations},
+                                               {"remote_deallocations", sum.remote_deallocations},
+                                               {"refused_thread", sum.refused_thread},
+                                               {"held_bytes", sum.held_bytes},
+                                               {"slab_bytes", sum.slab_bytes},
+                                               {"resets", sum.resets},
+                                               {"calls", sum.calls},
+                                               {"outlived_calls", sum.outlived_calls},
+                                               {"capped_bytes", sum.capped_bytes},
+                                               {"capped_live_bytes", sum.capped_live_bytes}}));
     }
     return result;
 }
@@ -89,8 +90,8 @@ ordered_json router_json(const control& shared, const std::vector<std::string>& 
     result["malloc_in_executable"] = own_malloc;
     result["look_ups"] = sum.look_ups;
     result["look_up_misses"] = sum.misses;
-    result["passed"] = {
-        {"large", sum.passed_large}, {"unrouted", sum.passed_unrouted}, {"refused", sum.passed_refused}};
+    result["passed"] = program::json_object(
+        {{"large", sum.passed_large}, {"unrouted", sum.passed_unrouted}, {"refused", sum.passed_refused}});
     result["context_nodes"] = nodes;
     result["modules"] = modules;
     result["unlisted_modules"] = unlisted;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/plan/strict_json.hpp"
+#include "lab/program/json_member.hpp"
 #include "lab/program/json_text.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
@@ -18,7 +19,9 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t survey_bytes_max = 256u << 20;
 
-ordered_json to_json(const surveyed_module& module) { return {{"path", module.path}, {"build_id", module.build_id}}; }
+ordered_json to_json(const surveyed_module& module) {
+    return program::json_object({{"path", module.path}, {"build_id", module.build_id}});
+}
 
 surveyed_module module_from(const nlohmann::json& json) {
     return {json.at("path").get<std::string>(), json.at("build_id").get<std::string>()};
@@ -74,7 +77,7 @@ std::string to_text(const survey& printed) {
         ordered_json modules = ordered_json::array();
         for (const surveyed_module& module : process.modules) modules.push_back(to_json(module));
         root["processes"].push_back(
-            {{"pid", process.pid}, {"program", to_json(process.program)}, {"modules", modules}});
+            program::json_object({{"pid", process.pid}, {"program", to_json(process.program)}, {"modules", modules}}));
     }
     return program::json_text(root) + "\n";
 }
