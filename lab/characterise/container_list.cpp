@@ -318,20 +318,18 @@ json container_list::of(std::uint32_t subsystem) {
                     members.push_back(member);
             }
         }
-        const found& sample = one->sample;
         const auto text = [](const std::string& name) { return name.empty() ? json() : json(symbols::cut_name(name)); };
-        const bool says_why = members.empty() && !one->why_no_members.empty();
-        list.push_back(program::json_object(
-            {{"type", text(sample.type)},
-             {"element_of", text(sample.element_of)},
-             {"call", text(sample.call)},
-             {"why_null", sample.type.empty() ? json(sample.why) : json()},
+        list += program::json_object(
+            {{"type", text(one->sample.type)},
+             {"element_of", text(one->sample.element_of)},
+             {"call", text(one->sample.call)},
+             {"why_null", one->sample.type.empty() ? json(one->sample.why) : json()},
              {"bytes", one->bytes},
              {"share", bytes > 0 ? static_cast<double>(one->bytes) / static_cast<double>(bytes) : 0.0},
              {"allocations", one->allocations},
              {"places", std::move(shown)},
-             {"members", std::move(members)},
-             {"why_no_members", says_why ? json(one->why_no_members) : json()}}));
+             {"members", members},
+             {"why_no_members", members.empty() && !one->why_no_members.empty() ? json(one->why_no_members) : json()}});
     }
     return list;
 }
