@@ -42,7 +42,7 @@ def compile_alone(compiler: str, header: Path, *flags: str) -> str:
 @pytest.mark.parametrize(
     ("compiler", "flags"),
     [
-        ("g++", ()),
+        pytest.param("g++", (), marks=pytest.mark.more),
         # Preloaded libraries and embedded users compile without exceptions and run-time types.
         ("g++", ("-fno-exceptions", "-fno-rtti")),
         pytest.param("clang++-19", (), marks=pytest.mark.slow),
