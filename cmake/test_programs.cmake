@@ -131,6 +131,9 @@ function(millpond_precompile_for_tests directory)
     if(linked MATCHES "GTest::|millpond_test_support|_testing" AND NOT plain AND NOT standard EQUAL 23
        AND NOT target STREQUAL "millpond_test_support")
       target_precompile_headers(${target} REUSE_FROM millpond_test_support)
+      # For ccache, which reads what the preprocessor leaves.
+      target_compile_options(${target} PRIVATE
+        $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fpch-preprocess>)
       get_target_property(sources ${target} SOURCES)
       get_target_property(folder ${target} SOURCE_DIR)
       foreach(source IN LISTS sources)

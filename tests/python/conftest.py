@@ -27,12 +27,14 @@ from millpond.cli import main
 from millpond.rounds import mallocs
 from millpond.rounds.mallocs import Malloc
 from millpond.system import callgrind, native
+from tiers import is_small
 
 # How long an example takes says nothing: the machine may be busy. Examples are the same in every run, so that a change
 # fails by what it changed; `--hypothesis-profile explore` draws new ones.
 hypothesis.settings.register_profile("millpond", deadline=None, print_blob=True, derandomize=True)
 hypothesis.settings.register_profile("explore", deadline=None, print_blob=True)
-hypothesis.settings.load_profile("millpond")
+hypothesis.settings.register_profile("small", hypothesis.settings.get_profile("millpond"), max_examples=15)
+hypothesis.settings.load_profile("small" if is_small() else "millpond")
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = Path(__file__).parent / "fakes" / "fake_lab.py"
@@ -42,6 +44,12 @@ PROGRAMS = ("millpond-record", "millpond-references", "millpond-characterise", "
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=20260101, help="seed of the random tests")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if hypothesis.is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker(pytest.mark.scaled)
 
 
 @pytest.fixture

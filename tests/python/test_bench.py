@@ -48,6 +48,7 @@ def row_of(document: dict[str, Any], strategy: str, metric: str) -> dict[str, An
     return dict(found)
 
 
+@pytest.mark.more
 def test_a_row_has_our_figure_beside_the_published_one(p0089: Use) -> None:
     p0089(factor={AS7: 0.5})
     status, document = run(*ONE)
@@ -64,6 +65,7 @@ def test_a_row_has_our_figure_beside_the_published_one(p0089: Use) -> None:
     assert row_of(document, AS7, "peak_bytes")["published"] is None
 
 
+@pytest.mark.more
 def test_the_document_is_whole_and_names_what_it_rests_on(p0089: Use) -> None:
     fake = p0089()
     _, document = run(*ONE)
@@ -125,6 +127,7 @@ def test_links_are_powers_of_two_or_numbers(text: str, made: tuple[str, ...] | N
     assert (None if found is None else tuple(word for pair in found for word in pair)) == made
 
 
+@pytest.mark.more
 def test_a_filter_may_end_with_an_alias(p0089: Use) -> None:
     fake = p0089()
     run("p0089.1", "--scale=quick", "--rounds=1", "--cells=structures/ds=1/*/AS7")
@@ -149,6 +152,7 @@ def test_a_program_that_knows_less_fails_before_anything_is_measured(p0089: Use)
     assert not fake.calls
 
 
+@pytest.mark.more
 def test_what_an_experiment_leaves_open_can_be_set(p0089: Use) -> None:
     fake = p0089()
     status, document = run(*ONE, "--set", "log2_leaves=12,14", "--set", "text_most=100")
@@ -225,6 +229,7 @@ def test_a_cell_that_cannot_fit_is_refused_kept_as_a_value_and_never_run(
     assert len(fake.calls) == calls
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(("how", "status"), [("bad_alloc", "bad_alloc"), ("dies", "killed"), ("refuses", "refused")])
 def test_a_strategy_that_fails_is_a_value_and_is_not_run_again(p0089: Use, how: str, status: str) -> None:
     fake = p0089(**{how: [AS3]})
@@ -235,6 +240,7 @@ def test_a_strategy_that_fails_is_a_value_and_is_not_run_again(p0089: Use, how: 
     assert row_of(document, AS7, "leaves_cpu_seconds")["n"] == 3
 
 
+@pytest.mark.more
 def test_a_strategy_that_did_other_work_is_left_out_and_named(p0089: Use) -> None:
     p0089(checksum={AS7: "8"})
     _, document = run(*ONE)
@@ -242,6 +248,7 @@ def test_a_strategy_that_did_other_work_is_left_out_and_named(p0089: Use) -> Non
     assert any("checksum" in note for note in document["notes"])
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("after", range(12))
 def test_a_run_that_was_stopped_after_any_cell_goes_on(p0089: Use, after: int) -> None:
     first = p0089(stop_after=after)
@@ -258,6 +265,7 @@ def test_a_run_that_was_stopped_after_any_cell_goes_on(p0089: Use, after: int) -
     assert again["summary"] == document["summary"]
 
 
+@pytest.mark.more
 def test_another_seed_or_litter_measures_anew(p0089: Use) -> None:
     fake = p0089()
     for words in ((), ("--seed=2",), ("--litter=0.25",)):
@@ -269,6 +277,7 @@ def test_another_seed_or_litter_measures_anew(p0089: Use) -> None:
     assert fake.calls[-1][-6:-4] == ("--litter", "0.25")
 
 
+@pytest.mark.more
 def test_the_shards_make_the_whole(p0089: Use) -> None:
     fake = p0089()
     for part in ("1/2", "2/2"):
@@ -287,6 +296,7 @@ def test_a_place_that_cannot_be_written_is_known_before_anything_is_measured(p00
     assert not fake.calls
 
 
+@pytest.mark.more
 def test_several_experiments_have_a_file_each_and_one_where_it_was_named(p0089: Use) -> None:
     p0089()
     both = ("p0089.3", "p0089.4", "--scale=quick", "--rounds=1")
@@ -318,6 +328,7 @@ def test_a_file_in_the_place_of_an_experiment_is_told_from_a_misspelt_one(
     assert "--json" not in capsys.readouterr().err
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(("words", "said"), [(("--store=st",), "goes on"), ((), "--store DIR")])
 def test_whoever_stops_a_run_learns_what_became_of_its_rounds(
     p0089: Use, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
@@ -351,6 +362,7 @@ def test_a_word_that_an_option_does_not_know_is_named_without_ado(capsys: pytest
     assert "'--scale': 'nonsense' is not one of" in capsys.readouterr().err
 
 
+@pytest.mark.more
 def test_rows_that_an_earlier_run_has_left_say_as_much_as_those_of_this_one(p0089: Use) -> None:
     p0089()
     run(*ONE, "--store=st", "--rounds=2")

@@ -25,7 +25,7 @@ RULES = load(LIBRARY.claims)
 ONE = ("--scale", "quick", "--cells", "vector_string/*")
 
 
-@pytest.mark.lengthy
+@pytest.mark.more
 def test_the_summary_has_one_row_for_each_workload_and_comparison(use: Use) -> None:
     use()
     status, document = run("--scale", "quick", "--rounds", "1")
@@ -41,6 +41,7 @@ def test_the_summary_has_one_row_for_each_workload_and_comparison(use: Use) -> N
         assert set(row) >= {"schema", "workload", "metric", "unit", "value", "status", "kind", "round", "machine"}
 
 
+@pytest.mark.more
 def test_a_row_has_plain_numbers_with_intervals_beside_them(use: Use) -> None:
     use(ns={"boost_pool:kept": 25.0})
     _, document = run(*ONE)
@@ -125,7 +126,7 @@ def test_cells_selects_and_what_was_not_selected_is_not_judged(use: Use) -> None
     assert bench("--cells", "vector_sting/*") == Status.USAGE
 
 
-@pytest.mark.lengthy
+@pytest.mark.more
 def test_the_shards_make_the_whole(use: Use, tmp_path: Path) -> None:
     fake = use()
     store = ("--store", str(tmp_path / "store"))

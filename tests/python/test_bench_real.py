@@ -111,6 +111,7 @@ def test_a_missing_program_is_a_row_that_names_it(tmp_path: Path, monkeypatch: p
     assert "redis-server is missing" in server.note
 
 
+@pytest.mark.more
 def test_inputs_are_whole_and_the_same_each_time() -> None:
     text = more_real_programs._xml(50)
     assert text == more_real_programs._xml(50)

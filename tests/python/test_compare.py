@@ -67,7 +67,7 @@ def plan(build_id: str, name: str = "one") -> Plan:
     return Plan(name, "./program", build_id, (PlanRoute(("book",), "book", "multipool"),))
 
 
-@pytest.mark.lengthy
+@pytest.mark.more
 def test_equal_runs_fail_the_gate_no_more_often_than_stated(seed: int) -> None:
     """With the smallest limit that there is: any larger one fails less often."""
     generator = np.random.default_rng(seed)
@@ -78,7 +78,7 @@ def test_equal_runs_fail_the_gate_no_more_often_than_stated(seed: int) -> None:
     assert failed / trials <= ALPHA + 4 * math.sqrt(ALPHA * (1 - ALPHA) / trials)
 
 
-@pytest.mark.lengthy
+@pytest.mark.more
 def test_equal_runs_never_fail_a_limit_above_their_noise(seed: int) -> None:
     generator = np.random.default_rng(seed)
     for _ in range(100):

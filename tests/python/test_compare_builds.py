@@ -85,6 +85,7 @@ def test_a_prediction_is_shown_next_to_what_came_out(lab: FakeLab, program: Make
         assert line["intervals_meet"] is meet
 
 
+@pytest.mark.more
 def test_the_outcome_is_kept_and_every_report_shows_it(lab: FakeLab, program: Make) -> None:
     old, new = program("old"), program("new")
     run = sample_store.advise(lab.work / "kept", (old,))["run"]

@@ -42,12 +42,14 @@ def rows_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {row["metric"]: row for row in document["observations"] if row["metric"] in COUNTERS}
 
 
+@pytest.mark.more
 def test_without_the_option_nothing_is_counted(p0089: Use) -> None:
     fake = p0089(counters=COUNTED)
     assert not rows_of(run())
     assert fake.calls and not any("--counters" in call for call in fake.calls)
 
 
+@pytest.mark.more
 def test_what_the_processor_counts_are_rows_and_what_it_does_not_is_null_with_the_reason(p0089: Use) -> None:
     fake = p0089(counters=COUNTED)
     document = run("--counters")
@@ -61,6 +63,7 @@ def test_what_the_processor_counts_are_rows_and_what_it_does_not_is_null_with_th
 
 
 # The fake program knows the first experiment of each workload.
+@pytest.mark.more
 @pytest.mark.parametrize("name", {e.workload: e.name for e in reversed(EXPERIMENTS)}.values())
 def test_every_experiment_has_a_row_for_what_was_counted(p0089: Use, name: str) -> None:
     p0089(counters=COUNTED)
@@ -71,6 +74,7 @@ def test_every_experiment_has_a_row_for_what_was_counted(p0089: Use, name: str) 
     assert counted and {row["value"] for row in counted} == {1200.0}
 
 
+@pytest.mark.more
 def test_rounds_with_counters_are_not_those_without(p0089: Use) -> None:
     fake = p0089(counters=COUNTED)
     for words, calls in (((), 2), (("--counters",), 4), (("--counters",), 4), ((), 4)):

@@ -71,6 +71,7 @@ def test_an_event_reaches_every_round_and_every_form_of_the_result(
     assert "counted in the window" in shown and "4.00" in shown
 
 
+@pytest.mark.more
 def test_rounds_with_other_events_are_kept_apart(p0089: Use) -> None:
     fake = p0089(counters=COUNTED)
     both, plain = ("--event", L3, "--counters"), ()
@@ -79,6 +80,7 @@ def test_rounds_with_other_events_are_kept_apart(p0089: Use) -> None:
         assert len(fake.calls) == calls, words
 
 
+@pytest.mark.more
 def test_simulated_counters_stand_beside_named_events_and_callgrind_sees_none_of_them(p0089: Use) -> None:
     said = "==1== Events    : Ir Dr\n==1== Collected : 900 300\n"
     fake = p0089(counters=COUNTED, callgrind=said)
@@ -122,6 +124,7 @@ def test_a_value_behind_a_colon_belongs_to_libpfms_name() -> None:
     assert event_names.label_of(TAKEN) == "taken"
 
 
+@pytest.mark.more
 def test_a_named_event_alone_has_its_own_unit(p0089: Use) -> None:
     p0089(counters={"cycles": {"value": 7, "why_null": None}})
     rows = {row["metric"]: row for row in run("--event", "cycles")["observations"]}
@@ -147,6 +150,7 @@ def test_the_events_of_this_machine_are_listed(p0089: Use, capsys: pytest.Captur
     assert main(["bench", "--list-events"]) == Status.ENVIRONMENT
 
 
+@pytest.mark.more
 def test_a_dry_run_counts_callgrinds_processes_and_their_time(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     p0089(callgrind="==1== Events    : Ir\n==1== Collected : 900\n")
     grids = {}

@@ -57,7 +57,7 @@ def page(*words: str) -> tuple[str, Page]:
     return text, Page(text)
 
 
-@pytest.mark.lengthy
+@pytest.mark.more
 def test_nothing_is_asked_of_a_network_and_nothing_foreign_could_run(p0089: Use) -> None:
     p0089()
     text, found = page("p0089")
@@ -104,6 +104,7 @@ def test_a_share_is_shown_as_the_document_shows_it_and_what_failed_has_its_word(
     assert "cannot be tested here" not in text and "not measured" in text
 
 
+@pytest.mark.more
 def test_a_statement_has_its_verdict_and_what_the_document_itself_has_against_it(p0089: Use) -> None:
     p0089()
     text, _ = page("p0089.1", "--cells=structures/ds=2/*", "--rounds=6")
@@ -112,6 +113,7 @@ def test_a_statement_has_its_verdict_and_what_the_document_itself_has_against_it
     assert "missing: a POWER7 machine" in text
 
 
+@pytest.mark.more
 def test_a_statement_about_multipools_is_judged_on_the_documents_and_on_ours(p0089: Use) -> None:
     p0089(factor=dict.fromkeys(DOCUMENTS_LOCKED.values(), 9.0))
     text, _ = page("p0089.1", "--cells=structures/ds=2/*", "--rounds=6")
@@ -125,6 +127,7 @@ def test_a_statement_about_multipools_is_judged_on_the_documents_and_on_ours(p00
     assert "on the document's allocators" not in text and 'colspan="' not in text
 
 
+@pytest.mark.more
 def test_candidate_causes_of_ours_are_not_put_into_the_documents_mouth(p0089: Use) -> None:
     p0089()
     text, _ = page("p0089.anomalies", "--cells=structures/ds=1/log2_size=8/*")
@@ -133,6 +136,7 @@ def test_candidate_causes_of_ours_are_not_put_into_the_documents_mouth(p0089: Us
     assert "<h3>What the document states</h3>" in text
 
 
+@pytest.mark.more
 def test_where_nothing_published_is_left_the_page_does_not_speak_of_it(p0089: Use) -> None:
     p0089()
     text, _ = page("unique_chars")
@@ -206,6 +210,7 @@ def test_a_surface_has_a_tile_wherever_four_corners_are_known(grid: list[list[fl
         assert 0.0 <= float(x) <= 640.0 and 0.0 <= float(y) <= 480.0
 
 
+@pytest.mark.more
 def test_benchmark_ii_is_drawn_as_a_surface_and_benchmark_i_is_not(p0089: Use) -> None:
     p0089()
     text, _ = page("p0089.2", "--scale=standard", "--cells=locality/log2_g=21/*")

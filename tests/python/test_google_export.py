@@ -39,6 +39,7 @@ def rounds_of(document: dict[str, Any], ending: str = "") -> list[dict[str, Any]
     return [e for e in document["benchmarks"] if e["run_type"] == "iteration" and e["name"].endswith(ending)]
 
 
+@pytest.mark.more
 def test_every_round_is_an_entry_in_its_place(p0089: Use) -> None:
     fake = p0089()
     document = export("g.json", *TWO, "--rounds=3")
@@ -55,6 +56,7 @@ def test_every_round_is_an_entry_in_its_place(p0089: Use) -> None:
     assert families == list(range(len(families))), "two experiments must not share a family"
 
 
+@pytest.mark.more
 def test_all_that_is_read_of_an_entry_is_there_and_can_be_divided(p0089: Use) -> None:
     p0089(bad_alloc=[AS3], dies=[AS7], callgrind=SAID)
     for words in ((), ("--counters=simulated",), ("--rounds=1",)):
@@ -69,6 +71,7 @@ def test_all_that_is_read_of_an_entry_is_there_and_can_be_divided(p0089: Use) ->
                 assert entry[index] >= 0
 
 
+@pytest.mark.more
 def test_times_are_those_of_the_round(p0089: Use) -> None:
     p0089()
     document = export("g.json", "p0089.1", "--scale=quick", SIZE)
@@ -78,6 +81,7 @@ def test_times_are_those_of_the_round(p0089: Use) -> None:
         assert entry["time_unit"] == "us" and entry["peak_bytes"] == 1_000_000
 
 
+@pytest.mark.more
 def test_several_rounds_have_their_mean_median_and_deviation(p0089: Use) -> None:
     p0089()
     (first, *_) = rounds_of(export("g.json", *TWO, "--rounds=3"))
@@ -92,6 +96,7 @@ def test_several_rounds_have_their_mean_median_and_deviation(p0089: Use) -> None
     assert not [e for e in export("g.json", *TWO, "--rounds=1")["benchmarks"] if e["run_type"] == "aggregate"]
 
 
+@pytest.mark.more
 def test_what_failed_has_no_times_and_stands_apart_with_its_reason(p0089: Use) -> None:
     p0089(bad_alloc=[AS3])
     document = export("g.json", "p0089.1", "--scale=quick", SIZE)
@@ -100,6 +105,7 @@ def test_what_failed_has_no_times_and_stands_apart_with_its_reason(p0089: Use) -
     assert all(e["error_occurred"] and "memory" in e["error_message"] for e in document["failed"])
 
 
+@pytest.mark.more
 def test_what_was_simulated_goes_with_the_rounds_and_is_none(p0089: Use) -> None:
     fake = p0089(callgrind=SAID)
     document = export("g.json", "p0089.1", "--scale=quick", SIZE, "--counters=simulated")
@@ -107,6 +113,7 @@ def test_what_was_simulated_goes_with_the_rounds_and_is_none(p0089: Use) -> None
     assert {e["simulated_instructions"] for e in rounds_of(document)} == {900.0}
 
 
+@pytest.mark.more
 def test_the_context_says_where_and_when_and_nothing_that_is_not_known(p0089: Use) -> None:
     p0089()
     context = export("g.json", *TWO)["context"]
@@ -127,6 +134,7 @@ def change_of(row: dict[str, Any]) -> float:
     return float(row["measurements"][0]["cpu"])
 
 
+@pytest.mark.more
 @needs_compare
 def test_compare_finds_by_how_much_two_runs_differ(p0089: Use) -> None:
     p0089()
@@ -143,6 +151,7 @@ def test_compare_finds_by_how_much_two_runs_differ(p0089: Use) -> None:
     assert f"{AS7}_median" in said
 
 
+@pytest.mark.more
 @needs_compare
 @pytest.mark.parametrize("words", [(), ("--counters=simulated",), ("--counters",)])
 def test_compare_leaves_out_what_failed_and_is_not_misled_by_it(p0089: Use, words: tuple[str, ...]) -> None:
@@ -157,6 +166,7 @@ def test_compare_leaves_out_what_failed_and_is_not_misled_by_it(p0089: Use, word
         assert {change_of(row) for name, row in rows.items() if name != "OVERALL_GEOMEAN"} == {0.0}
 
 
+@pytest.mark.more
 @needs_compare
 def test_compare_sets_one_strategy_against_another(p0089: Use) -> None:
     p0089()

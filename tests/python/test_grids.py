@@ -149,7 +149,7 @@ def test_a_wrong_part_is_a_usage_failure(lab: FakeLab, plan_file: Write, options
     assert not lab.calls()
 
 
-@pytest.mark.lengthy
+@pytest.mark.more
 def test_a_trial_that_is_killed_has_kept_its_rounds_and_is_resumed(lab: FakeLab, plan_file: Write) -> None:
     lab.configure(run=True)
     for name in ("reached", "go_on"):

@@ -20,6 +20,7 @@ from conftest import FakeLab
 from millpond.store import store_files
 from millpond.store.relations import RELATIONS
 from millpond.store.store import Store
+from tiers import scaled
 
 FORMATS = ("html", "text", "json", "markdown", "csv", "pprof", "collapsed", "speedscope", "chrome")
 VALUES: list[Any] = [None, True, -1, 0, 1e300, 10**30, "", "text", "\x1b[31m\n", [], [[]], ["a"], [5], {}, {"a": 1}]
@@ -94,6 +95,7 @@ def rewrite(path: Path, relation: str, change: dict[str, list[Any]], about: Any 
 
 
 @pytest.mark.lengthy
+@pytest.mark.scaled
 @pytest.mark.parametrize("kind", DOCUMENTS)
 def test_any_value_of_a_document_may_be_any_other(lab: FakeLab, store: tuple[Path, str], kind: str, seed: int) -> None:
     folder, run = store
@@ -101,7 +103,7 @@ def test_any_value_of_a_document_may_be_any_other(lab: FakeLab, store: tuple[Pat
     whole = store_files.read_document(path)
     chance = random.Random(seed)
     ways = [way for way in places(whole) if way]
-    for way in chance.sample(ways, min(len(ways), 25)):
+    for way in chance.sample(ways, min(len(ways), scaled(25, 4))):
         document = changed(whole, way, chance.choice(VALUES), gone=chance.random() < 0.2)
         put(path, document)
         form = chance.choice(FORMATS[:4])
@@ -109,6 +111,7 @@ def test_any_value_of_a_document_may_be_any_other(lab: FakeLab, store: tuple[Pat
         read_all(lab, folder, (form, "chrome") if kind == "characterisation" else (form,))
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("value", [[], 5, None, "text", {}, {"program": 5}, {"program": {"argv": 5}}])
 def test_a_document_of_another_form_is_named_and_left_out(lab: FakeLab, store: tuple[Path, str], value: Any) -> None:
     folder, run = store
@@ -134,7 +137,7 @@ def test_a_characterisation_of_another_form_leaves_the_rest_of_the_report(
 DEEP = "[" * 100_000
 
 
-@pytest.mark.lengthy
+@pytest.mark.more
 @pytest.mark.parametrize("text", [DEEP, DEEP + "]" * 100_000, "[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900])
 @pytest.mark.parametrize("kind", DOCUMENTS)
 def test_nesting_ends_no_verb(lab: FakeLab, store: tuple[Path, str], kind: str, text: str) -> None:
@@ -155,7 +158,7 @@ BAD_TEXTS = [
 ]
 
 
-@pytest.mark.lengthy
+@pytest.mark.more
 @pytest.mark.parametrize("text", BAD_TEXTS)
 def test_parameters_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], text: str | None) -> None:
     folder, run = store
@@ -165,7 +168,7 @@ def test_parameters_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], t
     assert 3 in read_all(lab, folder, ("json",))
 
 
-@pytest.mark.lengthy
+@pytest.mark.more
 @pytest.mark.parametrize("text", ["", "5", "{", "{}", "[5]", DEEP_ROW])
 def test_subjects_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], text: str) -> None:
     folder, run = store
@@ -193,7 +196,7 @@ def test_columns_of_another_type_are_foreign(lab: FakeLab, store: tuple[Path, st
 BAD_PLANS = ["5", "[]", "{", DEEP_ROW, '{"routes": 5}', '{"routes": [5]}', '{"routes": [{"pool": 5}]}']
 
 
-@pytest.mark.lengthy
+@pytest.mark.more
 @pytest.mark.parametrize("plan", BAD_PLANS)
 def test_plans_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], plan: str) -> None:
     folder, run = store
@@ -203,7 +206,7 @@ def test_plans_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], plan: 
     assert 3 in read_all(lab, folder, ("json",))
 
 
-@pytest.mark.lengthy
+@pytest.mark.more
 @pytest.mark.parametrize(("relation", "column"), [(r, c) for r, columns in RELATIONS.items() for c in columns])
 def test_any_column_may_be_empty_or_strange(lab: FakeLab, store: tuple[Path, str], relation: str, column: str) -> None:
     folder, run = store
@@ -217,7 +220,7 @@ def test_any_column_may_be_empty_or_strange(lab: FakeLab, store: tuple[Path, str
         path.write_bytes(sound_bytes)
 
 
-@pytest.mark.lengthy
+@pytest.mark.more
 @pytest.mark.parametrize("about", [[], 5, {}, {"functions": 5}, {"functions": [], "subsystems": []}])
 def test_footers_of_another_form_end_no_verb(lab: FakeLab, store: tuple[Path, str], about: Any) -> None:
     folder, run = store
@@ -247,6 +250,7 @@ MISSING = {
 }
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("kind", MISSING)
 @pytest.mark.parametrize("form", FORMATS[:4])
 def test_a_missing_file_is_named_with_what_that_means(
@@ -263,6 +267,7 @@ def test_a_missing_file_is_named_with_what_that_means(
     assert MISSING[kind] in said
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("form", FORMATS[:4])
 def test_a_run_without_its_advice_is_named(lab: FakeLab, store: tuple[Path, str], form: str) -> None:
     folder, run = store

@@ -93,6 +93,7 @@ def test_the_same_results_give_the_same_bytes_and_json_alone_makes_the_pages(p00
     assert not list(Path("kept").glob(".*"))
 
 
+@pytest.mark.more
 def test_a_later_experiment_replaces_its_own_part_only(p0089: Use) -> None:
     p0089()
     bench("suballocator.1", "suballocator.2")
@@ -109,6 +110,7 @@ def test_a_later_experiment_replaces_its_own_part_only(p0089: Use) -> None:
     )
 
 
+@pytest.mark.more
 def test_each_malloc_and_each_machine_has_a_column(p0089: Use) -> None:
     p0089()
     if "tcmalloc" not in [malloc.name for malloc in find_mallocs()[0]]:

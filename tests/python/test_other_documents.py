@@ -190,6 +190,7 @@ def test_every_cell_of_the_quick_scale_runs_and_every_statement_is_judged(
     assert never <= {name for name, verdict in found.items() if verdict == UNTESTABLE} <= never | counted
 
 
+@pytest.mark.more
 def test_simulated_counters_judge_statements_on_loads_and_say_why_others_cannot_be_tested(p0089: Use) -> None:
     p0089(callgrind=SIMULATED)
     _, document = run("unique_chars", "--scale=quick", "--rounds=1", "--counters=simulated")
@@ -210,6 +211,7 @@ def test_every_cell_of_every_scale_is_one_that_the_program_is_asked_for(experime
             assert {name for name, _ in cell.parameters} <= {*experiment.axes, *experiment.free, LITTER}
 
 
+@pytest.mark.more
 def test_a_page_has_tables_of_our_own_rows_where_the_document_has_none(p0089: Use) -> None:
     p0089()
     assert run("unique_chars", "suballocator", "--scale=quick", "--rounds=1")[0] == Status.OK

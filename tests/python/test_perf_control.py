@@ -81,6 +81,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield path
 
 
+@pytest.mark.more
 def test_perf_hears_when_each_window_begins_and_ends(program: Path) -> None:
     perf = Perf(commands=4)
     assert main(["bench", *PLACES, *ONE, perf.option]) == Status.OK
@@ -94,6 +95,7 @@ def test_a_perf_that_ends_early_ends_the_run(program: Path, capfd: pytest.Captur
     assert "--perf-control" in capfd.readouterr().err
 
 
+@pytest.mark.more
 def test_perf_hears_every_round_of_its_run_whatever_a_store_has(p0089: Use) -> None:
     fake = p0089()
     control, answer = os.pipe()
@@ -108,6 +110,7 @@ def test_perf_hears_every_round_of_its_run_whatever_a_store_has(p0089: Use) -> N
     os.close(answer)
 
 
+@pytest.mark.more
 def test_callgrind_is_not_what_perf_counts(p0089: Use) -> None:
     fake = p0089(callgrind="==1== Events    : Ir\n==1== Collected : 900\n")
     control, answer = os.pipe()

@@ -28,7 +28,7 @@ def killed(lab: FakeLab, plan: Path, *options: str) -> list[str]:
     return [note for note in json.loads((lab.work / "out.json").read_text())["notes"] if "exits with" in note]
 
 
-@pytest.mark.lengthy
+@pytest.mark.more
 def test_a_program_that_locks_its_folder_can_be_tried(lab: FakeLab, plan_file: Write) -> None:
     lab.configure(run=True)
     plan = plan_file("p", "book")

@@ -134,6 +134,7 @@ def test_a_rule_is_well_formed_and_the_papers_grid_has_figures_for_it(rule: Clai
     assert evaluate(rule, experiment, ResultTable({key: {rule.metric: {1: 1.0}} for key in keys}))[0] == [1.0]
 
 
+@pytest.mark.more
 def test_a_statement_is_judged_on_the_metric_that_it_is_about(suite: Use) -> None:
     suite(values={"vector": 4.0, "dyn_array_2023": 1.01})
     words = ["bench", "reserve_commit.1", "--scale=quick", "--rounds=6", "--json=out.json", "--report=out.html"]
@@ -148,6 +149,7 @@ def test_a_statement_is_judged_on_the_metric_that_it_is_about(suite: Use) -> Non
     assert all(c["published"] is None for c in claims.values())
 
 
+@pytest.mark.more
 def test_an_array_that_runs_out_of_memory_is_a_figure_too(suite: Use) -> None:
     suite(fails=["vector"])
     words = ["bench", "reserve_commit.1", "--scale=quick", "--rounds=1", "--json=out.json", "--report=out.html"]
@@ -157,6 +159,7 @@ def test_an_array_that_runs_out_of_memory_is_a_figure_too(suite: Use) -> None:
     assert {r["status"] for r in found["summary"] if r["strategy"] == "dyn_array"} == {"ok"}
 
 
+@pytest.mark.more
 def test_the_page_shows_our_tables_and_names_the_document(suite: Use) -> None:
     fake = suite(values={"dyn_array": 123.0})
     words = ["bench", "reserve_commit", "--scale=quick", "--rounds=1", "--json=out.json", "--report=out.html"]

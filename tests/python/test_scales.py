@@ -115,6 +115,7 @@ def test_table_15_is_a_table_of_rows_and_a_surface(p0089: Use) -> None:
     assert "|G| = 100 000 links, without local allocators" in text and "as a surface" in text
 
 
+@pytest.mark.more
 def test_lives_can_be_set_and_are_forecast(p0089: Use) -> None:
     fake = p0089()
     run("p0089.1", "--cells=structures/ds=6/log2_size=8/*", "--set", "lives=32,64")
@@ -151,6 +152,7 @@ def test_more_earlier_calls_are_a_longer_litter() -> None:
     assert many == COUNTING.needs(at, "bitset")
 
 
+@pytest.mark.more
 def test_statements_are_judged_under_what_was_set(p0089: Use) -> None:
     p0089()
     cells = ("--cells=structures/ds=2/*", "--rounds=3")

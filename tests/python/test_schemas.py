@@ -62,6 +62,7 @@ def test_no_other_schema_is_shipped() -> None:
     assert {path.stem for path in SCRIPT["FOLDER"].iterdir()} == set(NAMES)
 
 
+@pytest.mark.more
 def test_documents_of_a_store_follow_their_schemas(tmp_path: Path) -> None:
     advice = sample_store.advise(tmp_path)
     store = Store(tmp_path)
@@ -70,6 +71,7 @@ def test_documents_of_a_store_follow_their_schemas(tmp_path: Path) -> None:
     validate(advice["plan"], "millpond.plan.1")
 
 
+@pytest.mark.more
 def test_what_the_fakes_write_has_no_unknown_field(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=[{"name": "book", "bytes": 5000}], cpu={"bare": 0.01}, gains={"book": 0.8})
     done = lab.run("advise", "--budget=5", "--json=a.json", "--", "true")

@@ -184,6 +184,7 @@ def test_a_program_that_writes_where_it_runs_has_that_place_to_itself(
     assert first == second
 
 
+@pytest.mark.more
 def test_experiments_share_their_captures(ran: Iterator[list[str]], tmp_path: Path) -> None:
     names = next(ran)
     run_of(TIME, tmp_path)
@@ -209,6 +210,7 @@ def test_a_dry_run_counts_shared_captures_once(
     capsys.readouterr()
 
 
+@pytest.mark.more
 def test_shards_make_the_whole(ran: Iterator[list[str]], tmp_path: Path) -> None:
     names = next(ran)
     for number in (1, 2, 3):
@@ -221,6 +223,7 @@ def test_shards_make_the_whole(ran: Iterator[list[str]], tmp_path: Path) -> None
     assert NOT_MEASURED not in {claim.verdict for claim in whole.claims}
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("spec", EXPERIMENTS, ids=lambda spec: spec.name)
 def test_every_experiment_has_its_rows_statements_and_figures(
     ran: Iterator[list[str]], spec: StudySpec, tmp_path: Path
@@ -263,6 +266,7 @@ def test_tables_4_and_5_stand_as_printed_beside_ours(ran: Iterator[list[str]], t
         assert "multipool" in dict(here.rows)
 
 
+@pytest.mark.more
 def test_a_capture_that_fails_is_named_and_has_no_value(
     ran: Iterator[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

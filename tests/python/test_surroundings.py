@@ -54,6 +54,7 @@ def run(*words: str) -> tuple[int, dict[str, Any]]:
     return status, json.loads(path.read_text()) if path.exists() else {}
 
 
+@pytest.mark.more
 def test_every_value_multiplies_the_cells_and_none_is_said_to_the_program(p0089: Use, libraries: Path) -> None:
     fake = p0089()
     status, document = run(*TWO, "--toolchain=gcc,clang-libc++", "--malloc=glibc,tcmalloc")
@@ -72,6 +73,7 @@ def test_every_value_multiplies_the_cells_and_none_is_said_to_the_program(p0089:
     }
 
 
+@pytest.mark.more
 def test_every_row_says_who_built_what_it_measured(p0089: Use) -> None:
     p0089()
     _, document = run(*TWO, "--toolchain=gcc,clang-libc++")
@@ -83,6 +85,7 @@ def test_every_row_says_who_built_what_it_measured(p0089: Use) -> None:
     assert all(p["malloc_library"] == LIBC for p in programs)
 
 
+@pytest.mark.more
 def test_a_run_that_names_none_is_the_release_build_on_its_own_malloc(p0089: Use, tmp_path: Path) -> None:
     fake = p0089()
     _, document = run(*TWO)
@@ -92,6 +95,7 @@ def test_a_run_that_names_none_is_the_release_build_on_its_own_malloc(p0089: Use
     assert [p["toolchain"] for p in document["experiments"][0]["programs"]] == ["release"]
 
 
+@pytest.mark.more
 def test_each_value_has_its_tables_beside_the_documents(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
     run(*TWO, "--toolchain=gcc,clang", "--malloc=glibc,jemalloc", "--google=google.json")
@@ -181,6 +185,7 @@ def test_glibc_too_is_confirmed_where_it_was_asked_for() -> None:
     Surroundings().confirm("a program", "/opt/libjemalloc.so.2")
 
 
+@pytest.mark.more
 def test_own_cells_of_what_is_not_here_are_left_out_with_a_note(
     p0089: Use, libraries: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +219,7 @@ def test_what_one_toolchain_lacks_is_left_out_there_with_a_note(p0089: Use) -> N
     assert any(own in note and "clang-libc++" in note for note in document["notes"])
 
 
+@pytest.mark.more
 def test_a_program_that_was_built_anew_is_measured_anew_and_no_other(p0089: Use, tmp_path: Path) -> None:
     programs = {t: tmp_path / "toolchains" / t / "millpond-p0089-suite" for t in ("gcc", "clang")}
     for path in programs.values():
@@ -231,6 +237,7 @@ def test_a_program_that_was_built_anew_is_measured_anew_and_no_other(p0089: Use,
     assert [calls("gcc"), calls("clang"), calls("clang")] == [0, 2, 0]
 
 
+@pytest.mark.more
 def test_runs_of_two_builds_of_a_program_are_compared_cell_by_cell(p0089: Use, tmp_path: Path) -> None:
     p0089()
     for number, content in enumerate(("a program", "another program")):
@@ -240,6 +247,7 @@ def test_runs_of_two_builds_of_a_program_are_compared_cell_by_cell(p0089: Use, t
     assert sides[0].keys and sides[0].keys == sides[1].keys
 
 
+@pytest.mark.more
 def test_another_library_of_the_same_malloc_is_measured_anew(p0089: Use, libraries: Path) -> None:
     fake = p0089()
     words = (*TWO, "--store=st", "--malloc=jemalloc")
@@ -250,6 +258,7 @@ def test_another_library_of_the_same_malloc_is_measured_anew(p0089: Use, librari
         assert len(fake.calls) == expected
 
 
+@pytest.mark.more
 def test_counters_are_simulated_in_the_same_surroundings(p0089: Use, libraries: Path) -> None:
     fake = p0089(callgrind="==1== Events    : Ir\n==1== Collected : 900\n")
     assert run(*TWO, "--toolchain=clang", "--malloc=tcmalloc", "--counters=simulated")[0] == Status.OK
@@ -259,6 +268,7 @@ def test_counters_are_simulated_in_the_same_surroundings(p0089: Use, libraries: 
     assert {environment.get("LD_PRELOAD") for environment in fake.environments} == {tcmalloc}
 
 
+@pytest.mark.more
 def test_statements_are_judged_under_what_was_asked_for_first_and_that_is_said(p0089: Use) -> None:
     p0089()
     verdicts = {}

@@ -84,6 +84,7 @@ def tags_beyond(one: SizeTable, classes: tuple[int, ...]) -> float:
     return sum(16 * row.mean_blocks for row in one.rows if row.bytes > classes[-1])
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0, 3.0])
 def test_chosen_classes_cost_least_of_all_divisions(seed: int, weight: float) -> None:
     dice = random.Random(seed)

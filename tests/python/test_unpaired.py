@@ -52,6 +52,7 @@ def test_intervals_cover_the_true_ratio_as_often_as_they_claim(n: int, m: int, r
     assert covered / trials >= LEVEL - 4 * math.sqrt(LEVEL * (1 - LEVEL) / trials)
 
 
+@pytest.mark.more
 def test_equal_runs_are_called_different_no_more_often_than_allowed(seed: int) -> None:
     generator = np.random.default_rng(seed)
     families, wrong = 100, 0

@@ -221,6 +221,7 @@ def _document(rng: random.Random, noise: Noise, truths: list[float], rounds: int
     return controlled(judged)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("noise", [_normal, _heavy])
 @pytest.mark.parametrize("rounds", [FEWEST_ROUNDS, 11])
 def test_chance_makes_no_more_false_verdicts_than_stated(noise: Noise, rounds: int) -> None:

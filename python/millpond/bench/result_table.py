@@ -32,7 +32,8 @@ FIGURE = ""
 class ResultTable(Generic[Key]):
     """Values by metric and round for each key: a cell, or a place in a document's tables.
 
-    `failed`: the status of what failed, if once; `why`: the reason. `names`: what a reader calls a key.
+    `failed`: the status of what failed, if once; `why`: the reason. `names`: what a reader calls a key. Nothing of it
+    changes once it is made.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class ResultTable(Generic[Key]):
         self.failed = failed or {}
         self.why = why or {}
         self.names = names or {}
+        self._keys: dict[str, tuple[Key, ...]] = {}
 
     def why_failed(self, key: Key) -> str:
         """The status of what failed, and the reason."""
@@ -52,9 +54,11 @@ class ResultTable(Generic[Key]):
         """Empty where the key ever failed: what fails in one round is no contender in the others."""
         return {} if key in self.failed else self.values.get(key, {}).get(metric, {})
 
-    def keys(self, metric: str) -> list[Key]:
-        """Those with a value of the metric."""
-        return [key for key in self.values if self.by_round(key, metric)]
+    def keys(self, metric: str) -> tuple[Key, ...]:
+        """Those with a value of the metric. O(1) but for the first time: each of some hundred statements asks."""
+        if metric not in self._keys:
+            self._keys[metric] = tuple(key for key in self.values if self.by_round(key, metric))
+        return self._keys[metric]
 
     def median(self, key: Key | None, metric: str) -> float | None:
         """None where there is no key, or no value."""

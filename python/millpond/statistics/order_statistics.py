@@ -77,11 +77,12 @@ def summarise(values: Sequence[float], *, level: float = LEVEL) -> Summary:
     """
     if not values:
         raise ValueError("a summary needs at least one value")
-    ordered = np.sort(np.asarray(values, dtype=float))
+    ordered = np.sort(np.asarray(values, dtype=float)).tolist()  # a value that is no number comes last
     n = len(ordered)
     outside, attained = left_out(n, level)
-    low, high = float(ordered[outside]), float(ordered[n - 1 - outside])
-    return Summary(n, float(np.median(ordered)), low, high, attained, METHOD)
+    # numpy's own median takes thirty times as long for the few values of a cell, of which a run has a hundred thousand.
+    median = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2 if ordered[-1] == ordered[-1] else math.nan
+    return Summary(n, median, ordered[outside], ordered[n - 1 - outside], attained, METHOD)
 
 
 @cache
