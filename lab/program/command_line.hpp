@@ -6,7 +6,7 @@
 //   line.option("file", path, "the text").required();
 //   return guarded_main(line, argc, argv, [&] { return count(path, least); });
 //
-// CLI11 parses it, which only the sources of this class include: it takes seconds of the compiler. Programs whose heap
+// CLI11 parses it, which only command_line.cpp includes: it takes seconds of the compiler. Programs whose heap
 // events are counted have lab/suites/recording/command_line.hpp. Linear in options times arguments. Not thread-safe.
 #pragma once
 
