@@ -88,6 +88,7 @@ def test_every_answer_has_time_memory_and_the_alternatives(helped: dict[str, Any
     assert all(a["why_null"] or a["cpu"] for a in helped["alternatives"])
 
 
+@pytest.mark.lengthy
 def test_a_better_malloc_is_advised_with_its_command(lab: FakeLab) -> None:
     lab.configure(
         events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.95}, mallocs={**MALLOCS, "best": [0.7, 1.03]}
@@ -99,6 +100,7 @@ def test_a_better_malloc_is_advised_with_its_command(lab: FakeLab) -> None:
     assert {r["best"] for r in found["subsystems"]} == {"nothing"}
 
 
+@pytest.mark.lengthy
 def test_of_two_mallocs_that_are_as_fast_the_leaner_is_advised(lab: FakeLab) -> None:
     lab.configure(
         events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, mallocs={"large": [0.70, 1.99], "lean": [0.715, 1.02]}
@@ -108,11 +110,13 @@ def test_of_two_mallocs_that_are_as_fast_the_leaner_is_advised(lab: FakeLab) -> 
     assert "liblarge.so" in found["verdict"], "the other stands beside it"
 
 
+@pytest.mark.lengthy
 def test_a_plan_that_only_equals_a_malloc_is_not_worth_it(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.8}, mallocs={"best": [0.794, 1.0]})
     assert advise(lab)["choice"]["kind"] == "malloc"
 
 
+@pytest.mark.lengthy
 def test_a_plan_has_to_beat_the_fastest_malloc_not_the_leaner_one(lab: FakeLab) -> None:
     mallocs = {"fast": [0.80, 1.04], "lean": [0.825, 0.97]}
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.803}, mallocs=mallocs)
@@ -139,6 +143,7 @@ def test_what_looks_faster_without_being_certain_is_neither_advised_nor_denied()
     assert choice(found).kind == "nothing"
 
 
+@pytest.mark.lengthy
 def test_memory_alone_is_worth_a_pool(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, peaks={"book": 0.6}, mallocs={"usual": [1.0, 1.0]})
     found = advise(lab)
@@ -146,6 +151,7 @@ def test_memory_alone_is_worth_a_pool(lab: FakeLab) -> None:
     assert found["verdict"].startswith("To save memory: Give book a pool of its own") and "-40" in found["verdict"]
 
 
+@pytest.mark.lengthy
 def test_a_hundredth_of_the_memory_is_not_worth_a_pool(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, peaks={"book": 0.986}, mallocs={"usual": [1.0, 1.0]})
     found = advise(lab)
@@ -153,6 +159,7 @@ def test_a_hundredth_of_the_memory_is_not_worth_a_pool(lab: FakeLab) -> None:
     assert "beyond the noise by enough to change a source" in found["verdict"]
 
 
+@pytest.mark.lengthy
 def test_a_distorted_trial_says_so(lab: FakeLab) -> None:
     lab.configure(
         events=1000, subsystems=SUBSYSTEMS[:1], cpu={"bare": 0.010, "looked_up": 0.06}, gains={"book": 0.95},
@@ -204,6 +211,7 @@ def test_a_program_without_heap_events_is_kept_too(lab: FakeLab) -> None:
     assert store.document("advice", found["run"]) == found
 
 
+@pytest.mark.lengthy
 def test_two_runs_of_advise_measure_twice(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.8})
     advise(lab)
@@ -212,6 +220,7 @@ def test_two_runs_of_advise_measure_twice(lab: FakeLab) -> None:
     assert len(lab.calls()) > 2 * calls - 10
 
 
+@pytest.mark.lengthy
 def test_rounds_of_choosing_and_judging_never_mix(lab: FakeLab, helped: dict[str, Any]) -> None:
     sql = "select stage, contender from observations where metric = 'cpu_seconds' and contender_kind = 'plan'"
     names: dict[str, set[str]] = {}
@@ -221,6 +230,7 @@ def test_rounds_of_choosing_and_judging_never_mix(lab: FakeLab, helped: dict[str
     assert "together" not in names["choosing"]
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("noise", [0.0, 0.003, 0.05])
 def test_nothing_is_advised_where_nothing_helps(lab: FakeLab, noise: float) -> None:
     same = dict.fromkeys(CPU, 0.01)
@@ -231,6 +241,7 @@ def test_nothing_is_advised_where_nothing_helps(lab: FakeLab, noise: float) -> N
     assert {r["best"] for r in found["subsystems"]} == {"nothing"}
 
 
+@pytest.mark.lengthy
 def test_pools_that_help_alone_but_not_together_are_not_combined(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.85, "prices": 0.9}, together=1.3)
     found = advise(lab)
@@ -240,6 +251,7 @@ def test_pools_that_help_alone_but_not_together_are_not_combined(lab: FakeLab) -
     assert "Give book a pool of its own" in found["verdict"]
 
 
+@pytest.mark.lengthy
 def test_a_pool_that_pulls_apart_what_is_used_together_is_called_worse(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 1.17, "prices": 0.8})
     found = rows(advise(lab))
@@ -257,6 +269,7 @@ def test_an_illegal_scope_is_never_advised_and_its_witnesses_are_kept(helped: di
     assert "would be legal" in prices["reason"]
 
 
+@pytest.mark.lengthy
 def test_without_candidates_the_mallocs_are_still_judged(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=[], cpu=CPU, mallocs=MALLOCS)
     found = advise(lab)
@@ -271,6 +284,7 @@ def test_a_program_without_heap_events_has_nothing_to_advise(lab: FakeLab) -> No
     assert not lab.calls()
 
 
+@pytest.mark.lengthy
 def test_a_crash_is_reported_and_its_trace_still_analysed(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, signal=11)
     found = advise(lab)
@@ -280,6 +294,7 @@ def test_a_crash_is_reported_and_its_trace_still_analysed(lab: FakeLab) -> None:
     assert "SIGSEGV" in rows(found)["book"]["reason"]
 
 
+@pytest.mark.lengthy
 def test_a_program_that_fails_in_order_is_tried_all_the_same(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.8}, exit=3)
     found = advise(lab)
@@ -287,6 +302,7 @@ def test_a_program_that_fails_in_order_is_tried_all_the_same(lab: FakeLab) -> No
     assert rows(found)["book"]["best"] == "multipool"
 
 
+@pytest.mark.lengthy
 def test_a_plan_under_which_the_program_dies_is_not_advised(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.5}, killed=["plan"], mallocs=MALLOCS)
     found = advise(lab)
@@ -295,6 +311,7 @@ def test_a_plan_under_which_the_program_dies_is_not_advised(lab: FakeLab) -> Non
     assert any("SIGABRT" in note for note in found["notes"])
 
 
+@pytest.mark.lengthy
 def test_the_process_that_allocated_most_is_analysed_and_another_may_be_chosen(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, processes=3)
     found = advise(lab)
@@ -336,6 +353,7 @@ def test_no_temporary_file_is_left(lab: FakeLab, tmp_path: Path, monkeypatch: py
     assert not list(place.iterdir())
 
 
+@pytest.mark.lengthy
 def test_the_page_shows_every_program_and_nothing_that_a_name_smuggles_in(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=[{"name": "<script>alert(1)</script>"}], cpu=CPU)
     done = lab.run("advise", "--budget=3", "--html=page.html", "--", "a<b>program")

@@ -19,6 +19,7 @@ def scopes(legality: str) -> list[dict[str, Any]]:
     return [{**known, **counted, "legality": legality, "legal": legality == "legal"}]
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("legality", "words"),
     [
@@ -40,12 +41,14 @@ def test_an_arena_that_helps_is_advised_with_its_scope_and_legality(lab: FakeLab
     assert rows(found)["book"]["reason"].startswith("an arena for each call of serve saves ")
 
 
+@pytest.mark.lengthy
 def test_an_arena_without_a_scope_is_advised_with_its_resets(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA, phase=True)
     words = "Give book and prices an arena that is reset whenever nothing in it is alive (7 resets in one run): CPU -3"
     assert advise(lab)["verdict"].startswith(words)
 
 
+@pytest.mark.lengthy
 def test_an_arena_that_had_to_stop_is_not_proposed_and_the_row_says_why(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA,
                   capped={"arena of serve": 5_000_000})  # fmt: skip
@@ -58,6 +61,7 @@ def test_an_arena_that_had_to_stop_is_not_proposed_and_the_row_says_why(lab: Fak
     assert "arena" not in rows(found)["printer"]["reason"].split(";")[0]
 
 
+@pytest.mark.lengthy
 def test_what_a_pool_costs_more_in_a_trial_is_no_cost_of_the_plan(lab: FakeLab) -> None:
     told = {}
     for pairs in (0, 1000):
@@ -67,6 +71,7 @@ def test_what_a_pool_costs_more_in_a_trial_is_no_cost_of_the_plan(lab: FakeLab) 
     assert told[0] - told[1000] == pytest.approx(0.001 / CPU["bare"], rel=0.15)
 
 
+@pytest.mark.lengthy
 def test_what_observing_calls_costs_is_no_cost_of_the_plan(lab: FakeLab) -> None:
     told = {}
     for calls in (0, 1000):
@@ -76,6 +81,7 @@ def test_what_observing_calls_costs_is_no_cost_of_the_plan(lab: FakeLab) -> None
     assert told[0] - told[1000] == pytest.approx(0.001 / CPU["bare"], rel=0.15)
 
 
+@pytest.mark.lengthy
 def test_a_row_says_how_the_calls_of_an_arena_were_observed_and_what_winking_would_save(lab: FakeLab) -> None:
     freed = {"frees": 20, "free_seconds": 0.002, "legality": scopes("legal")}
     lab.configure(events=1000, subsystems=[{**s, **freed} for s in SUBSYSTEMS], cpu=CPU, gains=GAIN, mallocs=MALLOCS,
@@ -88,6 +94,7 @@ def test_a_row_says_how_the_calls_of_an_arena_were_observed_and_what_winking_wou
     }  # fmt: skip
 
 
+@pytest.mark.lengthy
 def test_an_arena_whose_calls_end_before_their_objects_is_not_proposed(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA,
                   calls=3, outlived_calls=1)  # fmt: skip
@@ -98,6 +105,7 @@ def test_an_arena_whose_calls_end_before_their_objects_is_not_proposed(lab: Fake
     assert "arena" not in found["verdict"].split(" Not tried")[0]
 
 
+@pytest.mark.lengthy
 def test_the_objects_that_kept_a_capped_arena_are_named(lab: FakeLab) -> None:
     witness = {"stack": ["keep", "serve", "main"], "thread": 1, "bytes": 48, "ended": "still live at exit"}
     kept = [{**scopes("illegal")[0], "outliving": 2, "witnesses": [witness]}]
@@ -107,12 +115,14 @@ def test_the_objects_that_kept_a_capped_arena_are_named(lab: FakeLab) -> None:
     assert reason.endswith("kept by 2 objects that outlive function serve, such as 48 B from keep ← serve ← main")
 
 
+@pytest.mark.lengthy
 def test_a_plan_grows_by_what_helps_it(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.8, "prices": 0.85, "printer": 0.9},
                   mallocs=MALLOCS, with_others={"printer": 1.3})  # fmt: skip
     assert {s for r in advise(lab)["plan"]["routes"] for s in r["subsystems"]} == {"book", "prices"}
 
 
+@pytest.mark.lengthy
 def test_an_arena_and_a_pool_stand_in_one_plan(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"arena of serve": 0.8, "printer": 0.85},
                   mallocs=MALLOCS, arenas=ARENA)  # fmt: skip

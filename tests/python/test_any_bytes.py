@@ -28,6 +28,7 @@ def names(seed: int, number: int) -> list[bytes]:
     return [b"".join(dice.choices(PIECES, k=dice.randrange(1, 9))) for _ in range(number)]
 
 
+@pytest.mark.lengthy
 def test_kept_leads_back_to_the_same_bytes(seed: int) -> None:
     for name in names(seed, 2000):
         for text in (os.fsdecode(name), kept(os.fsdecode(name)), name.decode("ascii", "surrogateescape")):
@@ -43,6 +44,7 @@ def test_native_programs_keep_the_same_form() -> None:
     assert kept("\ud800") == "�", "what no system gives"
 
 
+@pytest.mark.lengthy
 def test_documents_are_valid_utf8(seed: int, tmp_path: Path) -> None:
     for name in names(seed, 200):
         row = ProcessRow(1, argv=(os.fsdecode(name), "-x"))

@@ -82,6 +82,7 @@ def test_the_document_is_whole_and_names_what_it_rests_on(p0089: Use) -> None:
     assert evidence and set(evidence) <= {r["cell"] for r in document["summary"]}
 
 
+@pytest.mark.lengthy
 def test_each_round_is_a_process_that_is_given_every_parameter(p0089: Use) -> None:
     fake = p0089()
     run(*LISTS, "--rounds=2", "--seed=7")
@@ -92,6 +93,7 @@ def test_each_round_is_a_process_that_is_given_every_parameter(p0089: Use) -> No
     assert words[1:] == ("--workload", "locality", "--contender", AS7, *point, "--seed", "7", *room)
 
 
+@pytest.mark.lengthy
 def test_benchmark_ii_is_the_time_after_shuffling_against_the_time_before(p0089: Use) -> None:
     p0089()
     _, document = run(*LISTS)
@@ -102,6 +104,7 @@ def test_benchmark_ii_is_the_time_after_shuffling_against_the_time_before(p0089:
     assert [r for r in document["summary"] if r["metric"] == "access_seconds" and r["parameters"]["sf"] == -5]
 
 
+@pytest.mark.lengthy
 def test_a_point_in_the_documents_notation_is_made_and_nothing_else_runs(p0089: Use) -> None:
     fake = p0089()
     status, document = run("p0089.2", "--scale=quick", "--rounds=1", "--cells", "-21 18 8 +3 32")
@@ -182,6 +185,7 @@ def test_a_value_that_cannot_be_set_is_refused(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("option", ["--list", "--dry-run"])
 def test_what_only_shows_cells_writes_nothing(
     p0089: Use, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -210,6 +214,7 @@ def test_a_dry_run_tells_seconds_memory_and_what_is_refused(
     assert grid["runs"] == 3 * sum(not cell["refused"] for cell in grid["cells"])
 
 
+@pytest.mark.lengthy
 def test_a_cell_that_cannot_fit_is_refused_kept_as_a_value_and_never_run(
     p0089: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,6 +313,7 @@ def test_several_experiments_have_a_file_each_and_one_where_it_was_named(p0089: 
     assert {r["experiment"] for r in document["summary"]} == {"p0089.3", "p0089.4"}
 
 
+@pytest.mark.lengthy
 def test_a_filter_that_fits_nothing_is_answered_with_names_that_are_like_it(
     p0089: Use, capsys: pytest.CaptureFixture[str]
 ) -> None:

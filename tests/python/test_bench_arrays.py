@@ -29,6 +29,7 @@ def test_pauses_without_their_control_are_not_judged_as_if_there_were_none(use: 
     assert line_of(document, "longest_pause")["ratio_to_best_peer"] is None
 
 
+@pytest.mark.lengthy
 def test_arrays_that_grow_on_malloc_grow_on_every_malloc(use: Use) -> None:
     fake = use(ns={"realloc@jemalloc": 30.0, "huge:realloc@mimalloc": 19.0})
     status, document = run("--scale", "quick", "--cells", "push_back/*", "--cells", "push_back_huge/*")
@@ -45,6 +46,7 @@ def test_arrays_that_grow_on_malloc_grow_on_every_malloc(use: Use) -> None:
                                             or "TBB_MALLOC_USE_HUGE_PAGES" in environment)  # fmt: skip
 
 
+@pytest.mark.lengthy
 def test_an_array_may_take_a_hundredth_more_than_its_elements(use: Use) -> None:
     use(bytes={"dyn_array": 4_100_000})
     assert run("--scale", "quick", "--cells", "push_back/*")[0] == Status.OK, "a difference that is not seen"

@@ -43,6 +43,7 @@ def test_a_missed_bar_and_one_without_a_figure_are_status_1(steps: object, cells
     assert main(["bench", "laboratory", f"--cells={cells}"]) == status
 
 
+@pytest.mark.lengthy
 def test_every_value_is_in_the_document_and_in_the_store(steps: object) -> None:
     assert main(["bench", "laboratory", "--store=st", "--json=out.json"]) == Status.GATE
     document = json.loads(Path("out.json").read_text())

@@ -78,6 +78,7 @@ def test_a_peer_that_cannot_be_preloaded_fails_the_run_before_anything_is_measur
     assert "tbb" in capsys.readouterr().err
 
 
+@pytest.mark.lengthy
 def test_a_bar_that_is_missed_gives_status_1_and_names_the_row(use: Use) -> None:
     use(ns={"pmr_pool:kept": 20.5, "ideal_bump": 15.0, "ideal_free_list": 15.0})
     status, document = run(*ONE)
@@ -88,6 +89,7 @@ def test_a_bar_that_is_missed_gives_status_1_and_names_the_row(use: Use) -> None
     assert missed[0]["figure"]["median"] == pytest.approx(20 / 20.5)
 
 
+@pytest.mark.lengthy
 def test_bad_alloc_is_a_value_and_the_next_best_is_compared(use: Use) -> None:
     fake = use(bad_alloc=["boost_pool:kept"], ns={"boost_pool:kept": 1.0, "pmr_pool:kept": 30.0})
     status, document = run(*ONE)
@@ -100,6 +102,7 @@ def test_bad_alloc_is_a_value_and_the_next_best_is_compared(use: Use) -> None:
     assert sum(name == "boost_pool:kept" for name, _ in fake.calls) == 1
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("how", ["bad_alloc", "dies"])
 def test_a_row_in_which_ours_fails_does_not_hold(use: Use, how: str) -> None:
     use(**{how: ["multipool", "monotonic"]})
@@ -109,6 +112,7 @@ def test_a_row_in_which_ours_fails_does_not_hold(use: Use, how: str) -> None:
     assert document["notes"]
 
 
+@pytest.mark.lengthy
 def test_a_contender_that_did_other_work_is_left_out_and_named(use: Use) -> None:
     use(checksum={"pmr_pool:kept": 8}, ns={"pmr_pool:kept": 1.0})
     _, document = run(*ONE, "--rounds", "2")
@@ -117,6 +121,7 @@ def test_a_contender_that_did_other_work_is_left_out_and_named(use: Use) -> None
     assert line_of(document, "kept_multipool")["best_peer_name"] != "pmr_pool:kept"
 
 
+@pytest.mark.lengthy
 def test_cells_selects_and_what_was_not_selected_is_not_judged(use: Use) -> None:
     fake = use()
     status, document = run(*ONE)
@@ -147,6 +152,7 @@ def test_a_shard_needs_a_place_for_its_rounds(use: Use) -> None:
     assert bench(*ONE, "--shard", "1/2") == Status.USAGE
 
 
+@pytest.mark.lengthy
 def test_listing_and_forecast_run_and_write_nothing(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
     fake = use()
     assert run("--list") == (Status.OK, {})
@@ -175,6 +181,7 @@ def test_the_standard_scale_takes_an_hour_at_most_and_half_of_it_for_blocks_of_m
         assert any(name.startswith(f"vector_string/{point}/") for name in named)
 
 
+@pytest.mark.lengthy
 def test_the_seed_decides_the_strings_and_the_order(use: Use) -> None:
     fake = use()
     for seed in ("1", "9"):
@@ -185,6 +192,7 @@ def test_the_seed_decides_the_strings_and_the_order(use: Use) -> None:
     assert [n for n, _ in fake.calls[:half]] != [n for n, _ in fake.calls[half:]]
 
 
+@pytest.mark.lengthy
 def test_others_may_choose_other_sizes(use: Use) -> None:
     fake = use()
     run(*ONE, "--rounds", "1", "--sizes", "vector_string=5000,2^13")
@@ -193,6 +201,7 @@ def test_others_may_choose_other_sizes(use: Use) -> None:
         assert bench(*ONE, "--sizes", wrong) == Status.USAGE
 
 
+@pytest.mark.lengthy
 def test_what_tunes_a_malloc_reaches_no_contender_but_the_kept_ones(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GLIBC_TUNABLES", "MALLOC_CONF", "MIMALLOC_LARGE_OS_PAGES", "MALLOC_TRIM_THRESHOLD_"):
         monkeypatch.setenv(name, "1")
@@ -210,6 +219,7 @@ def test_what_tunes_a_malloc_reaches_no_contender_but_the_kept_ones(use: Use, mo
     assert len({len(e["MILLPOND_PAD"]) for e in fake.environments}) > 5
 
 
+@pytest.mark.lengthy
 def test_a_peer_by_path_is_a_malloc_or_by_what_it_exports_an_adapter(use: Use, tmp_path: Path) -> None:
     fake = use(ns={"fast": 10.0, "bde:kept": 18.0, "ideal_bump": 9.0})
     (tmp_path / "fast.so").write_bytes(b"\x7fELF")
@@ -234,6 +244,7 @@ def test_a_peer_that_is_none_is_refused(use: Use, tmp_path: Path, given: str, st
     assert bench(*ONE, "--peer", given) == status
 
 
+@pytest.mark.lengthy
 def test_bytes_are_held_against_the_leanest_peer_that_is_about_as_fast(use: Use) -> None:
     lean = {"pmr_pool:kept": 1_000_000, "boost_pool:kept": 8_000_000}
     use(ns={"boost_pool:kept": 21.5, "pmr_pool:kept": 22.5}, bytes=lean)
@@ -245,6 +256,7 @@ def test_bytes_are_held_against_the_leanest_peer_that_is_about_as_fast(use: Use)
     assert "no peer is within 10 %" in line_of(document, "held_monotonic")["note"]
 
 
+@pytest.mark.lengthy
 def test_hardened_is_held_to_the_geometric_mean_over_the_rows(use: Use) -> None:
     use(ns={"multipool:hardened": 20.8})
     status, document = run("--scale", "quick", "--rounds", "2", "--cells", "vector_*/*multipool*")
@@ -253,6 +265,7 @@ def test_hardened_is_held_to_the_geometric_mean_over_the_rows(use: Use) -> None:
     assert status in (Status.OK, Status.GATE)
 
 
+@pytest.mark.lengthy
 def test_instructions_are_the_difference_of_two_counts(use: Use) -> None:
     use(counts={("free_allocate", "multipool"): 31, ("free_allocate", "multipool:base"): 45})
     status, document = run("--scale", "quick", "--cells", "instructions_*")
@@ -263,6 +276,7 @@ def test_instructions_are_the_difference_of_two_counts(use: Use) -> None:
     assert {o["kind"] for o in document["observations"] if o["metric"] == "instructions"} == {"counted"}
 
 
+@pytest.mark.lengthy
 def test_no_step_may_exceed_twice_the_size_before(use: Use) -> None:
     use(ns={"multipool": 0.9})
     status, document = run("--scale", "quick", "--cells", "size_sweep/*")

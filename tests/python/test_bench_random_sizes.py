@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import pytest
 from library_bench import Use, run
 
 RANDOM = ("--scale", "quick", "--cells", "random_sizes/*")
 BAR = "resident bytes of blocks of random sizes, against the bytes that are live"
 
 
+@pytest.mark.lengthy
 def test_every_pool_and_malloc_has_a_row_and_ours_have_the_bar(use: Use) -> None:
     use(left={"glibc": 20_000_000, "jemalloc": 11_000_000})
     status, document = run(*RANDOM)
@@ -22,6 +24,7 @@ def test_every_pool_and_malloc_has_a_row_and_ours_have_the_bar(use: Use) -> None
     assert status == 0
 
 
+@pytest.mark.lengthy
 def test_ours_above_the_limit_breaks_the_bar_and_a_malloc_does_not(use: Use) -> None:
     use(left={"multipool": 14_000_000, "glibc": 90_000_000})
     _, document = run(*RANDOM)

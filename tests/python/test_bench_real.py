@@ -101,6 +101,7 @@ def test_a_budget_may_be_exceeded_by_a_twentieth() -> None:
     assert bench_followed.budget_row("gawk", 126.1).holds is False
 
 
+@pytest.mark.lengthy
 def test_a_missing_program_is_a_row_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     bench = Bench(tmp_path, tmp_path / "inputs", 1, True, 1)

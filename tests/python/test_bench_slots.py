@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from library_bench import Use, line_of, run
 
 SLOTS = ("--scale", "quick", "--cells", "slots/*")
@@ -12,6 +13,7 @@ POOLS = ("pool_alloc", "mt_alloc", "fast_pool", "fast_pool_no_mutex", "pmr_pool"
 KEPT = dict.fromkeys((*MALLOCS, *POOLS), 8_000_000)
 
 
+@pytest.mark.lengthy
 def test_frees_are_compared_with_those_who_return_and_with_those_who_keep(use: Use) -> None:
     use(left={**KEPT, "jemalloc": 3_000_000}, ns={"jemalloc": 90.0, "mt_alloc": 30.0})
     _, document = run(*SLOTS)
@@ -19,6 +21,7 @@ def test_frees_are_compared_with_those_who_return_and_with_those_who_keep(use: U
     assert line_of(document, "slots_kept_first_last")["best_peer_name"] == "mt_alloc"
 
 
+@pytest.mark.lengthy
 def test_where_nobody_returns_half_the_leanest_is_the_peer(use: Use) -> None:
     use(left={**KEPT, "jemalloc": 5_000_000}, ns={"jemalloc": 21.0})
     _, document = run(*SLOTS)

@@ -168,6 +168,7 @@ def prepared(lab: FakeLab, **more: Any) -> None:
     lab.configure(events=1000, subsystems=subsystems, cpu={"empty": 1.0}, references=example, **more)
 
 
+@pytest.mark.lengthy
 def test_a_run_is_captured_after_the_rounds_and_kept(lab: FakeLab) -> None:
     prepared(lab)
     done = lab.run("advise", "--references", "--budget=0", "--json=out.json", "--", "/bin/true")

@@ -54,6 +54,7 @@ def values(rule: Claim, found: PlaceTable) -> list[float]:
     return evaluate(rule, ONE, found)[0]
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("rule", NUMERIC, ids=lambda c: c.id)
 def test_the_published_figure_bears_the_statement_out_unless_it_is_said_why_not(rule: Claim) -> None:
     experiment = OF_EVERY_DOCUMENT[rule.experiment]
@@ -96,6 +97,7 @@ def test_a_word_that_no_claim_has_is_an_error() -> None:
         Claim.from_json({"id": "x", "lo_w": 1.0})
 
 
+@pytest.mark.lengthy
 @given(st.lists(st.tuples(times, times), min_size=1, max_size=5), times)
 def test_a_ratio_is_the_geometric_mean_and_scales_with_its_numerator(
     pairs: list[tuple[float, float]], by: float
@@ -116,6 +118,7 @@ def test_a_ratio_is_the_geometric_mean_and_scales_with_its_numerator(
     assert extremes[0] <= value * (1 + 1e-9) and value <= extremes[1] * (1 + 1e-9)
 
 
+@pytest.mark.lengthy
 @given(st.lists(times, min_size=1, max_size=6), times)
 def test_shares_of_both_sides_of_a_limit_make_the_whole(found: list[float], limit: float) -> None:
     measured = figures(AS7={at(1, n): [v] for n, v in enumerate(found)})
@@ -124,6 +127,7 @@ def test_shares_of_both_sides_of_a_limit_make_the_whole(found: list[float], limi
     assert below + above == pytest.approx(1.0)
 
 
+@pytest.mark.lengthy
 @given(times, times, times)
 def test_growth_is_the_quotient_of_two_rows_and_a_row_alone_is_no_growth(a: float, b: float, c: float) -> None:
     rule = claim(kind="growth", of=("AS1",), axis="log2_size", first=6, last=8, low=0.0)
@@ -134,6 +138,7 @@ def test_growth_is_the_quotient_of_two_rows_and_a_row_alone_is_no_growth(a: floa
     assert values(against, both) == [pytest.approx(b / a)]
 
 
+@pytest.mark.lengthy
 @given(st.lists(times, min_size=14, max_size=14, unique=True))
 def test_the_fastest_of_all_wins_and_nobody_where_one_was_not_there(found: list[float]) -> None:
     names = [f"AS{n}" for n in range(1, 15)]
@@ -156,6 +161,7 @@ def test_only_points_that_match_count() -> None:
     assert values(claim(of=("AS1",), where={"ds": {"is": "log2_size"}}, low=0.0), found) == []
 
 
+@pytest.mark.lengthy
 @given(st.floats(0.1, 10.0), st.lists(st.floats(0.1, 10.0), min_size=1, max_size=8))
 def test_a_verdict_needs_the_whole_interval_on_one_side(bound: float, rounds: list[float]) -> None:
     rule = claim(of=("AS7",), high=bound)
@@ -175,6 +181,7 @@ def test_a_verdict_needs_the_whole_interval_on_one_side(bound: float, rounds: li
     assert judged.evidence
 
 
+@pytest.mark.lengthy
 @given(times, times, times)
 def test_a_statement_is_about_the_usual_surroundings_unless_it_names_others(a: float, b: float, c: float) -> None:
     found = figures(AS1={at(1, 6): [a], at(1, 6, malloc="tcmalloc"): [b], at(1, 6, toolchain="clang"): [c]})

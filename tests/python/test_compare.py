@@ -232,6 +232,7 @@ def test_a_metric_that_nobody_measured_is_an_input_that_is_missing(seed: int) ->
     assert refused.value.status == 3
 
 
+@pytest.mark.lengthy
 def test_advice_that_changed_is_said(lab: FakeLab, seed: int) -> None:
     generator = np.random.default_rng(seed)
     for name, best in (("a", "multipool"), ("b", "nothing")):
@@ -269,6 +270,7 @@ def document(lab: FakeLab, status: int, *words: str) -> dict[str, Any]:
     return dict(json.loads((lab.work / "out.json").read_text()))
 
 
+@pytest.mark.lengthy
 def test_the_verb_fails_by_status_one_and_says_why(lab: FakeLab, stores: Callable[..., list[str]]) -> None:
     names = stores(1.0, 1.1)
     done = lab.run("compare", *names, "--fail-if", "cpu_seconds > +5%", "--fail-if", "peak_bytes > +90%")
@@ -282,11 +284,13 @@ def test_the_verb_fails_by_status_one_and_says_why(lab: FakeLab, stores: Callabl
     assert {"n", "median", "low", "high", "level", "method", "verdict"} <= set(pair["ratio"])
 
 
+@pytest.mark.lengthy
 def test_the_verb_holds_for_equal_stores(lab: FakeLab, stores: Callable[..., list[str]]) -> None:
     found = document(lab, 0, *stores(1.0, 1.0), "--fail-if", "cpu_seconds > +3%")
     assert not found["breached"]
 
 
+@pytest.mark.lengthy
 def test_the_verb_refuses_what_is_not_there(lab: FakeLab, stores: Callable[..., list[str]]) -> None:
     names = stores(1.0)
     assert lab.run("compare", names[0], "nowhere/store").status == 3
@@ -296,6 +300,7 @@ def test_the_verb_refuses_what_is_not_there(lab: FakeLab, stores: Callable[..., 
     assert lab.run("compare", names[0], "empty").status == 3
 
 
+@pytest.mark.lengthy
 def test_runs_of_one_store_are_compared_by_their_ids(lab: FakeLab, seed: int) -> None:
     generator = np.random.default_rng(seed)
     store = Store(lab.work / "results/store")
@@ -307,6 +312,7 @@ def test_runs_of_one_store_are_compared_by_their_ids(lab: FakeLab, seed: int) ->
     assert lab.run("compare", runs[0].run, "20000101T000000").status == 3
 
 
+@pytest.mark.lengthy
 def test_a_damaged_file_is_named_and_gives_status_three(lab: FakeLab, stores: Callable[..., list[str]]) -> None:
     names = stores(1.0, 1.0)
     (lab.work / "store1/observations/broken.parquet").write_text("no parquet")

@@ -65,6 +65,7 @@ def compared(lab: FakeLab, status: int, *words: str) -> dict[str, Any]:
     return dict(json.loads((lab.work / "out.json").read_text()))
 
 
+@pytest.mark.lengthy
 def test_a_prediction_is_shown_next_to_what_came_out(lab: FakeLab, program: Make) -> None:
     old, new = program("old"), program("new")
     advice = sample_store.advise(lab.work / "kept", (old, "3", "a b"))
@@ -107,6 +108,7 @@ def test_the_outcome_is_kept_and_every_report_shows_it(lab: FakeLab, program: Ma
         assert "came out" in lab.run("report", "kept", "--format", form).stdout
 
 
+@pytest.mark.lengthy
 def test_without_an_advice_the_command_that_makes_one_is_said(lab: FakeLab, program: Make) -> None:
     old, new = program("old"), program("new")
     sample_store.advise(lab.work / "kept", (old, "of other arguments"))
@@ -118,11 +120,13 @@ def test_without_an_advice_the_command_that_makes_one_is_said(lab: FakeLab, prog
     assert "no prediction" in lab.run("compare", "--store", "kept", "--after", new, "--", old, "it's").stdout
 
 
+@pytest.mark.lengthy
 def test_a_command_line_of_its_own_can_be_given(lab: FakeLab, program: Make) -> None:
     old, new = program("old"), program("new", "echo same; :")
     assert compared(lab, 0, "--after", f"{new} 'x y' z", "--", old, "same")["after"]["argv"] == [new, "x y", "z"]
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("text", "same"), [("echo other", False), ("echo $$", False), ('echo "$@"', True), ("echo more; echo", False)]
 )
@@ -131,6 +135,7 @@ def test_other_output_is_said(lab: FakeLab, program: Make, text: str, same: bool
     assert compared(lab, 0, "--after", new, "--", old, "1")["output"]["same"] is same
 
 
+@pytest.mark.lengthy
 def test_output_that_differs_from_run_to_run_tells_nothing(lab: FakeLab, program: Make) -> None:
     old, new = program("old", "echo $$"), program("new", "echo $$")
     assert compared(lab, 0, "--after", new, "--", old)["output"]["same"] is None
@@ -165,6 +170,7 @@ def test_a_wrong_call_is_refused(lab: FakeLab, program: Make, words: list[str], 
     assert done.status == 2 and says in done.stderr
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("content", [{"schema": "x"}, {"schema": "millpond.builds/1", "measured": 3}, {}])
 def test_a_strange_outcome_is_named_and_left_out(lab: FakeLab, program: Make, content: dict[str, Any]) -> None:
     run = sample_store.advise(lab.work / "kept", (program("old"),))["run"]
@@ -174,6 +180,7 @@ def test_a_strange_outcome_is_named_and_left_out(lab: FakeLab, program: Make, co
     assert "came out" not in done.stdout and "shop::book" in done.stdout
 
 
+@pytest.mark.lengthy
 def test_an_advice_on_another_build_of_elf_is_no_prediction(lab: FakeLab) -> None:
     """The sample's advice was on a build with another build-id than that of this interpreter."""
     assert build_id_of(Path("/bin/sh").resolve()) != sample_store.BUILD

@@ -85,6 +85,7 @@ def test_rounds_with_counters_are_not_those_without(p0089: Use) -> None:
     assert again["l1d_misses"]["why_null"] == "the kernel forbids it"
 
 
+@pytest.mark.lengthy
 def test_simulated_counters_come_from_two_processes_more_of_each_cell(p0089: Use) -> None:
     fake = p0089(callgrind=SAID)
     document = run("--counters=simulated", "--store=st")
@@ -108,6 +109,7 @@ def test_simulated_counters_come_from_two_processes_more_of_each_cell(p0089: Use
     }
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("config", "why"),
     [
@@ -149,6 +151,7 @@ def _shuffled(argv: Sequence[str]) -> str:
 WHOLE = ("bench", "p0089.2", "--scale=quick", "--rounds=1", "--json=out.json", "--report=out.html")
 
 
+@pytest.mark.lengthy
 def test_the_headline_is_judged_without_an_option_on_cells_that_are_only_simulated(p0089: Use) -> None:
     fake = p0089(callgrind=_shuffled)
     assert main([*WHOLE]) == Status.OK
@@ -162,12 +165,14 @@ def test_the_headline_is_judged_without_an_option_on_cells_that_are_only_simulat
     assert not any("clock" in note for note in document["notes"])
 
 
+@pytest.mark.lengthy
 def test_cells_that_were_chosen_are_all_that_runs(p0089: Use) -> None:
     fake = p0089(callgrind=_shuffled)
     assert main([*WHOLE, "--cells=*/log2_s=6/*/AS1"]) == Status.OK
     assert fake.calls and not fake.simulated
 
 
+@pytest.mark.lengthy
 def test_without_valgrind_only_the_counted_statements_are_lost(p0089: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = p0089()
 
@@ -182,6 +187,7 @@ def test_without_valgrind_only_the_counted_statements_are_lost(p0089: Use, monke
     assert (lost["verdict"], lost["missing"]) == (UNTESTABLE, "valgrind is missing")
 
 
+@pytest.mark.lengthy
 def test_stalls_are_untestable_where_the_exact_event_is_missing(p0089: Use) -> None:
     lacks = {"name": "l1d_stall_cycles", "available": False, "why_not": "no such counter"}
     p0089(callgrind=_shuffled, events={"schema": "millpond.events/1", "named": [lacks]})

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from millpond.advice.effects import (
     AGAINST_MALLOC,
@@ -36,6 +37,7 @@ def null_outcomes(seed: int) -> list[Outcome]:
     ]
 
 
+@pytest.mark.lengthy
 def test_several_plans_are_one_family(seed: int) -> None:
     outcomes = null_outcomes(seed)
     together = split_all(outcomes, PROGRAM, PLANS)

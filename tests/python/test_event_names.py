@@ -46,6 +46,7 @@ def google_rounds() -> list[dict[str, Any]]:
     return [entry for entry in entries if entry["run_type"] == "iteration"]
 
 
+@pytest.mark.lengthy
 def test_an_event_reaches_every_round_and_every_form_of_the_result(
     p0089: Use, capsys: pytest.CaptureFixture[str]
 ) -> None:

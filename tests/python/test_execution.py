@@ -57,6 +57,7 @@ def test_every_round_has_every_contender_once_before_the_next_begins() -> None:
         assert {n for _, n in piece} == {number}
 
 
+@pytest.mark.lengthy
 @given(st.integers(0, 2**31), st.integers(0, 50))
 def test_the_order_is_a_permutation_that_the_seed_decides(seed: int, number: int) -> None:
     assert sorted(c.name for c in order_of(CELLS, seed, number)) == sorted(c.name for c in CELLS)
@@ -152,6 +153,7 @@ def test_what_is_stored_whole_is_not_run_again() -> None:
     assert ran(third) == {(c.name, n) for c in CELLS for n in (5, 6)}
 
 
+@pytest.mark.lengthy
 @given(killed_after=st.integers(0, 30))
 def test_a_killed_run_is_continued_and_pairs_stay_pairs(killed_after: int) -> None:
     memory = Remembered()
@@ -218,6 +220,7 @@ def test_parameters_divide_the_cells_unless_they_name_a_contender() -> None:
     assert groups_of(cells) == [cells[:2], cells[2:]]
 
 
+@pytest.mark.lengthy
 @given(of=st.integers(1, 7), rounds=st.integers(1, 12), cells=st.sampled_from([CELLS, WIDE, WIDE[:2]]))
 def test_shards_are_disjoint_complete_and_keep_pairs_together(of: int, rounds: int, cells: list[Cell]) -> None:
     parts = []
@@ -243,6 +246,7 @@ def test_a_shard_that_is_none_is_a_usage_failure(text: str) -> None:
     assert Shard.parse("2/3") == Shard(2, 3)
 
 
+@pytest.mark.lengthy
 @given(
     processors=st.integers(1, 5), rounds=st.integers(1, 4), dead=st.integers(0, 8), kept=st.integers(0, 30),
     part=st.sampled_from([Shard(), Shard(1, 2), Shard(2, 3)]),

@@ -75,6 +75,7 @@ def test_nothing_is_asked_of_a_network_and_nothing_foreign_could_run(p0089: Use)
     assert len(text.encode()) < 3_000_000
 
 
+@pytest.mark.lengthy
 def test_what_a_program_says_stays_text(p0089: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = p0089()
     listed = fake.listed()
@@ -84,6 +85,7 @@ def test_what_a_program_says_stays_text(p0089: Use, monkeypatch: pytest.MonkeyPa
     assert [tag for tag, _ in found.elements].count("script") == 1
 
 
+@pytest.mark.lengthy
 def test_the_published_number_and_ours_stand_in_cells_of_the_same_colour(p0089: Use) -> None:
     p0089()
     _, found = page("p0089.1", "--cells=structures/ds=2/log2_size=8/*")
@@ -95,6 +97,7 @@ def test_the_published_number_and_ours_stand_in_cells_of_the_same_colour(p0089: 
         assert ours.get(words, kind) == kind
 
 
+@pytest.mark.lengthy
 def test_a_share_is_shown_as_the_document_shows_it_and_what_failed_has_its_word(p0089: Use) -> None:
     p0089(bad_alloc=[ALIASES["AS3"]])
     text, found = page("p0089.3", "--cells=utilization/log2_t=30/log2_a=15/*")
@@ -146,6 +149,7 @@ def test_where_nothing_published_is_left_the_page_does_not_speak_of_it(p0089: Us
     assert "Published on the left" in text and "Colours of here / published" in text
 
 
+@pytest.mark.lengthy
 def test_a_long_name_stands_on_end_above_its_column(p0089: Use) -> None:
     p0089()
     _, found = page("unique_chars")
@@ -159,6 +163,7 @@ def test_statements_say_whose_they_are(name: str) -> None:
     assert heading(name)
 
 
+@pytest.mark.lengthy
 @given(st.lists(levels, min_size=1, max_size=20))
 def test_colours_rise_with_the_figures_and_stay_on_the_scale(found: list[float]) -> None:
     scale = ColourScale.over(found)
@@ -194,6 +199,7 @@ def test_the_colours_darken_all_the_way_and_their_numbers_can_be_read() -> None:
         assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
+@pytest.mark.lengthy
 @given(st.lists(st.lists(st.one_of(st.none(), levels), min_size=3, max_size=3), min_size=2, max_size=5))
 def test_a_surface_has_a_tile_wherever_four_corners_are_known(grid: list[list[float | None]]) -> None:
     scale = ColourScale.over(level for row in grid for level in row)
@@ -219,6 +225,7 @@ def test_benchmark_ii_is_drawn_as_a_surface_and_benchmark_i_is_not(p0089: Use) -
     assert "<svg" not in text
 
 
+@pytest.mark.lengthy
 def test_what_local_allocators_gain_is_the_documents_third_kind_of_table(p0089: Use) -> None:
     p0089()
     _, found = page("p0089.2", "--scale=standard", "--cells=locality/log2_g=21/log2_s=18/*")

@@ -27,6 +27,7 @@ def test_the_experiments_have_the_names_of_the_document() -> None:
     assert tuple(e.name for e in EXPERIMENTS) == tuple(f"p0089.{name}" for name in (*range(1, 5), *more))
 
 
+@pytest.mark.lengthy
 @EACH
 def test_every_figure_of_the_document_belongs_to_one_cell_of_the_paper_grid_and_back(experiment: PublishedSpec) -> None:
     cells = cells_of(experiment, "paper", "")
@@ -136,6 +137,7 @@ def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: Publi
     assert {experiment.figure.metric, *experiment.beside_metrics} <= known.keys()
 
 
+@pytest.mark.lengthy
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_cell_has_an_expectation_and_a_litter_is_part_of_its_name(experiment: PublishedSpec, scale: str) -> None:
@@ -156,6 +158,7 @@ def in_notation(parameters: Mapping[str, str]) -> str:
     return f"-{parameters['log2_g']} {parameters['log2_s']} {parameters['af']} {signed} {parameters['rf']}"
 
 
+@pytest.mark.lengthy
 @given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 9999), st.integers(-999, 999), st.integers(0, 99999))
 def test_the_notation_of_benchmark_ii_comes_back(g: int, s: int, af: int, sf: int, rf: int) -> None:
     sign = "-" if sf < 0 else "+"

@@ -161,6 +161,7 @@ def test_equal_trees_give_equal_profiles() -> None:
     assert pprof.profile(tree, "r") == pprof.profile(tree, "r")
 
 
+@pytest.mark.lengthy
 def test_speedscope_accepts_the_file(export: Any, tmp_path: Path) -> None:
     path = export("a.speedscope.json")
     data = json.loads(path.read_text())
@@ -199,6 +200,7 @@ def test_counters_that_are_too_many_are_left_out_and_stated(monkeypatch: pytest.
     assert found["otherData"]["left_out"]["subsystems"] == len(NAMES) - 1
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("relation", ["observations", "subsystems"])
 def test_csv_is_read_by_duckdb_row_for_row(export: Any, folder: Path, relation: str) -> None:
     import duckdb
@@ -231,6 +233,7 @@ def test_a_run_without_stacks_says_so(lab: FakeLab, tmp_path: Path) -> None:
     assert done.status == 3 and "no call stacks" in done.stderr and not (lab.work / "a.folded").exists()
 
 
+@pytest.mark.lengthy
 def test_a_tree_whose_child_comes_first_is_refused_not_followed(lab: FakeLab, tmp_path: Path) -> None:
     sample_store.advise(tmp_path)
     data = sample_store.contexts()

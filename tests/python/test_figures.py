@@ -8,6 +8,7 @@ from collections import Counter
 from itertools import pairwise
 from xml.etree import ElementTree
 
+import pytest
 import sample_store
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +38,7 @@ def fractions(svg: str) -> list[float]:
     return found
 
 
+@pytest.mark.lengthy
 @given(st.lists(ratios, min_size=1, max_size=60))
 def test_every_round_lies_on_the_axis_and_no_change_does_too(values: list[float]) -> None:
     rounds = [Ratio("judging", i, v) for i, v in enumerate(values, 1)]
@@ -53,6 +55,7 @@ def test_every_round_lies_on_the_axis_and_no_change_does_too(values: list[float]
     assert all(b - a > 0.1 for a, b in pairwise(places)), "labels would run into one another"
 
 
+@pytest.mark.lengthy
 @given(st.lists(st.floats(min_value=0, max_value=1e15), max_size=40))
 def test_bars_are_as_tall_as_their_values(values: list[float]) -> None:
     svg = flat_figures.bars([(str(i), v) for i, v in enumerate(values)], count_text, "objects", "a < label")
@@ -63,6 +66,7 @@ def test_bars_are_as_tall_as_their_values(values: list[float]) -> None:
         assert abs(float(element.get("height", "")) - max(96 * value / top, 1.0 if value else 0.0)) < 0.1
 
 
+@pytest.mark.lengthy
 @given(st.floats(min_value=1e-9, max_value=1e18))
 def test_the_top_of_an_axis_is_above_the_value_and_not_far_above(value: float) -> None:
     top = flat_figures.nice_ceiling(value)

@@ -48,6 +48,7 @@ def test_what_only_shows_a_grid_writes_nothing(lab: FakeLab, plan_file: Write, o
     assert len([c for c in lab.calls() if "--round" in c]) == (0 if option == "--list" else 1)
 
 
+@pytest.mark.lengthy
 def test_a_dry_run_tells_rounds_and_seconds_and_what_is_stored(lab: FakeLab, plan_file: Write) -> None:
     lab.configure(cpu=dict.fromkeys(CONTROLS, 2.0), noise=0.0)
     options = ("--plan", str(plan_file("p", "book")), "--store=s")
@@ -80,6 +81,7 @@ def test_filters_choose_cells_by_name(lab: FakeLab, plan_file: Write) -> None:
     assert two["effects"] == {}
 
 
+@pytest.mark.lengthy
 def test_a_trial_goes_on_where_the_last_one_of_the_same_stopped(lab: FakeLab, plan_file: Write) -> None:
     options = ("--plan", str(plan_file("p", "book")), "--store=s")
     first = trial(lab, "--rounds=4", *options)
@@ -96,6 +98,7 @@ def test_a_trial_goes_on_where_the_last_one_of_the_same_stopped(lab: FakeLab, pl
     assert {(r["round"], r["n"]) for r in Store(lab.work / "s").query(sql)} == {(n, 6) for n in range(1, 8)}
 
 
+@pytest.mark.lengthy
 def test_a_damaged_file_in_the_store_is_named_and_does_not_stop_a_trial(lab: FakeLab, plan_file: Write) -> None:
     options = ("--plan", str(plan_file("p", "book")), "--store=s", "--rounds=2")
     trial(lab, *options)
@@ -107,6 +110,7 @@ def test_a_damaged_file_in_the_store_is_named_and_does_not_stop_a_trial(lab: Fak
     assert any(str(kept.name) in note for note in found["notes"])
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("change", ["seed", "program", "input file", "plan"])
 def test_what_is_not_the_same_is_measured_anew(lab: FakeLab, plan_file: Write, change: str) -> None:
     data = lab.work / "data"
@@ -126,6 +130,7 @@ def test_what_is_not_the_same_is_measured_anew(lab: FakeLab, plan_file: Write, c
     assert len(rounds_run(lab)) == 36
 
 
+@pytest.mark.lengthy
 def test_parts_on_two_machines_are_the_whole(lab: FakeLab, plan_file: Write) -> None:
     plan = ("--plan", str(plan_file("p", "book")))
     for number in (1, 2):

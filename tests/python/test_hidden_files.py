@@ -44,6 +44,7 @@ def lines_of(path: Path) -> list[Any]:
     return [json.loads(line.partition("\t")[0]) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.lengthy
 def test_a_dead_writers_file_becomes_the_runs_and_goes(tmp_path: Path) -> None:
     hidden, run = killed(tmp_path)
     Store(tmp_path).prepare()
@@ -51,6 +52,7 @@ def test_a_dead_writers_file_becomes_the_runs_and_goes(tmp_path: Path) -> None:
     assert [r.run for r in Store(tmp_path).runs()] == [run]
 
 
+@pytest.mark.lengthy
 def test_flipped_bits_lose_no_row_without_a_word(tmp_path: Path, seed: int, capfd: pytest.CaptureFixture[str]) -> None:
     hidden, _ = killed(tmp_path)
     whole = hidden.read_bytes()
@@ -70,6 +72,7 @@ def test_flipped_bits_lose_no_row_without_a_word(tmp_path: Path, seed: int, capf
             path.unlink()
 
 
+@pytest.mark.lengthy
 def test_a_cut_last_line_is_dropped(tmp_path: Path) -> None:
     hidden, run = killed(tmp_path)
     with hidden.open("a") as file:
@@ -110,6 +113,7 @@ def test_foreign_hidden_files_stay(tmp_path: Path) -> None:
     assert (listing(folder), sorted(p.name for p in folder.iterdir())) == before
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     "line",
     [

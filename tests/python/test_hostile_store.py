@@ -122,6 +122,7 @@ def test_a_document_of_another_form_is_named_and_left_out(lab: FakeLab, store: t
         assert f"advice/{run}.json.gz" in done.stderr
 
 
+@pytest.mark.lengthy
 def test_a_characterisation_of_another_form_leaves_the_rest_of_the_report(
     lab: FakeLab, store: tuple[Path, str]
 ) -> None:
@@ -229,6 +230,7 @@ def test_footers_of_another_form_end_no_verb(lab: FakeLab, store: tuple[Path, st
     read_all(lab, folder, ("json", "pprof", "chrome"))
 
 
+@pytest.mark.lengthy
 def test_nothing_waits_for_a_fifo(lab: FakeLab, store: tuple[Path, str]) -> None:
     folder, run = store
     for path in [p for p in folder.rglob("*") if p.is_file()]:

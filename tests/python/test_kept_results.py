@@ -53,6 +53,7 @@ def results(*parts: KeptPart) -> KeptResults:
     return KeptResults(document="d", source="s", parts=parts)
 
 
+@pytest.mark.lengthy
 def test_a_whole_run_leaves_its_verdicts_and_a_page_says_all_of_it(p0089: Use) -> None:
     p0089()
     assert bench("suballocator.1", "suballocator.2", "--rounds=6", "--seed=3") == Status.OK
@@ -82,6 +83,7 @@ def test_a_whole_run_leaves_its_verdicts_and_a_page_says_all_of_it(p0089: Use) -
             assert f"| <code>{escaped(claim.id)}</code>" in written["matrix.md"]
 
 
+@pytest.mark.lengthy
 def test_the_same_results_give_the_same_bytes_and_json_alone_makes_the_pages(p0089: Use) -> None:
     p0089()
     bench("suballocator.1")
@@ -129,6 +131,7 @@ def test_each_malloc_and_each_machine_has_a_column(p0089: Use) -> None:
     assert len(headings) == 4 and {heading.split(", ")[-1] for heading in headings} == {f"M{n})" for n in (1, 2, 3, 4)}
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("words", [("--cells=*",), ("--litter=0.5",), ("--shard=1/2",)])
 def test_a_part_of_an_experiment_or_a_littered_heap_is_no_result(p0089: Use, words: tuple[str, ...]) -> None:
     p0089()
@@ -138,6 +141,7 @@ def test_a_part_of_an_experiment_or_a_littered_heap_is_no_result(p0089: Use, wor
     assert not Path("kept").exists()
 
 
+@pytest.mark.lengthy
 def test_several_files_need_a_folder(p0089: Use) -> None:
     p0089()
     bench("suballocator.1")
@@ -146,6 +150,7 @@ def test_several_files_need_a_folder(p0089: Use) -> None:
     assert main(["report", "store", "--format=results"]) == Status.USAGE
 
 
+@pytest.mark.lengthy
 def test_a_file_that_holds_something_else_is_named_and_nothing_is_written(
     p0089: Use, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,6 +173,7 @@ def test_of_one_place_and_scale_the_latest_stays_and_quick_gives_way() -> None:
     assert merged([results(other, paper, quick, early)])[0].parts == (early, paper, other)
 
 
+@pytest.mark.lengthy
 def test_a_marked_figure_is_that_of_the_kept_statement(p0089: Use) -> None:
     p0089()
     bench("suballocator.2", "--rounds=6")

@@ -51,6 +51,7 @@ def prediction(
 ratios = st.floats(0.1, 2.0)
 
 
+@pytest.mark.lengthy
 @given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(ratios, st.none() | ratios), min_size=1))
 def test_trials_begin_with_what_is_predicted_to_gain_most(found: dict[str, tuple[float, float | None]]) -> None:
     layouts_of = tuple(prediction(name, *ratio) for name, ratio in found.items())

@@ -31,6 +31,7 @@ def under(limit_kib: int, *words: str, cwd: Path) -> subprocess.CompletedProcess
     )
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("verb", [["--version"], ["advise", "--", "/bin/true"], ["report"], ["doctor"]])
 def test_a_hopeless_limit_is_one_sentence(verb: list[str], tmp_path: Path) -> None:
     ended = under(100_000, *verb, cwd=tmp_path)
@@ -41,6 +42,7 @@ def test_a_hopeless_limit_is_one_sentence(verb: list[str], tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("limit_kib", [170_000, 260_000])
 @pytest.mark.parametrize("verb", [["report"], ["bench", "p0089.1", "--dry-run"]])
 def test_no_limit_shows_a_traceback(limit_kib: int, verb: list[str], tmp_path: Path) -> None:

@@ -169,6 +169,7 @@ def test_a_rule_of_a_metric_is_about_that_metric() -> None:
     assert judge(rule, experiment, ResultTable({}), ResultTable({key: {FIGURE: small}})).verdict == NOT_MEASURED
 
 
+@pytest.mark.lengthy
 @EACH
 def test_every_cell_of_the_quick_scale_runs_and_every_statement_is_judged(
     experiment: PublishedSpec, p0089: Use
@@ -221,6 +222,7 @@ def test_a_page_has_tables_of_our_own_rows_where_the_document_has_none(p0089: Us
         assert words in text, words
 
 
+@pytest.mark.lengthy
 def test_a_document_names_all_its_experiments_and_an_alias_ends_a_filter(p0089: Use) -> None:
     fake = p0089()
     _, document = run("suballocator", "--scale=quick", "--rounds=1", "--cells=*/suballocator32")
@@ -228,6 +230,7 @@ def test_a_document_names_all_its_experiments_and_an_alias_ends_a_filter(p0089: 
     assert {c[c.index("--contender") + 1] for c in fake.calls} == {suballocator.ALIASES["suballocator32"]}
 
 
+@pytest.mark.lengthy
 def test_a_program_without_boost_is_asked_for_all_others_and_that_is_said(p0089: Use) -> None:
     fake = p0089(lacks=suballocator.OPTIONAL)
     status, document = run("suballocator.2", "--scale=quick", "--rounds=1")

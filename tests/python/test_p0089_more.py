@@ -77,6 +77,7 @@ def test_a_candidate_is_judged_by_cells_of_the_standard_scale(rule: Claim) -> No
     assert rule.metric in ("", *experiment.beside_metrics, *COUNTERS)
 
 
+@pytest.mark.lengthy
 @EACH_CANDIDATE
 def test_what_the_document_saw_is_in_its_own_tables(rule: Claim) -> None:
     experiment = OPEN[rule.experiment]
@@ -139,6 +140,7 @@ def test_the_time_before_shuffling_can_be_asked_for_and_has_no_slowdown() -> Non
     assert {dict(at)["sf"] for at, _ in figures.keys("access_seconds")} == {5, -5}
 
 
+@pytest.mark.lengthy
 def test_kept_memory_is_the_environments_matter_and_no_parameter_of_the_program(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

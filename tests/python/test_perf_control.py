@@ -88,6 +88,7 @@ def test_perf_hears_when_each_window_begins_and_ends(program: Path) -> None:
     assert perf.end() == ["enable\n", "disable\n"] * 2
 
 
+@pytest.mark.lengthy
 def test_a_perf_that_ends_early_ends_the_run(program: Path, capfd: pytest.CaptureFixture[str]) -> None:
     perf = Perf(commands=2)
     assert main(["bench", *PLACES, *ONE, perf.option]) == Status.ENVIRONMENT

@@ -27,6 +27,7 @@ routes = st.builds(PlanRoute, some_names, names, st.just("multipool"), st.boolea
 some_plans = st.builds(Plan, st.just("p"), st.just("/bin/x"), st.just("ab"), st.lists(routes, max_size=4).map(tuple))
 
 
+@pytest.mark.lengthy
 @given(some_plans)
 def test_a_plan_survives_its_json(plan: Plan) -> None:
     assert plans.from_json(plan.to_json(), plan.name) == plan
@@ -40,6 +41,7 @@ def test_a_combination_routes_every_subsystem_once(given_plans: list[Plan]) -> N
     assert set(together.subsystems) == {s for p in given_plans for s in p.subsystems}
 
 
+@pytest.mark.lengthy
 @given(some_plans, st.booleans(), st.booleans())
 def test_a_merged_plan_routes_the_same_to_one_pool(plan: Plan, has_rest: bool, several_threads: bool) -> None:
     rest = PlanRoute((plans.REST,), "the rest", plans.SYNCHRONIZED if several_threads else "multipool")
@@ -53,6 +55,7 @@ def test_a_merged_plan_routes_the_same_to_one_pool(plan: Plan, has_rest: bool, s
         assert [(r.subsystems, r.strategy, r.huge_pages, r.scope) for r in one.routes] == same
 
 
+@pytest.mark.lengthy
 @given(st.lists(some_plans, max_size=5))
 def test_a_plan_without_a_subsystem_of_its_own_is_left_out(given_plans: list[Plan]) -> None:
     kept = plans.without_repeats(given_plans)

@@ -69,6 +69,7 @@ def test_intervals_agree_where_they_meet() -> None:
     assert not agree(left, summarise([2.0, 2.1]))
 
 
+@pytest.mark.lengthy
 def test_the_trial_is_followed_where_replay_says_otherwise(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=SLOW, gains={"book": 0.5, "prices": 0.97}, replayed={})
     advice = advise(lab)
@@ -84,6 +85,7 @@ def test_the_trial_is_followed_where_replay_says_otherwise(lab: FakeLab) -> None
     assert any("not validated on this machine" in note for note in advice["notes"])
 
 
+@pytest.mark.lengthy
 def test_what_was_replayed_is_kept_as_observations_of_the_program(lab: FakeLab) -> None:
     from millpond.store.store import Store
 

@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from conftest import ROOT, FakeLab
 
 
+@pytest.mark.lengthy
 def test_no_library_is_imported_before_the_recorder_takes_over(lab: FakeLab) -> None:
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "millpond", "record", "-o", "x.mpt", "--", "true"],
@@ -22,6 +24,7 @@ def test_no_library_is_imported_before_the_recorder_takes_over(lab: FakeLab) -> 
     assert not imported & {"typer", "rich", "numpy", "scipy", "duckdb", "pyarrow", "jinja2"}
 
 
+@pytest.mark.lengthy
 def test_the_status_and_the_words_are_passed_through(lab: FakeLab) -> None:
     lab.configure(run=True)
     done = lab.run_apart("record", "-o", "x.mpt", "--", "sh", "-c", 'echo "$@"; exit 9', "sh", "a b", "--", "--json")

@@ -94,6 +94,7 @@ def test_a_filter_keeps_what_everything_is_compared_with(lab: FakeLab, trace: st
     assert set(variants(lab)) == {RECORDED.name, NULL.name, "monotonic"}
 
 
+@pytest.mark.lengthy
 def test_paced_rounds_are_other_rounds(lab: FakeLab, trace: str) -> None:
     words = ("replay", trace, "--rounds=1", "--strategy=multipool", "--store=s")
     lab.run(*words)
@@ -110,6 +111,7 @@ def test_a_budget_is_kept_to_one_round_at_least_and_said(lab: FakeLab, trace: st
     assert "the budget allowed 1 round of 11" in done.stdout
 
 
+@pytest.mark.lengthy
 def test_the_store_keeps_every_round_raw_and_goes_on_from_it(lab: FakeLab, trace: str) -> None:
     words = ("replay", trace, "--rounds=3", "--strategy=multipool", "--store=s")
     assert lab.run(*words).status == 0

@@ -127,6 +127,7 @@ def test_the_dots_are_the_ratios_that_the_summary_summarises(cases: list[Case]) 
         assert ratios[len(ratios) // 2] == pytest.approx(effect.median)
 
 
+@pytest.mark.lengthy
 def test_names_of_programs_stay_text_in_page_and_markdown(tmp_path: Path) -> None:
     sample_store.advise(tmp_path, rename={"printer": HOSTILE, "main": HOSTILE, "shop::book": f"{HOSTILE}2"})
     found = report_cases.load(Store(tmp_path), None)
@@ -136,6 +137,7 @@ def test_names_of_programs_stay_text_in_page_and_markdown(tmp_path: Path) -> Non
     assert HOSTILE in "".join(page.words) and "49" not in re.findall(r"\{\{(\d+)", text)
 
 
+@pytest.mark.lengthy
 def test_names_of_programs_stay_text_in_markdown(tmp_path: Path) -> None:
     """Rendered by a Markdown reader that is not ours, HTML let through as a forge does."""
     mention = "@someone #12 **bold** [a](b) ```"
@@ -174,6 +176,7 @@ def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> 
     assert len(case["rounds"]["placement"]) == ROUNDS
 
 
+@pytest.mark.lengthy
 def test_replay_stands_beside_the_trial_and_its_absence_is_said(cases: list[Case]) -> None:
     advice = replace(cases[0].advice, replay=Replay(why_null="no time"))
     for form in (Format.HTML, Format.TEXT, Format.MARKDOWN):
@@ -211,6 +214,7 @@ def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: lis
     assert link["download"] == "orders.plan.json"
 
 
+@pytest.mark.lengthy
 def test_what_has_no_room_is_stated_and_summed(folder: Path, tmp_path: Path) -> None:
     case = report_cases.load(Store(folder), None)[0]
     last = case.advice.subsystems[-1]
@@ -224,6 +228,7 @@ def test_what_has_no_room_is_stated_and_summed(folder: Path, tmp_path: Path) -> 
     assert "keeps no characterisation of this run" in text
 
 
+@pytest.mark.lengthy
 def test_a_page_of_many_runs_stays_below_its_limit(cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
     one = len(report_page.render(cases).encode())
     monkeypatch.setattr(report_page, "BUDGET_BYTES", 4 * one)

@@ -103,6 +103,7 @@ def test_an_advice_on_several_inputs_comes_before_those_on_each(lab: FakeLab, tm
     assert "Input 2 (b c): Give" in (lab.work / "r.txt").read_text()
 
 
+@pytest.mark.lengthy
 def test_a_damaged_file_is_named_and_the_rest_is_reported_with_status_3(lab: FakeLab, tmp_path: Path) -> None:
     store = tmp_path / "s"
     advice = sample_store.advise(store)
@@ -126,6 +127,7 @@ def test_no_store_and_a_store_without_advice_are_said(lab: FakeLab, tmp_path: Pa
     assert done.status == 4
 
 
+@pytest.mark.lengthy
 def test_the_terminal_gets_text(lab: FakeLab, folder: Path) -> None:
     done = lab.run("report", str(folder))
     assert done.status == 0, done.stderr
@@ -144,6 +146,7 @@ def test_the_format_follows_from_the_name(name: str, form: Format) -> None:
     assert format_of(Path(name), None) is form
 
 
+@pytest.mark.lengthy
 def test_an_unknown_name_is_a_usage_error(lab: FakeLab, folder: Path) -> None:
     done = lab.run("report", str(folder), "-o", "page.pdf")
     assert done.status == 2 and "--format" in done.stderr

@@ -54,6 +54,7 @@ def test_a_product_that_a_column_cannot_have_is_an_error() -> None:
         lists(21, (6,), (0,), 4)
 
 
+@pytest.mark.lengthy
 def test_shape_is_the_documents_grid_with_a_tenth_of_its_work() -> None:
     shape, paper = (cells_of(BENCHMARK_2, scale, "") for scale in ("shape", "paper"))
     published = {point for point, _ in BENCHMARK_2.printed()}
@@ -88,6 +89,7 @@ def test_a_scale_that_nobody_knows_is_no_standard() -> None:
         at_scale({"standard": 1}, "tiny")
 
 
+@pytest.mark.lengthy
 def test_every_row_of_table_15_can_be_run_by_its_name(p0089: Use) -> None:
     fake = p0089()
     rows = [f"10000000 {10**power} 10 {sign}5 1" for power in range(8) for sign in "+-"]
@@ -108,6 +110,7 @@ def test_table_15_has_all_its_rows_at_ten_million_links(scale: str) -> None:
     assert {abs(int(a["sf"])) for a in at} >= set(range(1, 7))
 
 
+@pytest.mark.lengthy
 def test_table_15_is_a_table_of_rows_and_a_surface(p0089: Use) -> None:
     p0089()
     run("p0089.shuffles")
@@ -127,6 +130,7 @@ def test_lives_can_be_set_and_are_forecast(p0089: Use) -> None:
     assert many.seconds - start == pytest.approx(100 * (few.seconds - start)) and many.bytes == few.bytes
 
 
+@pytest.mark.lengthy
 def test_strings_and_the_litters_share_can_be_set(p0089: Use) -> None:
     fake = p0089()
     run("unique_chars", "--cells=*length=256/*", "--set=litter=0,0.25,0.75", "--set=calls=99", "--set=litter_calls=7")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ seconds = st.floats(min_value=0.0, max_value=3600.0)
 run_seconds = st.floats(min_value=0.001, max_value=600.0)
 
 
+@pytest.mark.lengthy
 @given(seconds, run_seconds, st.integers(0, 40), st.integers(1, 8))
 def test_choosing_leaves_room_for_a_judgement(budget: float, run: float, candidates: int, others: int) -> None:
     found = schedule.choosing(budget, run, candidates, others)
@@ -24,6 +26,7 @@ def test_choosing_leaves_room_for_a_judgement(budget: float, run: float, candida
             assert chosen + schedule.seconds_of_judgement(run, found.judged) <= budget * 1.000001
 
 
+@pytest.mark.lengthy
 @given(seconds, run_seconds, st.integers(1, 12))
 def test_judging_fits_into_what_is_left(left: float, run: float, contenders: int) -> None:
     rounds = schedule.judging(left, run, contenders)
@@ -31,6 +34,7 @@ def test_judging_fits_into_what_is_left(left: float, run: float, contenders: int
     assert rounds * contenders * run <= left * 1.000001
 
 
+@pytest.mark.lengthy
 @given(seconds, run_seconds, st.integers(0, 12))
 def test_helpers_alone_never_cost_the_verdict_its_rounds(left: float, run: float, helpful: int) -> None:
     count = schedule.helpers(left, run, helpful)
@@ -40,6 +44,7 @@ def test_helpers_alone_never_cost_the_verdict_its_rounds(left: float, run: float
         assert schedule.judging(left, run, contenders) >= schedule.VERDICT_ROUNDS
 
 
+@pytest.mark.lengthy
 @given(seconds, run_seconds, st.integers(0, 12))
 def test_fewer_contenders_rather_than_fewer_rounds_than_a_verdict_needs(left: float, run: float, wanted: int) -> None:
     kept = schedule.judged(left, run, wanted)

@@ -88,6 +88,7 @@ def test_what_the_fakes_write_has_no_unknown_field(lab: FakeLab) -> None:
     assert lost(raw, written) == []
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("name", "kind", "words"),
     [
@@ -129,6 +130,7 @@ def test_unknown_fields_are_ignored_and_missing_ones_have_defaults() -> None:
     assert found == Effect() and "of_a_later_version" not in found.to_json()
 
 
+@pytest.mark.lengthy
 @given(st.integers(0, 99), st.floats(0.1, 2), st.floats(0.1, 2))
 def test_an_estimate_survives_its_json(n: int, low: float, high: float) -> None:
     found = Estimate(n=n, median=(low + high) / 2, low=low, high=high, level=0.95, method="m", verdict="better")

@@ -49,6 +49,7 @@ def test_distances_become_the_misses_of_every_size() -> None:
     assert list(points) == sorted(points)
 
 
+@pytest.mark.lengthy
 def test_a_long_curve_is_thinned_and_stays_exact() -> None:
     curve = [[distance, 1] for distance in range(100_000)]
     counted = {**simulated.references(), "line_bytes": 32, "value": 100_001}
@@ -163,6 +164,7 @@ def test_traces_are_simulated_and_documents_are_read(native: FakeLab) -> None:
     assert "loop.mpt, direct-mapped" in page and "saved.json, direct-mapped" in page
 
 
+@pytest.mark.lengthy
 def test_named_simulators_are_the_only_ones(native: FakeLab) -> None:
     assert native.run_apart("simulate", "--html", "page.html", "-s", "direct:size=1K", "loop.mpt").status == 0
     assert "--simulate=" not in (native.bin / "words").read_text()

@@ -24,6 +24,7 @@ positive = st.floats(min_value=1e-6, max_value=1e6)
 p_value = st.floats(min_value=0.0, max_value=1.0)
 
 
+@pytest.mark.lengthy
 @given(st.lists(positive, min_size=1, max_size=40))
 def test_summary_lies_inside_its_values(values: list[float]) -> None:
     found = s.summarise(values)
@@ -72,6 +73,7 @@ SHAPES: dict[str, Callable[[Array], Array]] = {
 }
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("n", [6, 11, 19, 20, 21, 31, 60])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_intervals_cover_the_true_median_as_often_as_they_claim(n: int, shape: str, seed: int) -> None:
@@ -92,6 +94,7 @@ NOISES: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Array]] = {
 }
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("n", [6, 11, 31])
 @pytest.mark.parametrize("noise", NOISES)
 def test_a_contender_against_itself_is_inside_the_noise(n: int, noise: str, seed: int) -> None:
@@ -116,6 +119,7 @@ def test_an_effect_well_above_the_noise_is_found_in_eleven_rounds(seed: int) -> 
     assert found.saved.low > 0
 
 
+@pytest.mark.lengthy
 @given(st.lists(st.tuples(positive, positive), min_size=1, max_size=30))
 @settings(max_examples=30)
 def test_swapping_the_contenders_swaps_the_verdict(pairs: list[tuple[float, float]]) -> None:
@@ -149,6 +153,7 @@ def test_no_difference_at_all_has_p_one() -> None:
     assert s.signed_rank_p([0.0, 0.0, 0.0]) == 1.0
 
 
+@pytest.mark.lengthy
 @given(st.lists(st.integers(-10_000, 10_000).filter(bool), min_size=1, max_size=20, unique_by=abs))
 @settings(max_examples=50)
 def test_the_signed_rank_test_is_the_one_of_the_books(values: list[int]) -> None:
@@ -177,6 +182,7 @@ def test_many_values_are_judged_alike_on_both_sides_of_the_approximation(seed: i
     assert s.signed_rank_p(values) == pytest.approx(wilcoxon(values, method="exact").pvalue, abs=0.01)
 
 
+@pytest.mark.lengthy
 @given(st.lists(p_value, max_size=30))
 def test_adjusted_p_values_are_no_smaller_and_keep_the_order(values: list[float]) -> None:
     adjusted = s.adjust(values)
@@ -189,6 +195,7 @@ def test_adjusted_p_values_are_those_of_a_worked_example() -> None:
     assert s.adjust([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.02, 0.04, 0.04, 0.02])
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("real", [0, 5])
 def test_false_discoveries_over_a_grid_are_held_at_the_stated_level(real: int, seed: int) -> None:
     generator = np.random.default_rng([seed, real])

@@ -164,6 +164,7 @@ def test_a_relation_that_no_run_has_written_is_empty(tmp_path: Path) -> None:
     assert Store(tmp_path).query("select * from subsystems") == []
 
 
+@pytest.mark.lengthy
 def test_runs_are_found_by_a_beginning_or_as_the_latest(tmp_path: Path) -> None:
     store, run = full_store(tmp_path)
     store.write_document("advice", "20200102T030405-0000", {"program": {"argv": ["quiet", "x"]}, "machine": "m"})
@@ -318,6 +319,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("moment", ["a round", "half a line", "half a file"])
 def test_a_killed_writer_leaves_its_rounds_and_nothing_half(tmp_path: Path, moment: str) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path), moment]

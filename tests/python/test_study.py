@@ -92,6 +92,7 @@ def test_statements_are_many_each_once_and_one_in_five_at_most_is_untestable() -
     assert all(judge(c, TIME, ResultTable({}), ResultTable({})).verdict == UNTESTABLE for c in untestable)
 
 
+@pytest.mark.lengthy
 @given(st.lists(st.integers(1, 100), min_size=3, max_size=3, unique=True))
 def test_a_rank_is_1_for_one_order_and_minus_1_for_the_other(values: list[int]) -> None:
     at = (("program", "GAWK"), ("cache", 16))
@@ -111,6 +112,7 @@ def test_a_rank_is_1_for_one_order_and_minus_1_for_the_other(values: list[int]) 
 # ---- captures ----
 
 
+@pytest.mark.lengthy
 @given(st.floats(0.2, 4.0), st.floats(1e3, 1e7))
 def test_the_slope_of_a_power_is_its_exponent(power: float, scale: float) -> None:
     faults = {room: scale * room**-power for room in (8, 16, 64, 256, 1000)}
@@ -242,6 +244,7 @@ def test_every_experiment_has_its_rows_statements_and_figures(
     assert bool(figures) == (spec in (TIME, CACHES, PAGING, WORDS, WHAT_PROGRAMS_DO))
 
 
+@pytest.mark.lengthy
 def test_time_is_instructions_and_misses_at_25_cycles(ran: Iterator[list[str]], tmp_path: Path) -> None:
     next(ran)
     run = run_of(TIME, tmp_path, rounds=1)
@@ -252,6 +255,7 @@ def test_time_is_instructions_and_misses_at_25_cycles(ran: Iterator[list[str]], 
     assert found == {1: pytest.approx(62.5e-9 * cycles)}
 
 
+@pytest.mark.lengthy
 def test_tables_4_and_5_stand_as_printed_beside_ours(ran: Iterator[list[str]], tmp_path: Path) -> None:
     next(ran)
     fourth, fifth = TIME.tabulate(run_of(TIME, tmp_path, rounds=1).results)

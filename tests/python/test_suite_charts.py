@@ -183,6 +183,7 @@ def test_shares_above_one_are_written_out() -> None:
 # --- what is asked once -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.lengthy
 def test_a_littered_heap_is_pictured_line_by_line() -> None:
     cells = [c for c in cells_of(COUNTING, "quick", "") if c.contender.name == COUNTING.baseline]
     lines = {f"heap_taken:{64 * n}": float(n % 2) for n in range(1024)}
@@ -211,6 +212,7 @@ def test_dials_in_and_dimensions_out_stand_side_by_side() -> None:
     assert rows["contention 16 %"][-1] == "16.0" and len(rows) == 5 * len(DIALS)
 
 
+@pytest.mark.lengthy
 def test_extra_runs_are_asked_of_the_baseline_once_behind_all_rounds(p0089: Use) -> None:
     fake = p0089()
     words = ("--scale=quick", "--rounds=2", "--json=out.json", "--report=out.html")

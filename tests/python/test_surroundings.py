@@ -209,6 +209,7 @@ def test_own_cells_of_what_is_not_here_are_left_out_with_a_note(
     assert run(*words[:2], "--cells=*toolchain=clang*")[0] == Status.ENVIRONMENT, "nothing would be left"
 
 
+@pytest.mark.lengthy
 def test_what_one_toolchain_lacks_is_left_out_there_with_a_note(p0089: Use) -> None:
     own = "mt_alloc:type:destroy"
     p0089(lacks_by={"clang-libc++": [own]})
@@ -282,6 +283,7 @@ def test_statements_are_judged_under_what_was_asked_for_first_and_that_is_said(p
     assert verdicts["gcc"]["1.ds2.multipool"][0] == "holds"
 
 
+@pytest.mark.lengthy
 def test_what_p0089_says_of_others_has_cells_at_the_standard_scale_and_none_at_quick() -> None:
     for experiment in p0089.EXPERIMENTS:
         around = [experiment.around(experiment.point_of(c) or ()) for c in cells_of(experiment, "standard", "")]
@@ -298,6 +300,7 @@ pairs = st.lists(
 )
 
 
+@pytest.mark.lengthy
 @given(pairs)
 def test_a_parameter_is_the_programs_or_surrounds_it(parameters: list[tuple[str, str]]) -> None:
     rest = [pair for pair in parameters if pair[0] in SURROUNDINGS]

@@ -108,6 +108,7 @@ def test_sizes_that_live_in_turns_share_a_class() -> None:
     assert choose([together], weight=20) == (1000, 1008)
 
 
+@pytest.mark.lengthy
 def test_a_larger_weight_makes_no_fewer_classes(seed: int) -> None:
     dice = random.Random(seed)
     for _ in range(20):
@@ -229,6 +230,7 @@ def test_long_class_lists_are_broken_into_lines() -> None:
     assert [int(w) for w in declared.split(">")[0].split(",")] == [row[0] for row in rows]
 
 
+@pytest.mark.lengthy
 def test_synthesis_survives_json_and_follows_its_schema() -> None:
     found = example()
     assert Synthesis.from_json(found.to_json()) == found

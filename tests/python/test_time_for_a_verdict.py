@@ -12,6 +12,7 @@ from test_advise import CPU, MALLOCS, SUBSYSTEMS, advise
 from millpond.advice.advice_rounds import Advising
 
 
+@pytest.mark.lengthy
 def test_too_few_rounds_give_no_verdict_but_what_they_showed(lab: FakeLab) -> None:
     lab.configure(
         events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.7}, mallocs=MALLOCS, run=True,
@@ -25,6 +26,7 @@ def test_too_few_rounds_give_no_verdict_but_what_they_showed(lab: FakeLab) -> No
     assert re.search(r" --budget [1-9]\d*0 should be enough\.", found["verdict"])
 
 
+@pytest.mark.lengthy
 def test_a_malloc_that_takes_more_memory_than_its_gain_is_worth_is_named_and_not_advised(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, mallocs={"fast": [0.95, 1.19]})
     found = advise(lab)
@@ -35,6 +37,7 @@ def test_a_malloc_that_takes_more_memory_than_its_gain_is_worth_is_named_and_not
     assert advise(lab, "--seed=2")["choice"]["name"] == "fast"
 
 
+@pytest.mark.lengthy
 def test_without_time_for_all_a_plan_that_looked_no_better_is_left_out(
     lab: FakeLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

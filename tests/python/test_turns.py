@@ -71,6 +71,7 @@ def signals(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return sent
 
 
+@pytest.mark.lengthy
 def test_whoever_goes_on_has_the_processor_to_itself(signals: list[tuple[int, int]]) -> None:
     side = SideBySide({c: ProgramRunner() for c in CELLS}, turn_seconds=0.002)
     outcomes = [side.run(c, "measured", 1) for c in reversed(CELLS)]
@@ -89,12 +90,14 @@ def test_whoever_goes_on_has_the_processor_to_itself(signals: list[tuple[int, in
     assert sum(number == signal.SIGCONT for _, number in signals) > 3, "nobody had a second turn"
 
 
+@pytest.mark.lengthy
 def test_without_turns_nobody_is_stopped_after_its_start(signals: list[tuple[int, int]]) -> None:
     side = SideBySide({c: ProgramRunner() for c in CELLS}, turn_seconds=None)
     side.run(CELLS[0], "predicted", 1)
     assert sum(number == signal.SIGSTOP for _, number in signals) == 3
 
 
+@pytest.mark.lengthy
 def test_each_round_runs_once_and_the_killed_no_more() -> None:
     runners = {c: ProgramRunner(status="killed" if c == CELLS[1] else "ok") for c in CELLS}
     side = SideBySide(dict(runners), turn_seconds=0.01)
@@ -163,6 +166,7 @@ def is_stopping(process: int) -> bool:
     return bool(pending and int(pending[1], 16) >> (signal.SIGSTOP - 1) & 1)
 
 
+@pytest.mark.lengthy
 def test_a_conductor_that_is_killed_leaves_nobody_stopped(programs: Path) -> None:
     (programs / "noted").write_text("#!/bin/sh\nexec sleep 1000\n")
     (programs / "noted").chmod(0o755)

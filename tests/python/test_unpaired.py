@@ -39,6 +39,7 @@ def test_counts_of_many_values_are_right_up_to_the_middle() -> None:
     assert below == pytest.approx(math.comb(n + m, n) / 2, rel=1e-9)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(("n", "m"), [(4, 4), (11, 11), (11, 31), (70, 11)])
 @pytest.mark.parametrize("ratio", [1.0, 1.1])
 def test_intervals_cover_the_true_ratio_as_often_as_they_claim(n: int, m: int, ratio: float, seed: int) -> None:
@@ -70,6 +71,7 @@ def test_ten_per_cent_more_are_found_in_eleven_rounds_a_side(seed: int) -> None:
     assert found.ratio is not None and found.ratio.low < 1.1 < found.ratio.high
 
 
+@pytest.mark.lengthy
 @given(st.lists(positive, min_size=1, max_size=12), st.lists(positive, min_size=1, max_size=12))
 @settings(max_examples=40)
 def test_swapping_the_sides_swaps_the_change(a: list[float], b: list[float]) -> None:
@@ -101,6 +103,7 @@ def runs_of(generator: np.random.Generator, number: int, drift: float, factor: f
     return u.Sample(tuple(tuple(level * generator.lognormal(0, 0.02, 11)) for level in levels))
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("runs", [1, 2, 4])
 def test_equal_times_of_drifting_runs_are_called_different_no_more_often_than_allowed(runs: int, seed: int) -> None:
     generator = np.random.default_rng([seed, runs])
@@ -111,6 +114,7 @@ def test_equal_times_of_drifting_runs_are_called_different_no_more_often_than_al
     assert wrong / trials <= ALPHA
 
 
+@pytest.mark.lengthy
 def test_runs_that_lie_far_apart_widen_the_interval_by_what_they_show(seed: int) -> None:
     """On a machine that drifts four times as much as is usual, several runs a side find that out."""
     generator = np.random.default_rng(seed)

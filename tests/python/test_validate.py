@@ -66,6 +66,7 @@ def validated(tmp_path: Path, cpu: Sequence[float], peak: Sequence[float]) -> va
     return work
 
 
+@pytest.mark.lengthy
 def test_a_replay_that_is_right_has_no_error(lab: FakeLab, programs: None, tmp_path: Path) -> None:
     """Only differences count: what the loop of a replay itself takes is in all of them."""
     lab.configure(events=1000)
@@ -147,6 +148,7 @@ def test_a_difference_that_was_measured_coarsely_decides_nothing() -> None:
     assert Difference.between("p", "b", "a", "cpu_seconds", fine, coarse, 1.0).decided
 
 
+@pytest.mark.lengthy
 def test_the_observations_of_both_sides_are_kept(lab: FakeLab, programs: None, tmp_path: Path) -> None:
     lab.configure(events=1000)
     work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
@@ -172,6 +174,7 @@ def test_a_program_that_fails_becomes_a_note_and_the_others_go_on(
     assert work.notes == ["one: one is missing"]
 
 
+@pytest.mark.lengthy
 def test_the_error_of_the_latest_validation_of_this_machine_is_taken(
     lab: FakeLab, programs: None, tmp_path: Path
 ) -> None:
@@ -236,6 +239,7 @@ def test_a_widened_interval_contains_the_narrow_one_and_says_why_it_is_wide() ->
         replay_error.widen(narrow, -1.0)
 
 
+@pytest.mark.lengthy
 def test_the_verb_keeps_what_it_found_and_doctor_tells_of_it(
     lab: FakeLab, programs: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,7 @@ def validated(tmp_path: Path, *names: str, environments: int = 3) -> ReferencesV
     return work
 
 
+@pytest.mark.lengthy
 def test_every_prediction_is_a_row_with_its_error(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
     found = validated(tmp_path, "one", "two").document()
     assert not found.notes
@@ -75,6 +76,7 @@ def test_every_prediction_is_a_row_with_its_error(programs: list[tuple[str, str,
     assert {number for _, _, number in programs} == {0, 1, 2}
 
 
+@pytest.mark.lengthy
 def test_seconds_are_compared_as_ratios_and_ranks(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
     """That all are predicted at half of what they are is no error of a ratio."""
     found = validated(tmp_path, "one", environments=1).document()
@@ -134,6 +136,7 @@ def test_a_program_that_cannot_be_recorded_becomes_a_note(
     assert validated(tmp_path, "one").notes == ["one: one ended with 3"]
 
 
+@pytest.mark.lengthy
 def test_the_verb_keeps_its_document_in_the_store(lab: FakeLab, programs: list[tuple[str, str, int]]) -> None:
     done = lab.run("doctor", "--validate", "--references", "--programs=one,two", "--rounds=2", "--json=v.json")
     assert done.status == 0, done.stderr
@@ -150,6 +153,7 @@ def test_the_verb_keeps_its_document_in_the_store(lab: FakeLab, programs: list[t
     assert stages == {"predicted", "truth", "measured"}
 
 
+@pytest.mark.lengthy
 def test_the_verb_validates_seconds_alone(lab: FakeLab, programs: list[tuple[str, str, int]]) -> None:
     done = lab.run("doctor", "--validate", "--references", "--programs=one,two", "--rounds=0")
     assert done.status == 0, done.stderr
@@ -176,6 +180,7 @@ def test_a_request_without_a_result_has_a_remedy(
     assert said in done.stderr
 
 
+@pytest.mark.lengthy
 def test_only_validations_of_this_machine_on_enough_programs_count(
     programs: list[tuple[str, str, int]], tmp_path: Path
 ) -> None:
@@ -190,6 +195,7 @@ def test_only_validations_of_this_machine_on_enough_programs_count(
     assert NOT_VALIDATED.interval(0.8) == pytest.approx((0.4, 1.2))
 
 
+@pytest.mark.lengthy
 @given(
     st.dictionaries(st.integers(), st.lists(st.floats(0.0, 10.0), min_size=1), min_size=9).map(
         lambda found: {str(number): own for number, own in found.items()}

@@ -91,6 +91,7 @@ def test_a_verdict_says_how_a_statement_fails(low: float, high: float, value: fl
 bounds = st.tuples(st.floats(0.1, 10.0), st.floats(0.1, 10.0)).map(sorted)
 
 
+@pytest.mark.lengthy
 @given(bounds, st.sampled_from([-math.inf, 0.0]), st.floats(0.01, 100.0), st.floats(0.01, 100.0))
 def test_regions_leave_no_gap_and_only_absent_overlaps(
     bound: list[float], cut: float, value: float, factor: float
@@ -182,6 +183,7 @@ def test_the_same_statement_can_be_asked_of_other_strategies() -> None:
     assert judge(rule, ONE, _NONE, own, names=others.__getitem__).verdict == HOLDS
 
 
+@pytest.mark.lengthy
 def test_threads_beyond_the_cores_are_no_evidence() -> None:
     four = EXPERIMENTS[3]
     rule = next(c for c in load(four.claims) if c.id == "4.threads")
@@ -239,6 +241,7 @@ def test_chance_makes_no_more_false_verdicts_than_stated(noise: Noise, rounds: i
     assert statistics.fmean(beside) <= RATE + slack
 
 
+@pytest.mark.lengthy
 def test_true_effects_are_found_among_many_statements_in_six_rounds() -> None:
     rng = random.Random(SEED)
     found = [v for _ in range(20) for v in _document(rng, _normal, [2.0] * 10 + [1.2] * 20, FEWEST_ROUNDS)[:10]]

@@ -35,6 +35,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store")
 
 
+@pytest.mark.lengthy
 def test_what_was_hidden_in_parameters_stands_in_columns(store: Store) -> None:
     rows = store.query("select * from observations where metric = 'cpu_seconds' and round = 1")
     found = {(r["contender_kind"], r["contender"], r["subject_kind"], r["stage"]) for r in rows}
@@ -69,6 +70,7 @@ def test_a_cell_of_today_recalls_its_old_rounds(store: Store, cell: Cell, stage:
     assert [o.round for o in outcomes if o.status == "ok" and o.values["cpu_seconds"] >= 1.0]
 
 
+@pytest.mark.lengthy
 def test_files_of_both_versions_lie_in_one_store(store: Store) -> None:
     journal = Journal("advise", ARGV.argv, seed=1)
     journal.add_outcomes([Outcome(Cell(ARGV, Control("bare")), "judging", 1, {"cpu_seconds": 3.0})])

@@ -66,6 +66,7 @@ def code_of(one: Advice) -> Code:
     return row.code
 
 
+@pytest.mark.lengthy
 @given(st.lists(st.text(max_size=90), max_size=8))
 def test_every_owner_has_a_valid_name_of_its_own(owners: list[str]) -> None:
     taken: set[str] = set()
@@ -74,6 +75,7 @@ def test_every_owner_has_a_valid_name_of_its_own(owners: list[str]) -> None:
     assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) and "__" not in name for name in names)
 
 
+@pytest.mark.lengthy
 @given(st.text())
 def test_text_of_a_program_stays_inside_its_comment(text: str) -> None:
     line = one_line(text)
