@@ -111,37 +111,3 @@ function(millpond_collect_usual_tests directory)
     endif()
   endforeach()
 endfunction()
-
-# Gives the tests below a directory the headers that nearly all of them include, parsed once. Not what is compiled with
-# options of its own, which the compiler's copy does not fit.
-function(millpond_precompile_for_tests directory)
-  if(MILLPOND_GOOGLETEST_SOURCES)
-    return()
-  endif()
-  target_precompile_headers(millpond_test_support PRIVATE <gtest/gtest.h>
-    <algorithm> <array> <atomic> <cstdint> <cstdio> <cstdlib> <cstring> <deque> <filesystem> <forward_list> <fstream>
-    <functional> <iterator> <limits> <list> <map> <memory> <memory_resource> <mutex> <new> <optional> <random> <set>
-    <span> <sstream> <string> <string_view> <thread> <tuple> <type_traits> <unordered_map> <unordered_set> <utility>
-    <variant> <vector>)
-  millpond_targets_below("${directory}" targets)
-  foreach(target IN LISTS targets)
-    get_target_property(linked ${target} LINK_LIBRARIES)
-    get_target_property(plain ${target} MILLPOND_PLAIN)
-    get_target_property(standard ${target} CXX_STANDARD)
-    if(linked MATCHES "GTest::|millpond_test_support|_testing" AND NOT plain AND NOT standard EQUAL 23
-       AND NOT target STREQUAL "millpond_test_support")
-      target_precompile_headers(${target} REUSE_FROM millpond_test_support)
-      # For ccache, which reads what the preprocessor leaves.
-      target_compile_options(${target} PRIVATE
-        $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fpch-preprocess>)
-      get_target_property(sources ${target} SOURCES)
-      get_target_property(folder ${target} SOURCE_DIR)
-      foreach(source IN LISTS sources)
-        get_source_file_property(own "${source}" TARGET_DIRECTORY ${target} COMPILE_OPTIONS)
-        if(own)
-          set_source_files_properties("${source}" TARGET_DIRECTORY ${target} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-        endif()
-      endforeach()
-    endif()
-  endforeach()
-endfunction()

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSL-1.0
+# Headers that most sources of a folder include, parsed once: reading them anew takes a third of a build.
+
+# millpond_precompile(OWNER DIRECTORY [LINKED REGEX] [INCLUDING HEADER] HEADERS <header>...): OWNER has them compiled; those
+# targets below the directory use that which are compiled with the same options, and link what matches REGEX: of their
+# sources those that include HEADER, for what was compiled takes a second to read. A source that is compiled without
+# optimisation stays as it is: the compiler would refuse what was compiled with it. After all targets are there.
+function(millpond_precompile owner directory)
+  cmake_parse_arguments(PARSE_ARGV 2 precompile "" "LINKED;INCLUDING" "HEADERS")
+  if(CMAKE_DISABLE_PRECOMPILE_HEADERS OR NOT TARGET ${owner})
+    return()
+  endif()
+  millpond_compiled_as(${owner} wanted)
+  set(users)
+  millpond_targets_below("${directory}" targets)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    get_target_property(linked ${target} LINK_LIBRARIES)
+    if(type MATCHES "EXECUTABLE|STATIC_LIBRARY" AND NOT target STREQUAL owner AND linked MATCHES "${precompile_LINKED}")
+      millpond_compiled_as(${target} found)
+      if(found STREQUAL wanted)
+        list(APPEND users ${target})
+      endif()
+    endif()
+  endforeach()
+  target_precompile_headers(${owner} PRIVATE ${precompile_HEADERS})
+  foreach(target IN LISTS owner users)
+    if(NOT target STREQUAL owner)
+      target_precompile_headers(${target} REUSE_FROM ${owner})
+    endif()
+    # For ccache, which reads what the preprocessor leaves.
+    target_compile_options(${target} PRIVATE
+      $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fpch-preprocess>)
+    get_target_property(sources ${target} SOURCES)
+    get_target_property(folder ${target} SOURCE_DIR)
+    foreach(source IN LISTS sources)
+      cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${folder}")
+      get_source_file_property(own "${source}" TARGET_DIRECTORY ${target} COMPILE_OPTIONS)
+      set(includes ON)
+      if(precompile_INCLUDING AND EXISTS "${source}")
+        file(STRINGS "${source}" includes REGEX "^#include .*${precompile_INCLUDING}" LIMIT_COUNT 1)
+      endif()
+      if(own MATCHES "-O0" OR NOT includes)
+        set_source_files_properties("${source}" TARGET_DIRECTORY ${target} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+# What decides whether two targets can share a precompiled header.
+function(millpond_compiled_as target result)
+  set(text)
+  foreach(property COMPILE_OPTIONS CXX_STANDARD POSITION_INDEPENDENT_CODE MILLPOND_PLAIN)
+    get_target_property(value ${target} ${property})
+    string(APPEND text "${property}=${value};")
+  endforeach()
+  set(${result} "${text}" PARENT_SCOPE)
+endfunction()
