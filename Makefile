@@ -28,19 +28,19 @@ demo: ## advise on a real program and on examples/request_server; leaves results
 	@scripts/build release --demo
 	@.venv/bin/python -m millpond.demo
 
-test: ## what must hold of the product, some 40 minutes on 2 cores from nothing
+test: ## what must hold of the product
 	@scripts/setup build demo test
 	@scripts/test
 
-test-more: ## the library and the readers of files by other tools: ASan, TSan, 32 bits, compilers, clang-tidy
+test-more: ## the same in other modes, of more programs, by other tools: ASan, TSan, 32 bits, compilers, clang-tidy
 	@scripts/setup build demo test
 	@scripts/test --more
 
-test-all: ## both, and what takes longer: clang, coverage, slow tests, planted faults, Windows; SHARD=NAME: one part
+test-all: ## both, and clang, coverage, slow tests, planted faults, Windows, browser, wheel; SHARD=NAME: one part
 	@scripts/setup build demo test test-all
 	@scripts/test --all $(SHARD)
 
-quick: ## build and run the quick tests, after an edit
+quick: ## after an edit: build, run the tests of what is new, then the other quick ones
 	@scripts/setup build test
 	@scripts/test --quick
 

@@ -191,11 +191,22 @@ def kill_group(leader: int) -> None:
         return
 
 
+def without_precompiled(words: list[str]) -> list[str]:
+    """A command without the build's own precompiled header, which would keep ours from being used."""
+    result: list[str] = []
+    for word in words:
+        if word.endswith("cmake_pch.hxx"):
+            result.pop()  # -include
+        elif word not in ("-Winvalid-pch", "-fpch-preprocess"):
+            result.append(word)
+    return result
+
+
 def read(build: Path) -> dict[str, Program]:
     """The programs of a configured build, by name: target/source for GoogleTest's, target for others."""
     targets: dict[str, list[Unit]] = {}
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
-        words = shlex.split(entry["command"])
+        words = without_precompiled(shlex.split(entry["command"]))
         at = words.index("-o")
         target = words[at + 1].split("CMakeFiles/")[1].split(".dir/")[0]
         unit = Unit(entry["directory"], tuple(words[:at] + words[at + 2 :]), Path(entry["file"]))

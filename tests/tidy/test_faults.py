@@ -6,6 +6,7 @@ That tests notice them scripts/plant_faults finds out, in `make test-all`.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -81,9 +82,12 @@ def test_targets_that_faults_name_exist() -> None:
     for room in ("property", "oom", "misuse", "lab/mallocs"):
         made += repository.text(Path("tests", room, "CMakeLists.txt"))
     # The build makes one of them, of the examples in the headers.
+    listed = dict(re.findall(r"millpond_library_test\((\w+)\s([^)]*)\)", made))
     sources = {"header_examples", *(path.stem for path in repository.cxx_files() if path.parts[0] == "tests")}
     for fault in faults.load():
         for test in fault.tests:
             target, _, source = test.partition("/")
             assert target in made or target.removeprefix("library_misuse_") in made, f"{fault.name}: {test}"
             assert (source in sources) == (target not in programs.WHOLE), f"{fault.name}: {test}"
+            of_target = listed.get(target, "${")
+            assert "${" in of_target or f"{source}.cpp" in of_target, f"{fault.name}: {target} has no {source}"
