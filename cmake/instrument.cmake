@@ -37,6 +37,10 @@ endfunction()
 # lines and writers of results, in which the compiler spends more time than they save. Never what runs for each event of
 # a trace, or while something is measured.
 function(millpond_optimise_little)
+  # Sources with options of their own are compiled by themselves.
+  if(CMAKE_UNITY_BUILD)
+    return()
+  endif()
   set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
 endfunction()
 

@@ -12,7 +12,8 @@
 
 # What a preloaded library's code is compiled with; also for an object or static library that goes into several.
 function(millpond_preload_options target)
-  set_target_properties(${target} PROPERTIES MILLPOND_PLAIN ON POSITION_INDEPENDENT_CODE ON
+  # Compiled source by source in every build: what is measured is the same code.
+  set_target_properties(${target} PROPERTIES MILLPOND_PLAIN ON POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_compile_options(${target} PRIVATE -O2 -g -fno-omit-frame-pointer -fno-stack-protector -fno-plt
     -ftls-model=initial-exec -fasynchronous-unwind-tables

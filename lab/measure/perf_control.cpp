@@ -20,7 +20,7 @@ bool read_descriptor(std::string_view text, int& value) noexcept {
     return error == std::errc{} && stop == text.data() + text.size() && value >= 0;
 }
 
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error("--perf-control: " + what); }
+[[noreturn]] void fail_for_perf(const std::string& what) { throw std::runtime_error("--perf-control: " + what); }
 
 }  // namespace
 
@@ -40,8 +40,8 @@ void perf_control::say(std::string_view command) const {
     const int error = errno;
     ::signal(SIGPIPE, before);
     if (written != static_cast<ssize_t>(command.size())) {
-        fail("descriptor " + std::to_string(control_) + " cannot be written: " + std::strerror(error) +
-             (error == EPIPE ? "; perf has ended" : ""));
+        fail_for_perf("descriptor " + std::to_string(control_) + " cannot be written: " + std::strerror(error) +
+                      (error == EPIPE ? "; perf has ended" : ""));
     }
     if (acknowledgement_ >= 0) wait_for_answer();
 }
@@ -53,16 +53,16 @@ void perf_control::wait_for_answer() const {
     do ready = ::poll(&answered, 1, static_cast<int>(patience_.count()));
     while (ready < 0 && errno == EINTR);
     if (ready == 0) {
-        fail(who + " gave no ack within " + std::to_string(patience_.count()) + " ms: has perf ended?");
+        fail_for_perf(who + " gave no ack within " + std::to_string(patience_.count()) + " ms: has perf ended?");
     }
     char answer[16];
     ssize_t got;
     do got = ::read(acknowledgement_, answer, sizeof answer);
     while (got < 0 && errno == EINTR);
-    if (got < 0) fail(who + " cannot be read: " + std::strerror(errno));
-    if (got == 0) fail(who + " gave no ack: perf has ended");
+    if (got < 0) fail_for_perf(who + " cannot be read: " + std::strerror(errno));
+    if (got == 0) fail_for_perf(who + " gave no ack: perf has ended");
     // perf sends the text's terminating zero along.
-    if (got < 3 || std::string_view(answer, 3) != "ack") fail(who + " gave no ack, but something else");
+    if (got < 3 || std::string_view(answer, 3) != "ack") fail_for_perf(who + " gave no ack, but something else");
 }
 
 }  // namespace millpond::measure

@@ -17,7 +17,7 @@ namespace {
 using json = nlohmann::ordered_json;
 constexpr std::size_t origins = 3, kinds = 3, records = millpond_first_exit;
 
-struct counts {
+struct origin_counts {
     std::array<std::array<std::uint64_t, kinds>, origins> references{};
     std::array<std::uint64_t, origins> instructions{};
     std::array<std::uint64_t, records> events{};
@@ -25,8 +25,8 @@ struct counts {
     std::set<std::uint64_t> threads;
 };
 
-counts count(reader& from) {
-    counts sum;
+origin_counts count(reader& from) {
+    origin_counts sum;
     step one;
     while (from.next(one)) {
         for (const millpond_reference& r : one.references) ++sum.references[r.origin][r.kind];
@@ -38,7 +38,7 @@ counts count(reader& from) {
     return sum;
 }
 
-json of_origin(const counts& sum, unsigned origin) {
+json of_origin(const origin_counts& sum, unsigned origin) {
     const auto& of = sum.references[origin];
     json result = program::json_object(
         {{"loads", of[millpond_load]}, {"stores", of[millpond_store]}, {"modifies", of[millpond_modify]}});
@@ -50,7 +50,7 @@ json of_origin(const counts& sum, unsigned origin) {
 
 std::string summarize(const std::string& path, bool& is_whole) {
     reader from(path);
-    const counts sum = count(from);
+    const origin_counts sum = count(from);
     const reference_totals totals = from.totals();
     json result;
     result["format"] = "millpond.references/1";

@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "lab/symbols/container_sighting.hpp"
+#include "lab/symbols/contains.hpp"
 #include "lab/symbols/demangled_name.hpp"
 
 namespace millpond::symbols {
 namespace {
-
-bool contains(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
 bool is_same_container(const sighting& inner, const sighting& outer) {
     if (inner.kind == family::other && outer.kind == family::other && inner.type == outer.type) return true;

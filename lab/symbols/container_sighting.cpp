@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lab/symbols/container_name.hpp"
+#include "lab/symbols/contains.hpp"
 #include "lab/symbols/demangled_name.hpp"
 
 namespace millpond::symbols {
@@ -21,8 +22,6 @@ std::vector<std::string> arguments_of(const name_part& part) {
 std::string argument(const std::vector<std::string>& arguments, std::size_t at) {
     return at < arguments.size() ? arguments[at] : std::string();
 }
-
-bool contains(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
 // The arguments of `text` if it is an instance of the template `of`.
 std::optional<std::vector<std::string>> instance_of(std::string_view text, std::string_view of) {

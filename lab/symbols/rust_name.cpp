@@ -9,7 +9,7 @@
 namespace millpond::symbols {
 namespace {
 
-constexpr int depth_max = 200;
+constexpr int nesting_max = 200;
 constexpr int steps_max = 20'000;
 constexpr std::size_t text_max = 1 << 16;
 
@@ -112,7 +112,7 @@ class v0_reader {
     class level {
       public:
         explicit level(v0_reader& of) : of_(of) {
-            if (++of_.depth_ > depth_max || ++of_.steps_ > steps_max) throw damaged_symbol{};
+            if (++of_.depth_ > nesting_max || ++of_.steps_ > steps_max) throw damaged_symbol{};
         }
         level(const level&) = delete;
         level& operator=(const level&) = delete;

@@ -2,7 +2,7 @@
 """Finds and runs the laboratory's native programs: their command lines and files are all that Python knows of them.
 
 Searched in this order: the folder that $MILLPOND_BIN names; `_native/bin` beside this package (an installed wheel);
-`build/release/bin` of the repository that this file lies in. What a certain compiler built lies beside them:
+`build/release/bin` of the repository that this file lies in, and `build/demo/bin`, which has what a demonstration runs. What a certain compiler built lies beside them:
 `toolchains/NAME` in the folder that $MILLPOND_BIN names, `build/toolchains/NAME/bin` of the repository.
 """
 
@@ -33,7 +33,7 @@ def search_path() -> list[Path]:
     chosen = os.environ.get("MILLPOND_BIN")
     if chosen:
         return [Path(chosen)]
-    return [_PACKAGE / "_native" / "bin", _BUILDS / "release" / "bin"]
+    return [_PACKAGE / "_native" / "bin", _BUILDS / "release" / "bin", _BUILDS / "demo" / "bin"]
 
 
 def find(name: str) -> Path:
