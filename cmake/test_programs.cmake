@@ -97,11 +97,12 @@ function(millpond_more)
   set_property(GLOBAL APPEND PROPERTY MILLPOND_MORE ${ARGN})
 endfunction()
 
-# usual_tests: a target that builds what `make test` runs: all that is built by default, without the programs of `more`.
-function(millpond_collect_usual_tests directory)
+# usual_tests: a target that builds what `make test` runs: all that is built by default, the programs of lab/ too, without
+# those of `more`.
+function(millpond_collect_usual_tests)
   get_property(more GLOBAL PROPERTY MILLPOND_MORE)
   add_custom_target(usual_tests)
-  millpond_targets_below("${directory}" targets)
+  millpond_targets_below("${PROJECT_SOURCE_DIR}" targets)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
     get_target_property(on_demand ${target} EXCLUDE_FROM_ALL)
