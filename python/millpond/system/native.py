@@ -2,8 +2,9 @@
 """Finds and runs the laboratory's native programs: their command lines and files are all that Python knows of them.
 
 Searched in this order: the folder that $MILLPOND_BIN names; `_native/bin` beside this package (an installed wheel);
-`build/release/bin` of the repository that this file lies in, and `build/demo/bin`, which has what a demonstration runs. What a certain compiler built lies beside them:
-`toolchains/NAME` in the folder that $MILLPOND_BIN names, `build/toolchains/NAME/bin` of the repository.
+`build/release/bin` of the repository that this file lies in, then `build/demo/bin`, which `make demo` builds. What a
+certain compiler built lies beside them: `toolchains/NAME` in the folder that $MILLPOND_BIN names,
+`build/toolchains/NAME/bin` of the repository.
 """
 
 from __future__ import annotations
