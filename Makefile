@@ -40,7 +40,7 @@ test-all: ## both, and clang, coverage, slow tests, planted faults, Windows, bro
 	@scripts/setup build demo test test-all
 	@scripts/test --all $(SHARD)
 
-quick: ## after an edit: build, run the tests of what is new, then the other quick ones
+quick: ## after an edit: build, run the quick tests of what is new
 	@scripts/setup build test
 	@scripts/test --quick
 
