@@ -12,9 +12,9 @@
 namespace millpond::symbols {
 namespace {
 
-constexpr int members_depth_max = 2;    // of members of members
-constexpr int names_max = 64;   // of scopes around a name
-constexpr int nested_max = 16;  // template arguments of template arguments
+constexpr int members_depth_max = 2;  // of members of members
+constexpr int names_max = 64;         // of scopes around a name
+constexpr int nested_max = 16;        // template arguments of template arguments
 constexpr std::size_t declarations_max = 4000;
 
 std::string readable(const char* symbol) { return is_rust_symbol(symbol) ? own(symbol).name : demangled(symbol); }
@@ -360,11 +360,13 @@ void dwarf_unit::add_members(Dwarf_Die* type, const char* kind, const std::strin
         const int tag = dwarf_tag(child);
         Dwarf_Die inner;
         if (tag == DW_TAG_inheritance) {
-            if (depth < members_depth_max && plain_type(child, &inner)) add_members(&inner, kind, before, depth + 1, to);
+            if (depth < members_depth_max && plain_type(child, &inner))
+                add_members(&inner, kind, before, depth + 1, to);
         } else if (tag == DW_TAG_member || tag == DW_TAG_variable) {
             add(child, tag == DW_TAG_variable ? "static variable" : kind, before, to);
             const char* name = dwarf_diename(child);
-            if (tag != DW_TAG_member || depth >= members_depth_max || !plain_type(child, &inner) || !is_type(dwarf_tag(&inner)))
+            if (tag != DW_TAG_member || depth >= members_depth_max || !plain_type(child, &inner) ||
+                !is_type(dwarf_tag(&inner)))
                 return;
             if (!qualified_name(&inner).starts_with("std::"))
                 add_members(&inner, kind, name != nullptr ? before + name + "." : before, depth + 1, to);
