@@ -3,8 +3,8 @@
 
 # millpond_precompile(OWNER DIRECTORY [LINKED REGEX] [INCLUDING HEADER] HEADERS <header>...): OWNER has them compiled; those
 # targets below the directory use that which are compiled with the same options, and link what matches REGEX: of their
-# sources those that include HEADER, for what was compiled takes a second to read. A source that is compiled without
-# optimisation stays as it is: the compiler would refuse what was compiled with it. After all targets are there.
+# sources those that include HEADER, for what was compiled takes a second to read. A source that is compiled
+# without optimisation, unlike its target, stays as it is: the compiler would refuse what was compiled with it. After all targets are there.
 function(millpond_precompile owner directory)
   cmake_parse_arguments(PARSE_ARGV 2 precompile "" "LINKED;INCLUDING" "HEADERS")
   if(CMAKE_DISABLE_PRECOMPILE_HEADERS OR NOT TARGET ${owner})
@@ -28,9 +28,14 @@ function(millpond_precompile owner directory)
     if(NOT target STREQUAL owner)
       target_precompile_headers(${target} REUSE_FROM ${owner})
     endif()
-    # For ccache, which reads what the preprocessor leaves.
-    target_compile_options(${target} PRIVATE
-      $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fpch-preprocess>)
+    # For ccache: gcc's preprocessor names what was precompiled, clang leaves out the time of it.
+    get_target_property(by_clang ${target} MILLPOND_TEST_CODE)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT by_clang)
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+    elseif(target STREQUAL owner)
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
+    endif()
+    get_target_property(options ${target} COMPILE_OPTIONS)
     get_target_property(sources ${target} SOURCES)
     get_target_property(folder ${target} SOURCE_DIR)
     foreach(source IN LISTS sources)
@@ -40,7 +45,8 @@ function(millpond_precompile owner directory)
       if(precompile_INCLUDING AND EXISTS "${source}")
         file(STRINGS "${source}" includes REGEX "^#include .*${precompile_INCLUDING}" LIMIT_COUNT 1)
       endif()
-      if(own MATCHES "-O0" OR NOT includes)
+      list(REMOVE_ITEM own ${options})
+      if(own MATCHES "-O0|-f" OR NOT includes)
         set_source_files_properties("${source}" TARGET_DIRECTORY ${target} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
       endif()
     endforeach()
@@ -50,7 +56,7 @@ endfunction()
 # What decides whether two targets can share a precompiled header.
 function(millpond_compiled_as target result)
   set(text)
-  foreach(property COMPILE_OPTIONS CXX_STANDARD POSITION_INDEPENDENT_CODE MILLPOND_PLAIN)
+  foreach(property COMPILE_OPTIONS CXX_STANDARD POSITION_INDEPENDENT_CODE MILLPOND_PLAIN MILLPOND_TEST_CODE)
     get_target_property(value ${target} ${property})
     string(APPEND text "${property}=${value};")
   endforeach()

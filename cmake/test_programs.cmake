@@ -113,3 +113,28 @@ function(millpond_collect_usual_tests)
     endif()
   endforeach()
 endfunction()
+
+# What a target that stands on GoogleTest links.
+set(millpond_gtest "GTest::|test_support|_testing")
+
+# Has the tests on GoogleTest below a directory compiled by clang, where there is one, while all that they test is
+# compiled by gcc: clang takes a third of the time for code that is not optimised. Instrumented and optimised builds are
+# of one compiler. MILLPOND_TEST_COMPILER: another one, or none.
+function(millpond_compile_tests directory)
+  find_program(MILLPOND_TEST_COMPILER NAMES clang++-19 clang++ DOC "The compiler of unoptimised tests, if another one")
+  if(NOT MILLPOND_TEST_COMPILER OR MILLPOND_OPTIMISED_TESTS OR MILLPOND_SANITIZE OR MILLPOND_COVERAGE
+     OR NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  millpond_targets_below("${directory}" targets)
+  foreach(target IN LISTS targets)
+    get_target_property(linked ${target} LINK_LIBRARIES)
+    get_target_property(options ${target} COMPILE_OPTIONS)
+    get_target_property(own ${target} MILLPOND_TEST_CODE)
+    if((own OR linked MATCHES "${millpond_gtest}") AND NOT options MATCHES "sanitize")
+      set_target_properties(${target} PROPERTIES
+        MILLPOND_TEST_CODE ON
+        CXX_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/compile_with;${CMAKE_CXX_COMPILER};${MILLPOND_TEST_COMPILER};${CMAKE_CXX_COMPILER_LAUNCHER}")
+    endif()
+  endforeach()
+endfunction()

@@ -562,7 +562,8 @@ std::optional<rust_name> read_rust_symbol(std::string_view symbol) {
             if (words.empty()) return std::nullopt;
             name = read_legacy(words);
         }
-        if (name.parts.empty() || joined(name.parts).size() > text_max) return std::nullopt;
+        const std::size_t length = joined(name.parts).size();
+        if (length == 0 || length > text_max) return std::nullopt;  // a damaged one may spell a name of no letters
         name.parts.back().is_function = true;
         return name;
     } catch (const damaged_symbol&) {

@@ -108,7 +108,7 @@ class allocator {
     // Effects: constructs an object that can take this allocator, or a pair or tuple, whose parts might. Others need no
     // help.
     template <class U, class... Arguments>
-        requires(detail::takes_allocator<U, allocator, Arguments...> || detail::is_pair<U> || detail::is_tuple<U>)
+        requires(detail::is_pair<U> || detail::is_tuple<U> || detail::takes_allocator<U, allocator, Arguments...>)
     void construct(U* place, Arguments&&... arguments) {
         detail::construct_with(place, *this, std::forward<Arguments>(arguments)...);
     }

@@ -90,12 +90,23 @@ template <class T, class Alloc, class Argument>
     }
 }
 
-// True for tuples with pairs, of which std::tuple does not know that their parts may take an allocator.
+// True for what takes an allocator and has none by default. Whether it could be made without one is then not to be asked:
+// libstdc++'s containers say no under gcc, and do not compile under clang.
 template <class T>
-inline constexpr bool has_pairs = false;
+inline constexpr bool needs_allocator = false;
+template <class T>
+    requires requires { typename T::allocator_type; }
+inline constexpr bool needs_allocator<T> = !std::is_default_constructible_v<typename T::allocator_type>;
+
+// True for tuples that std::tuple does not make right: of pairs it does not know that their parts may take an allocator,
+// and of parts it asks whether they could be made without one.
+template <class T>
+inline constexpr bool is_made_by_parts = false;
 template <class... Parts>
-inline constexpr bool has_pairs<std::tuple<Parts...>> =
-    ((is_pair<std::remove_cv_t<Parts>> || has_pairs<std::remove_cv_t<Parts>>) || ...);
+inline constexpr bool is_made_by_parts<std::tuple<Parts...>> =
+    ((is_pair<std::remove_cv_t<Parts>> || needs_allocator<std::remove_cv_t<Parts>> ||
+      is_made_by_parts<std::remove_cv_t<Parts>>) ||
+     ...);
 
 // The arguments for a pair: those of both parts, whatever form they come in.
 template <class Pair, class Alloc>
@@ -150,9 +161,10 @@ struct arguments_of_tuple<std::tuple<Parts...>, Alloc> {
     static constexpr bool is_other_tuple = [] {
         using plain = std::remove_cvref_t<Other>;
         if constexpr (is_tuple<plain> || is_pair<plain>) {
-            return std::tuple_size_v<plain> == sizeof...(Parts) &&
-                   !(sizeof...(Parts) == 1 &&
-                     std::is_constructible_v<std::tuple_element_t<0, std::tuple<Parts..., int>>, Other>);
+            if constexpr (sizeof...(Parts) == 1 && std::tuple_size_v<plain> == 1)
+                return !std::is_constructible_v<std::tuple_element_t<0, std::tuple<Parts...>>, Other>;
+            else
+                return std::tuple_size_v<plain> == sizeof...(Parts);
         } else {
             return false;
         }
@@ -188,7 +200,8 @@ constexpr auto construction_arguments(const Alloc& allocator, Arguments&&... arg
     using plain = std::remove_cv_t<T>;
     if constexpr (is_pair<plain>) {
         return arguments_of_pair<plain, Alloc>::of(allocator, std::forward<Arguments>(arguments)...);
-    } else if constexpr (has_pairs<plain> && requires {
+    } else if constexpr (is_made_by_parts<plain> &&
+                         !(std::is_same_v<std::remove_cvref_t<Arguments>, std::allocator_arg_t> || ...) && requires {
                              arguments_of_tuple<plain, Alloc>::of(allocator, std::forward<Arguments>(arguments)...);
                          }) {
         return arguments_of_tuple<plain, Alloc>::of(allocator, std::forward<Arguments>(arguments)...);
