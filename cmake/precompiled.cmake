@@ -2,9 +2,10 @@
 # Headers that most sources of a folder include, parsed once: reading them anew takes a third of a build.
 
 # millpond_precompile(OWNER DIRECTORY [LINKED REGEX] [INCLUDING HEADER] HEADERS <header>...): OWNER has them compiled; those
-# targets below the directory use that which are compiled with the same options, and link what matches REGEX: of their
-# sources those that include HEADER, for what was compiled takes a second to read. A source that is compiled
-# without optimisation, unlike its target, stays as it is: the compiler would refuse what was compiled with it. After all targets are there.
+# targets below the directory use that which are compiled with the same options, and link what matches REGEX or are
+# tests: of their sources those that include HEADER, for what was compiled takes a second to read. A source that is
+# compiled without optimisation, unlike its target, stays as it is: the compiler would refuse what was compiled with it.
+# After all targets are there.
 function(millpond_precompile owner directory)
   cmake_parse_arguments(PARSE_ARGV 2 precompile "" "LINKED;INCLUDING" "HEADERS")
   if(CMAKE_DISABLE_PRECOMPILE_HEADERS OR NOT TARGET ${owner})
@@ -16,7 +17,9 @@ function(millpond_precompile owner directory)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
     get_target_property(linked ${target} LINK_LIBRARIES)
-    if(type MATCHES "EXECUTABLE|STATIC_LIBRARY" AND NOT target STREQUAL owner AND linked MATCHES "${precompile_LINKED}")
+    get_target_property(is_test ${target} MILLPOND_TEST_CODE)
+    if(type MATCHES "EXECUTABLE|STATIC_LIBRARY" AND NOT target STREQUAL owner
+       AND (is_test OR linked MATCHES "${precompile_LINKED}"))
       millpond_compiled_as(${target} found)
       if(found STREQUAL wanted)
         list(APPEND users ${target})
@@ -33,7 +36,8 @@ function(millpond_precompile owner directory)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT by_clang)
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
     elseif(target STREQUAL owner)
-      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
+      target_compile_options(${target} PRIVATE
+        "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp -fpch-instantiate-templates>")
     endif()
     get_target_property(options ${target} COMPILE_OPTIONS)
     get_target_property(sources ${target} SOURCES)
@@ -58,6 +62,7 @@ function(millpond_compiled_as target result)
   set(text)
   foreach(property COMPILE_OPTIONS CXX_STANDARD POSITION_INDEPENDENT_CODE MILLPOND_PLAIN MILLPOND_TEST_CODE)
     get_target_property(value ${target} ${property})
+    list(FILTER value EXCLUDE REGEX "-W")
     string(APPEND text "${property}=${value};")
   endforeach()
   set(${result} "${text}" PARENT_SCOPE)

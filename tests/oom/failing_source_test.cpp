@@ -12,6 +12,7 @@
 
 #include "../unit/support/accounting_source.hpp"
 #include "../unit/support/block_model.hpp"
+#include "../unit/support/scale.hpp"
 #include "../unit/support/seed.hpp"
 
 namespace millpond {
@@ -46,8 +47,9 @@ template <class Pool>
 int live_on(Pool& pool, test::block_model& model, std::uint64_t salt) {
     int refused = 0;
     auto numbers = test::random_numbers(salt);
-    for (int step = 0; step < 600 && !testing::Test::HasFailure(); ++step) {
-        if (step == 300) {
+    const int steps = test::scaled(600, 200);
+    for (int step = 0; step < steps && !testing::Test::HasFailure(); ++step) {
+        if (step == steps / 2) {
             model.check_all();
             pool.reset();
             model.clear();

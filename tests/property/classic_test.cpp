@@ -16,6 +16,7 @@
 
 #include "../unit/support/block_model.hpp"
 #include "../unit/support/fake_pages.hpp"
+#include "../unit/support/scale.hpp"
 #include "../unit/support/seed.hpp"
 
 namespace millpond::classic {
@@ -161,7 +162,7 @@ TYPED_TEST(classic_heap, blocks_are_aligned_disjoint_and_kept) {
     TypeParam heap;
     test::block_model model;
     auto numbers = test::random_numbers();
-    live(heap, model, numbers, 20000, false);
+    live(heap, model, numbers, test::scaled(20000, 5000), false);
     int elsewhere = 0;
     EXPECT_FALSE(heap.contains(&elsewhere) || heap.contains(&heap) || heap.contains(nullptr));
     heap.release();
@@ -176,7 +177,7 @@ TYPED_TEST(classic_heap, pages_that_are_refused_are_null_and_nothing_is_lost) {
         TypeParam heap;
         test::block_model model;
         auto numbers = test::random_numbers(refused);
-        live(heap, model, numbers, 2000, true);
+        live(heap, model, numbers, test::scaled(2000, 500), true);
         fake_pages::never_fail();
         const auto before = model.size();
         while (model.size() < before + 200) {
@@ -184,7 +185,7 @@ TYPED_TEST(classic_heap, pages_that_are_refused_are_null_and_nothing_is_lost) {
             model.add(heap.try_allocate(bytes, 8), bytes, 8);
             if (testing::Test::HasFailure()) return;
         }
-        live(heap, model, numbers, 1000, true);
+        live(heap, model, numbers, test::scaled(1000, 250), true);
     }
 }
 

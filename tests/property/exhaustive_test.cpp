@@ -8,6 +8,7 @@
 
 #include "../unit/support/accounting_source.hpp"
 #include "../unit/support/block_model.hpp"
+#include "../unit/support/scale.hpp"
 
 namespace millpond {
 namespace {
@@ -24,7 +25,7 @@ using everyday_pools =
 TYPED_TEST_SUITE(every_request, everyday_pools);
 
 // Instrumented builds are many times slower: there a part of the sizes, another one in each alignment.
-constexpr std::size_t stride = detail::address_sanitizer ? 61 : 1;
+const std::size_t stride = detail::address_sanitizer ? 61 : test::scaled<std::size_t>(1, 29);
 
 TYPED_TEST(every_request, is_served_aligned_and_writable_at_both_ends) {
     constexpr std::size_t largest = std::size_t{1} << 20;
@@ -121,7 +122,8 @@ TYPED_TEST_SUITE(short_lives, accounted_pools);
 TYPED_TEST(short_lives, keep_every_promise_whatever_their_order) {
     std::size_t lives = 1;
     for (int i = 0; i < longest_life; ++i) lives *= acts;
-    for (std::size_t number = 0; number < lives; ++number) {
+    const std::size_t every = test::scaled<std::size_t>(1, 11);
+    for (std::size_t number = test::seed() % every; number < lives; number += every) {
         std::array<act, longest_life> life{};
         for (std::size_t rest = number; act & what : life) {
             what = static_cast<act>(rest % acts);

@@ -11,6 +11,7 @@
 
 #include "../unit/support/block_model.hpp"
 #include "../unit/support/fake_pages.hpp"
+#include "../unit/support/scale.hpp"
 #include "../unit/support/seed.hpp"
 
 namespace millpond {
@@ -150,7 +151,7 @@ class life_of_a_region {
 
 TEST(region_lives, blocks_are_kept_and_books_agree) {
     auto numbers = test::random_numbers();
-    for (int life = 0; life < 40 && !testing::Test::HasFailure(); ++life) {
+    for (int life = 0; life < test::scaled(40, 10) && !testing::Test::HasFailure(); ++life) {
         SCOPED_TRACE(life);
         life_of_a_region region_of_this(numbers);
         for (int step = 0; step < 400 && !testing::Test::HasFailure(); ++step) region_of_this.step();
@@ -169,7 +170,7 @@ TEST(region_lives, an_arena_keeps_what_is_older_than_its_checkpoints) {
         test::block_model older;
     };
     auto numbers = test::random_numbers();
-    for (int life = 0; life < 15 && !testing::Test::HasFailure(); ++life) {
+    for (int life = 0; life < test::scaled(15, 4) && !testing::Test::HasFailure(); ++life) {
         SCOPED_TRACE(life);
         const std::size_t limit = set_up(numbers) * 4;
         fake_arena pool(limit);

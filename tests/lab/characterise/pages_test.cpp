@@ -11,6 +11,7 @@
 #include "lab/characterise/page_survey.hpp"
 #include "lab/characterise/pinning.hpp"
 #include "tests/lab/trace/seed.hpp"
+#include "tests/unit/support/scale.hpp"
 
 namespace millpond::characterise {
 namespace {
@@ -107,7 +108,7 @@ TEST(address_map, gives_each_cell_to_whoever_touches_most_of_it) {
     address_map map;
     std::vector<std::vector<object>> moments;
     for (int i = 0; i < 5; ++i) {
-        moments.push_back(random_objects(random, 2000 + random() % 3000, 4));
+        moments.push_back(random_objects(random, (2000 + random() % 3000) / test::scaled(1, 5), 4));
         map.add(survey_of(moments.back(), 4), static_cast<std::uint64_t>(i), 1000);
     }
     const auto json =
@@ -147,7 +148,7 @@ TEST(address_map, says_nothing_of_nothing) {
 
 TEST(pinning, shares_dead_bytes_out_among_the_survivors_of_their_page) {
     std::mt19937_64 random(test::seed());
-    for (int round = 0; round < 20; ++round) {
+    for (int round = 0; round < test::scaled(20, 5); ++round) {
         constexpr std::uint32_t subsystems = 3;
         const std::vector<object> peak = random_objects(random, 1500, subsystems);
         std::vector<object> later;

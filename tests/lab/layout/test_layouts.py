@@ -121,6 +121,7 @@ def test_on_another_allocator_a_program_misses_what_it_does_there(
         assert found[cache] == pytest.approx(value, rel=SHARE, abs=50), cache
 
 
+@pytest.mark.more
 def test_data_of_the_recorded_allocators_library_stay_behind(folder: Path) -> None:
     """It touches them as it is loaded and as threads end, outside of any call."""
     library = LIBRARIES / "libmillpond-multipool.so"
@@ -144,6 +145,7 @@ def test_data_of_the_recorded_allocators_library_stay_behind(folder: Path) -> No
     assert found["input"]["layout"]["left_out_references"] > 0
 
 
+@pytest.mark.more
 def test_the_players_environment_moves_no_stack(folder: Path) -> None:
     """With the player's stack at the start, a few hundred bytes more moved frames over the end of a page."""
     short, place = captured(folder / "short.mpt", "/bin/true"), folder / "short.script"
@@ -159,6 +161,7 @@ def test_the_players_environment_moves_no_stack(folder: Path) -> None:
         assert curve == pytest.approx(curves[0], rel=SAME)
 
 
+@pytest.mark.more
 def test_subsystems_get_pools_of_their_own(folder: Path, recorded: Path) -> None:
     place = folder / "pools.script"
     done = run(BIN / "millpond-layout", "--calls", recorded, "--per-subsystem", "-o", place)
@@ -218,6 +221,7 @@ def test_an_arena_starts_again_when_nothing_in_it_is_alive() -> None:
         deallocate(blocks[0], 8, 8, FIRST_ARENA)
 
 
+@pytest.mark.more
 def test_threads_that_start_while_others_have_ended_are_played(folder: Path) -> None:
     """Whether the C library takes memory for a thread depends on which have been joined: it keeps their stacks."""
     program = BIN / "orders"
@@ -242,6 +246,7 @@ def test_a_plan_of_another_program_is_refused(folder: Path, recorded: Path) -> N
     assert "millpond:" in done.stderr
 
 
+@pytest.mark.more
 def test_calls_can_be_played_in_another_program(folder: Path, recorded: Path, script: Path) -> None:
     played = captured(folder / "elsewhere.played", BIN / "millpond-player", "--play", script)
     found = simulated(recorded, "--played", played)
@@ -250,7 +255,9 @@ def test_calls_can_be_played_in_another_program(folder: Path, recorded: Path, sc
     assert misses(found)[f"{SIMULATORS[1]} 8"] == pytest.approx(misses(truth)[f"{SIMULATORS[1]} 8"], rel=0.1)
 
 
-@pytest.mark.parametrize(("number", "how"), [(5, "together"), (12, "together"), (9, "in_turn"), (8, "detached")])
+@pytest.mark.parametrize(
+    ("number", "how"), mostly_more([(5, "together"), (12, "together"), (9, "in_turn"), (8, "detached")], "12 together")
+)
 def test_pools_are_played_with_any_number_of_threads(folder: Path, number: int, how: str) -> None:
     """The C library frees by itself what it took to start a thread: those blocks are in no pool."""
     program, name = BIN.parent / "test_programs" / "crowd", f"crowd_{number}_{how}"

@@ -177,7 +177,7 @@ def store_kinds(place: Path) -> list[Kind]:
     return [Kind(path.parent.name, path, lines, folder=store) for path in files]
 
 
-TIMES = [pytest.param(40, id="short"), pytest.param(1000, id="long", marks=pytest.mark.slow)]
+TIMES = [pytest.param(40, id="short", marks=pytest.mark.more), pytest.param(1000, id="long", marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("times", TIMES)

@@ -16,6 +16,7 @@ import pytest
 from harness import BIN, PROGRAMS, REPOSITORY
 
 from millpond.system.native import descendants_of, process_facts
+from tiers import mostly_more
 
 # A program with a child of its own, both of which ignore what would end them.
 STUBBORN = "trap '' TERM HUP INT; echo begun > begun; sleep 1000 & sleep 1000; sleep 1000"
@@ -52,7 +53,9 @@ def all_ended(processes: dict[int, int]) -> bool:
     return not any(process_facts(p)[1:] == (since,) for p, since in processes.items())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", mostly_more([signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], "SIGINT", "SIGKILL")
+)
 def test_interrupted_advice_leaves_nothing(
     number: signal.Signals, verb: Callable[..., subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:

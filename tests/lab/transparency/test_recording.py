@@ -21,7 +21,11 @@ KINDS = ("allocations", "frees", "reallocations")
 
 
 def by_name(programs: list[Program]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("program", programs, ids=lambda program: program.name)
+    """The compiler takes as long as all others together: it is left to `more`."""
+    values = [
+        pytest.param(each, marks=pytest.mark.more if each.name == "g++" else (), id=each.name) for each in programs
+    ]
+    return pytest.mark.parametrize("program", values)
 
 
 def said(stdout: bytes) -> list[tuple[int, ...]]:

@@ -91,7 +91,7 @@ def test_main_leaves_before_other_threads(way: str, seed: int, tmp_path: Path) -
     assert (done.status, done.stdout) == (0, b"seed %d ok\n" % seed), (seed, done)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_more(KINDS, "busy"))
 @pytest.mark.parametrize(
     "way", [way for way in OURS if way not in ("checked", "planned arenas")]
 )  # they keep what was freed
@@ -119,7 +119,7 @@ def runtimes(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Progra
 
 
 @pytest.mark.parametrize("way", OURS)
-@pytest.mark.parametrize("name", LINKED)
+@pytest.mark.parametrize("name", mostly_more(LINKED, "openmp"))
 def test_runtimes_with_threads_run_as_bare(
     name: str, way: str, runtimes: Callable[[str], Program], bare: Callable[[Program], Outcome], tmp_path: Path
 ) -> None:

@@ -13,6 +13,8 @@ import pytest
 from compiling import characterised, compile_program, compilers
 from debug_forms import SOURCE, facts, plain, reasons, run, separated
 
+from tiers import mostly_more
+
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -36,7 +38,7 @@ def test_forms_name_what_the_plain_one_names(compiler: str, options: str, source
     assert facts(plain(source, tmp_path / "other", *options.split(), compiler=compiler)) == expected
 
 
-@pytest.mark.parametrize("how", ["zstd", "zlib"])
+@pytest.mark.parametrize("how", mostly_more(["zstd", "zlib"], "zlib"))
 def test_compressed_sections_are_read(how: str, source: Path, tmp_path: Path) -> None:
     program = plain(source, tmp_path)
     expected = facts(program)
@@ -44,7 +46,9 @@ def test_compressed_sections_are_read(how: str, source: Path, tmp_path: Path) ->
     assert facts(program) == expected
 
 
-@pytest.mark.parametrize("place", ["plain.debug", ".debug/plain.debug", "plain.debug.gz"])
+@pytest.mark.parametrize(
+    "place", mostly_more(["plain.debug", ".debug/plain.debug", "plain.debug.gz"], ".debug/plain.debug")
+)
 def test_links_are_followed(place: str, source: Path, tmp_path: Path) -> None:
     program = plain(source, tmp_path)
     expected = facts(program)
@@ -74,6 +78,7 @@ def test_files_of_other_builds_are_refused(source: Path, tmp_path: Path) -> None
     assert "has another build-id" in reasons(program)
 
 
+@pytest.mark.more
 def test_links_without_build_ids_are_checked_by_their_sum(source: Path, tmp_path: Path) -> None:
     program = plain(source, tmp_path, "-Wl,--build-id=none")
     expected = facts(program)

@@ -76,6 +76,7 @@ def every_home() -> Advice:
     return advice_of(rows, routes)
 
 
+@pytest.mark.more
 def test_elements_of_an_instance_use_its_pool(tmp_path: Path) -> None:
     rows = [{"name": "queues", "W": 1, "containers": [container("std::string"), container("std::vector<std::string>")]}]
     keys = [{"module": "4f1c", "address": "1a40", "word": "rbx"}]
