@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../unit/support/block_model.hpp"
+#include "../unit/support/scale.hpp"
 #include "../unit/support/seed.hpp"
 #include "../unit/support/slot_model.hpp"
 
@@ -25,8 +26,8 @@ int live_on(pool_type& pool) {
     int refused = 0;
     test::block_model model;
     auto numbers = test::random_numbers(7);
-    const auto grow = [&](std::size_t slots) {
-        for (std::size_t i = 0; i < slots; ++i) {
+    const auto grow = [&](int slots) {
+        for (int i = 0; i < slots; ++i) {
             void* const slot = pool.try_allocate(slot_bytes, 8);
             slot == nullptr ? static_cast<void>(++refused) : model.add(slot, slot_bytes, 8);
         }
@@ -38,7 +39,7 @@ int live_on(pool_type& pool) {
             pool.deallocate(block.start, slot_bytes, 8);
         }
     };
-    grow(6000);
+    grow(test::scaled(6000, 3000));
     shrink(10);
     grow(500);
     pool.trim();

@@ -12,6 +12,7 @@
 
 #include "../unit/support/accounting_source.hpp"
 #include "../unit/support/block_model.hpp"
+#include "../unit/support/scale.hpp"
 #include "../unit/support/seed.hpp"
 
 namespace millpond {
@@ -41,7 +42,7 @@ TYPED_TEST(medium_and_large_blocks, are_aligned_disjoint_and_kept) {
         }();
         test::block_model model;
         auto numbers = test::random_numbers();
-        for (int step = 0; step < 3000 && !testing::Test::HasFatalFailure(); ++step) {
+        for (int step = 0; step < test::scaled(3000, 1000) && !testing::Test::HasFatalFailure(); ++step) {
             const int choice = test::uniform(numbers, 0, 999);
             if (choice == 0) {
                 model.check_all();
@@ -71,7 +72,7 @@ TYPED_TEST(medium_and_large_blocks, are_aligned_disjoint_and_kept) {
 TEST(medium_and_large_blocks, of_pools_that_become_one_serve_either) {
     test::accounting_source source;
     auto numbers = test::random_numbers();
-    for (int round = 0; round < 5 && !testing::Test::HasFatalFailure(); ++round) {
+    for (int round = 0; round < test::scaled(5, 2) && !testing::Test::HasFatalFailure(); ++round) {
         multipool<test::accounting_ref> to(source), from(source);
         test::block_model model;
         std::vector<multipool<test::accounting_ref>*> pools{&to, &from};

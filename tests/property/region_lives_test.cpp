@@ -170,7 +170,7 @@ TEST(region_lives, an_arena_keeps_what_is_older_than_its_checkpoints) {
         test::block_model older;
     };
     auto numbers = test::random_numbers();
-    for (int life = 0; life < test::scaled(15, 4) && !testing::Test::HasFailure(); ++life) {
+    for (int life = 0; life < test::scaled(15, 3) && !testing::Test::HasFailure(); ++life) {
         SCOPED_TRACE(life);
         const std::size_t limit = set_up(numbers) * 4;
         fake_arena pool(limit);

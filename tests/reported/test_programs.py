@@ -201,8 +201,8 @@ def test_report_names_its_source(report: Report) -> None:
     assert set(report.modes()) <= set(MODES)
 
 
-# How most of the reports came about: a program was recorded, or ran on another malloc.
-USUAL_MODES = ("record", "malloc")
+# How most of the reports came about: a program ran on another malloc.
+USUAL_MODES = ("malloc",)
 
 
 def tier(report: Report, mode: str) -> list[pytest.MarkDecorator]:

@@ -25,6 +25,7 @@ from faulting import (
     broken_by_finish,
     interrupted_recording,
 )
+from tiers import mostly_more
 
 # The errors that such a call can meet; with n, another one each time. EINTR passes, so it is never permanent.
 ERRORS = {
@@ -45,7 +46,7 @@ PASSING = {"EINTR", "SHORT"}
 CALLS_MAX = 400
 LIBRARY_OF_RECORDER = "libmillpond-record.so"
 
-every_call = pytest.mark.parametrize("how_long", ["ONCE", "FOREVER"])
+every_call = pytest.mark.parametrize("how_long", mostly_more(["ONCE", "FOREVER"], "ONCE"))
 every_kind = pytest.mark.parametrize("kind", ERRORS)
 
 

@@ -107,6 +107,7 @@ def test_names_that_begin_with_a_dash_are_files(tmp_path: Path, native: Run, mil
         assert done.status == 0, (words, done)
 
 
+@pytest.mark.more
 def test_folders_that_begin_with_a_dash_are_stores(tmp_path: Path, millpond: Run) -> None:
     advised = millpond("advise", "--budget=0", "--store=-s", "--", "/bin/ls", "/")
     assert advised.status == 0, advised

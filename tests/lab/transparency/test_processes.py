@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from harness import PROGRAMS, RECORD, Program, run_bare, run_recorded, traces_of
 from test_recording import counted, said
+from tiers import mostly_more
 from trace_reading import read
 
 NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may")
@@ -27,8 +28,9 @@ def children(mode: str, *words: str) -> Program:
 
 @pytest.mark.parametrize(
     "mode",
-    ["_fork", "clone", "many", "chain", "thread_first", "clone_thread_first", "descriptors", "file_limit", "filter",
-     pytest.param("chroot", marks=NEEDS_ROOT), pytest.param("user", marks=NEEDS_ROOT)],
+    [*mostly_more(["_fork", "clone", "many", "chain", "thread_first", "clone_thread_first", "descriptors",
+                   "file_limit", "filter"], "_fork", "chain", "thread_first"),
+     pytest.param("chroot", marks=NEEDS_ROOT), pytest.param("user", marks=(NEEDS_ROOT, pytest.mark.more))],
 )  # fmt: skip
 def test_each_process_has_the_events_that_it_made(mode: str, tmp_path: Path) -> None:
     program, trace = children(mode), tmp_path / "t.mpt"
@@ -41,7 +43,7 @@ def test_each_process_has_the_events_that_it_made(mode: str, tmp_path: Path) -> 
     assert found == Counter(said(recorded.stdout))
 
 
-@pytest.mark.parametrize("mode", ["streams", "handler", "handler_back", "handler_fork"])
+@pytest.mark.parametrize("mode", mostly_more(["streams", "handler", "handler_back", "handler_fork"], "handler_back"))
 def test_no_fork_hangs(mode: str, tmp_path: Path) -> None:
     program = children(mode, "30")
     recorded, bare = run_recorded(program, tmp_path, tmp_path / "t.mpt"), run_bare(program, tmp_path / "bare")

@@ -60,6 +60,7 @@ def test_links_are_followed(place: str, source: Path, tmp_path: Path) -> None:
     assert facts(program) == expected
 
 
+@pytest.mark.more
 def test_debug_paths_have_files_by_build_id(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = plain(source, tmp_path)
     expected = facts(program)
@@ -71,6 +72,7 @@ def test_debug_paths_have_files_by_build_id(source: Path, tmp_path: Path, monkey
     assert facts(program) == expected
 
 
+@pytest.mark.more
 def test_files_of_other_builds_are_refused(source: Path, tmp_path: Path) -> None:
     program = separated(plain(source, tmp_path), tmp_path / "plain.debug")
     other = compile_program(compilers()["gcc"], source, tmp_path / "other", "-O1", "-g", "-Wl,--build-id")
@@ -97,6 +99,7 @@ def test_missing_files_are_named(source: Path, tmp_path: Path) -> None:
     assert "build with -g to name it" not in said
 
 
+@pytest.mark.more
 def test_missing_split_files_are_named(source: Path, tmp_path: Path) -> None:
     program = plain(source, tmp_path, "-gsplit-dwarf")
     for file in Path.cwd().glob("plain-*.dwo"):

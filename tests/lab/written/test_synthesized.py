@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from compiling import BIN, INCLUDE, ROOT, compile_program, compilers
 
-from tiers import mostly_more
 
 PROGRAM = "n = 0\nfor i in range(3000):\n    n += len({j: str(i * j) for j in range(i % 20)})\nprint(n)\n"
 USE = """\
@@ -62,6 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.more
 def test_held_out_input_is_reported_beside_the_other(made: Path) -> None:
     found = json.loads((made / "found.json").read_text())
     assert found["schema"] == "millpond.synthesis/1" and len(found["classes"]) <= 32
@@ -71,7 +71,8 @@ def test_held_out_input_is_reported_beside_the_other(made: Path) -> None:
     assert found["traces"][1]["lifetimes"]["unknown_site_bytes"] < found["traces"][1]["lifetimes"]["bytes"] / 2
 
 
-@pytest.mark.parametrize("name", mostly_more(["gcc", "clang"], "gcc"))
+@pytest.mark.more
+@pytest.mark.parametrize("name", ["gcc", "clang"])
 def test_header_compiles_and_serves_every_size(made: Path, name: str) -> None:
     if name not in compilers():
         pytest.skip(f"{name} does not work here")
