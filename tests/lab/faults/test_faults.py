@@ -25,6 +25,7 @@ from faulting import (
     broken_by_finish,
     interrupted_recording,
 )
+
 from tiers import mostly_more
 
 # The errors that such a call can meet; with n, another one each time. EINTR passes, so it is never permanent.

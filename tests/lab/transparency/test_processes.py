@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 from harness import PROGRAMS, RECORD, Program, run_bare, run_recorded, traces_of
 from test_recording import counted, said
-from tiers import mostly_more
 from trace_reading import read
+
+from tiers import mostly_more
 
 NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may")
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from compiling import BIN, INCLUDE, ROOT, compile_program, compilers
 
-
 PROGRAM = "n = 0\nfor i in range(3000):\n    n += len({j: str(i * j) for j in range(i % 20)})\nprint(n)\n"
 USE = """\
 #include "my_allocator.hpp"
