@@ -117,9 +117,9 @@ endfunction()
 # What a target that stands on GoogleTest links.
 set(millpond_gtest "GTest::|test_support|_testing")
 
-# Has the tests on GoogleTest below a directory compiled by clang, where there is one, while all that they test is
-# compiled by gcc: clang takes a third of the time for code that is not optimised. Instrumented and optimised builds are
-# of one compiler. MILLPOND_TEST_COMPILER: another one, or none.
+# Has clang, where there is one, compile the tests on GoogleTest below a directory, and what carries the property
+# MILLPOND_TEST_CODE, while all that they test is compiled by gcc: for code that is not optimised clang takes a third of
+# the time. Instrumented and optimised builds are of one compiler. MILLPOND_TEST_COMPILER: another one, or none.
 function(millpond_compile_tests directory)
   find_program(MILLPOND_TEST_COMPILER NAMES clang++-19 clang++ DOC "The compiler of unoptimised tests, if another one")
   if(NOT MILLPOND_TEST_COMPILER OR MILLPOND_OPTIMISED_TESTS OR MILLPOND_SANITIZE OR MILLPOND_COVERAGE
@@ -134,7 +134,7 @@ function(millpond_compile_tests directory)
     get_target_property(own ${target} MILLPOND_TEST_CODE)
     if((own OR linked MATCHES "${millpond_gtest}") AND NOT options MATCHES "sanitize")
       set_target_properties(${target} PROPERTIES
-        MILLPOND_TEST_CODE ON
+        MILLPOND_BY_CLANG ON
         CXX_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/compile_with;${CMAKE_CXX_COMPILER};${MILLPOND_TEST_COMPILER};${CMAKE_CXX_COMPILER_LAUNCHER}")
       if(MILLPOND_TEST_LINKER)
         target_link_options(${target} PRIVATE -fuse-ld=mold)
