@@ -90,16 +90,16 @@ template <class T, class Alloc, class Argument>
     }
 }
 
-// True for what takes an allocator and has none by default. Whether it could be made without one is then not to be asked:
-// libstdc++'s containers say no under gcc, and do not compile under clang.
+// True for what takes an allocator and has none by default. Whether it could be made without one is then not to be
+// asked: libstdc++'s containers say no under gcc, and do not compile under clang.
 template <class T>
 inline constexpr bool needs_allocator = false;
 template <class T>
     requires requires { typename T::allocator_type; }
 inline constexpr bool needs_allocator<T> = !std::is_default_constructible_v<typename T::allocator_type>;
 
-// True for tuples that std::tuple does not make right: of pairs it does not know that their parts may take an allocator,
-// and of parts it asks whether they could be made without one.
+// True for tuples that std::tuple does not make right: of pairs it does not know that their parts may take an
+// allocator, and of parts it asks whether they could be made without one.
 template <class T>
 inline constexpr bool is_made_by_parts = false;
 template <class... Parts>
