@@ -24,8 +24,8 @@ help: ## this menu
 
 demo: ## advise on a real program and on examples/request_server; leaves results/demo/report.html
 	@echo "millpond: sets up, builds (some minutes the first time), advises on xmllint and on examples/request_server (two)"
-	@scripts/setup build demo mallocs
-	@scripts/build demo
+	@scripts/setup --system build demo mallocs
+	@scripts/setup --python build demo mallocs & python=$$!; scripts/build demo && wait $$python
 	@.venv/bin/python -m millpond.demo
 
 test: ## what must hold of the product

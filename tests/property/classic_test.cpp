@@ -162,7 +162,7 @@ TYPED_TEST(classic_heap, blocks_are_aligned_disjoint_and_kept) {
     TypeParam heap;
     test::block_model model;
     auto numbers = test::random_numbers();
-    live(heap, model, numbers, test::scaled(20000, 5000), false);
+    live(heap, model, numbers, test::scaled(20000, 4500), false);
     int elsewhere = 0;
     EXPECT_FALSE(heap.contains(&elsewhere) || heap.contains(&heap) || heap.contains(nullptr));
     heap.release();
@@ -171,7 +171,7 @@ TYPED_TEST(classic_heap, blocks_are_aligned_disjoint_and_kept) {
 }
 
 TYPED_TEST(classic_heap, pages_that_are_refused_are_null_and_nothing_is_lost) {
-    for (std::size_t refused = 0; refused < 12; ++refused) {
+    for (std::size_t refused = 0; refused < 12; refused += test::scaled<std::size_t>(1, 4)) {
         fake_pages::start();
         fake_pages::fail_from(refused);
         TypeParam heap;

@@ -54,7 +54,9 @@ def trace(tmp_path: Path) -> Path:
     return tmp_path / "a.mpt"
 
 
-@pytest.mark.parametrize("how", ["plain", "file_size", "descriptors", "again", "stack", "close"])
+@pytest.mark.parametrize(
+    "how", mostly_more(["plain", "file_size", "descriptors", "again", "stack", "close"], "plain", "descriptors")
+)
 def test_a_program_with_limits_ends_as_bare(trace: Path, how: str) -> None:
     bare = subprocess.run([PROGRAM, how], check=False, timeout=60)
     done = run(trace, PROGRAM, how)
@@ -69,6 +71,7 @@ def test_the_trace_of_an_exec_of_oneself_is_the_programs(trace: Path) -> None:
     assert str(PROGRAM.resolve()) in info.stdout
 
 
+@pytest.mark.more
 def test_700_threads_are_captured(trace: Path) -> None:
     done = run(trace, PROGRAM, "threads", "700")
     assert (done.returncode, said(done)) == (0, [])

@@ -134,6 +134,7 @@ def test_each_way_names_what_the_plain_one_names(
     assert facts(one.program) == expected
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("kind", mostly_more(["program", "library"], "program"))
 def test_packages_of_split_files_are_read_or_the_reason_is_said(kind: str, source: Path, tmp_path: Path) -> None:
     expected = facts(built(source, tmp_path / "plain", kind).program)
@@ -175,6 +176,7 @@ def test_symbols_left_in_a_stripped_file_name_owners(kind: str, source: Path, tm
     assert "stripped" in said and "build with -g to name it" not in said
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("kind", mostly_more(["program", "library"], "program"))
 def test_a_link_with_another_sum_is_refused(kind: str, source: Path, tmp_path: Path) -> None:
     one = built(source, tmp_path / "one", kind, "-Wl,--build-id=none")

@@ -188,6 +188,7 @@ def test_classes_are_scored_by_instructions_and_misses(made: Path) -> None:
         assert all(0 < own < every for every, own in misses)
 
 
+@pytest.mark.more
 def test_what_is_no_header_of_ours_is_not_overwritten(made: Path) -> None:
     own = made / "own.hpp"
     own.write_text("// Mine.\n")
