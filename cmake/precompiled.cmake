@@ -2,10 +2,10 @@
 # Headers that most sources of a folder include, parsed once: reading them anew takes a third of a build.
 
 # millpond_precompile(OWNER DIRECTORY [LINKED REGEX] [INCLUDING HEADER] HEADERS <header>...): OWNER has them compiled; those
-# targets below the directory use that which are compiled with the same options, and link what matches REGEX or are
-# tests: of their sources those that include HEADER, for what was compiled takes a second to read. A source that is
-# compiled without optimisation, unlike its target, stays as it is: the compiler would refuse what was compiled with it.
-# After all targets are there.
+# targets below the directory use that which are compiled with the same options, and link what matches REGEX: of
+# their sources those that include HEADER, for what was compiled takes a second to read. Tests that clang compiles use it
+# whatever they link; gcc would refuse it for definitions that differ. A source that is compiled without optimisation,
+# unlike its target, stays as it is: the compiler would refuse what was compiled with it. After all targets are there.
 function(millpond_precompile owner directory)
   cmake_parse_arguments(PARSE_ARGV 2 precompile "" "LINKED;INCLUDING" "HEADERS")
   if(CMAKE_DISABLE_PRECOMPILE_HEADERS OR NOT TARGET ${owner})
@@ -17,9 +17,9 @@ function(millpond_precompile owner directory)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
     get_target_property(linked ${target} LINK_LIBRARIES)
-    get_target_property(is_test ${target} MILLPOND_TEST_CODE)
+    get_target_property(by_clang ${target} MILLPOND_BY_CLANG)
     if(type MATCHES "EXECUTABLE|STATIC_LIBRARY" AND NOT target STREQUAL owner
-       AND (is_test OR linked MATCHES "${precompile_LINKED}"))
+       AND (by_clang OR linked MATCHES "${precompile_LINKED}"))
       millpond_compiled_as(${target} found)
       if(found STREQUAL wanted)
         list(APPEND users ${target})
