@@ -29,9 +29,9 @@ from millpond.system.progress import say
 from millpond.system.temporary import temporary_folder
 
 PLACE = Path("results/demo")
-ITEMS = 10_000
-REQUESTS = 10_000
-BUDGET_SECONDS = 25.0
+ITEMS = 30_000
+REQUESTS = 30_000
+BUDGET_SECONDS = 54.0
 
 
 def demonstrate(options: argparse.Namespace) -> None:
