@@ -2,10 +2,10 @@
 # Headers that most sources of a folder include, parsed once: reading them anew takes a third of a build.
 
 # millpond_precompile(OWNER DIRECTORY [LINKED REGEX] [INCLUDING HEADER] HEADERS <header>...): OWNER has them compiled; those
-# targets below the directory use that which are compiled with the same options, and link what matches REGEX: of
-# their sources those that include HEADER, for what was compiled takes a second to read. Tests that clang compiles use it
-# whatever they link; gcc would refuse it for definitions that differ. A source that is compiled without optimisation,
-# unlike its target, stays as it is: the compiler would refuse what was compiled with it. After all targets are there.
+# targets below the directory use that which are compiled with the same options, and link what matches REGEX: of their
+# sources those that include HEADER, for what was compiled takes a second to read. Tests that clang compiles use it
+# whatever they link; gcc would refuse it for definitions that differ. A source with code generation of its own, as
+# without optimisation, stays as it is: the compiler would refuse what was compiled otherwise. After all targets are there.
 function(millpond_precompile owner directory)
   cmake_parse_arguments(PARSE_ARGV 2 precompile "" "LINKED;INCLUDING" "HEADERS")
   if(CMAKE_DISABLE_PRECOMPILE_HEADERS OR NOT TARGET ${owner})
