@@ -33,15 +33,24 @@ function(millpond_targets_below directory result)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
-# Compiles sources of the calling folder with little optimisation: those that run once in a process, such as command
-# lines and writers of results, in which the compiler spends more time than they save. Never what runs for each event of
-# a trace, or while something is measured.
-function(millpond_optimise_little)
-  # Sources with options of their own are compiled by themselves.
-  if(CMAKE_UNITY_BUILD)
+# millpond_optimise_little(TARGET SOURCE...): adds sources that are compiled with little optimisation: those that run once
+# in a process, such as command lines and writers of results, in which the compiler spends more time than they save.
+# Never what runs for each event of a trace, or while something is measured.
+function(millpond_optimise_little target)
+  list(LENGTH ARGN count)
+  if(count EQUAL 1)
+    target_sources(${target} PRIVATE ${ARGN})
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
     return()
   endif()
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
+  # A unity build takes no source with options of its own, so that these have a target with options of its own.
+  set(little ${target}_little)
+  add_library(${little} OBJECT ${ARGN})
+  foreach(property COMPILE_DEFINITIONS COMPILE_FEATURES COMPILE_OPTIONS INCLUDE_DIRECTORIES)
+    set_property(TARGET ${little} PROPERTY ${property} "$<TARGET_PROPERTY:${target},${property}>")
+  endforeach()
+  target_compile_options(${little} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${little}>)
 endfunction()
 
 # Marks the targets whose sources lie below the given folders of the project as plain. Folders that this build leaves

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
 # Headers that most sources of a folder include, parsed once: reading them anew takes a third of a build.
 
-# millpond_precompile(OWNER DIRECTORY [LINKED REGEX] [INCLUDING HEADER] HEADERS <header>...): OWNER has them compiled; those
-# targets below the directory use that which are compiled with the same options, and link what matches REGEX: of their
-# sources those that include HEADER, for what was compiled takes a second to read. Tests that clang compiles use it
-# whatever they link; gcc would refuse it for definitions that differ. A source with code generation of its own, as
+# millpond_precompile(OWNER DIRECTORY LINKED REGEX HEADERS <header>...): OWNER has them compiled; those targets below the
+# directory use that which are compiled with the same options, and link what matches REGEX. Tests that clang compiles use
+# it whatever they link; gcc would refuse it for definitions that differ. A source with code generation of its own, as
 # without optimisation, stays as it is: the compiler would refuse what was compiled otherwise. After all targets are there.
 function(millpond_precompile owner directory)
-  cmake_parse_arguments(PARSE_ARGV 2 precompile "" "LINKED;INCLUDING" "HEADERS")
+  cmake_parse_arguments(PARSE_ARGV 2 precompile "" "LINKED" "HEADERS")
   if(CMAKE_DISABLE_PRECOMPILE_HEADERS OR NOT TARGET ${owner})
     return()
   endif()
@@ -45,12 +44,8 @@ function(millpond_precompile owner directory)
     foreach(source IN LISTS sources)
       cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${folder}")
       get_source_file_property(own "${source}" TARGET_DIRECTORY ${target} COMPILE_OPTIONS)
-      set(includes ON)
-      if(precompile_INCLUDING AND EXISTS "${source}")
-        file(STRINGS "${source}" includes REGEX "^#include .*${precompile_INCLUDING}" LIMIT_COUNT 1)
-      endif()
       list(REMOVE_ITEM own ${options})
-      if(own MATCHES "-O0|-f" OR NOT includes)
+      if(own MATCHES "-O0|-f")
         set_source_files_properties("${source}" TARGET_DIRECTORY ${target} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
       endif()
     endforeach()
