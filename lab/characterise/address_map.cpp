@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/characterise/address_map.hpp"
-#include "lab/program/json_member.hpp"
+#include "lab/program/json.hpp"
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 namespace millpond::characterise {
@@ -65,11 +64,11 @@ address_map::layout address_map::rows() const {
     return all;
 }
 
-nlohmann::ordered_json address_map::rows_json(const layout& all) {
+program::json address_map::rows_json(const layout& all) {
     const unsigned shift = all.granule_pages_log2 + page_survey::page_bytes_log2;
-    nlohmann::ordered_json map;
+    program::json map;
     map["granule_bytes"] = std::uint64_t{1} << shift;
-    map["rows"] = nlohmann::ordered_json::array();
+    map["rows"] = program::json::array();
     std::uint64_t past = all.granules.front();
     for (std::size_t i = 0; i < all.granules.size(); i += all.granules_a_row) {
         const std::size_t last = std::min(i + all.granules_a_row, all.granules.size()) - 1;
@@ -81,17 +80,18 @@ nlohmann::ordered_json address_map::rows_json(const layout& all) {
     return map;
 }
 
-nlohmann::ordered_json address_map::to_json(const std::function<double(std::uint64_t)>& seconds,
-                                            const std::function<std::size_t(std::uint32_t)>& position) const {
+program::json address_map::to_json(const std::function<double(std::uint64_t)>& seconds,
+                                   const std::function<std::size_t(std::uint32_t)>& position) const {
     const layout all = rows();
     if (all.granules.empty()) return nullptr;
-    nlohmann::ordered_json map = rows_json(all);
-    map["columns"] = nlohmann::ordered_json::array();
+    program::json map = rows_json(all);
+    map["columns"] = program::json::array();
     for (const column& c : columns_)
         map["columns"].push_back(
             program::json_object({{"time_seconds", seconds(c.tick)}, {"live_bytes", c.live_bytes}}));
-    map["cells"] = nlohmann::ordered_json::array();
-    for (const cell& c : cells(all)) map["cells"].push_back({c.row, c.column, position(c.subsystem), c.share, c.fill});
+    map["cells"] = program::json::array();
+    for (const cell& c : cells(all))
+        map["cells"].push_back(program::json::array({c.row, c.column, position(c.subsystem), c.share, c.fill}));
     return map;
 }
 

@@ -13,10 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "lab/characterise/page_survey.hpp"
+#include "lab/program/json.hpp"
 
 namespace millpond::characterise {
 
@@ -28,8 +28,8 @@ class address_map {
     void add(const page_survey& survey, std::uint64_t tick, std::uint64_t live_bytes);
 
     // `seconds(tick)`; `position(subsystem)`: its place in the list that the reader sees. Null where nothing was added.
-    nlohmann::ordered_json to_json(const std::function<double(std::uint64_t)>& seconds,
-                                   const std::function<std::size_t(std::uint32_t)>& position) const;
+    program::json to_json(const std::function<double(std::uint64_t)>& seconds,
+                          const std::function<std::size_t(std::uint32_t)>& position) const;
 
   private:
     struct entry {
@@ -54,7 +54,7 @@ class address_map {
 
     static void coarsen(std::vector<entry>& entries, unsigned shift);
     layout rows() const;
-    static nlohmann::ordered_json rows_json(const layout& all);
+    static program::json rows_json(const layout& all);
     std::vector<cell> cells(const layout& all) const;
 
     std::vector<column> columns_;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // The pass of arena_trial over events.
 #include "lab/characterise/arena_trial.hpp"
-#include "lab/program/json_member.hpp"
+#include "lab/program/json.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 namespace millpond::characterise {
 
@@ -55,7 +54,7 @@ void arena_trial::end(const object& ended) {
 }
 
 template <unsigned Chunks>
-nlohmann::ordered_json tried_arena<Chunks>::json() const {
+program::json tried_arena<Chunks>::json() const {
     return program::json_object({{"chunks", Chunks},
                                  {"chunk_bytes", arena::chunk_bytes},
                                  {"objects", objects_},
@@ -66,13 +65,14 @@ nlohmann::ordered_json tried_arena<Chunks>::json() const {
                                  {"end_pinned_bytes", pinned_ * arena::chunk_bytes}});
 }
 
-nlohmann::ordered_json arena_trial::json() const {
+program::json arena_trial::json() const {
     return program::json_object(
         {{"requested_bytes", requested_bytes_},
          {"objects", predicted_},
          {"bytes", predicted_bytes_},
          {"wrong_bytes", predicted_bytes_ - right_bytes_},
-         {"arenas", {std::get<0>(arenas_).json(), std::get<1>(arenas_).json(), std::get<2>(arenas_).json()}}});
+         {"arenas", program::json::array(
+                        {std::get<0>(arenas_).json(), std::get<1>(arenas_).json(), std::get<2>(arenas_).json()})}});
 }
 
 }  // namespace millpond::characterise

@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <tuple>
@@ -27,6 +26,7 @@
 
 #include "lab/characterise/call_sites.hpp"
 #include "lab/characterise/size_series.hpp"
+#include "lab/program/json.hpp"
 #include "lab/trace/live_objects.hpp"
 #include "lab/trace/reader.hpp"
 #include "millpond/classic/counted_arena.hpp"
@@ -79,7 +79,7 @@ class tried_arena {
         }
     }
 
-    [[nodiscard]] nlohmann::ordered_json json() const;  // of arena_trial.cpp: 4, 8 or 16 chunks
+    [[nodiscard]] program::json json() const;  // of arena_trial.cpp: 4, 8 or 16 chunks
 
   private:
     struct young {
@@ -108,7 +108,7 @@ class arena_trial {
         : request_(request), sites_(std::move(sites)), nodes_(nodes), modules_(modules) {}
 
     void consume(const trace::event* batch, std::size_t count);
-    nlohmann::ordered_json json() const;
+    program::json json() const;
 
   private:
     using arenas = std::tuple<tried_arena<4>, tried_arena<8>, tried_arena<16>>;

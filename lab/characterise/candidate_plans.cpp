@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "lab/attribution/affine_groups.hpp"
@@ -15,7 +14,7 @@
 #include "lab/plan/json_seal.hpp"
 #include "lab/plan/plan.hpp"
 #include "lab/program/aside_file.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 #include "lab/program/program.hpp"
 #include "preload/word_position.hpp"
 
@@ -66,7 +65,8 @@ std::vector<plan::program_identity> libraries_of(const characterisation& all) {
 
 json plan_of(const characterisation& all, std::vector<plan::route> routes) {
     const trace::process_record& process = all.reader().process();
-    return json::parse(plan::to_text({{process.executable, process.build_id}, std::move(routes), libraries_of(all)}));
+    return program::parse_json(
+        plan::to_text({{process.executable, process.build_id}, std::move(routes), libraries_of(all)}));
 }
 
 std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
@@ -99,7 +99,7 @@ struct arena_scope {
 constexpr double objects_an_activation_min = 4;
 
 bool is_legal(const json& scope) {
-    const std::string legality = scope.at("legality");
+    const std::string& legality = scope.at("legality").text();
     return legality == scope_legality::legal || legality == scope_legality::legal_outermost;
 }
 
@@ -134,8 +134,8 @@ std::optional<arena_scope> arena_scope_of(const characterisation& all, std::uint
     std::optional<arena_scope> function, phase, thread;
     double activations = 0;
     for (const json& scope : legality_json(all, subsystem)) {
-        const std::string name = scope.at("name");
-        const std::string legality = scope.at("legality");
+        const std::string& name = scope.at("name").text();
+        const std::string& legality = scope.at("legality").text();
         const bool is_left = legality != scope_legality::not_disproved && !is_legal(scope);
         const auto times = scope.at("activations").is_number() ? scope.at("activations").get<double>() : 0.0;
         if (is_left || times * objects_an_activation_min > scope.at("total").get<double>()) continue;

@@ -19,11 +19,11 @@
 // Schema "millpond.plan/1".
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "lab/characterise/characterisation.hpp"
+#include "lab/program/json.hpp"
 
 namespace millpond::characterise {
 

@@ -2,13 +2,12 @@
 #include "lab/characterise/characterisation.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "lab/characterise/container_list.hpp"
 #include "lab/characterise/later_touches.hpp"
 #include "lab/characterise/reference_json.hpp"
 #include "lab/characterise/subsystem_json.hpp"
-#include "lab/program/json_member.hpp"
+#include "lab/program/json.hpp"
 #include "lab/trace/wholeness.hpp"
 
 namespace millpond::characterise {
@@ -205,14 +204,14 @@ json characterisation::to_json() const {
                                                   [&](std::uint32_t s) { return position[s]; });
     all["pins"] = pins_json();
     all["references"] = references_json(*this);
-    all["notes"] = {
-        "a function is legal only where its activations were observed; else it is not disproved at most, for a trace "
-        "of allocations cannot tell two calls in a row apart",
-        "an object that is live when the trace ends outlives every scope",
-        "pages (diffusion, heat map, pins) are counted; above 262 144 live objects they are estimated from a sample",
-        references_
-            ? "D, L and C are counted from the references"
-            : "D and C are estimated from the operations that were timed (1 in 64); L needs references to memory"};
+    all["notes"] = json::array(
+        {"a function is legal only where its activations were observed; else it is not disproved at most, for a trace "
+         "of allocations cannot tell two calls in a row apart",
+         "an object that is live when the trace ends outlives every scope",
+         "pages (diffusion, heat map, pins) are counted; above 262 144 live objects they are estimated from a sample",
+         references_
+             ? "D, L and C are counted from the references"
+             : "D and C are estimated from the operations that were timed (1 in 64); L needs references to memory"});
     return all;
 }
 

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,13 +19,14 @@
 #include "lab/characterise/owner_keys.hpp"
 #include "lab/characterise/scope_tree.hpp"
 #include "lab/characterise/thread_clock.hpp"
+#include "lab/program/json.hpp"
 #include "lab/symbols/context_functions.hpp"
 #include "lab/symbols/subsystem_map.hpp"
 #include "lab/trace/reader.hpp"
 
 namespace millpond::characterise {
 
-using json = nlohmann::ordered_json;
+using program::json;
 
 class characterisation {
   public:

@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "lab/program/json_member.hpp"
+#include "lab/program/json.hpp"
 #include "lab/program/regular_file.hpp"
 #include "lab/symbols/container_name.hpp"
 #include "lab/symbols/demangle.hpp"
@@ -283,10 +282,10 @@ json container_list::of(std::uint32_t subsystem) {
         json members = this->members(one, one.type);
         // Which stream writes, only the variable tells: they share the buffer.
         // Nor is a call seen from an adaptor to its container that ends in a jump.
-        if (members.size() == 1 && symbols::is_adaptor_over(members.front()["type"].get<std::string>(), one.type))
-            one.type = members.front()["type"];
-        if (!members.empty() && symbols::are_streams_of_one_kind(one.type, members.front()["type"].get<std::string>()))
-            one.type = members.front()["type"];
+        if (members.size() == 1 && symbols::is_adaptor_over(members.front()["type"].text(), one.type))
+            one.type = members.front()["type"].text();
+        if (!members.empty() && symbols::are_streams_of_one_kind(one.type, members.front()["type"].text()))
+            one.type = members.front()["type"].text();
         entry& sum = entries[one.type + "|" + one.element_of + "|" + one.why];
         if (sum.allocations == 0) sum.sample = one;
         if (sum.why_no_members.empty() && members.empty() && !one.type.empty()) sum.why_no_members = one.why_no_place;
@@ -319,7 +318,7 @@ json container_list::of(std::uint32_t subsystem) {
             }
         }
         const auto text = [](const std::string& name) { return name.empty() ? json() : json(symbols::cut_name(name)); };
-        list += program::json_object(
+        list.push_back(program::json_object(
             {{"type", text(one->sample.type)},
              {"element_of", text(one->sample.element_of)},
              {"call", text(one->sample.call)},
@@ -329,7 +328,8 @@ json container_list::of(std::uint32_t subsystem) {
              {"allocations", one->allocations},
              {"places", std::move(shown)},
              {"members", members},
-             {"why_no_members", members.empty() && !one->why_no_members.empty() ? json(one->why_no_members) : json()}});
+             {"why_no_members",
+              members.empty() && !one->why_no_members.empty() ? json(one->why_no_members) : json()}}));
     }
     return list;
 }

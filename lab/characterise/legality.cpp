@@ -2,10 +2,9 @@
 #include "lab/characterise/legality.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "lab/characterise/subsystem_json.hpp"
-#include "lab/program/json_member.hpp"
+#include "lab/program/json.hpp"
 #include "lab/trace/wholeness.hpp"
 
 namespace millpond::characterise {

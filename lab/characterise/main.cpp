@@ -12,7 +12,6 @@
 
 #include <bit>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -22,11 +21,10 @@
 #include "lab/characterise/characterisation.hpp"
 #include "lab/characterise/scope_list.hpp"
 #include "lab/characterise/size_series.hpp"
-#include "lab/program/any_bytes.hpp"
+#include "lab/plan/strict_json.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
-#include "lab/program/json_member.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 #include "lab/program/regular_file.hpp"
 #include "lab/trace/wholeness.hpp"
 
@@ -97,8 +95,8 @@ json contexts_json(const characterisation& all) {
         const bool allocates = counts[node].objects > 0;
         const live_counts left = allocates ? all.counts().left()[node] : live_counts{};
         const std::uint32_t parent = node == 0 ? 0 : number[all.functions().node(node).parent];
-        nodes.push_back({parent, function->second, allocates ? position[counts[node].subsystem] : -1,
-                         counts[node].objects, counts[node].bytes, left.objects, left.bytes});
+        nodes.push_back(json::array({parent, function->second, allocates ? position[counts[node].subsystem] : -1,
+                                     counts[node].objects, counts[node].bytes, left.objects, left.bytes}));
         number[node] = static_cast<std::uint32_t>(nodes.size());
     };
     for (std::uint32_t node = 1; node < wanted.size(); ++node) {
@@ -112,10 +110,11 @@ json contexts_json(const characterisation& all) {
 // The strings of a JSON array.
 std::vector<std::string> names_in(const std::string& path) {
     try {
-        json names = json::parse(program::read_regular(path, std::size_t{64} << 20));
-        program::change_strings(names, [](const std::string& one) { return program::bytes_of(one); });
-        return names.get<std::vector<std::string>>();
-    } catch (const json::exception&) {
+        const json names = millpond::plan::parse_strict(program::read_regular(path, std::size_t{64} << 20));
+        std::vector<std::string> found;
+        for (const json& name : names) found.push_back(name.text());
+        return found;
+    } catch (const std::runtime_error&) {
         throw program::failure(program::input, path + " is no JSON array of strings");
     }
 }

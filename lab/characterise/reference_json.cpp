@@ -2,12 +2,11 @@
 #include "lab/characterise/reference_json.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "lab/characterise/dvluc.hpp"
-#include "lab/program/json_member.hpp"
+#include "lab/program/json.hpp"
 
 namespace millpond::characterise {
 namespace {
@@ -58,7 +57,8 @@ json map_json(const attribution::reference_map& map) {
                                              {"gap_bytes", row.gap_bytes},
                                              {"place", name_of(static_cast<attribution::place>(row.place))}}));
     }
-    for (const auto& cell : drawn.cells) cells.push_back({cell.row, cell.column, cell.references, cell.misses});
+    for (const auto& cell : drawn.cells)
+        cells.push_back(json::array({cell.row, cell.column, cell.references, cell.misses}));
     return program::json_object({{"granule_bytes", drawn.granule_bytes},
                                  {"column_instructions", map.column_instructions()},
                                  {"columns", attribution::reference_map::columns},
@@ -75,7 +75,7 @@ json affinity_json(const characterisation& all) {
             {{"name", all.subsystems().subsystems()[found.subject(a)].name}, {"visits", found.visits(a)}}));
         for (unsigned b = 0; b < found.rows(); ++b) {
             const auto met = found.met(a, b);
-            if (met.together > 0) cells.push_back({a, b, met.together, met.near});
+            if (met.together > 0) cells.push_back(json::array({a, b, met.together, met.near}));
         }
     }
     return program::json_object({{"window_objects", attribution::affinity::window_objects},

@@ -3,12 +3,11 @@
 #include "lab/characterise/size_series.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "lab/characterise/arena_trial.hpp"
 #include "lab/characterise/call_sites.hpp"
 #include "lab/characterise/characterisation.hpp"
-#include "lab/program/json_member.hpp"
+#include "lab/program/json.hpp"
 #include "lab/trace/wholeness.hpp"
 
 namespace millpond::characterise {
@@ -99,8 +98,8 @@ void size_series::finish() {
     }
 }
 
-nlohmann::ordered_json size_series::rows_json() const {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+program::json size_series::rows_json() const {
+    program::json all = program::json::array();
     const double events = static_cast<double>(std::max<std::uint64_t>(1, events_));
     for (std::size_t number = 1; number < rows_.size(); ++number) {
         const row& own = rows_[number];
@@ -116,7 +115,7 @@ nlohmann::ordered_json size_series::rows_json() const {
     return all;
 }
 
-nlohmann::ordered_json size_series::larger_json() const {
+program::json size_series::larger_json() const {
     const row& own = rows_[0];
     return program::json_object({{"requests", own.requests},
                                  {"requested_bytes", own.bytes},
@@ -124,13 +123,13 @@ nlohmann::ordered_json size_series::larger_json() const {
                                  {"peak_bytes", own.peak_bytes}});
 }
 
-nlohmann::ordered_json size_series::census_json() const {
+program::json size_series::census_json() const {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> sizes(frequency_.begin(), frequency_.end());
     const std::size_t kept = std::min(sizes.size(), most_frequent_max);
     std::partial_sort(
         sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(kept), sizes.end(),
         [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
-    nlohmann::ordered_json frequent = nlohmann::ordered_json::array();
+    program::json frequent = program::json::array();
     for (std::size_t i = 0; i < kept; ++i)
         frequent.push_back(program::json_object({{"bytes", sizes[i].first}, {"requests", sizes[i].second}}));
     return program::json_object({{"requests", requests_},
@@ -139,8 +138,8 @@ nlohmann::ordered_json size_series::census_json() const {
                                  {"most_frequent", std::move(frequent)}});
 }
 
-nlohmann::ordered_json size_series::sites_json(const std::vector<trace::context_node>& nodes,
-                                               const std::vector<trace::module_record>& modules) const {
+program::json size_series::sites_json(const std::vector<trace::context_node>& nodes,
+                                      const std::vector<trace::module_record>& modules) const {
     struct named_site : site_counts {
         std::vector<std::string> frames;
         std::uint64_t size = 0;
@@ -156,7 +155,7 @@ nlohmann::ordered_json size_series::sites_json(const std::vector<trace::context_
         site.bytes += counts.bytes;
         site.short_bytes += counts.short_bytes;
     }
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    program::json all = program::json::array();
     for (const auto& [name, counts] : named)
         all.push_back(program::json_object({{"site", name},
                                             {"frames", counts.frames},
@@ -167,16 +166,16 @@ nlohmann::ordered_json size_series::sites_json(const std::vector<trace::context_
     return all;
 }
 
-nlohmann::ordered_json sizes_json(const std::string& path, const size_request& request, bool accepts_damaged) {
+program::json sizes_json(const std::string& path, const size_request& request, bool accepts_damaged) {
     trace::reader reader(path);
     size_series series(request, reader.event_count());
     reader.for_each_batch([&](const trace::event* batch, std::size_t count) { series.consume(batch, count); });
     series.finish();
     trace::require_whole(path, reader.damages(), accepts_damaged);
-    nlohmann::ordered_json facts;
+    program::json facts;
     facts["path"] = path;
     add_trace_facts(facts, reader);
-    nlohmann::ordered_json arena;
+    program::json arena;
     if (!request.short_sites.empty()) {
         arena_trial trial(request, {request.short_sites.begin(), request.short_sites.end()}, reader.contexts(),
                           reader.modules());

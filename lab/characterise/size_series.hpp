@@ -17,12 +17,12 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "lab/program/json.hpp"
 #include "lab/trace/live_objects.hpp"
 #include "lab/trace/reader.hpp"
 
@@ -47,12 +47,12 @@ class size_series {
     void finish();
 
     // One entry for each row that had a request.
-    nlohmann::ordered_json rows_json() const;
-    nlohmann::ordered_json census_json() const;
-    nlohmann::ordered_json larger_json() const;
+    program::json rows_json() const;
+    program::json census_json() const;
+    program::json larger_json() const;
     // `nodes`, `modules`: of the same trace. A site's name is the same in every run of the same build.
-    nlohmann::ordered_json sites_json(const std::vector<trace::context_node>& nodes,
-                                      const std::vector<trace::module_record>& modules) const;
+    program::json sites_json(const std::vector<trace::context_node>& nodes,
+                             const std::vector<trace::module_record>& modules) const;
 
   private:
     struct object {
@@ -88,6 +88,6 @@ class size_series {
 
 // Schema "millpond.sizes/1": everything of one trace. Throws trace::trace_error where nothing can be read.
 // Throws trace::trace_error for a damaged trace unless that is accepted.
-nlohmann::ordered_json sizes_json(const std::string& path, const size_request& request, bool accepts_damaged = false);
+program::json sizes_json(const std::string& path, const size_request& request, bool accepts_damaged = false);
 
 }  // namespace millpond::characterise

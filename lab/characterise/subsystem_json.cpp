@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "lab/characterise/dvluc.hpp"
 #include "lab/characterise/reference_json.hpp"
-#include "lab/program/json_member.hpp"
+#include "lab/program/json.hpp"
 #include "preload/word_position.hpp"
 
 namespace millpond::characterise {

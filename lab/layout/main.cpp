@@ -8,7 +8,6 @@
 //
 // On standard output, as JSON: the program, whether its file is still the one that ran, and what is in the script.
 // Exit status: 0 done · 2 usage · 3 no recording, or one without references · 4 a place that cannot be written.
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -16,8 +15,7 @@
 #include "lab/plan/plan.hpp"
 #include "lab/plan/pool_choice.hpp"
 #include "lab/program/command_line.hpp"
-#include "lab/program/json_member.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 #include "lab/program/program.hpp"
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trace/reader.hpp"
@@ -33,8 +31,8 @@ bool is_same(const std::string& executable, const std::string& build_id) {
     return !build_id.empty() && millpond::symbols::build_id_of(executable) == build_id;
 }
 
-nlohmann::ordered_json pools_json(const std::optional<pool_choice>& pools) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+program::json pools_json(const std::optional<pool_choice>& pools) {
+    program::json all = program::json::array();
     for (std::size_t i = 1; pools && i < pools->pools().size(); ++i)
         all.push_back(program::json_object({{"name", pools->pools()[i].name}, {"objects", pools->pools()[i].objects}}));
     return all;
@@ -61,7 +59,7 @@ int main(int argc, char** argv) {
         const auto totals =
             millpond::layout::write_call_script(recording, script, pools ? &*pools : nullptr, accepts_damaged);
         const std::string& executable = trace.process().executable;
-        const nlohmann::ordered_json said =
+        const program::json said =
             program::json_object({{"executable", executable},
                                   {"executable_is_same", is_same(executable, trace.process().build_id)},
                                   {"calls", totals.calls},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-events: the events that this machine's processor and kernel can count, by name.
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -9,14 +8,13 @@
 #include "lab/measure/event_request.hpp"
 #include "lab/measure/named_events.hpp"
 #include "lab/program/command_line.hpp"
-#include "lab/program/json_member.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 
 namespace {
 
 using namespace millpond::measure;
 namespace program = millpond::program;
-using nlohmann::ordered_json;
+using program::json;
 
 int resolve(const event_names& known, const std::vector<std::string>& names) {
     std::string lines;
@@ -34,31 +32,30 @@ int resolve(const event_names& known, const std::vector<std::string>& names) {
     return status;
 }
 
-ordered_json named_as_json(const event_names& known, const named_event& each) {
+json named_as_json(const event_names& known, const named_event& each) {
     std::string wrong;
     const auto chosen = choose_event(known, std::string(each.generic.name), wrong);
     const count found = chosen->why_null.empty() ? try_event(chosen->of) : count{};
     const std::string why = chosen->why_null.empty() ? found.why_null : chosen->why_null;
-    return program::json_object(
-        {{"name", each.generic.name},
-         {"description", each.meaning},
-         {"counted_as", chosen->counted_as.empty() ? ordered_json(nullptr) : ordered_json(chosen->counted_as)},
-         {"available", found.value.has_value()},
-         {"why_not", found.value ? ordered_json(nullptr) : ordered_json(why)}});
+    return program::json_object({{"name", each.generic.name},
+                                 {"description", each.meaning},
+                                 {"counted_as", chosen->counted_as.empty() ? json(nullptr) : json(chosen->counted_as)},
+                                 {"available", found.value.has_value()},
+                                 {"why_not", found.value ? json(nullptr) : json(why)}});
 }
 
 int list(const event_names& known) {
-    ordered_json named = ordered_json::array();
+    json named = json::array();
     for (const named_event& each : named_events()) named.push_back(named_as_json(known, each));
-    ordered_json events = ordered_json::array();
+    json events = json::array();
     known.for_each([&](const event_names::described& each) {
-        ordered_json masks = ordered_json::array();
+        json masks = json::array();
         for (const auto& mask : each.masks)
             masks.push_back(program::json_object({{"name", mask.name}, {"description", mask.meaning}}));
         events.push_back(
             program::json_object({{"name", each.name}, {"description", each.meaning}, {"unit_masks", masks}}));
     });
-    const ordered_json all = program::json_object(
+    const json all = program::json_object(
         {{"schema", "millpond.events/1"}, {"units", known.units()}, {"named", named}, {"events", events}});
     program::print(millpond::program::json_text(all, 1) + "\n");
     return program::ok;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-probe: what this machine's basic operations cost, and what its kernel allows.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "lab/measure/abilities.hpp"
@@ -9,18 +8,17 @@
 #include "lab/measure/memory_levels.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
-#include "lab/program/json_member.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 
 namespace {
 
 using namespace millpond::measure;
 namespace program = millpond::program;
-using nlohmann::ordered_json;
+using program::json;
 
 const std::string unmapped = "memory cannot be mapped";
 
-ordered_json cost_json(cost_samples samples, const std::string& why_none) {
+json cost_json(cost_samples samples, const std::string& why_none) {
     if (samples.empty())
         return program::json_object({{"median", nullptr}, {"n", 0}, {"unit", "ns"}, {"why_null", why_none}});
     std::sort(samples.begin(), samples.end());
@@ -32,34 +30,34 @@ ordered_json cost_json(cost_samples samples, const std::string& why_none) {
                                  {"why_null", nullptr}});
 }
 
-ordered_json ability_json(const ability& found) {
+json ability_json(const ability& found) {
     return program::json_object({{"name", found.name},
                                  {"available", found.available},
-                                 {"why_not", found.available ? ordered_json(nullptr) : ordered_json(found.why_not)}});
+                                 {"why_not", found.available ? json(nullptr) : json(found.why_not)}});
 }
 
-ordered_json latencies_json(const std::vector<set_latency>& latencies) {
-    ordered_json result = ordered_json::array();
+json latencies_json(const std::vector<set_latency>& latencies) {
+    json result = json::array();
     for (const set_latency& one : latencies) {
-        ordered_json row = program::json_object({{"set_bytes", one.set_bytes}});
+        json row = program::json_object({{"set_bytes", one.set_bytes}});
         row.update(cost_json(one.samples, unmapped));
         result.push_back(row);
     }
     return result;
 }
 
-ordered_json page_latencies_json() {
-    ordered_json result = ordered_json::array();
+json page_latencies_json() {
+    json result = json::array();
     for (const page_latency& one : page_latencies()) {
-        ordered_json row = program::json_object({{"pages", one.pages}});
+        json row = program::json_object({{"pages", one.pages}});
         row.update(cost_json(one.samples, unmapped));
         result.push_back(row);
     }
     return result;
 }
 
-void add_levels(ordered_json& to) {
-    ordered_json caches = ordered_json::array(), buffers = ordered_json::array();
+void add_levels(json& to) {
+    json caches = json::array(), buffers = json::array();
     for (const data_cache& one : data_caches())
         caches.push_back(program::json_object(
             {{"level", one.level}, {"bytes", one.bytes}, {"ways", one.ways}, {"line_bytes", one.line_bytes}}));
@@ -69,10 +67,10 @@ void add_levels(ordered_json& to) {
     to["translation_buffers"] = buffers;
 }
 
-ordered_json probe() {
+json probe() {
     const std::vector<set_latency> latencies = memory_latencies();
     const huge_page_cost huge = huge_page_fault_cost();
-    ordered_json result;
+    json result;
     result["schema"] = "millpond.probe/1";
     result["costs"] = program::json_object({{"cycle", cost_json(cycle_cost(), "only measured on x86-64")},
                                             {"time_stamp", cost_json(time_stamp_cost(), "")},
@@ -85,8 +83,8 @@ ordered_json probe() {
     result["page_latencies"] = page_latencies_json();
     add_levels(result);
     const auto invariant = time_stamp_is_invariant();
-    result["time_stamp_is_invariant"] = invariant ? ordered_json(*invariant) : ordered_json(nullptr);
-    ordered_json counters = ordered_json::array();
+    result["time_stamp_is_invariant"] = invariant ? json(*invariant) : json(nullptr);
+    json counters = json::array();
     for (const ability& found : counter_abilities()) counters.push_back(ability_json(found));
     result["counters"] = counters;
     result["ptrace"] = ability_json(ptrace_ability());

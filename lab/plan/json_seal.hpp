@@ -8,8 +8,9 @@
 // system/json_seal.py. O(bytes), O(members log members). Thread-safe.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+
+#include "lab/program/json.hpp"
 
 namespace millpond::plan {
 
@@ -19,6 +20,6 @@ inline constexpr const char* seal_name = "checksum";
 std::string sealed_text(const std::string& text);
 
 // A half-sentence; null where the seal holds, or where there is none.
-const char* seal_flaw(const nlohmann::json& document);
+const char* seal_flaw(const program::json& document);
 
 }  // namespace millpond::plan

@@ -5,15 +5,13 @@
 #include <charconv>
 #include <cstdio>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
 
 #include "lab/plan/json_seal.hpp"
 #include "lab/plan/strict_json.hpp"
 #include "lab/program/aside_file.hpp"
-#include "lab/program/json_member.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
 #include "preload/word_position.hpp"
@@ -21,8 +19,7 @@
 namespace millpond::plan {
 namespace {
 
-using nlohmann::json;
-using nlohmann::ordered_json;
+using program::json;
 
 constexpr std::size_t file_bytes_max = 16u << 20;
 constexpr const char* advice = "; `millpond characterise --plan-out DIR TRACE` writes plans";
@@ -37,14 +34,14 @@ class fields {
                            program::exit_status status = program::input) const {
         throw program::failure(status, file_ + ": " + prefix_ + field + " " + what);
     }
-    const json& member(const char* name, json::value_t type, const char* type_name) const {
-        const auto found = object_.find(name);
-        if (found == object_.end()) fail(name, "is missing");
+    const json& member(const char* name, json::kind type, const char* type_name) const {
+        const json* const found = object_.member(name);
+        if (found == nullptr) fail(name, "is missing");
         if (found->type() != type) fail(name, std::string("must be ") + type_name + ", not " + found->type_name());
         return *found;
     }
     std::string text(const char* name) const {
-        const std::string& found = member(name, json::value_t::string, "a string").get_ref<const std::string&>();
+        const std::string& found = member(name, json::kind::text, "a string").text();
         if (found.find('\0') != std::string::npos) fail(name, "must not hold a zero character: no name has one");
         return found;
     }
@@ -56,13 +53,13 @@ class fields {
 
 std::vector<std::string> read_subsystems(const fields& at) {
     std::vector<std::string> result;
-    for (const json& name : at.member("subsystems", json::value_t::array, "an array of strings")) {
+    for (const json& name : at.member("subsystems", json::kind::array, "an array of strings")) {
         const std::string here = "subsystems[" + std::to_string(result.size()) + "]";
         if (!name.is_string()) at.fail(here, std::string("must be a string, not ") + name.type_name());
-        const auto& text = name.get_ref<const std::string&>();
+        const auto& text = name.text();
         if (text.empty()) at.fail(here, "must not be empty");
         if (text.find('\0') != std::string::npos) at.fail(here, "must not hold a zero character: no name has one");
-        result.push_back(name.get<std::string>());
+        result.push_back(text);
     }
     if (result.empty()) at.fail("subsystems", "must name at least one subsystem, or \"*\" for all others");
     return result;
@@ -73,7 +70,7 @@ route_scope read_function_scope(const fields& route, const fields& at, const jso
         if (name != "function" && name != "outermost" && name != "observed")
             route.fail("scope", "has the member " + quoted(name) + " besides function; there are: outermost, observed");
     const auto flag = [&](const char* name, bool otherwise) {
-        return value.contains(name) ? at.member(name, json::value_t::boolean, "true or false").get<bool>() : otherwise;
+        return value.contains(name) ? at.member(name, json::kind::boolean, "true or false").get<bool>() : otherwise;
     };
     const std::string function = at.text("function");
     if (function.empty()) at.fail("function", "must not be empty");
@@ -81,20 +78,20 @@ route_scope read_function_scope(const fields& route, const fields& at, const jso
 }
 
 route_scope read_scope(const fields& route, const std::string& file, const std::string& prefix) {
-    const json& value = route.member("scope", json::value_t::object, "an object");
+    const json& value = route.member("scope", json::kind::object, "an object");
     const fields at(value, file, prefix);
     if (value.contains("function")) return read_function_scope(route, at, value);
     if (value.size() != 1) route.fail("scope", "must have one of: function, thread, phase");
-    const std::string& kind = value.begin().key();
+    const std::string& kind = value.items().front().name;
     if (kind != "thread" && kind != "phase")
         route.fail("scope", "has the member " + quoted(kind) + "; there are: function, thread, phase");
-    if (!at.member(kind.c_str(), json::value_t::boolean, "true").get<bool>()) at.fail(kind, "must be true");
+    if (!at.member(kind.c_str(), json::kind::boolean, "true").get<bool>()) at.fail(kind, "must be true");
     return {.kind = kind == "thread" ? scope_kind::thread : scope_kind::phase, .function = ""};
 }
 
 std::vector<instance_key> read_instances(const fields& route, const std::string& file, const std::string& prefix) {
     std::vector<instance_key> result;
-    for (const json& value : route.member("instances", json::value_t::array, "an array of objects")) {
+    for (const json& value : route.member("instances", json::kind::array, "an array of objects")) {
         const std::string here = "instances[" + std::to_string(result.size()) + "]";
         if (!value.is_object()) route.fail(here, std::string("must be an object, not ") + value.type_name());
         const fields at(value, file, prefix + here + ".");
@@ -112,8 +109,8 @@ std::vector<instance_key> read_instances(const fields& route, const std::string&
     return result;
 }
 
-ordered_json instances_json(const std::vector<instance_key>& keys) {
-    ordered_json result = ordered_json::array();
+json instances_json(const std::vector<instance_key>& keys) {
+    json result = json::array();
     for (const instance_key& key : keys) {
         char address[20];
         std::snprintf(address, sizeof address, "%llx", static_cast<unsigned long long>(key.address));
@@ -122,14 +119,14 @@ ordered_json instances_json(const std::vector<instance_key>& keys) {
     return result;
 }
 
-ordered_json scope_json(const route_scope& scope) {
+json scope_json(const route_scope& scope) {
     if (scope.kind == scope_kind::function) {
-        ordered_json result = program::json_object({{"function", scope.function}});
+        json result = program::json_object({{"function", scope.function}});
         if (scope.outermost) result["outermost"] = true;
         if (!scope.observed) result["observed"] = false;
         return result;
     }
-    return {{scope.kind == scope_kind::thread ? "thread" : "phase", true}};
+    return program::json_object({{scope.kind == scope_kind::thread ? "thread" : "phase", true}});
 }
 
 route read_route(const json& value, const std::string& file, std::size_t index) {
@@ -157,7 +154,7 @@ route read_route(const json& value, const std::string& file, std::size_t index) 
     result.allocator = *found;
     // Left out, it means no, which is what every plan without an opinion wants.
     if (value.contains("huge_pages"))
-        result.huge_pages = at.member("huge_pages", json::value_t::boolean, "true or false").get<bool>();
+        result.huge_pages = at.member("huge_pages", json::kind::boolean, "true or false").get<bool>();
     if (value.contains("scope")) result.scope = read_scope(at, file, prefix + ".scope.");
     if (result.allocator == strategy::monotonic && result.scope.kind == scope_kind::none)
         at.fail("scope", "is missing: a monotonic needs {\"function\": NAME}, {\"thread\": true} or {\"phase\": true}");
@@ -234,7 +231,7 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages) {
         throw program::failure(program::input,
                                file + " is not a plan: it must be an object, not " + root.type_name() + advice);
     // Of the text's own strings: those of `root` are bytes again.
-    if (root.contains(seal_name) && seal_flaw(json::parse(text)) != nullptr)
+    if (root.contains(seal_name) && seal_flaw(program::parse_json(text)) != nullptr)
         throw program::failure(program::input, file +
                                                    ": the plan was changed, or damaged, after it was written; delete "
                                                    "its member \"checksum\" if you changed it");
@@ -243,10 +240,10 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages) {
     if (schema != plan::schema)
         at.fail("schema", "is " + quoted(schema) + ", and this version reads \"" + plan::schema + "\"");
     plan result;
-    const fields program(at.member("program", json::value_t::object, "an object"), file, "program.");
+    const fields program(at.member("program", json::kind::object, "an object"), file, "program.");
     result.program = read_identity(program);
     if (root.contains("libraries")) {
-        const json& libraries = at.member("libraries", json::value_t::array, "an array");
+        const json& libraries = at.member("libraries", json::kind::array, "an array");
         for (std::size_t i = 0; i < libraries.size(); ++i) {
             const std::string place = "libraries[" + std::to_string(i) + "]";
             if (!libraries[i].is_object())
@@ -254,7 +251,7 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages) {
             result.libraries.push_back(read_identity(fields(libraries[i], file, place + ".")));
         }
     }
-    const json& routes = at.member("routes", json::value_t::array, "an array");
+    const json& routes = at.member("routes", json::kind::array, "an array");
     for (std::size_t i = 0; i < routes.size(); ++i) result.routes.push_back(read_route(routes[i], file, i));
     check_together(result, file);
     return result;
@@ -271,7 +268,7 @@ plan read_plan(const std::string& path) {
 }
 
 std::string to_text(const plan& printed) {
-    ordered_json root;
+    json root;
     root["schema"] = plan::schema;
     root["program"] = program::json_object({{"path", printed.program.path}, {"build_id", printed.program.build_id}});
     for (const program_identity& library : printed.libraries)

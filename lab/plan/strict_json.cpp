@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "lab/program/any_bytes.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/nlohmann_json.hpp"
 
 namespace millpond::plan {
 namespace {
 
-using nlohmann::json;
+using nlohmann::ordered_json;
 
 constexpr std::size_t quoted_bytes_max = 80;
 
@@ -29,8 +29,8 @@ std::string place_of(const std::string& text, std::size_t count) {
 // The names of each open object, the innermost last; arrays have an entry without names.
 class open_values {
   public:
-    bool note(int depth, json::parse_event_t event, const json& parsed) {
-        using kind = json::parse_event_t;
+    bool note(int depth, ordered_json::parse_event_t event, const ordered_json& parsed) {
+        using kind = ordered_json::parse_event_t;
         if (event == kind::object_start || event == kind::array_start) {
             if (static_cast<std::size_t>(depth) >= json_depth_max)
                 throw json_error("it nests deeper than " + std::to_string(json_depth_max) + " levels");
@@ -51,20 +51,20 @@ class open_values {
 
 }  // namespace
 
-json parse_strict(const std::string& text) {
+program::json parse_strict(const std::string& text) {
     // nlohmann's parser ends at a zero byte, whatever follows it.
     if (const std::size_t zero = text.find('\0'); zero != std::string::npos)
         throw json_error("not JSON at " + place_of(text, zero + 1));
     open_values open;
     try {
-        json value = json::parse(
-            text, [&](int depth, json::parse_event_t event, json& parsed) { return open.note(depth, event, parsed); });
-        program::change_strings(value, [](const std::string& one) { return program::bytes_of(one); });
-        return value;
-    } catch (const json::parse_error& error) {
+        const auto note = [&](int depth, ordered_json::parse_event_t event, ordered_json& parsed) {
+            return open.note(depth, event, parsed);
+        };
+        return program::from_nlohmann(ordered_json::parse(text, note), program::bytes_of);
+    } catch (const ordered_json::parse_error& error) {
         if (text.find_first_not_of(" \t\r\n") == std::string::npos) throw json_error("it is empty");
         throw json_error("not JSON at " + place_of(text, error.byte));
-    } catch (const json::exception& error) {
+    } catch (const ordered_json::exception& error) {
         throw json_error(short_reason(error));
     }
 }
@@ -81,7 +81,7 @@ std::string short_reason(const std::exception& error) {
 std::string quoted(const std::string& text) {
     const bool cut = text.size() > quoted_bytes_max;
     const std::string shown = cut ? text.substr(0, quoted_bytes_max) : text;
-    std::string result = program::json_text(json(shown), -1);
+    std::string result = program::json_text(shown, -1);
     if (cut) result.insert(result.size() - 1, "…");
     return result;
 }

@@ -8,9 +8,10 @@
 
 #include <cstddef>
 #include <exception>
-#include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
+
+#include "lab/program/json.hpp"
 
 namespace millpond::plan {
 
@@ -25,7 +26,7 @@ class json_error : public std::runtime_error {
 
 // Throws json_error: not JSON (or not UTF-8), a number that no number type holds, a name twice in one object, more
 // than json_depth_max arrays and objects inside one another.
-nlohmann::json parse_strict(const std::string& text);
+program::json parse_strict(const std::string& text);
 
 // What `error` says, without the number that nlohmann puts before it, on one line.
 std::string short_reason(const std::exception& error);

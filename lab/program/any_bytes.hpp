@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "lab/program/json.hpp"
+
 namespace millpond::program {
 
 std::string kept(std::string_view bytes);

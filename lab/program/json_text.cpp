@@ -1,59 +1,91 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/program/json_text.hpp"
-
+// json_text and parse_json: the only source that sees nlohmann's library, but for the strict reading of lab/plan.
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "lab/program/any_bytes.hpp"
-#include "lab/program/json_member.hpp"
+#include "lab/program/json.hpp"
+#include "lab/program/nlohmann_json.hpp"
 
 namespace millpond::program {
 namespace {
 
-template <class Json>
-void change_all(Json& value, const std::function<std::string(const std::string&)>& change) {
-    if (value.is_string()) {
-        value = change(value.template get_ref<const std::string&>());
-    } else if (value.is_array()) {
-        for (Json& one : value) change_all(one, change);
-    } else if (value.is_object()) {
-        Json changed = Json::object();
-        for (auto& [name, one] : value.items()) {
-            change_all(one, change);
-            changed[change(name)] = std::move(one);
-        }
-        value = std::move(changed);
-    }
-}
+using nlohmann::ordered_json;
 
-template <class Json>
-std::string text_of(const Json& value, int indent) {
-    try {
-        return value.dump(indent);
-    } catch (const typename Json::type_error&) {  // bytes that are not UTF-8, which is rare
+std::string same(std::string_view text) { return std::string(text); }
+
+ordered_json to_nlohmann(const json& value, string_change change) {
+    switch (value.type()) {
+        case json::kind::null:
+            return nullptr;
+        case json::kind::boolean:
+            return value.get<bool>();
+        case json::kind::integer:
+            return value.get<std::int64_t>();
+        case json::kind::unsigned_integer:
+            return value.get<std::uint64_t>();
+        case json::kind::real:
+            return value.get<double>();
+        case json::kind::text:
+            return change(value.text());
+        case json::kind::array:
+            break;
+        case json::kind::object: {
+            ordered_json::object_t members;
+            for (const auto& [name, one] : value.items()) members.emplace_back(change(name), to_nlohmann(one, change));
+            return members;
+        }
     }
-    Json copy = value;
-    change_all(copy, kept);
-    return copy.dump(indent);
+    ordered_json::array_t elements;
+    elements.reserve(value.size());
+    for (const json& one : value) elements.push_back(to_nlohmann(one, change));
+    return elements;
 }
 
 }  // namespace
 
-void change_strings(nlohmann::json& value, const std::function<std::string(const std::string&)>& change) {
-    change_all(value, change);
+json from_nlohmann(const ordered_json& value, string_change change) {
+    switch (value.type()) {
+        case ordered_json::value_t::boolean:
+            return value.get<bool>();
+        case ordered_json::value_t::number_integer:
+            return value.get<std::int64_t>();
+        case ordered_json::value_t::number_unsigned:
+            return value.get<std::uint64_t>();
+        case ordered_json::value_t::number_float:
+            return value.get<double>();
+        case ordered_json::value_t::string:
+            return change(value.get_ref<const std::string&>());
+        case ordered_json::value_t::array: {
+            json elements = json::array();
+            for (const ordered_json& one : value) elements.push_back(from_nlohmann(one, change));
+            return elements;
+        }
+        case ordered_json::value_t::object: {
+            json members = json::object();
+            for (const auto& [name, one] : value.items())
+                members.items().push_back({change(name), from_nlohmann(one, change)});
+            return members;
+        }
+        default:
+            return nullptr;
+    }
 }
 
-void change_strings(nlohmann::ordered_json& value, const std::function<std::string(const std::string&)>& change) {
-    change_all(value, change);
+std::string json_text(const json& value, int indent) {
+    try {
+        return to_nlohmann(value, same).dump(indent);
+    } catch (const ordered_json::type_error&) {  // bytes that are not UTF-8, which is rare
+    }
+    return to_nlohmann(value, kept).dump(indent);
 }
 
-nlohmann::ordered_json json_object(std::initializer_list<json_member> members) {
-    nlohmann::ordered_json made = nlohmann::ordered_json::object();
-    for (const json_member& each : members) made.emplace(each.name, std::move(each.value));
-    return made;
+json parse_json(const std::string& text) {
+    try {
+        return from_nlohmann(ordered_json::parse(text), same);
+    } catch (const ordered_json::exception& error) {
+        throw json_kind_error(error.what());
+    }
 }
-
-std::string json_text(const nlohmann::json& value, int indent) { return text_of(value, indent); }
-std::string json_text(const nlohmann::ordered_json& value, int indent) { return text_of(value, indent); }
 
 }  // namespace millpond::program

@@ -2,11 +2,9 @@
 #include "lab/references/summary.hpp"
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "lab/program/json_member.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 #include "lab/references/reader.hpp"
 #include "lab/trace/wholeness.hpp"
 
@@ -14,7 +12,7 @@ namespace millpond::references {
 
 namespace {
 
-using json = nlohmann::ordered_json;
+using program::json;
 constexpr std::size_t origins = 3, kinds = 3, records = millpond_first_exit;
 
 struct origin_counts {

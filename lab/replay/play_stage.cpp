@@ -9,20 +9,18 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "lab/measure/measurement.hpp"
 #include "lab/measure/start.hpp"
 #include "lab/program/aside_file.hpp"
-#include "lab/program/json_member.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 #include "lab/program/program.hpp"
 
 namespace millpond::replay {
 namespace {
 
-using nlohmann::ordered_json;
+using program::json;
 
 // The words of the second command line, in this order.
 enum word {
@@ -78,39 +76,37 @@ void check_preloaded(const char* library) {
     throw program::failure(program::input, std::string(library) + ": is no malloc library for this machine");
 }
 
-ordered_json number_or_null(const std::optional<std::uint64_t>& value) {
-    return value ? ordered_json(*value) : nullptr;
-}
+json number_or_null(const std::optional<std::uint64_t>& value) { return value ? json(*value) : nullptr; }
 
-ordered_json to_json(const play_result& result, const char* const* given) {
+json to_json(const play_result& result, const char* const* given) {
     const bool timed = result.diffusion.empty();
-    ordered_json json(program::json_object({{"schema", "millpond.replay.round/1"},
-                                            {"strategy", given[strategy_word]},
-                                            {"malloc", malloc_provider()},
-                                            {"order", given[order_word]},
-                                            {"touch", given[touch_word]},
-                                            {"paced", std::strcmp(given[pace_word], paced_value) == 0},
-                                            {"status", result.why == nullptr ? "ok" : "bad_alloc"},
-                                            {"why", result.why == nullptr ? "" : result.why},
-                                            {"records", result.records},
-                                            {"cpu_seconds", timed ? ordered_json(result.cpu_seconds) : nullptr},
-                                            {"wall_seconds", timed ? ordered_json(result.wall_seconds) : nullptr},
-                                            {"peak_bytes", result.peak_bytes},
-                                            {"end_bytes", result.end_bytes},
-                                            {"page_faults", result.page_faults},
-                                            {"peak_live_bytes", result.peak_live_bytes},
-                                            {"end_live_bytes", result.end_live_bytes},
-                                            {"held_bytes", number_or_null(result.held_bytes)},
-                                            {"held_end_bytes", number_or_null(result.held_end_bytes)}}));
-    if (!result.held_bytes) json["held_why_null"] = "a malloc does not say what it holds at its peak";
-    if (timed) return json;
-    json["diffusion"] = ordered_json::array();
+    json round = program::json_object({{"schema", "millpond.replay.round/1"},
+                                       {"strategy", given[strategy_word]},
+                                       {"malloc", malloc_provider()},
+                                       {"order", given[order_word]},
+                                       {"touch", given[touch_word]},
+                                       {"paced", std::strcmp(given[pace_word], paced_value) == 0},
+                                       {"status", result.why == nullptr ? "ok" : "bad_alloc"},
+                                       {"why", result.why == nullptr ? "" : result.why},
+                                       {"records", result.records},
+                                       {"cpu_seconds", timed ? json(result.cpu_seconds) : nullptr},
+                                       {"wall_seconds", timed ? json(result.wall_seconds) : nullptr},
+                                       {"peak_bytes", result.peak_bytes},
+                                       {"end_bytes", result.end_bytes},
+                                       {"page_faults", result.page_faults},
+                                       {"peak_live_bytes", result.peak_live_bytes},
+                                       {"end_live_bytes", result.end_live_bytes},
+                                       {"held_bytes", number_or_null(result.held_bytes)},
+                                       {"held_end_bytes", number_or_null(result.held_end_bytes)}});
+    if (!result.held_bytes) round["held_why_null"] = "a malloc does not say what it holds at its peak";
+    if (timed) return round;
+    round["diffusion"] = json::array();
     for (const diffusion_point& p : result.diffusion)
-        json["diffusion"].push_back(program::json_object({{"event_share", p.event_share},
-                                                          {"time_seconds", p.time_seconds},
-                                                          {"live_bytes", p.live_bytes},
-                                                          {"page_bytes", p.page_bytes}}));
-    return json;
+        round["diffusion"].push_back(program::json_object({{"event_share", p.event_share},
+                                                           {"time_seconds", p.time_seconds},
+                                                           {"live_bytes", p.live_bytes},
+                                                           {"page_bytes", p.page_bytes}}));
+    return round;
 }
 
 }  // namespace

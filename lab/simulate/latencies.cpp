@@ -4,20 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "lab/measure/costs.hpp"
 #include "lab/plan/json_seal.hpp"
+#include "lab/program/json.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
 
 namespace millpond::simulate {
 namespace {
 
-using json = nlohmann::json;
+using program::json;
 
 constexpr std::size_t document_bytes_max = std::size_t{16} << 20;
-constexpr std::uint64_t line_bytes = 64, page_bytes = 4096;
+constexpr std::uint64_t line_bytes = 64;
 
 // The point nearest to the middle of (inner, outer], by ratio; where none lies there, the first beyond `inner`.
 const latency_point& within(const std::vector<latency_point>& curve, std::uint64_t inner, std::uint64_t outer) {
@@ -87,9 +87,11 @@ double more_than_lines(const machine_latencies& machine, const latency_point& pa
     return std::max(0.0, pages.ns - at(machine.sets, pages.size * line_bytes));
 }
 
+unsigned number(const json& of, const char* name) { return of.at(name).get<unsigned>(); }
+
 std::vector<latency_point> points_of(const json& document, const char* name, const char* size) {
     std::vector<latency_point> points;
-    for (const json& row : document.value(name, json::array())) {
+    for (const json& row : document.value(name)) {
         if (row.contains("median") && row["median"].is_number())
             points.push_back({row.at(size).get<std::uint64_t>(), row["median"].get<double>()});
     }
@@ -100,16 +102,17 @@ std::vector<latency_point> points_of(const json& document, const char* name, con
 machine_latencies from_document(const json& document, const std::string& path) {
     machine_latencies machine;
     machine.from = path;
-    if (const std::string name = document.value("machine", ""); !name.empty()) machine.from += " (" + name + ")";
+    if (const json& name = document.value("machine"); !name.is_null() && !name.text().empty())
+        machine.from += " (" + name.text() + ")";
     machine.sets = points_of(document, "latencies", "set_bytes");
     machine.pages = points_of(document, "page_latencies", "pages");
-    for (const json& one : document.value("caches", json::array()))
-        machine.caches.push_back({one.at("level"), one.at("bytes"), one.at("ways"), one.at("line_bytes")});
-    for (const json& one : document.value("translation_buffers", json::array()))
-        machine.buffers.push_back({one.at("level"), one.at("entries"), one.at("ways")});
-    const json& costs = document.value("costs", json::object());
-    if (costs.contains("cycle") && costs["cycle"].value("median", json()).is_number())
-        machine.cycle_ns = costs["cycle"]["median"];
+    for (const json& one : document.value("caches"))
+        machine.caches.push_back({number(one, "level"), one.at("bytes").get<std::uint64_t>(), number(one, "ways"),
+                                  number(one, "line_bytes")});
+    for (const json& one : document.value("translation_buffers"))
+        machine.buffers.push_back({number(one, "level"), number(one, "entries"), number(one, "ways")});
+    const json& cycle = document.value("costs").value("cycle").value("median");
+    if (cycle.is_number()) machine.cycle_ns = cycle.get<double>();
     return machine;
 }
 
@@ -127,18 +130,22 @@ void add_median(Points& to, std::uint64_t size, Samples samples) {
 }  // namespace
 
 machine_latencies read_latencies(const std::string& path) {
-    const json document = json::parse(program::read_regular(path, document_bytes_max), nullptr, false);
+    json document;
+    try {
+        document = program::parse_json(program::read_regular(path, document_bytes_max));
+    } catch (const program::json_kind_error&) {
+    }
     if (!document.is_object()) refuse(path, "is not a JSON document");
     if (const char* const flaw = plan::seal_flaw(document)) refuse(path, std::string("is not whole: ") + flaw);
     machine_latencies machine;
     try {
         machine = from_document(document, path);
-    } catch (const json::exception&) {
+    } catch (const program::json_kind_error&) {
         refuse(path, "does not have the form of doctor's latencies");
     }
     if (machine.sets.empty()) {
-        const json& why = document.value("why_no_probe", json());
-        const std::string reason = why.is_string() && !why.get<std::string>().empty() ? why.get<std::string>() : "";
+        const json& why = document.value("why_no_probe");
+        const std::string reason = why.is_string() ? why.text() : "";
         refuse(path, "has no latencies" + (reason.empty() ? "" : " (" + reason + ")"));
     }
     if (machine.cycle_ns <= 0) refuse(path, "does not say how long a cycle is, as older versions did not");

@@ -23,6 +23,8 @@
 
 namespace millpond::simulate {
 
+inline constexpr std::uint64_t page_bytes = 4096;
+
 struct latency_point {
     std::uint64_t size;  // bytes, or pages
     double ns;

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // Hits of each level from the misses in front of it and its own, and what each costs.
 #include "lab/simulate/level_time.hpp"
-#include "lab/program/json_member.hpp"
+#include "lab/program/json.hpp"
 
 #include <array>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace millpond::simulate {
 namespace {
 
-using json = nlohmann::ordered_json;
+using program::json;
 
 constexpr double ns_a_second = 1e9;
-constexpr std::uint64_t page_bytes = 4096;
 
 struct one_level {
     std::uint64_t size, misses, foreseen;
@@ -98,10 +96,11 @@ json assumptions_of(const machine_latencies& machine, const level_counts& counts
     std::array<char, 96> cpi{};
     std::snprintf(cpi.data(), cpi.size(), "every instruction takes %g %s, and waits for its references besides",
                   cycles_per_instruction, cycles_per_instruction == 1 ? "cycle" : "cycles");
-    json all = {"nothing overlaps: every reference waits as long as the level takes that has its lines",
-                instructions == 0 ? "the references came without instructions, whose time is missing" : cpi.data(),
-                "caches and buffers replace their least recently used; write-backs and the fetching of instructions "
-                "are not in it"};
+    json all = json::array(
+        {"nothing overlaps: every reference waits as long as the level takes that has its lines",
+         instructions == 0 ? "the references came without instructions, whose time is missing" : cpi.data(),
+         "caches and buffers replace their least recently used; write-backs and the fetching of instructions "
+         "are not in it"});
     all.push_back(counts.levels.size() > 1
                       ? "a line next to the one that its page of 4 KiB missed last is in the second level already"
                       : "nothing is fetched before it is asked for: there is no second level to fetch it into");
@@ -155,9 +154,9 @@ std::string level_times_table(const json& times) {
         text += "\ntime of " + one["simulator"].get<std::string>();
         if (!one["translation"].is_null()) text += " and " + one["translation"].get<std::string>();
         text += "\n  latencies: " + one["latencies"].get<std::string>() + "\n";
-        const double whole = one["value"];
+        const auto whole = one["value"].get<double>();
         for (const json& part : one["parts"]) {
-            const double value = part["value"];
+            const auto value = part["value"].get<double>();
             std::snprintf(line.data(), line.size(), "  %-20s %16.0f x %8.2f ns %16.9f s  %5.1f %%\n",
                           part["part"].get<std::string>().c_str(), part["count"].get<double>(),
                           part["ns_each"].get<double>(), value, whole > 0 ? 100 * value / whole : 0.0);

@@ -12,21 +12,20 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "lab/program/json.hpp"
 #include "lab/references/counts.hpp"
 #include "lab/simulate/latencies.hpp"
 
 namespace millpond::simulate {
 
 // For each `levels:` simulator: {simulator, unit, value, cycles, …, parts [{part, count, ns_each, value}]}.
-nlohmann::ordered_json level_times_json(const std::vector<references::simulator_counts>& simulators,
-                                        std::uint64_t instructions, const machine_latencies& machine,
-                                        double cycles_per_instruction);
+program::json level_times_json(const std::vector<references::simulator_counts>& simulators, std::uint64_t instructions,
+                               const machine_latencies& machine, double cycles_per_instruction);
 
 // The same in lines of text.
-std::string level_times_table(const nlohmann::ordered_json& times);
+std::string level_times_table(const program::json& times);
 
 }  // namespace millpond::simulate

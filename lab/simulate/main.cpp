@@ -10,7 +10,6 @@
 // written, or no memory.
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +17,7 @@
 #include "lab/plan/json_seal.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 #include "lab/simulate/burst_sample.hpp"
 #include "lab/simulate/din_writer.hpp"
 #include "lab/simulate/generator.hpp"
@@ -147,7 +146,7 @@ void settle(command_line& line) {
         throw program::failure(program::usage, "name the references to read, or --measure; see --help");
 }
 
-void show(const command_line& line, const nlohmann::ordered_json& document, const std::string& table) {
+void show(const command_line& line, const program::json& document, const std::string& table) {
     if (line.json != "-") program::print(table);
     if (line.json.empty()) return;
     program::write_or_print(line.json, millpond::plan::sealed_text(program::json_text(document)));

@@ -5,17 +5,15 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
-#include "lab/program/json_member.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 #include "lab/simulate/report.hpp"
 #include "lab/simulate/time_model.hpp"
 
 namespace millpond::simulate {
 namespace {
 
-using json = nlohmann::ordered_json;
+using program::json;
 
 // Of a number of a document.
 std::string text_of(const json& number) { return program::json_text(number); }
@@ -51,7 +49,7 @@ json whole_json(const whole_misses& of) {
 
 void add_row(one_simulator& to, const count_row& row) {
     if (std::string_view(row.metric) == "at_distance") {
-        to.curve.push_back({row.distance, row.value});
+        to.curve.push_back(json::array({row.distance, row.value}));
         return;
     }
     json metric = program::json_object({{"metric", row.metric}, {"unit", row.unit}, {"value", row.value}});
@@ -122,7 +120,7 @@ std::string line_of(const json& metric, double references) {
 // Misses at the powers of two of a curve, of which the document has every point.
 std::string curve_lines(const json& simulator, double references) {
     std::string text;
-    const std::uint64_t block = simulator["metrics"][0]["line_bytes"];
+    const auto block = simulator["metrics"][0]["line_bytes"].get<std::uint64_t>();
     double beyond = references;
     std::uint64_t blocks = 1;
     const auto line = [&] {
@@ -134,7 +132,7 @@ std::string curve_lines(const json& simulator, double references) {
         blocks *= 2;
     };
     for (const json& point : simulator["curve"]) {
-        while (point[0] >= blocks) line();
+        while (point[0].get<std::uint64_t>() >= blocks) line();
         beyond -= point[1].get<double>();
     }
     line();

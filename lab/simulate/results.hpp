@@ -14,12 +14,12 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "lab/layout/moved_reader.hpp"
+#include "lab/program/json.hpp"
 #include "lab/references/counts.hpp"
 #include "lab/references/simulators.h"
 #include "lab/simulate/burst_sample.hpp"
@@ -40,11 +40,11 @@ struct input_facts {
 std::vector<references::simulator_counts> counts_of(const millpond_simulation* simulation);
 
 // `sample`: of a sampled recording; null of others.
-nlohmann::ordered_json results_json(const std::vector<references::simulator_counts>& simulators,
-                                    const input_facts& input, const millpond_rules& rules,
-                                    const std::vector<double>& penalties, const burst_sample* sample = nullptr);
+program::json results_json(const std::vector<references::simulator_counts>& simulators, const input_facts& input,
+                           const millpond_rules& rules, const std::vector<double>& penalties,
+                           const burst_sample* sample = nullptr);
 
 // The same document in lines of text: at most a screen for each simulator.
-std::string results_table(const nlohmann::ordered_json& results);
+std::string results_table(const program::json& results);
 
 }  // namespace millpond::simulate

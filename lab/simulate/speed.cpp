@@ -6,17 +6,15 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
-#include "lab/program/json_member.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 #include "lab/program/program.hpp"
 #include "lab/simulate/running_simulation.hpp"
 
 namespace millpond::simulate {
 namespace {
 
-using json = nlohmann::ordered_json;
+using program::json;
 
 double cpu_seconds() {
     timespec now{};

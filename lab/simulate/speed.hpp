@@ -6,10 +6,10 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "lab/program/json.hpp"
 #include "lab/references/simulators.h"
 #include "lab/simulate/source.hpp"
 
@@ -21,8 +21,8 @@ struct speed_request {
 };
 
 // Throws program::failure (usage) for a description that is wrong.
-nlohmann::ordered_json speed_json(reference_source& source, const std::vector<std::string>& descriptions,
-                                  const millpond_rules& rules, const speed_request& request);
-std::string speed_table(const nlohmann::ordered_json& speeds);
+program::json speed_json(reference_source& source, const std::vector<std::string>& descriptions,
+                         const millpond_rules& rules, const speed_request& request);
+std::string speed_table(const program::json& speeds);
 
 }  // namespace millpond::simulate

@@ -4,11 +4,10 @@
 #include <array>
 #include <cstdio>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "lab/plan/strategy.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 #include "lab/program/program.hpp"
 #include "lab/trial/compile_routes.hpp"
 #include "lab/trial/control_file.hpp"
@@ -101,9 +100,9 @@ std::string measure_pair_costs(unsigned rounds) {
         call_seconds.push_back((calls.seconds() - last.seconds()) / static_cast<double>(calls.calls));
         call_bytes.push_back(static_cast<double>(calls.found.peak_bytes) - static_cast<double>(last.found.peak_bytes));
     }
-    nlohmann::ordered_json result;
+    program::json result;
     result["schema"] = "millpond.pair_costs/1";
-    result["seconds"] = excess;
+    for (const auto& [name, seconds] : excess) result["seconds"][name] = seconds;
     result["call_seconds"] = call_seconds;
     result["call_bytes"] = call_bytes;
     return program::json_text(result) + "\n";

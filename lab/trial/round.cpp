@@ -5,12 +5,10 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "lab/program/aside_file.hpp"
-#include "lab/program/json_member.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 #include "lab/program/program.hpp"
 #include "lab/trial/control_file.hpp"
 #include "lab/trial/pool_totals.hpp"
@@ -19,7 +17,7 @@
 namespace millpond::trial {
 namespace {
 
-using nlohmann::ordered_json;
+using program::json;
 
 // Without "bare", which needs no library at all.
 const std::map<std::string, variant> variants = {{"empty", variant::empty},
@@ -42,8 +40,8 @@ std::string absolute(const std::string& path) {
     return result;
 }
 
-ordered_json pools_json(const control& shared, const std::vector<std::string>& names) {
-    ordered_json result = ordered_json::array();
+json pools_json(const control& shared, const std::vector<std::string>& names) {
+    json result = json::array();
     for (std::size_t i = 0; i < names.size(); ++i) {
         const pool_totals sum = totals_of(shared, i);
         result.push_back(program::json_object({{"pool", names[i]},
@@ -62,7 +60,7 @@ ordered_json pools_json(const control& shared, const std::vector<std::string>& n
     return result;
 }
 
-ordered_json router_json(const control& shared, const std::vector<std::string>& pool_names) {
+json router_json(const control& shared, const std::vector<std::string>& pool_names) {
     std::vector<const process_slot*> routed;
     const std::size_t claimed = std::min<std::size_t>(shared.slots_claimed, control::slots);
     for (std::size_t i = 0; i < claimed; ++i) routed.push_back(&shared.processes[i]);
@@ -83,7 +81,7 @@ ordered_json router_json(const control& shared, const std::vector<std::string>& 
         range = std::max(range, slot->range_bytes);
         own_malloc |= slot->malloc_in_executable != 0;
     }
-    ordered_json result;
+    json result;
     result["processes"] = shared.slots_claimed;
     result["other_processes"] = shared.other_processes;
     result["malloc"] = routed.empty() ? "" : routed.front()->provider;
@@ -100,8 +98,8 @@ ordered_json router_json(const control& shared, const std::vector<std::string>& 
     return result;
 }
 
-ordered_json result_json(const std::string& variant_name, const measure::measurement& m) {
-    ordered_json result;
+json result_json(const std::string& variant_name, const measure::measurement& m) {
+    json result;
     result["schema"] = "millpond.round/1";
     result["variant"] = variant_name;
     result["cpu_seconds"] = m.cpu_seconds();
@@ -111,7 +109,7 @@ ordered_json result_json(const std::string& variant_name, const measure::measure
     result["peak_bytes"] = m.peak_bytes;
     result["page_faults"] = m.page_faults;
     result["major_faults"] = m.major_faults;
-    result["exit_status"] = m.signal == 0 ? ordered_json(m.exit_status) : ordered_json(nullptr);
+    result["exit_status"] = m.signal == 0 ? json(m.exit_status) : json(nullptr);
     result["signal"] = m.signal;
     return result;
 }
@@ -125,7 +123,7 @@ void run_round(const round_request& request) {
     std::unique_ptr<routes_file> routes;
     if (!request.routes_path.empty()) routes = std::make_unique<routes_file>(request.routes_path);
     const auto found = variants.find(request.variant_name);
-    ordered_json result;
+    json result;
     if (found == variants.end()) {
         result = result_json(request.variant_name, run(request.launched, ""));
         result["router"] = nullptr;

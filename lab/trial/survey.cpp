@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "lab/plan/strict_json.hpp"
-#include "lab/program/json_member.hpp"
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
 #include "lab/trial/control_file.hpp"
@@ -15,15 +13,15 @@
 namespace millpond::trial {
 namespace {
 
-using nlohmann::ordered_json;
+using program::json;
 
 constexpr std::size_t survey_bytes_max = 256u << 20;
 
-ordered_json to_json(const surveyed_module& module) {
+json to_json(const surveyed_module& module) {
     return program::json_object({{"path", module.path}, {"build_id", module.build_id}});
 }
 
-surveyed_module module_from(const nlohmann::json& json) {
+surveyed_module module_from(const program::json& json) {
     return {json.at("path").get<std::string>(), json.at("build_id").get<std::string>()};
 }
 
@@ -69,12 +67,12 @@ survey run_survey(const launch& launched) {
 }
 
 std::string to_text(const survey& printed) {
-    ordered_json root;
+    json root;
     root["schema"] = survey::schema;
     root["complete"] = printed.complete;
-    root["processes"] = ordered_json::array();
+    root["processes"] = json::array();
     for (const surveyed_process& process : printed.processes) {
-        ordered_json modules = ordered_json::array();
+        json modules = json::array();
         for (const surveyed_module& module : process.modules) modules.push_back(to_json(module));
         root["processes"].push_back(
             program::json_object({{"pid", process.pid}, {"program", to_json(process.program)}, {"modules", modules}}));
@@ -84,16 +82,16 @@ std::string to_text(const survey& printed) {
 
 survey read_survey(const std::string& path) {
     try {
-        const nlohmann::json root = plan::parse_strict(program::read_regular(path, survey_bytes_max));
+        const program::json root = plan::parse_strict(program::read_regular(path, survey_bytes_max));
         if (root.at("schema") != survey::schema)
             throw program::failure(program::input, path + ": schema is not \"" + survey::schema + "\"");
         survey result;
-        result.complete = root.value("complete", true);
-        for (const nlohmann::json& process : root.at("processes")) {
+        result.complete = !root.contains("complete") || root["complete"].get<bool>();
+        for (const program::json& process : root.at("processes")) {
             surveyed_process& read = result.processes.emplace_back();
-            read.pid = process.value("pid", 0);
+            read.pid = process.contains("pid") ? process["pid"].get<int>() : 0;
             read.program = module_from(process.at("program"));
-            for (const nlohmann::json& module : process.at("modules")) read.modules.push_back(module_from(module));
+            for (const program::json& module : process.at("modules")) read.modules.push_back(module_from(module));
         }
         return result;
     } catch (const program::failure&) {

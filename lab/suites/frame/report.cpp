@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
-#include "lab/program/json_text.hpp"
+#include "lab/program/json.hpp"
 
 namespace millpond::frame {
 namespace {
 
-using nlohmann::json;
+using program::json;
 
 constexpr const char* schema = "millpond.suite/2";
 
@@ -92,7 +91,8 @@ bool has(const metric& of, std::string_view figure) {
 json workload_as_json(const suite& in, const workload& each) {
     json parameters = json::array();
     for (const parameter& of : each.parameters) {
-        json described = {{"name", of.name}, {"meaning", of.meaning}, {"default", value_of(of, of.usual)}};
+        json described =
+            program::json_object({{"name", of.name}, {"meaning", of.meaning}, {"default", value_of(of, of.usual)}});
         if (of.words.empty()) {
             described["least"] = of.least;
             described["most"] = of.most;
@@ -103,7 +103,7 @@ json workload_as_json(const suite& in, const workload& each) {
     }
     json metrics = json::array();
     for (const metric& of : metrics_of(in, each)) {
-        metrics.push_back({{"name", of.name}, {"unit", of.unit}, {"by", text_or_null(of.by)}});
+        metrics.push_back(program::json_object({{"name", of.name}, {"unit", of.unit}, {"by", text_or_null(of.by)}}));
     }
     json names = json::array();
     for (std::size_t by = 0; by < in.contenders().size(); ++by) {
@@ -111,18 +111,22 @@ json workload_as_json(const suite& in, const workload& each) {
         names.push_back(in.contenders()[by].name);
         if (in.contenders()[by].can_be_kept) names.push_back(name_of(in.contenders()[by], true));
     }
-    return {{"name", each.name},        {"unit", each.unit},   {"metrics", metrics},
-            {"parameters", parameters}, {"contenders", names}, {"counted_functions", each.counted_functions}};
+    return program::json_object({{"name", each.name},
+                                 {"unit", each.unit},
+                                 {"metrics", metrics},
+                                 {"parameters", parameters},
+                                 {"contenders", names},
+                                 {"counted_functions", each.counted_functions}});
 }
 
 json contender_as_json(const contender& each, bool is_kept) {
-    return {{"name", name_of(each, is_kept)},
-            {"alias", is_kept ? json(nullptr) : text_or_null(each.alias)},
-            {"kind", each.kind},
-            {"source", is_kept ? "kept" : each.source},
-            {"package", text_or_null(each.from->name)},
-            {"version", text_or_null(each.from->version())},
-            {"is_built_in", each.from->is_built_in}};
+    return program::json_object({{"name", name_of(each, is_kept)},
+                                 {"alias", is_kept ? json(nullptr) : text_or_null(each.alias)},
+                                 {"kind", each.kind},
+                                 {"source", is_kept ? "kept" : each.source},
+                                 {"package", text_or_null(each.from->name)},
+                                 {"version", text_or_null(each.from->version())},
+                                 {"is_built_in", each.from->is_built_in}});
 }
 
 json head_of(const suite& in, const point& asked, const char* status) {
@@ -131,21 +135,23 @@ json head_of(const suite& in, const point& asked, const char* status) {
         const parameter& of = asked.of->parameters[i];
         parameters[std::string(of.name)] = value_of(of, asked.values[i]);
     }
-    return {
-        {"schema", schema},           {"status", status},
-        {"workload", asked.of->name}, {"contender", name_of(in.contenders()[asked.contender], asked.is_kept)},
-        {"unit", asked.of->unit},     {"parameters", parameters},
-        {"malloc", malloc_in_use()},
-    };
+    return program::json_object({{"schema", schema},
+                                 {"status", status},
+                                 {"workload", asked.of->name},
+                                 {"contender", name_of(in.contenders()[asked.contender], asked.is_kept)},
+                                 {"unit", asked.of->unit},
+                                 {"parameters", parameters},
+                                 {"malloc", malloc_in_use()}});
 }
 
 json counts_as_json(const std::vector<measure::count>& counts) {
     json all = json::object();
     for (const measure::count& each : counts) {
-        all[each.name] = {{"value", each.value ? json(*each.value) : json(nullptr)},
-                          {"why_null", each.value ? json(nullptr) : json(each.why_null)},
-                          {"running_share", each.value ? json(each.running_share) : json(nullptr)},
-                          {"counted_as", each.counted_as.empty() ? json(nullptr) : json(each.counted_as)}};
+        all[each.name] =
+            program::json_object({{"value", each.value ? json(*each.value) : json(nullptr)},
+                                  {"why_null", each.value ? json(nullptr) : json(each.why_null)},
+                                  {"running_share", each.value ? json(each.running_share) : json(nullptr)},
+                                  {"counted_as", each.counted_as.empty() ? json(nullptr) : json(each.counted_as)}});
     }
     return all;
 }
@@ -160,13 +166,14 @@ std::string list_as_json(const suite& of) {
         contenders.push_back(contender_as_json(each, false));
         if (each.can_be_kept && each.from->is_built_in) contenders.push_back(contender_as_json(each, true));
     }
-    const json all = {
-        {"schema", schema},          {"suite", of.name},
-        {"compiler", compiler()},    {"standard_library", standard_library()},
-        {"malloc", malloc_in_use()}, {"workloads", workloads},
-        {"contenders", contenders},
-    };
-    return all.dump(1);
+    return program::json_text(program::json_object({{"schema", schema},
+                                                    {"suite", of.name},
+                                                    {"compiler", compiler()},
+                                                    {"standard_library", standard_library()},
+                                                    {"malloc", malloc_in_use()},
+                                                    {"workloads", workloads},
+                                                    {"contenders", contenders}}),
+                              1);
 }
 
 std::string round_as_json(const suite& in, const point& asked, const outcome& measured) {
@@ -194,7 +201,7 @@ std::string round_as_json(const suite& in, const point& asked, const outcome& me
 }
 
 std::string failure_as_json(const suite& in, const point& asked, const char* status) {
-    return head_of(in, asked, status).dump();
+    return program::json_text(head_of(in, asked, status), -1);
 }
 
 }  // namespace millpond::frame

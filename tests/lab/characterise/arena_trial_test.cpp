@@ -3,7 +3,6 @@
 #include "lab/characterise/arena_trial.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "small_program.hpp"
 
@@ -12,7 +11,7 @@ namespace {
 
 using characterise::arena_trial;
 using characterise::size_request;
-using json = nlohmann::ordered_json;
+using program::json;
 
 // main calls a wrapper at two places, which calls malloc at one: sites differ in their second frame alone.
 struct two_callers {
@@ -50,7 +49,7 @@ TEST(arena_trial, objects_that_die_in_time_are_never_wrong_and_pin_nothing) {
     for (const json& arena : found["arenas"]) {
         EXPECT_EQ(arena["refused_bytes"], 0);
         EXPECT_EQ(arena["most_pinned_bytes"], 0);
-        EXPECT_LE(arena["most_held_bytes"], 2 * 4096);
+        EXPECT_LE(arena["most_held_bytes"].get<std::uint64_t>(), 2 * 4096);
     }
 }
 
@@ -77,7 +76,7 @@ TEST(arena_trial, smaller_arenas_refuse_first) {
     for (std::uint64_t i = 1; i <= 40; ++i) events.push_back(allocation(i, 0, 1024 * i, 1024, two_callers::first));
     const json found = tried(events, {"shop+99 1024"});
     std::vector<std::uint64_t> refused;
-    for (const json& arena : found["arenas"]) refused.push_back(arena["refused_bytes"]);
+    for (const json& arena : found["arenas"]) refused.push_back(arena["refused_bytes"].get<std::uint64_t>());
     EXPECT_EQ(refused, (std::vector<std::uint64_t>{24 * 1024, 8 * 1024, 0}));
 }
 

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "lab/characterise/candidate_plans.hpp"
 #include "lab/trace/finish.hpp"
@@ -133,7 +132,7 @@ TEST_F(characterised, what_outlives_a_scope_is_shown_with_its_witness) {
     EXPECT_EQ(scope(book, "of the allocation")["legal"], true);
     EXPECT_EQ(book["freed_by_other_threads"], 1);
     const json seen = scope(book, "run")["witnesses"][0];
-    EXPECT_EQ(seen["stack"], (json{"book::add", "run", "main"}));
+    EXPECT_EQ(seen["stack"], json::array({"book::add", "run", "main"}));
     EXPECT_EQ(seen["bytes"], 40);
     EXPECT_EQ(seen["ended"], "freed after the scope ended, by thread 2");
     for (const json& s : page["legality"]) {
@@ -156,7 +155,8 @@ TEST_F(characterised, what_nobody_frees_after_its_scope_is_alive_at_the_end) {
     EXPECT_EQ(scope(book, "load")["outliving"], 0);
     EXPECT_EQ(scope(book, "load")["witnesses"][0]["ended"], "still live at exit");
     EXPECT_EQ(scope(book, "main")["legality"], "not disproved") << "main had not ended";
-    for (const auto& one : plans) EXPECT_EQ(one.plan["routes"].dump().find("arena of load"), std::string::npos);
+    for (const auto& one : plans)
+        EXPECT_EQ(program::json_text(one.plan["routes"]).find("arena of load"), std::string::npos);
 }
 
 TEST_F(characterised, a_trace_that_was_cut_decides_only_what_a_witness_proves) {
@@ -198,9 +198,9 @@ TEST_F(characterised, large_subsystems_get_plans_and_small_ones_none) {
     ASSERT_EQ(plans.size(), 2u);
     EXPECT_EQ(plans[0].file_name, "01-book.plan.json");
     EXPECT_EQ(plans[0].plan["program"]["build_id"], "0123456789abcdef0123");
-    EXPECT_EQ(
-        plans[0].plan["routes"],
-        json::array({{{"subsystems", {"book"}}, {"pool", "book"}, {"strategy", "multipool"}, {"huge_pages", false}}}));
+    EXPECT_EQ(plans[0].plan["routes"],
+              program::parse_json(
+                  R"([{"subsystems": ["book"], "pool": "book", "strategy": "multipool", "huge_pages": false}])"));
     EXPECT_EQ(plans[1].file_name, "all.plan.json");
 }
 
@@ -224,11 +224,11 @@ TEST_F(characterised, subsystems_of_one_scope_share_a_candidate_arena_and_illega
     }
     // None was observed: the outermost that no object is known to have left, except main.
     ASSERT_EQ(arenas.size(), 1u) << "what the cache keeps outlives every scope";
-    EXPECT_EQ(arenas[0], json::array({{{"subsystems", {"tree", "names"}},
-                                       {"pool", "arena of server::handle"},
-                                       {"strategy", "monotonic"},
-                                       {"huge_pages", false},
-                                       {"scope", {{"phase", true}}}}}));
+    EXPECT_EQ(arenas[0], program::parse_json(R"([{"subsystems": ["tree", "names"],
+                                                  "pool": "arena of server::handle",
+                                                  "strategy": "monotonic",
+                                                  "huge_pages": false,
+                                                  "scope": {"phase": true}}])"));
 }
 
 TEST_F(characterised, a_program_without_heap_events_has_no_subsystems) {
@@ -284,8 +284,8 @@ TEST(golden_characterisation, says_what_it_always_said) {
     json found = characterisation(MILLPOND_GOLDEN_TRACE, {}).to_json();
     found["trace"]["path"] = "three_threads.mpt";
     const std::string expected = MILLPOND_SOURCE_DIR "/three_threads.json";
-    if (std::getenv("MILLPOND_REGENERATE") != nullptr) write_file(expected, found.dump(1) + "\n");
-    expect_close(found, json::parse(read_file(expected)), "characterisation");
+    if (std::getenv("MILLPOND_REGENERATE") != nullptr) write_file(expected, program::json_text(found, 1) + "\n");
+    expect_close(found, program::parse_json(read_file(expected)), "characterisation");
 }
 
 struct program_run : ::testing::Test {
@@ -306,8 +306,8 @@ struct program_run : ::testing::Test {
 
 TEST_F(program_run, writes_the_tree_of_contexts_with_all_that_was_allocated) {
     ASSERT_EQ(run("--contexts " + folder.path("contexts") + " " MILLPOND_GOLDEN_TRACE), 0);
-    const json facts = json::parse(said)["trace"];
-    const json contexts = json::parse(read_file(folder.path("contexts")));
+    const json facts = program::parse_json(said)["trace"];
+    const json contexts = program::parse_json(read_file(folder.path("contexts")));
     std::uint64_t objects = 0, bytes = 0, live_objects = 0, live_bytes = 0, number = 0;
     for (const json& node : contexts["nodes"]) {
         EXPECT_LE(node[0].get<std::uint64_t>(), number++);
@@ -354,7 +354,7 @@ TEST_F(program_run, says_with_status_4_where_it_cannot_write) {
 TEST_F(program_run, writes_whole_files_and_nothing_else) {
     const std::string out = folder.path("out.json"), plans = folder.path("plans");
     EXPECT_EQ(run("--json " + out + " --plan-out " + plans + " " MILLPOND_GOLDEN_TRACE), 0) << said;
-    EXPECT_EQ(json::parse(read_file(out))["schema"], "millpond.characterisation/1");
+    EXPECT_EQ(program::parse_json(read_file(out))["schema"], "millpond.characterisation/1");
     EXPECT_TRUE(std::filesystem::is_directory(plans));
     EXPECT_EQ(said, "");
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path(".")))
@@ -363,10 +363,10 @@ TEST_F(program_run, writes_whole_files_and_nothing_else) {
 
 TEST_F(program_run, summarises_traces_as_an_array) {
     ASSERT_EQ(run("--summary " MILLPOND_GOLDEN_TRACE " " MILLPOND_GOLDEN_TRACE), 0);
-    const json two = json::parse(said);
+    const json two = program::parse_json(said);
     ASSERT_EQ(two.size(), 2u);
     ASSERT_EQ(run("--summary " MILLPOND_GOLDEN_TRACE), 0);
-    const json only = json::parse(said);
+    const json only = program::parse_json(said);
     ASSERT_EQ(only.size(), 1u);
     const json& one = only[0];
     const json whole = characterisation(MILLPOND_GOLDEN_TRACE, {}).to_json();

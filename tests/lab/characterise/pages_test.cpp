@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
@@ -114,7 +113,7 @@ TEST(address_map, gives_each_cell_to_whoever_touches_most_of_it) {
     const auto json =
         map.to_json([](std::uint64_t tick) { return static_cast<double>(tick); }, [](std::uint32_t s) { return s; });
     ASSERT_EQ(json["columns"].size(), moments.size());
-    const std::uint64_t granule = json["granule_bytes"];
+    const auto granule = json["granule_bytes"].get<std::uint64_t>();
     const std::uint64_t first = 0x7f0000000000 / granule;
     std::uint64_t past = 0;
     for (const auto& row : json["rows"]) {
@@ -123,7 +122,7 @@ TEST(address_map, gives_each_cell_to_whoever_touches_most_of_it) {
     }
     std::set<std::pair<std::size_t, std::size_t>> seen;
     for (const auto& cell : json["cells"]) {
-        const std::size_t row = cell[0], column = cell[1];
+        const auto row = cell[0].get<std::size_t>(), column = cell[1].get<std::size_t>();
         ASSERT_TRUE(seen.insert({row, column}).second);
         const std::uint64_t from = first * granule + json["rows"][row]["offset_bytes"].get<std::uint64_t>();
         const std::uint64_t to = from + json["rows"][row]["bytes"].get<std::uint64_t>();
@@ -134,7 +133,7 @@ TEST(address_map, gives_each_cell_to_whoever_touches_most_of_it) {
             ++pages[pair.first];
             ++total;
         }
-        const std::uint32_t subsystem = cell[2];
+        const auto subsystem = cell[2].get<std::uint32_t>();
         for (const auto& [s, count] : pages) EXPECT_LE(count, pages[subsystem]);
         EXPECT_NEAR(cell[3].get<double>() * static_cast<double>(total), static_cast<double>(pages[subsystem]),
                     0.0006 * static_cast<double>(total));

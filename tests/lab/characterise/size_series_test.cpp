@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "lab/characterise/characterisation.hpp"
@@ -18,7 +17,7 @@ namespace {
 
 using characterise::size_request;
 using characterise::size_series;
-using json = nlohmann::ordered_json;
+using program::json;
 using trace::event;
 
 json rows_of(const std::vector<event>& events, const size_request& request) {
@@ -66,7 +65,8 @@ std::uint64_t literal_peak(const std::vector<event>& events, std::uint64_t above
 std::uint64_t joined_peak(const json& rows, std::uint64_t above, std::uint64_t upto) {
     std::vector<std::uint64_t> sum;
     for (const json& row : rows) {
-        if (row["bytes"] <= above || row["bytes"] > upto) continue;
+        const auto bytes = row["bytes"].get<std::uint64_t>();
+        if (bytes <= above || bytes > upto) continue;
         sum.resize(row["live"].size());
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += row["live"][i].get<std::uint64_t>();
     }
@@ -88,8 +88,10 @@ TEST(size_series, sums_of_rows_are_the_peaks_of_joined_sizes) {
                 ASSERT_LE(joined_peak(coarse, above, upto), expected + in_moment);
             }
         }
-        for (const json& row : coarse)
-            ASSERT_EQ(row["peak_blocks"], literal_peak(events, row["bytes"].get<std::uint64_t>() - 8, row["bytes"]));
+        for (const json& row : coarse) {
+            const auto bytes = row["bytes"].get<std::uint64_t>();
+            ASSERT_EQ(row["peak_blocks"], literal_peak(events, bytes - 8, bytes));
+        }
     }
 }
 
@@ -103,9 +105,9 @@ TEST(size_series, rounds_sizes_up_to_granule_and_alignment) {
     const json rows = series.rows_json();
     ASSERT_EQ(rows.size(), 3u);
     EXPECT_EQ(rows[0]["bytes"], 16);
-    EXPECT_EQ(rows[0]["live"], json({1, 1, 1, 1}));
+    EXPECT_EQ(rows[0]["live"], json::array({1, 1, 1, 1}));
     EXPECT_EQ(rows[1]["bytes"], 32);
-    EXPECT_EQ(rows[1]["live"], json({0, 1, 1, 1}));
+    EXPECT_EQ(rows[1]["live"], json::array({0, 1, 1, 1}));
     EXPECT_EQ(rows[1]["mean_bytes"], 17.0 * 3 / 4);  // it lives after three of the four events
     EXPECT_EQ(rows[2]["bytes"], 64);
     EXPECT_EQ(series.larger_json()["peak_bytes"], 4097);
@@ -121,7 +123,7 @@ TEST(size_series, census_has_the_most_frequent_sizes_first) {
     const json census = series.census_json();
     EXPECT_EQ(census["requests"], 100);
     EXPECT_EQ(census["most_frequent"].size(), size_series::most_frequent_max);
-    EXPECT_EQ(census["most_frequent"][0], (json{{"bytes", 7}, {"requests", 34}}));
+    EXPECT_EQ(census["most_frequent"][0], program::json_object({{"bytes", 7}, {"requests", 34}}));
     EXPECT_EQ(census["most_frequent"][1]["bytes"], 101);  // of equals the smallest
 }
 
@@ -135,24 +137,24 @@ TEST(size_series, objects_freed_soon_are_short_lived) {
     const std::vector<trace::module_record> modules = {{1, 0, 0, 0, "/usr/bin/shop", "", 0, 0}};
     const json sites = series.sites_json(nodes, modules);
     ASSERT_EQ(sites.size(), 2u);
-    EXPECT_EQ(sites[0], (json{{"site", "+20 shop+10 0"},
-                              {"frames", json::array({"+20", "shop+10"})},
-                              {"size", 0},
-                              {"objects", 1},
-                              {"bytes", 90},
-                              {"short_bytes", 0}}));
-    EXPECT_EQ(sites[1], (json{{"site", "shop+10 16"},
-                              {"frames", json::array({"shop+10"})},
-                              {"size", 16},
-                              {"objects", 2},
-                              {"bytes", 20},
-                              {"short_bytes", 10}}));
+    EXPECT_EQ(sites[0], program::json_object({{"site", "+20 shop+10 0"},
+                                              {"frames", json::array({"+20", "shop+10"})},
+                                              {"size", 0},
+                                              {"objects", 1},
+                                              {"bytes", 90},
+                                              {"short_bytes", 0}}));
+    EXPECT_EQ(sites[1], program::json_object({{"site", "shop+10 16"},
+                                              {"frames", json::array({"shop+10"})},
+                                              {"size", 16},
+                                              {"objects", 2},
+                                              {"bytes", 20},
+                                              {"short_bytes", 10}}));
 }
 
 TEST(size_series, every_request_of_a_trace_is_in_one_row) {
     const json found = characterise::sizes_json(MILLPOND_GOLDEN_TRACE, {.moments = 3});
     const json whole = characterise::characterisation(MILLPOND_GOLDEN_TRACE, {}).to_json();
-    std::uint64_t requests = found["larger"]["requests"];
+    auto requests = found["larger"]["requests"].get<std::uint64_t>();
     for (const json& row : found["rows"]) {
         requests += row["requests"].get<std::uint64_t>();
         EXPECT_EQ(row["live"].size(), 3u);

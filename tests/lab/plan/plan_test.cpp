@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "lab/program/json.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
 
@@ -191,7 +191,7 @@ TEST(plan, rejects_nesting_without_end) {
 
 TEST(plan, messages_are_one_line_and_short_whatever_a_name_holds) {
     const std::string monster = std::string(100'000, 'x') + "\n\x1b[31m";
-    const std::string written = nlohmann::json(monster).dump();
+    const std::string written = millpond::program::json_text(monster, -1);
     for (const std::string& text : {with("\"multipool\"", written), with("\"huge_pages\"", written),
                                     with("\"millpond.plan/1\"", written), with("\"program\"", written)}) {
         const refusal found = refusal_of([&] { parse_plan(text, "file"); });

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Time models with numbers that were computed by hand: one penalty, and levels with a machine's latencies.
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "lab/simulate/latencies.hpp"
 #include "lab/simulate/level_time.hpp"
@@ -45,9 +44,9 @@ simulator_counts of_levels(const char* description, std::uint64_t references, st
     return counts;
 }
 
-double part(const nlohmann::ordered_json& time, const std::string& name, const char* field) {
+double part(const millpond::program::json& time, const std::string& name, const char* field) {
     for (const auto& one : time["parts"]) {
-        if (one["part"] == name) return one[field];
+        if (one["part"] == name) return one[field].get<double>();
     }
     ADD_FAILURE() << "no part " << name;
     return 0;
