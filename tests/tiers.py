@@ -18,6 +18,9 @@ import pytest
 # What $MILLPOND_SCALE says in `make test`; everywhere else a test has its full size.
 SMALL = "small"
 
+# Of our mallocs, those that `make test` builds (tests/lab/mallocs/CMakeLists.txt); it builds the monotonic one, too.
+USUAL_MALLOCS = ("multipool", "quick_fit", "size_map")
+
 
 def is_small() -> bool:
     return os.environ.get("MILLPOND_SCALE") == SMALL

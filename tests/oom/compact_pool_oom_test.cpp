@@ -39,7 +39,7 @@ int live_on(pool_type& pool) {
             pool.deallocate(block.start, slot_bytes, 8);
         }
     };
-    grow(test::scaled(6000, 3000));
+    grow(test::scaled(6000, 1500));
     shrink(10);
     grow(500);
     pool.trim();

@@ -47,7 +47,7 @@ template <class Pool>
 int live_on(Pool& pool, test::block_model& model, std::uint64_t salt) {
     int refused = 0;
     auto numbers = test::random_numbers(salt);
-    const int steps = test::scaled(600, 300);
+    const int steps = test::scaled(600, 150);
     for (int step = 0; step < steps && !testing::Test::HasFailure(); ++step) {
         if (step == steps / 2) {
             model.check_all();

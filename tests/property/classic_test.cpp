@@ -162,7 +162,7 @@ TYPED_TEST(classic_heap, blocks_are_aligned_disjoint_and_kept) {
     TypeParam heap;
     test::block_model model;
     auto numbers = test::random_numbers();
-    live(heap, model, numbers, test::scaled(20000, 4500), false);
+    live(heap, model, numbers, test::scaled(20000, 3000), false);
     int elsewhere = 0;
     EXPECT_FALSE(heap.contains(&elsewhere) || heap.contains(&heap) || heap.contains(nullptr));
     heap.release();

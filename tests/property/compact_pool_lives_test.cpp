@@ -82,7 +82,7 @@ TYPED_TEST_SUITE(compact_pool_lives, shapes);
 TYPED_TEST(compact_pool_lives, in_rows_alone) {
     accounting_source source;
     basic_compact_pool<TypeParam, source_ref<accounting_source>> pool(source);
-    this->live(pool, source, false, test::scaled(60000, 12000));
+    this->live(pool, source, false, test::scaled(60000, 6000));
     pool.release();
     EXPECT_EQ(source.live_blocks(), 0u);
 }
@@ -91,7 +91,7 @@ TYPED_TEST(compact_pool_lives, in_rows_that_lie_anywhere) {
     // About four times what a life has at once.
     test::scattering_source source((std::size_t{16} << 20) + detail::align_up(20000 * TypeParam::bytes, 4096));
     basic_compact_pool<TypeParam, source_ref<accounting_source>> pool(source);
-    this->live(pool, source, false, test::scaled(60000, 12000));
+    this->live(pool, source, false, test::scaled(60000, 6000));
     pool.release();
     EXPECT_EQ(source.live_blocks(), 0u);
 }
@@ -99,7 +99,7 @@ TYPED_TEST(compact_pool_lives, in_rows_that_lie_anywhere) {
 TYPED_TEST(compact_pool_lives, in_a_range_alone) {
     ranged_source source;
     basic_compact_pool<TypeParam, source_ref<ranged_source>> pool(promote_above{0}, source);
-    this->live(pool, source, true, test::scaled(60000, 12000));
+    this->live(pool, source, true, test::scaled(60000, 6000));
     EXPECT_EQ(source.calls(), 0u);
     EXPECT_EQ(fake_pages::reservations(), 2u);
     pool.release();

@@ -122,7 +122,7 @@ TYPED_TEST_SUITE(short_lives, accounted_pools);
 TYPED_TEST(short_lives, keep_every_promise_whatever_their_order) {
     std::size_t lives = 1;
     for (int i = 0; i < longest_life; ++i) lives *= acts;
-    const std::size_t every = test::scaled<std::size_t>(1, 11);
+    const std::size_t every = test::scaled<std::size_t>(1, 31);
     for (std::size_t number = test::seed() % every; number < lives; number += every) {
         std::array<act, longest_life> life{};
         for (std::size_t rest = number; act & what : life) {

@@ -42,7 +42,7 @@ TYPED_TEST(medium_and_large_blocks, are_aligned_disjoint_and_kept) {
         }();
         test::block_model model;
         auto numbers = test::random_numbers();
-        for (int step = 0; step < test::scaled(3000, 1000) && !testing::Test::HasFatalFailure(); ++step) {
+        for (int step = 0; step < test::scaled(3000, 500) && !testing::Test::HasFatalFailure(); ++step) {
             const int choice = test::uniform(numbers, 0, 999);
             if (choice == 0) {
                 model.check_all();
@@ -141,7 +141,7 @@ TEST(region_holes, of_one_size_are_used_again) {
     const std::size_t sizes[] = {40'000, 50'000, 65'536, 300'000, 2'000'000};
     char* lowest = nullptr;
     char* highest = nullptr;
-    for (int step = 0; step < 500 && !testing::Test::HasFatalFailure(); ++step) {
+    for (int step = 0; step < test::scaled(500, 150) && !testing::Test::HasFatalFailure(); ++step) {
         if (model.size() < 40) {
             const std::size_t bytes = sizes[test::uniform<std::size_t>(numbers, 0, 4)];
             auto* const start = static_cast<char*>(source.allocate(bytes, 64));

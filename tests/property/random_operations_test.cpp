@@ -72,7 +72,7 @@ TYPED_TEST(random_operations, blocks_are_aligned_disjoint_and_kept_and_all_memor
         typename TypeParam::pool pool(source);
         test::block_model model;
         auto numbers = test::random_numbers();
-        for (int step = 0; step < test::scaled(20000, 6000) && !testing::Test::HasFailure(); ++step) {
+        for (int step = 0; step < test::scaled(20000, 3000) && !testing::Test::HasFailure(); ++step) {
             const int choice = uniform(numbers, 0, 999);
             if (choice < 2) {
                 model.check_all();
@@ -108,7 +108,7 @@ TEST(random_operations, checkpoints_and_reset_and_release_in_any_order) {
     std::vector<level> levels;
     test::block_model model;
     auto numbers = test::random_numbers();
-    for (int step = 0; step < test::scaled(10000, 3000) && !testing::Test::HasFailure(); ++step) {
+    for (int step = 0; step < test::scaled(10000, 1500) && !testing::Test::HasFailure(); ++step) {
         const int choice = uniform(numbers, 0, 99);
         if (choice < 4) {
             levels.push_back({pool.checkpoint(), model});
@@ -143,7 +143,7 @@ TEST(random_operations, containers_hold_what_standard_ones_hold) {
     std::pmr::map<int, std::pmr::string> by_base(&base);
     std::map<int, std::string> truth;
     auto numbers = test::random_numbers();
-    for (int step = 0; step < test::scaled(20000, 6000); ++step) {
+    for (int step = 0; step < test::scaled(20000, 3000); ++step) {
         const int key = uniform(numbers, 0, 300);
         if (uniform(numbers, 0, 2) == 0) {
             by_type.erase(key);

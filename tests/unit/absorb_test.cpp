@@ -10,6 +10,7 @@
 
 #include "support/accounting_source.hpp"
 #include "support/block_model.hpp"
+#include "support/scale.hpp"
 #include "support/seed.hpp"
 
 namespace millpond {
@@ -49,7 +50,7 @@ void live_on(std::vector<std::unique_ptr<Pool>>& pools, std::vector<std::size_t>
 TYPED_TEST(absorbing, pools_that_became_one_serve_and_take_back_each_others_blocks) {
     accounting_source source;
     auto numbers = test::random_numbers();
-    for (int round = 0; round < 8 && !testing::Test::HasFailure(); ++round) {
+    for (int round = 0; round < test::scaled(8, 2) && !testing::Test::HasFailure(); ++round) {
         // Declared in this order: the owner, pool 0 at last, is destroyed last.
         std::vector<std::unique_ptr<TypeParam>> pools;
         std::vector<std::size_t> owner_of;

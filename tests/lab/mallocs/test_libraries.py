@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +16,15 @@ from real_programs import REAL_PROGRAMS, text
 from special_programs import SPECIAL_PROGRAMS
 
 from millpond.bench.suites.malloc import LIBRARIES
-from tiers import mostly_more
+from tiers import USUAL_MALLOCS, mostly_more
 
 FOLDER = BIN.parent / "lib" / "millpond"
 MALLOCS = ("multipool", *LIBRARIES)
+SETS = pytest.mark.parametrize(
+    "libraries",
+    [USUAL_MALLOCS, pytest.param([name for name in MALLOCS if name not in USUAL_MALLOCS], marks=pytest.mark.more)],
+    ids=["usual", "others"],
+)
 
 _C_FAMILY = {
     "malloc", "free", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc",
@@ -42,7 +48,7 @@ def exported(library: str) -> set[str]:
     return {line.split()[-1] for line in said.stdout.splitlines()}
 
 
-@pytest.mark.parametrize("library", MALLOCS)
+@pytest.mark.parametrize("library", mostly_more(MALLOCS, *USUAL_MALLOCS))
 def test_exports_the_family_and_its_usage(library: str) -> None:
     assert exported(library) == _C_FAMILY | _OPERATORS | _USAGE | _OPENING
 
@@ -100,21 +106,25 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
+@SETS
 @pytest.mark.parametrize("program", mostly_more(PROGRAMS, "sqlite3"), ids=lambda program: program.name)
-def test_real_programs_run_unchanged(program: Program, tmp_path: Path) -> None:
+def test_real_programs_run_unchanged(program: Program, libraries: Sequence[str], tmp_path: Path) -> None:
     if why := harness.missing(program):
         pytest.skip(why)
     if program.name == "redis" and not (shutil.which("redis-server") and shutil.which("redis-benchmark")):
         pytest.skip("redis-server or redis-benchmark is not here")
     bare = harness.run_bare(program, tmp_path / "bare")
-    for library in MALLOCS:
+    for library in libraries:
         assert harness.run_bare(_on(library, program), tmp_path / library) == bare, library
 
 
+@SETS
 @pytest.mark.parametrize("program", SPECIAL_PROGRAMS, ids=lambda program: program.name)
-def test_programs_that_are_hard_to_record_run_unchanged(program: Program, tmp_path: Path) -> None:
+def test_programs_that_are_hard_to_record_run_unchanged(
+    program: Program, libraries: Sequence[str], tmp_path: Path
+) -> None:
     bare = harness.run_bare(program, tmp_path / "bare")
-    for library in MALLOCS:
+    for library in libraries:
         assert harness.run_bare(_on(library, program), tmp_path / library) == bare, library
 
 

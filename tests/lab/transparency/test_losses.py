@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from harness import BIN, PROGRAMS, RECORD, Outcome, Program, run
 
+from tiers import USUAL_MALLOCS, mostly_more
+
 OPENED, LIBRARY = str(PROGRAMS / "opened"), str(PROGRAMS / "opened_library.so")
 THREADS = str(PROGRAMS / "live_threads")
 RUN, CHARACTERISE = str(BIN / "millpond-run"), str(BIN / "millpond-characterise")
@@ -67,7 +69,7 @@ def test_libraries_lose_no_event_however_opened(how: str, tmp_path: Path) -> Non
     assert events >= 1200
 
 
-@pytest.mark.parametrize("malloc", MALLOCS)
+@pytest.mark.parametrize("malloc", mostly_more(MALLOCS, *USUAL_MALLOCS))
 @pytest.mark.parametrize("checks", ["0", "1"])
 def test_a_deep_bound_library_shares_our_heap(malloc: str, checks: str, tmp_path: Path) -> None:
     library = BIN.parent / "lib" / "millpond" / f"libmillpond-{malloc}.so"

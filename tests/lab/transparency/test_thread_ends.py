@@ -15,7 +15,7 @@ from harness import BIN, PROGRAMS, Outcome, Program
 from test_trials import compile_plan
 
 from millpond.bench.suites.malloc import LIBRARIES
-from tiers import mostly_more
+from tiers import USUAL_MALLOCS, mostly_more
 
 FOLDER = BIN.parent / "lib" / "millpond"
 RUNTIMES = Path(__file__).resolve().parent / "runtimes"
@@ -78,7 +78,9 @@ def lives(*words: str) -> Program:
 
 
 @pytest.mark.parametrize("seed", mostly_more(SEEDS, str(SEEDS[0])))
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", mostly_more(WAYS, *(way for way in WAYS if way not in LIBRARIES or way in USUAL_MALLOCS))
+)
 def test_threads_end_in_any_order(way: str, seed: int, tmp_path: Path) -> None:
     done = WAYS[way](lives(str(seed), "20"), tmp_path / "run")
     assert (done.status, done.stdout) == (0, b"seed %d ok\n" % seed), (seed, done)
