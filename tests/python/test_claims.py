@@ -22,6 +22,8 @@ from millpond.bench.suites.p0089 import CLAIMS, EXPERIMENTS
 from millpond.bench.suites.p0089_strategies import ALL_ALIASES
 from millpond.bench.verdicts import FEWEST_ROUNDS
 
+pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+
 BY_NAME = {e.name: e for e in (*EXPERIMENTS, p0089_dials.EXPERIMENT, p0089_memory.EXPERIMENT)}
 OF_EVERY_DOCUMENT = {e.name: e for e in PUBLISHED}
 ONE = EXPERIMENTS[0]

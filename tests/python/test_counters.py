@@ -21,6 +21,8 @@ from millpond.cli import main
 from millpond.system import callgrind
 from millpond.system.errors import Failure, Status
 
+pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+
 Use = Callable[..., FakeP0089]
 AS1 = ALIASES["AS1"]
 ONE = ("p0089.1", "--scale=quick", "--rounds=2", "--cells=structures/ds=2/log2_size=8/*/AS1")

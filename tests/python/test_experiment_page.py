@@ -22,6 +22,8 @@ from millpond.report.figures.heat_tables import STEPS, ColourScale, Heat, heat_t
 from millpond.report.figures.surfaces import Axes, surface
 from millpond.system.errors import Status
 
+pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+
 Use = Callable[..., FakeP0089]
 HOSTILE = "</style><script>alert(1)</script><img src='http://127.0.0.1:9/x' onerror='alert(2)'>"
 levels = st.floats(1e-6, 1e9)

@@ -18,6 +18,8 @@ from millpond.bench.suites.p0089_notation import notation
 from millpond.bench.suites.p0089_strategies import ALIASES, LOCKED, LOCKED_2015, OF_2015
 from millpond.rounds.interleaved_rounds import groups_of
 
+pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+
 EXPERIMENTS = tuple(e for e in ALL if e.document == "p0089")
 EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
 

@@ -25,6 +25,8 @@ from millpond.rounds.mallocs import find_mallocs
 from millpond.store.store import Store
 from millpond.system.errors import Status
 
+pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+
 Use = Callable[..., FakeP0089]
 RESULTS = repository.ROOT / "docs" / "results"
 TEXTS = [repository.ROOT / "README.md", *sorted((repository.ROOT / "docs").glob("*.md"))]

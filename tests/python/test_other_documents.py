@@ -27,6 +27,8 @@ from millpond.cli import main
 from millpond.rounds.interleaved_rounds import groups_of
 from millpond.system.errors import Status
 
+pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+
 SUBALLOCATOR = ("suballocator.1", "suballocator.2", "suballocator.3", "suballocator.4")
 Use = Callable[..., FakeP0089]
 EXPERIMENTS = (*unique_chars.EXPERIMENTS, *suballocator.EXPERIMENTS)
