@@ -97,7 +97,7 @@ json workload_as_json(const suite& in, const workload& each) {
             described["least"] = of.least;
             described["most"] = of.most;
         } else {
-            described["values"] = of.words;
+            described["values"] = std::vector<std::string_view>(of.words.begin(), of.words.end());
         }
         parameters.push_back(std::move(described));
     }
@@ -116,7 +116,8 @@ json workload_as_json(const suite& in, const workload& each) {
                                  {"metrics", metrics},
                                  {"parameters", parameters},
                                  {"contenders", names},
-                                 {"counted_functions", each.counted_functions}});
+                                 {"counted_functions", std::vector<std::string_view>(each.counted_functions.begin(),
+                                                                                     each.counted_functions.end())}});
 }
 
 json contender_as_json(const contender& each, bool is_kept) {

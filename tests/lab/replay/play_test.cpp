@@ -2,6 +2,7 @@
 // Every strategy gives every object memory of its own, aligned, until it ends; what is damaged is refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <vector>
@@ -17,6 +18,7 @@
 namespace millpond::test {
 namespace {
 
+using program::json_object;
 using replay::operation;
 using replay::record;
 
@@ -25,11 +27,11 @@ const std::vector<std::string> strategies = {"recorded", "null", "multipool", "m
 struct playing : ::testing::Test, replay_run {
     std::string script = in("t.script");
 
-    nlohmann::json prepare(std::uint64_t random_seed, std::uint32_t threads, std::size_t events) const {
+    json prepare(std::uint64_t random_seed, std::uint32_t threads, std::size_t events) const {
         random_program program(random_seed, threads);
         program.run(events);
         program.save(in("t.mpt"));
-        return json::parse(replay::prepare({in("t.mpt"), "", true, script}));
+        return program::parse_json(replay::prepare({in("t.mpt"), "", true, script}));
     }
 
     // A script of one thread by hand. `records` must be in order.
@@ -71,19 +73,21 @@ TEST_F(playing, a_plans_script_plays_by_its_plan_and_no_other_does) {
     random_program program(seed(), 3);
     program.run(20'000);
     program.save(in("t.mpt"));
-    const json plan{{"schema", "millpond.plan/1"},
-                    {"program", {{"path", random_program::executable}, {"build_id", random_program::build_id}}},
-                    {"routes",
-                     {{{"subsystems", {"libx.so"}}, {"pool", "a"}, {"strategy", "synchronized(multipool)"}},
-                      {{"subsystems", {"*"}}, {"pool", "b"}, {"strategy", "multipool"}}}}};
-    write_file(in("p.plan.json"), plan.dump());
+    const auto route = [](const char* subsystem, const char* pool, const char* strategy) {
+        return json_object({{"subsystems", json::array({subsystem})}, {"pool", pool}, {"strategy", strategy}});
+    };
+    const json plan = json_object(
+        {{"schema", "millpond.plan/1"},
+         {"program", json_object({{"path", random_program::executable}, {"build_id", random_program::build_id}})},
+         {"routes", json::array({route("libx.so", "a", "synchronized(multipool)"), route("*", "b", "multipool")})}});
+    write_file(in("p.plan.json"), program::json_text(plan, -1));
     ASSERT_EQ(run({"--prepare", in("t.mpt"), "--plan", in("p.plan.json"), "-o", script, "--json", in("s.json")}).status,
               0);
     for (const std::string order : {"total", "dependency"}) {
         const json round = play(script, {"--strategy", "plan", "--order", order, "--touch", "check"});
         ASSERT_EQ(last.status, 0) << last.message;
         EXPECT_EQ(round["status"], "ok") << round["why"];
-        EXPECT_GT(round["held_bytes"], 0u);
+        EXPECT_GT(round["held_bytes"].get<std::uint64_t>(), 0u);
     }
     prepare(seed(), 1, 100);
     play(script, {"--strategy", "plan"});
@@ -108,14 +112,14 @@ TEST_F(playing, a_monotonic_goes_back_whenever_nothing_of_its_subsystem_lives) {
         const json round = play(script, {"--strategy", strategy});
         ASSERT_EQ(last.status, 0) << last.message;
         EXPECT_EQ(round["held_end_bytes"], 0u) << strategy;
-        EXPECT_GE(round["held_bytes"], wave_bytes) << strategy;
-        EXPECT_LT(round["held_bytes"], held_most * wave_bytes) << strategy;
+        EXPECT_GE(round["held_bytes"].get<std::uint64_t>(), wave_bytes) << strategy;
+        EXPECT_LT(round["held_bytes"].get<std::uint64_t>(), held_most * wave_bytes) << strategy;
     }
-    EXPECT_GE(play(script, {"--strategy", "multipool"})["held_end_bytes"], wave_bytes);
+    EXPECT_GE(play(script, {"--strategy", "multipool"})["held_end_bytes"].get<std::uint64_t>(), wave_bytes);
     // What still lives at the end keeps the memory of all.
     records.emplace_back(operation::allocate, 0, 64, 0, 1, 0);
     write(records, objects, 2);
-    EXPECT_GT(play(script, {"--strategy", "monotonic"})["held_end_bytes"], 0u);
+    EXPECT_GT(play(script, {"--strategy", "monotonic"})["held_end_bytes"].get<std::uint64_t>(), 0u);
 }
 
 TEST_F(playing, resident_bytes_are_those_of_the_blocks_and_go_when_they_do) {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 
 #include "lab/characterise/characterisation.hpp"
+#include "lab/program/json.hpp"
 #include "lab/program/program.hpp"
 #include "lab/replay/prepare.hpp"
 #include "lab/replay/script_source.hpp"
@@ -22,7 +22,7 @@
 namespace millpond::test {
 namespace {
 
-using nlohmann::json;
+using program::json, program::json_object;
 using replay::operation;
 using replay::record;
 using trace::event;
@@ -33,7 +33,7 @@ struct preparing : ::testing::Test {
 
     // Takes damaged traces: what is left of them is what these tests look at.
     json prepare(bool per_subsystem = false, const std::string& plan = "") const {
-        return json::parse(replay::prepare({trace, plan, per_subsystem, script, true}));
+        return program::parse_json(replay::prepare({trace, plan, per_subsystem, script, true}));
     }
     std::vector<record> records() const {
         replay::script_source source(script.c_str());
@@ -44,11 +44,13 @@ struct preparing : ::testing::Test {
     }
     std::string write_plan(const std::string& subsystem, const std::string& build_id,
                            const std::string& strategy = "multipool", const json& scope = nullptr) const {
-        json plan{{"schema", "millpond.plan/1"},
-                  {"program", {{"path", random_program::executable}, {"build_id", build_id}}},
-                  {"routes", {{{"subsystems", {subsystem}}, {"pool", "one"}, {"strategy", strategy}}}}};
-        if (!scope.is_null()) plan["routes"][0]["scope"] = scope;
-        write_file(folder.path("p.plan.json"), plan.dump());
+        json route = json_object({{"subsystems", json::array({subsystem})}, {"pool", "one"}, {"strategy", strategy}});
+        if (!scope.is_null()) route["scope"] = scope;
+        const json plan =
+            json_object({{"schema", "millpond.plan/1"},
+                         {"program", json_object({{"path", random_program::executable}, {"build_id", build_id}})},
+                         {"routes", json::array({route})}});
+        write_file(folder.path("p.plan.json"), program::json_text(plan, -1));
         return folder.path("p.plan.json");
     }
 };
@@ -159,8 +161,8 @@ TEST_F(preparing, slots_are_as_many_as_objects_at_the_peak) {
     program.save(trace);
     const json summary = prepare();
     // An object that realloc resizes keeps its slot while it counts as none.
-    EXPECT_LE(summary["slots"], summary["peak_live_objects"].get<std::uint64_t>() + 1);
-    EXPECT_GE(summary["slots"], summary["peak_live_objects"]);
+    EXPECT_LE(summary["slots"].get<std::uint64_t>(), summary["peak_live_objects"].get<std::uint64_t>() + 1);
+    EXPECT_GE(summary["slots"].get<std::uint64_t>(), summary["peak_live_objects"].get<std::uint64_t>());
 }
 
 TEST(slot_stock, gives_every_slot_to_one_object_and_a_thread_its_own_back) {
@@ -201,9 +203,9 @@ TEST_F(preparing, every_subsystem_has_a_pool_of_its_own) {
     std::vector<std::string> names;
     std::uint64_t objects = 0;
     for (const json& pool : summary["pools"]) {
-        names.push_back(pool["name"]);
+        names.push_back(pool["name"].text());
         objects += pool["objects"].get<std::uint64_t>();
-        EXPECT_TRUE(pool["shared"]);
+        EXPECT_TRUE(pool["shared"].get<bool>());
     }
     std::sort(names.begin(), names.end());
     EXPECT_EQ(names, (std::vector<std::string>{"[unknown]", "libx.so", "liby.so", "libz.so"}));
@@ -239,7 +241,7 @@ TEST_F(preparing, a_pool_without_a_lock_serves_the_thread_that_came_first) {
     program.run(6000);
     program.save(trace);
     const json summary = prepare(false, write_plan("libx.so", random_program::build_id));
-    EXPECT_GT(summary["pools"][0]["refused_other_threads"], 0u);
+    EXPECT_GT(summary["pools"][0]["refused_other_threads"].get<std::uint64_t>(), 0u);
     std::optional<std::uint16_t> first;
     for (const record& r : records()) {
         // Numbers of threads are used again after their end; up to the first end they are the threads.
@@ -269,7 +271,7 @@ TEST_F(preparing, an_unknown_subsystem_and_another_build_are_refused_as_in_a_tri
     }
     EXPECT_THROW(prepare(false, write_plan("libx.so", random_program::build_id, "winking")), program::failure);
     try {
-        prepare(false, write_plan("libx.so", random_program::build_id, "monotonic", {{"phase", true}}));
+        prepare(false, write_plan("libx.so", random_program::build_id, "monotonic", json_object({{"phase", true}})));
         ADD_FAILURE() << "an arena passed";
     } catch (const program::failure& error) {
         EXPECT_EQ(error.status, 2);

@@ -2,11 +2,11 @@
 // replay_run: runs millpond-replay as a user would, in a folder of its own, and reads what it wrote.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "lab/measure/measurement.hpp"
+#include "lab/program/json.hpp"
 #include "tests/lab/trace/recording.hpp"
 
 namespace millpond::test {
@@ -14,7 +14,7 @@ namespace millpond::test {
 class replay_run {
   public:
     using words = std::vector<std::string>;
-    using json = nlohmann::json;
+    using json = program::json;
 
     struct ended {
         int status;
@@ -37,7 +37,7 @@ class replay_run {
     json play(const std::string& script, words options) const {
         options.insert(options.begin(), {"--play", script, "--result", in("round.json")});
         last = run(options);
-        return last.status == 0 ? json::parse(read_file(in("round.json"))) : json();
+        return last.status == 0 ? program::parse_json(read_file(in("round.json"))) : json();
     }
 
     mutable ended last{0, ""};

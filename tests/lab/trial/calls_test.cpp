@@ -8,6 +8,8 @@
 namespace millpond::test {
 namespace {
 
+using program::json, program::json_object;
+
 // Breakpoints are not placed in a process with a shadow stack.
 bool has_shadow_stack() {
     unsigned long features = 0;
@@ -37,9 +39,9 @@ class calls : public trial_run {
     json surveyed, whole;
 };
 
-const nlohmann::json each_call = {{"function", "shop::handle"}};
-const nlohmann::json outermost_call = {{"function", "shop::handle"}, {"outermost", true}};
-const nlohmann::json not_observed = {{"function", "shop::handle"}, {"observed", false}};
+const json each_call = json_object({{"function", "shop::handle"}});
+const json outermost_call = json_object({{"function", "shop::handle"}, {"outermost", true}});
+const json not_observed = json_object({{"function", "shop::handle"}, {"observed", false}});
 
 TEST_F(calls, each_has_an_arena_that_is_reset_at_its_end) {
     for (const int depth : {0, 1, 5}) {
@@ -97,14 +99,14 @@ TEST_F(calls, that_are_not_observed_leave_the_arena_to_be_reset_when_it_is_empty
 }
 
 TEST_F(calls, of_an_unknown_function_leave_the_arena_to_be_reset_when_it_is_empty) {
-    const json of = tried({{"function", "shop::nothing"}}, {"plain", "50", "0", "1"});
+    const json of = tried(json_object({{"function", "shop::nothing"}}), {"plain", "50", "0", "1"});
     EXPECT_EQ(of["calls"], 0);
     EXPECT_EQ(of["resets"], 100);
 }
 
 TEST_F(calls, a_call_that_allocates_far_more_than_is_alive_caps_the_pool) {
-    const json of = tried({{"function", "main"}}, {"plain", "4000", "0", "1"});
-    EXPECT_GE(of["capped_bytes"], 1 << 20);
+    const json of = tried(json_object({{"function", "main"}}), {"plain", "4000", "0", "1"});
+    EXPECT_GE(of["capped_bytes"].get<long>(), 1 << 20);
     EXPECT_LT(of["capped_live_bytes"].get<long>() * 4, of["capped_bytes"].get<long>());
 }
 

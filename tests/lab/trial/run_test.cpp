@@ -6,14 +6,16 @@
 
 namespace {
 
+using millpond::program::json_object, millpond::program::json_text;
+
 class run_program : public millpond::test::trial_run {
   protected:
     std::string plan_of(const json& routes, const std::string& build_id = "") const {
         const json surveyed = survey({STRUCTURES, "10"});
         json program = surveyed["processes"][0]["program"];
         if (!build_id.empty()) program["build_id"] = build_id;
-        const json plan = {{"schema", "millpond.plan/1"}, {"program", program}, {"routes", routes}};
-        return file("one.plan.json", plan.dump());
+        const json plan = json_object({{"schema", "millpond.plan/1"}, {"program", program}, {"routes", routes}});
+        return file("one.plan.json", json_text(plan, -1));
     }
     ended under(const std::string& plan, const words& program, const words& options = {}) const {
         words arguments = {RUN_PROGRAM, "--plan", plan};
@@ -24,7 +26,7 @@ class run_program : public millpond::test::trial_run {
     }
     json routes() const {
         return json::array(
-            {route({"alpha::table"}, "tables", "multipool"), arena({"beta"}, "trees", {{"phase", true}})});
+            {route({"alpha::table"}, "tables", "multipool"), arena({"beta"}, "trees", json_object({{"phase", true}}))});
     }
 };
 
@@ -93,9 +95,9 @@ TEST_F(run_program, exports_a_library_that_pools_the_plans_program_alone) {
 TEST_F(run_program, says_to_another_build_that_nothing_is_pooled) {
     const std::string copy = in("structures"), library = in("pools.so");
     std::filesystem::copy_file(STRUCTURES, copy);
-    json plan = json::parse(content(plan_of(routes())));
+    json plan = millpond::program::parse_json(content(plan_of(routes())));
     plan["program"]["path"] = copy;
-    ASSERT_EQ(run({RUN_PROGRAM, "--plan", file("two.plan.json", plan.dump()), "--export", library}).status, 0);
+    ASSERT_EQ(run({RUN_PROGRAM, "--plan", file("two.plan.json", json_text(plan, -1)), "--export", library}).status, 0);
     std::filesystem::copy_file("/bin/echo", copy, std::filesystem::copy_options::overwrite_existing);
     const ended end = run({"/usr/bin/env", "LD_PRELOAD=" + library, copy, "hello"});
     EXPECT_EQ(end.status, 0);

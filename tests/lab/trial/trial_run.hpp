@@ -7,18 +7,18 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "lab/measure/measurement.hpp"
+#include "lab/program/json.hpp"
 
 namespace millpond::test {
 
 class trial_run : public testing::Test {
   protected:
-    using json = nlohmann::json;
+    using json = program::json;
     using words = std::vector<std::string>;
 
     struct ended {
@@ -66,7 +66,7 @@ class trial_run : public testing::Test {
         arguments.insert(arguments.end(), program.begin(), program.end());
         const ended end = trial(arguments);
         EXPECT_EQ(end.status, 0) << end.message;
-        return json::parse(content(in("round.json")));
+        return program::parse_json(content(in("round.json")));
     }
 
     // The survey's view of the program, for plans.
@@ -75,12 +75,13 @@ class trial_run : public testing::Test {
         arguments.insert(arguments.end(), program.begin(), program.end());
         const ended end = trial(arguments);
         EXPECT_EQ(end.status, 0) << end.message;
-        return json::parse(content(in("modules")));
+        return program::parse_json(content(in("modules")));
     }
 
     static json route(const words& subsystems, const std::string& pool, const std::string& strategy,
                       bool huge = false) {
-        return {{"subsystems", subsystems}, {"pool", pool}, {"strategy", strategy}, {"huge_pages", huge}};
+        return program::json_object(
+            {{"subsystems", subsystems}, {"pool", pool}, {"strategy", strategy}, {"huge_pages", huge}});
     }
     // An arena for what such a scope allocates of these.
     static json arena(const words& subsystems, const std::string& pool, const json& scope) {
@@ -91,9 +92,10 @@ class trial_run : public testing::Test {
 
     // Compiles a plan of these routes for the program that was surveyed.
     ended compile(const json& surveyed, const json& routes) const {
-        const json plan = {
-            {"schema", "millpond.plan/1"}, {"program", surveyed["processes"][0]["program"]}, {"routes", routes}};
-        return trial({"--compile", file("a.plan.json", plan.dump()), "--modules", in("modules"), "-o", in("routes")});
+        const json plan = program::json_object(
+            {{"schema", "millpond.plan/1"}, {"program", surveyed["processes"][0]["program"]}, {"routes", routes}});
+        return trial({"--compile", file("a.plan.json", program::json_text(plan, -1)), "--modules", in("modules"), "-o",
+                      in("routes")});
     }
 
     std::filesystem::path folder;

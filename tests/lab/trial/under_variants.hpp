@@ -22,8 +22,8 @@ class under_variants : public trial_run {
         const bool planned = variant.starts_with("plan_");
         if (planned) {
             json all = route({"*"}, "all", variant == "plan_locked" ? "synchronized(multipool)" : "multipool");
-            if (variant == "plan_phase") all = arena({"*"}, "all", {{"phase", true}});
-            if (variant == "plan_thread") all = arena({"*"}, "all", {{"thread", true}});
+            if (variant == "plan_phase") all = arena({"*"}, "all", program::json_object({{"phase", true}}));
+            if (variant == "plan_thread") all = arena({"*"}, "all", program::json_object({{"thread", true}}));
             // No arguments: the modules are what matters, and a program that does nothing has the same.
             const ended end = compile(survey({program[0]}), json::array({all}));
             EXPECT_EQ(end.status, 0) << end.message;
@@ -36,8 +36,8 @@ class under_variants : public trial_run {
         arguments.insert(arguments.end(), program.begin(), program.end());
         const ended end = trial(arguments);
         EXPECT_EQ(end.status, 0) << end.message;
-        const json result = json::parse(content(in("result.json")));
-        const int signal = result["signal"];
+        const json result = program::parse_json(content(in("result.json")));
+        const int signal = result["signal"].get<int>();
         return {signal != 0 ? -signal : result["exit_status"].get<int>(), content(in("out")), content(in("error")),
                 result["router"]};
     }
