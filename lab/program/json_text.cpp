@@ -32,6 +32,7 @@ ordered_json to_nlohmann(const json& value, string_change change) {
             break;
         case json::kind::object: {
             ordered_json::object_t members;
+            members.reserve(value.size());
             for (const auto& [name, one] : value.items()) members.emplace_back(change(name), to_nlohmann(one, change));
             return members;
         }
