@@ -96,6 +96,21 @@ def test_wanted_rounds_run_past_the_deadline_up_to_a_second_one(until: float, ro
     assert measured_rounds(outcomes) == rounds
 
 
+@pytest.mark.parametrize(("decided_from", "rounds"), [(1, 2), (2, 2), (3, 5), (6, 7)])
+def test_rounds_end_at_the_first_look_at_which_the_question_is_decided(decided_from: int, rounds: int) -> None:
+    looked: list[int] = []
+
+    def is_decided(outcomes: Sequence[Outcome]) -> bool:
+        looked.append(measured_rounds(outcomes))
+        return looked[-1] >= decided_from
+
+    outcomes = run_rounds(
+        CELLS, Script(), Silence(), stage="s", rounds=7, looks=(2, 5, 7), is_decided=is_decided, warm_up=False
+    )
+    assert measured_rounds(outcomes) == rounds
+    assert looked == [n for n in (2, 5, 7) if n <= rounds]
+
+
 def test_a_contender_that_was_killed_is_not_run_again_and_not_compared() -> None:
     script = Script(status=lambda cell, n: "killed" if cell.contender.name == "shared" and n == 2 else "ok")
     outcomes = run_rounds(CELLS, script, Silence(), stage="s", rounds=4, warm_up=False)

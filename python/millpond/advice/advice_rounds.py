@@ -9,6 +9,7 @@ bare run ─▶ choosing: each candidate plan and each malloc of this machine ag
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from millpond.advice import effects
 from millpond.advice.findings import Findings, Tried
@@ -206,12 +207,13 @@ class Advising:
         # Runs are often quicker than expected: as many rounds as the time has room for. A verdict comes before replays.
         left = self._end - time.monotonic()
         whole = schedule.judging(left, self._run_seconds, len(cells)) >= schedule.VERDICT_ROUNDS
-        say(f"judging {plural(len(cells), 'contender')}, up to {plural(schedule.MOST_ROUNDS, 'round')}")
+        say(f"judging {plural(len(cells), 'contender')}, at most {plural(schedule.MOST_ROUNDS, 'round')}")
         started = time.monotonic()
         outcomes = run_rounds(
             cells, self._laboratory, self._listener, stage="judging", rounds=schedule.MOST_ROUNDS,
             deadline=self._deadline, at_least=schedule.VERDICT_ROUNDS, seed=self._seed + 1, warm_up=False,
-            at_least_until=float("inf") if whole else self._end, memory=self._log,
+            at_least_until=float("inf") if whole else self._end, memory=self._log, looks=schedule.LOOKS,
+            is_decided=lambda so_far: effects.is_decided(*self._split(so_far, chosen, singles, best)),
         )  # fmt: skip
         each_seconds = (time.monotonic() - started) / max(1, len(outcomes))
         found.verdict_seconds = schedule.VERDICT_ROUNDS * len(cells) * each_seconds
@@ -223,13 +225,19 @@ class Advising:
         found.bare = Spread.each(by_metric)
         found.whole = {metric: rounds.median for metric, rounds in found.bare.items()}
         judged = self._roles_of_mallocs(outcomes, best)
-        found.effects, alone = effects.split(outcomes, self._program, chosen, singles, judged)
+        found.effects, alone = self._split(outcomes, chosen, singles, best)
         found.plan_against_malloc = alone.pop(effects.AGAINST_MALLOC, {})
         found.judged_mallocs = {n: alone[Malloc(n).label] for n in best if Malloc(n).label in alone}
         found.best_malloc = judged.get("malloc", "")
         self._point_at_evidence(by_role, chosen, singles, alone, judged)
 
-    def _roles_of_mallocs(self, outcomes: list[Outcome], best: list[str]) -> dict[str, str]:
+    def _split(
+        self, outcomes: Sequence[Outcome], chosen: Plan | None, singles: list[Plan], best: list[str]
+    ) -> tuple[effects.Effects, effects.Effects]:
+        by_role = self._roles_of_mallocs(outcomes, best)
+        return effects.split(outcomes, self._program, chosen, singles, by_role, looks=len(schedule.LOOKS))
+
+    def _roles_of_mallocs(self, outcomes: Sequence[Outcome], best: list[str]) -> dict[str, str]:
         """Role → malloc: the one with the least CPU in the judged rounds is the best; huge pages have a role too."""
 
         ratios = {

@@ -21,7 +21,7 @@ from millpond.cells.cell import CONTROLS, Cell, Computed, Control, Malloc, Outco
 from millpond.cells.metrics import POOL_COST, POOL_COST_BYTES
 from millpond.cells.plans import Plan, merged
 from millpond.rounds.interleaved_rounds import by_round
-from millpond.statistics.order_statistics import Comparison, compare, judge_family
+from millpond.statistics.order_statistics import MINIMUM_EFFECT, Comparison, compare, judge_family
 
 # Effect → the contender and what it is compared with. Roles: a variant; `malloc`, the best one; `huge`, the C library's
 # on huge pages; `plan`, the chosen plan; `merged`, its one pool for all.
@@ -98,15 +98,22 @@ def roles(program: Sequence[str], plan: Plan | None) -> dict[str, Cell]:
     return cells
 
 
-def compare_cells(outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str) -> Comparison | None:
+def compare_cells(
+    outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str, looks: int = 1
+) -> Comparison | None:
     """Paired within rounds; None where no round has both."""
     left, right = by_round(outcomes, of, metric), by_round(outcomes, against, metric)
     both = sorted(left.keys() & right.keys())
-    return compare(metric, of.name, against.name, [left[i] for i in both], [right[i] for i in both])
+    return compare(metric, of.name, against.name, [left[i] for i in both], [right[i] for i in both], looks)
 
 
 def compare_net(
-    outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan, metric: str, against: Cell | None = None
+    outcomes: Sequence[Outcome],
+    program: Sequence[str],
+    plan: Plan,
+    metric: str,
+    against: Cell | None = None,
+    looks: int = 1,
 ) -> Comparison | None:
     """The plan, without what only a trial costs, against `against` (the bare program), in rounds that have both."""
     bare, looked_up = control_cell(program, "bare"), control_cell(program, "looked_up")
@@ -116,7 +123,7 @@ def compare_net(
     cost_metric = _POOL_COSTS.get(metric)
     cost = by_round(outcomes, plan_cell(program, plan), cost_metric) if cost_metric else {}
     of = [values[0][i] - cost.get(i, 0.0) - values[1][i] + values[2][i] for i in rounds]
-    return compare(metric, net_of(plan).label, other.name, of, [values[3][i] for i in rounds])
+    return compare(metric, net_of(plan).label, other.name, of, [values[3][i] for i in rounds], looks)
 
 
 def split(
@@ -125,11 +132,12 @@ def split(
     plan: Plan | None,
     alone: Sequence[Plan],
     mallocs: Mapping[str, str] | None = None,
+    looks: int = 1,
 ) -> tuple[Effects, dict[str, dict[str, Comparison]]]:
     """The effects by effect and metric; and by name what plans of `alone` give net, and each malloc, by metric.
 
     `mallocs`: role → name of those that were judged (`malloc`: the best, `huge`, any other). All comparisons of one
-    metric were made together, so false discoveries are held over all of them.
+    metric were made together, so false discoveries are held over all of them, and over the looks that there may be.
     """
     cells = roles(program, plan)
     cells |= {role: malloc_cell(program, Malloc(name)) for role, name in (mallocs or {}).items()}
@@ -139,29 +147,53 @@ def split(
         family: dict[tuple[str, str], Comparison] = {}
         for name, (of, against) in (PAIRS | COSTS).items():
             has_both = of in cells and against in cells
-            found = compare_cells(outcomes, cells[of], cells[against], metric) if has_both else None
+            found = compare_cells(outcomes, cells[of], cells[against], metric, looks) if has_both else None
             if found is not None and name in COSTS:
                 effects.setdefault(name, {})[metric] = found
             elif found is not None:
                 family["effect", name] = found
-        net = compare_net(outcomes, program, plan, metric) if plan is not None else None
+        net = compare_net(outcomes, program, plan, metric, looks=looks) if plan is not None else None
         if net is not None:
             family["effect", NET] = net
         for name in (mallocs or {}).values():
-            found = compare_cells(outcomes, malloc_cell(program, Malloc(name)), cells["bare"], metric)
+            found = compare_cells(outcomes, malloc_cell(program, Malloc(name)), cells["bare"], metric, looks)
             if found is not None:
                 family["alone", Malloc(name).label] = found
         if plan is not None and mallocs and "malloc" in mallocs:
-            found = compare_net(outcomes, program, plan, metric, cells["malloc"])
+            found = compare_net(outcomes, program, plan, metric, cells["malloc"], looks)
             if found is not None:
                 family["alone", AGAINST_MALLOC] = found
         for candidate in alone:
-            found = compare_net(outcomes, program, candidate, metric)
+            found = compare_net(outcomes, program, candidate, metric, looks=looks)
             if found is not None:
                 family["alone", candidate.name] = found
         for (kind, name), comparison in judge_family(family).items():
             (effects if kind == "effect" else single).setdefault(name, {})[metric] = comparison
     return effects, single
+
+
+def is_decided(effects: Effects, alone: Effects) -> bool:
+    """Whether more rounds would change no choice among what was judged: `split`'s effects, and what others give alone.
+
+    In CPU and in peak memory each contender is better or worse than the program as it is, or is no different from it,
+    or is certainly not the best of them; and so is the plan against the best malloc.
+    """
+    against = alone.get(AGAINST_MALLOC, {})
+    contenders = [found for name, found in alone.items() if name != AGAINST_MALLOC]
+    contenders += [effects[NET]] if NET in effects else []
+    for metric in ("cpu_seconds", "peak_bytes"):
+        judged = [found[metric] for found in contenders if metric in found]
+        best = min((c.high for c in judged), default=1.0)
+        if not all(_is_settled(c) or c.low > best for c in judged):
+            return False
+    time = against.get("cpu_seconds")
+    return bool(contenders) and (time is None or _is_settled(time) or not saves_time(effects.get(NET, {})))
+
+
+def _is_settled(comparison: Comparison) -> bool:
+    """Better, worse, or inside what nobody would call a difference."""
+    low, high = 1.0 - MINIMUM_EFFECT, 1.0 + MINIMUM_EFFECT
+    return comparison.verdict != "inside noise" or low < comparison.low <= comparison.high < high
 
 
 # Not an effect of its own: the plan, net, against the best malloc.

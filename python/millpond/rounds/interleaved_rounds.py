@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -202,12 +202,14 @@ def run_rounds(
     clock: object = time.monotonic,
     memory: Memory | None = None,
     shard: Shard = WHOLE,
+    looks: Sequence[int] = (),
+    is_decided: Callable[[Sequence[Outcome]], bool] = lambda _: False,
 ) -> list[Outcome]:
     """All outcomes: those recalled from earlier runs, then the new ones in the order in which they ran.
 
     `deadline` is in seconds of `clock`; the first `at_least` measured rounds run even past it, up to `at_least_until`,
     and one runs always. A cell whose program was killed is left out of the later rounds: there is nothing more to learn
-    from it, and its rounds are not cheap.
+    from it, and its rounds are not cheap. After each number of measured rounds in `looks` they end if `is_decided`.
     """
     now = clock if callable(clock) else time.monotonic
     work = Work.of(cells, stage=stage, rounds=rounds, shard=shard, memory=memory)
@@ -234,6 +236,8 @@ def run_rounds(
                     listener.step()
             begun += bool(due and number)
             longest = max(longest, now() - started)
+            if due and begun in looks and is_decided(outcomes):
+                break
     finally:
         listener.end()
     return outcomes

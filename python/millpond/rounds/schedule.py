@@ -15,7 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 VERDICT_ROUNDS = 11
-MOST_ROUNDS = 31
+# After so many judging rounds it is looked whether the question is decided. Time may end them in between, which makes
+# no look more.
+LOOKS = (VERDICT_ROUNDS, 16, 21, 31)
+MOST_ROUNDS = LOOKS[-1]
 CHOOSING_ROUNDS = 7
 FEWEST_CHOOSING_ROUNDS = 3  # with a whole judgement behind them
 HELPERS_AT_MOST = 4

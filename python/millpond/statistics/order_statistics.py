@@ -9,6 +9,11 @@ Rounds are interleaved, so round i of both contenders met the same weather: rati
 
 A verdict needs three things at once: an interval without "no difference", a p-value that is small after the number of
 comparisons made is accounted for (Benjamini-Hochberg), and an effect of at least MINIMUM_EFFECT. Otherwise: noise.
+
+Rounds that may end at one of several looks, as soon as their question is decided, are compared with `looks`: the level
+of the interval and the p-value then hold at all of them together (Bonferroni over the looks: the chance that any of
+them errs is at most the sum of theirs, however they depend on one another). With four looks an interval of 11 values is
+the one that it is with a single look, since order statistics attain 98.8 % where 95 % are asked for.
 """
 
 from __future__ import annotations
@@ -149,16 +154,25 @@ def _ranks(values: Sequence[float]) -> np.ndarray:
     return mean[place]
 
 
+def level_of_look(looks: int) -> float:
+    """What the interval of one of so many looks has to attain, so that all of them together attain LEVEL."""
+    return 1.0 - (1.0 - LEVEL) / looks
+
+
 def compare(
-    metric: str, of: str, against: str, of_values: Sequence[float], against_values: Sequence[float]
+    metric: str, of: str, against: str, of_values: Sequence[float], against_values: Sequence[float], looks: int = 1
 ) -> Comparison | None:
-    """The paired comparison of two contenders, judged on its own; None where no round has values above zero of both."""
+    """The paired comparison of two contenders, judged on its own; None where no round has values above zero of both.
+
+    `looks`: at how many numbers of rounds the comparison may be made, of which the last one counts.
+    """
     pairs = [(a, b) for a, b in zip(of_values, against_values, strict=True) if a > 0.0 and b > 0.0]
     if not pairs:
         return None
-    ratio = asdict(summarise([a / b for a, b in pairs]))
-    saved = summarise([b - a for a, b in pairs])
-    p = signed_rank_p([math.log(a / b) for a, b in pairs])
+    level = level_of_look(looks)
+    ratio = asdict(summarise([a / b for a, b in pairs], level=level))
+    saved = summarise([b - a for a, b in pairs], level=level)
+    p = min(1.0, looks * signed_rank_p([math.log(a / b) for a, b in pairs]))
     return judge(Comparison(**ratio, metric=metric, of=of, against=against, saved=saved, p=p, p_adjusted=p))
 
 
