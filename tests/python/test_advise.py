@@ -168,6 +168,30 @@ def test_a_distorted_trial_says_so(lab: FakeLab) -> None:
     assert "distorted program: with every call stack looked up it takes 6.0 times the CPU" in advise(lab)["verdict"]
 
 
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [(("--json=advice.json",), "true.plan.json"), (("--json=made.json", "--html=pages/a.html"), "pages/true.plan.json"),
+     ((), "results/true.plan.json")],
+)  # fmt: skip
+def test_a_plan_that_is_better_is_left_beside_the_report_and_the_last_line_runs_it(
+    lab: FakeLab, options: tuple[str, ...], place: str
+) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.7}, mallocs=MALLOCS)
+    (lab.work / "pages").mkdir()
+    done = lab.run("advise", "--budget=30", *options, "--", "true", "a b")
+    assert done.status == 0, done.stderr
+    assert done.stderr.splitlines()[-1].endswith(f"millpond run --plan {place} -- true 'a b'")
+    plan = json.loads((lab.work / place).read_text())
+    assert plan["schema"] == "millpond.plan/1" and plan["checksum"].startswith("crc32:")
+    assert lab.run("report").stderr.count("store") == 0, "the store has nothing that is not its own"
+
+
+def test_no_plan_is_left_where_none_is_better(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 1.2}, mallocs=MALLOCS)
+    advise(lab)
+    assert not list(lab.work.rglob("*.plan.json"))
+
+
 def test_the_noise_of_the_bare_rounds_is_told(helped: dict[str, Any]) -> None:
     cpu = helped["noise"]["cpu_seconds"]
     assert cpu["n"] == helped["rounds"]

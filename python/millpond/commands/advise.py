@@ -9,6 +9,7 @@ record ─▶ the process that allocated most ─▶ characterise ─▶ candida
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,11 +24,12 @@ from millpond.advice.advice_data import Advice
 from millpond.advice.advice_rounds import Advising
 from millpond.advice.captured_references import counted, not_captured, of_run, routable
 from millpond.advice.document import document
+from millpond.advice.effects import NET
 from millpond.advice.findings import Findings
 from millpond.advice.inputs import Judged, advise_on_inputs, judge_again
 from millpond.advice.layout_prediction import LayoutPredictor, in_order
 from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
-from millpond.cells.plans import Plan
+from millpond.cells.plans import Plan, of_file
 from millpond.commands.options import CopyOption, Json, PrepareOption
 from millpond.doctor.references_error import ReferencesError, references_error
 from millpond.doctor.replay_error import replay_error
@@ -42,7 +44,8 @@ from millpond.store.round_log import RoundLog, logged
 from millpond.store.store import DEFAULT, Store
 from millpond.system import machine, output
 from millpond.system.arguments import CommandLine, bytes_of, program_of
-from millpond.system.errors import Failure
+from millpond.system.errors import Failure, cannot_write
+from millpond.system.new_folders import make_folder
 from millpond.system.progress import ProgressReport, say
 from millpond.system.standard_input import StandardInput
 from millpond.system.temporary import temporary_folder
@@ -142,6 +145,26 @@ def command(
             terminal.print_inputs(advice, terminal.console())
     if written:
         say(f"wrote {written}")
+    if left := _leave_plan(advice, argv, next((Path(f) for f in (html, json) if f and str(f) != "-"), None)):
+        say(left)
+
+
+def _leave_plan(advice: Advice, argv: tuple[str, ...], report: Path | None) -> str:
+    """Leaves the plan that was judged better, advised or not, to be run, and says how; empty where there is none.
+
+    It lies beside the report, or in results/ where no file was asked for.
+    """
+    net = advice.sums.get(NET)
+    if advice.plan_tried is None or net is None or "better" not in (net.verdict, net.peak and net.peak.verdict):
+        return ""
+    name = f"{Path(argv[0]).name}.plan.json"
+    folder = report.parent if report else DEFAULT.parent
+    try:
+        make_folder(folder)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    of_file(advice.plan_tried, name).write(folder / name)
+    return f"the plan, without a change of the source: millpond run --plan {folder / name} -- {shlex.join(argv)}"
 
 
 def advise(program: tuple[str, ...], options: Options) -> Advice:

@@ -13,8 +13,8 @@ usage: millpond run --plan FILE [--stats] -- PROGRAM ARGS...
        millpond run --plan FILE --export LIBRARY
 
 Runs PROGRAM with the pools and arenas of a plan, as one would every day: nothing is measured. Exits as PROGRAM does.
-A plan belongs to one build of one program; another build is refused. `millpond advise` writes a plan into its report,
-`millpond characterise --plan-out` candidate plans.
+A plan belongs to one build of one program; another build is refused. `millpond advise` leaves the plan
+that it judged better, `millpond characterise --plan-out` candidate plans.
 
   --plan FILE       which subsystems get which pools
   --stats           at the end, say on standard error what each pool did
