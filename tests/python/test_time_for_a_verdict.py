@@ -28,13 +28,24 @@ def test_too_few_rounds_give_no_verdict_but_what_they_showed(lab: FakeLab) -> No
 
 @pytest.mark.lengthy
 def test_a_malloc_that_takes_more_memory_than_its_gain_is_worth_is_named_and_not_advised(lab: FakeLab) -> None:
-    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, mallocs={"fast": [0.95, 1.19]})
+    large = {"events": 1000, "subsystems": SUBSYSTEMS[:1], "cpu": CPU, "peak_bytes": 100_000_000}
+    lab.configure(**large, mallocs={"fast": [0.95, 1.19]})
     found = advise(lab)
     assert found["choice"]["kind"] == "nothing"
     assert found["verdict"].startswith("Do nothing: what is faster takes more memory than that is worth; ")
     assert "libfast.so: CPU -" in found["verdict"] and "peak memory +19.0 %" in found["verdict"]
-    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, mallocs={"fast": [0.5, 1.1]})
+    lab.configure(**large, mallocs={"fast": [0.5, 1.1]})
     assert advise(lab, "--seed=2")["choice"]["name"] == "fast"
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize(("peak_bytes", "factor"), [(10_000_000, 1.4), (1_000_000_000, 1.019)])
+def test_a_few_bytes_more_are_no_reason_against_a_gain(lab: FakeLab, peak_bytes: int, factor: float) -> None:
+    """Below 4 MiB, or two hundredths of the peak."""
+    lab.configure(
+        events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, peak_bytes=peak_bytes, mallocs={"fast": [0.95, factor]}
+    )
+    assert advise(lab)["choice"]["name"] == "fast"
 
 
 @pytest.mark.lengthy

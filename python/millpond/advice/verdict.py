@@ -32,6 +32,9 @@ _CLEARLY = 0.02
 _AS_FAST = 0.03
 # A hundredth less CPU is worth a quarter of a hundredth more of the peak.
 _PEAK_FOR_CPU = 0.25
+# Less than this, in bytes or as a share of the peak, is no reason against a gain of CPU.
+_FEW_BYTES = 4 << 20
+_SMALL_SHARE = 0.02
 # Nobody changes a source for less of the peak.
 _WORTH_A_CHANGE = 0.02
 
@@ -84,7 +87,9 @@ def choice(found: Findings) -> Choice:
         return Choice(UNDECIDED, "", {})
     judged = judged_choices(found)
     for purpose, metric, saves in (("CPU", "cpu_seconds", saves_time), ("memory", "peak_bytes", saves_memory)):
-        helping = sorted((c for c in judged if saves(c.comparisons) and not too_large(c)), key=lambda c: c.gain(metric))
+        helping = sorted(
+            (c for c in judged if saves(c.comparisons) and not too_large(c, found)), key=lambda c: c.gain(metric)
+        )
         plan = next((c for c in helping if c.kind == PLAN), None)
         best = [c for c in helping if c.kind == MALLOC]
         if plan and best and not _beats(plan, best[0], metric, found):
@@ -96,8 +101,11 @@ def choice(found: Findings) -> Choice:
     return Choice(UNDECIDED if unsettled(found) else NONE, "", {})
 
 
-def too_large(choice: Choice) -> bool:
-    """Whether it takes more memory, beyond the noise, than the CPU that it saves is worth."""
+def too_large(choice: Choice, found: Findings) -> bool:
+    """Whether it takes more memory, beyond the noise, than the CPU that it saves is worth, and not just a little."""
+    more = choice.gain("peak_bytes") - 1
+    if more < _SMALL_SHARE or more * found.whole.get("peak_bytes", math.inf) < _FEW_BYTES:
+        return False
     allowed = 1 + _PEAK_FOR_CPU * max(0.0, 1 - choice.gain("cpu_seconds"))
     return verdict_of(choice.comparisons, "peak_bytes") == "worse" and choice.gain("peak_bytes") > allowed
 
@@ -238,7 +246,7 @@ def _both(comparisons: Mapping[str, Comparison]) -> str:
 def _nothing_helps(found: Findings) -> str:
     judged = judged_choices(found)
     figures = "; ".join(f"{_described(found, c)}: {_both(c.comparisons)}" for c in judged)
-    if any(saves_time(c.comparisons) and too_large(c) for c in judged):
+    if any(saves_time(c.comparisons) and too_large(c, found) for c in judged):
         return f"what is faster takes more memory than that is worth; {figures}"
     tried = f"none of {plural(len(found.mallocs), 'malloc')} of this machine"
     tried = tried if found.unjudged else f"no pool and {tried}"

@@ -15,6 +15,7 @@ It is installed under their names beside a `fake.json`:
   no_preload                              libraries are never loaded        costs {name: cost} as the probe has them
   builds {program's name: factor}         what a build takes of the CPU
   references                              the characterisation of a captured run
+  peak_bytes                              of a bare round; 10 000 000
   replayed {name or variant: seconds}     what a round of a replay takes: the null loop's 0.1 and these (1 for others)
 """
 
@@ -179,7 +180,7 @@ def one_round(variant: str, number: int) -> None:
         seconds *= CONFIG.get("together", 1.0) if len(named) > 1 else 1.0
         for name in named if len(named) > 1 else []:
             seconds *= CONFIG.get("with_others", {}).get(name, 1.0)
-    peak = 10_000_000 + number % 3
+    peak = CONFIG.get("peak_bytes", 10_000_000) + number % 3
     if variant == "plan":
         for name in named:
             peak *= CONFIG.get("peaks", {}).get(name, 1.0)
