@@ -254,6 +254,7 @@ def test_the_answer_follows_the_evidence() -> None:
     from millpond.report.report_words import answer
 
     assert answer(answers())[0] == "nothing"
+    assert answer(answers(choice=Option(kind="undecided")))[0] == "unknown", "not decided is not nothing"
     assert answer(answers(rounds=0))[0] == answer(answers(rounds=3))[0] == "unknown"
     malloc = Option(kind="malloc", command="LD_PRELOAD=libfast.so")
     assert answer(answers(choice=malloc)) == (

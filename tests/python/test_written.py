@@ -226,7 +226,12 @@ def test_writes_a_new_folder_or_nothing(tmp_path: Path) -> None:
 def test_without_a_change_of_the_source_only_the_note_is_written(tmp_path: Path) -> None:
     nothing = replace(advice(), plan=None, choice=Option(kind="none"))
     malloc = replace(nothing, choice=Option(kind="malloc", command="LD_PRELOAD=libfast.so ./shop"))
-    for name, one, words in (("a", nothing, "nothing to change"), ("b", malloc, "LD_PRELOAD=libfast.so ./shop")):
+    undecided = replace(nothing, choice=Option(kind="undecided"))
+    for name, one, words in (
+        ("a", nothing, "nothing to change"),
+        ("b", malloc, "LD_PRELOAD=libfast.so ./shop"),
+        ("c", undecided, "is not decided"),
+    ):
         assert "alone" in write(one, tmp_path / name)
         assert [p.name for p in (tmp_path / name).iterdir()] == [NOTE]
         assert words in (tmp_path / name / NOTE).read_text()

@@ -19,7 +19,7 @@ from millpond.advice.code_header import HEADER, header
 from millpond.advice.code_homes import FUNCTION, THREAD, Home, homes
 from millpond.advice.code_test import TEST, test
 from millpond.advice.container_words import container_text, place_text, without_members
-from millpond.advice.verdict import MALLOC
+from millpond.advice.verdict import MALLOC, UNDECIDED
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.wording import bytes_text, list_text
 
@@ -71,7 +71,9 @@ def write(advice: Advice, folder: Path) -> str:
             with suppress(OSError):
                 shutil.rmtree(aside)
     if HEADER not in files:
-        return f"{folder}: {NOTE} alone, for the source is not to be changed"
+        undecided = advice.choice is not None and advice.choice.kind == UNDECIDED
+        why = "it is not decided whether to change the source" if undecided else "the source is not to be changed"
+        return f"{folder}: {NOTE} alone, for {why}"
     return f"{folder}: {list_text(sorted(files))}; {NOTE} says what to change where, and how to run the test"
 
 
@@ -84,6 +86,10 @@ def note(advice: Advice, chosen: Sequence[Home]) -> str:
         parts += [_home(home, code[home.subsystems[0]]) for home in chosen] + [_build(advice)]
     elif choice and choice.kind == MALLOC and choice.command:
         parts.append(f"No change of the source. Run the program as:\n\n    {choice.command}")
+    elif choice and choice.kind == UNDECIDED:
+        parts.append(
+            "Whether there is something to change is not decided, so no header was written: see above for why."
+        )
     else:
         parts.append("There is nothing to change: no header was written.")
     return "\n\n".join(parts) + "\n"

@@ -82,6 +82,8 @@ def answer(advice: Advice) -> tuple[str, str]:
         return "other", f"Not a local allocator: another malloc helps, {advice.choice.command}."
     if advice.rounds < VERDICT_ROUNDS:
         return "unknown", f"Not enough time: {plural(advice.rounds, 'round')} cannot carry a verdict."
+    if advice.choice and advice.choice.kind == "undecided":
+        return "unknown", "Not settled: something looks better, and more rounds have to show whether it is."
     return "nothing", "No: nothing beats the program as it is."
 
 
