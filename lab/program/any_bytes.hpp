@@ -6,7 +6,7 @@
 // A byte b that is no part of UTF-8 becomes the character U+10FF00 + b, which no one uses: it is the last of the
 // private ones. What is UTF-8 stays as it is, so `kept` of kept text is that text. A text that has such characters
 // itself (U+10FF80 … U+10FFFF) is not led back to: they are taken for single bytes. Python does the same
-// (python/millpond/system/any_bytes.py); json_text.hpp has it for JSON. Linear. Thread-safe: no state.
+// (python/millpond/system/any_bytes.py); json.hpp has it for JSON. Linear. Thread-safe: no state.
 #pragma once
 
 #include <string>
