@@ -5,8 +5,9 @@
 //   all["pools"].push_back("requests");
 //   print(json_text(all));                  and back: parse_json(text), plan::parse_strict(text)
 //
-// Members keep the order in which they were added. nlohmann's library reads and writes the text (json_text.cpp); its value
-// is a template, of which each source that names it compiles some four seconds, so that no other source does.
+// Members keep the order in which they were added. nlohmann's library reads the text and writes strings and numbers
+// (json_text.cpp); its value is a template, of which each source that names it compiles some four seconds, so that no
+// other source does.
 // Access to a member is linear in the members of its object, to an element constant. Not thread-safe, but for reading.
 #pragma once
 

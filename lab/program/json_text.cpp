@@ -14,34 +14,71 @@ using nlohmann::ordered_json;
 
 std::string same(std::string_view text) { return std::string(text); }
 
-ordered_json to_nlohmann(const json& value, string_change change) {
+// A string or a number as nlohmann writes it; strings of any bytes are kept (any_bytes.hpp).
+std::string scalar_text(const json& value) {
     switch (value.type()) {
         case json::kind::null:
-            return nullptr;
+            return "null";
         case json::kind::boolean:
-            return value.get<bool>();
+            return value.get<bool>() ? "true" : "false";
         case json::kind::integer:
-            return value.get<std::int64_t>();
+            return std::to_string(value.get<std::int64_t>());
         case json::kind::unsigned_integer:
-            return value.get<std::uint64_t>();
+            return std::to_string(value.get<std::uint64_t>());
         case json::kind::real:
-            return value.get<double>();
-        case json::kind::text:
-            return change(value.text());
-        case json::kind::array:
+            return ordered_json(value.get<double>()).dump();
+        default:
             break;
-        case json::kind::object: {
-            ordered_json::object_t members;
-            members.reserve(value.size());
-            for (const auto& [name, one] : value.items()) members.emplace_back(change(name), to_nlohmann(one, change));
-            return members;
+    }
+    try {
+        return ordered_json(value.text()).dump();
+    } catch (const ordered_json::type_error&) {  // bytes that are not UTF-8, which is rare
+        return ordered_json(kept(value.text())).dump();
+    }
+}
+
+// Writes without a second copy of the value: that of a large trace has millions.
+class writer {
+  public:
+    explicit writer(int indent) : indent_(indent) {}
+
+    void write(const json& value) {
+        if (value.is_array()) {
+            between("[", "]", value.size(), [&](std::size_t i) { write(value[i]); });
+        } else if (value.is_object()) {
+            between("{", "}", value.size(), [&](std::size_t i) {
+                const json_member& each = value.items()[i];
+                text += scalar_text(each.name) + (indent_ < 0 ? ":" : ": ");
+                write(each.value);
+            });
+        } else {
+            text += scalar_text(value);
         }
     }
-    ordered_json::array_t elements;
-    elements.reserve(value.size());
-    for (const json& one : value) elements.push_back(to_nlohmann(one, change));
-    return elements;
-}
+
+    std::string text;
+
+  private:
+    template <class Write>
+    void between(const char* open, const char* close, std::size_t count, const Write& write_element) {
+        text += open;
+        ++depth_;
+        for (std::size_t i = 0; i < count; ++i) {
+            if (i > 0) text += ',';
+            new_line();
+            write_element(i);
+        }
+        --depth_;
+        if (count > 0) new_line();
+        text += close;
+    }
+
+    void new_line() {
+        if (indent_ >= 0) text.append("\n").append(static_cast<std::size_t>(indent_ * depth_), ' ');
+    }
+
+    int indent_, depth_ = 0;
+};
 
 }  // namespace
 
@@ -74,11 +111,9 @@ json from_nlohmann(const ordered_json& value, string_change change) {
 }
 
 std::string json_text(const json& value, int indent) {
-    try {
-        return to_nlohmann(value, same).dump(indent);
-    } catch (const ordered_json::type_error&) {  // bytes that are not UTF-8, which is rare
-    }
-    return to_nlohmann(value, kept).dump(indent);
+    writer of(indent);
+    of.write(value);
+    return std::move(of.text);
 }
 
 json parse_json(const std::string& text) {
