@@ -72,8 +72,9 @@ TEST(json, is_written_and_read_as_by_the_library) {
         ASSERT_EQ(shown.str(), made.theirs.dump());
         ASSERT_EQ(parse_json(made.theirs.dump(2)), made.ours);
         ASSERT_EQ(made.ours.type_name(), std::string(made.theirs.type_name()));
-        if (made.ours.is_array() || made.ours.is_object() || made.ours.is_null())
+        if (made.ours.is_array() || made.ours.is_object() || made.ours.is_null()) {
             ASSERT_EQ(made.ours.size(), made.theirs.size());
+        }
         const twins other = random_value(random, 4);
         // nlohmann's objects in order are the same only in the same order.
         ASSERT_EQ(made.ours == other.ours, nlohmann::json(made.theirs) == nlohmann::json(other.theirs))
