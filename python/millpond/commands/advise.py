@@ -119,7 +119,6 @@ def command(
     output.prove_writable(str(html) if html else None)
     if write is not None:
         code_writing.prove_empty(write)
-
     preparation = Preparation(prepare, cwd_copy)
 
     def within(words: tuple[str, ...], seconds: float) -> Advice:
@@ -145,18 +144,18 @@ def command(
             terminal.print_inputs(advice, terminal.console())
     if written:
         say(f"wrote {written}")
-    if left := _leave_plan(advice, argv, next((Path(f) for f in (html, json) if f and str(f) != "-"), None)):
-        say(left)
+    _leave_plan(advice, argv, html, json)
 
 
-def _leave_plan(advice: Advice, argv: tuple[str, ...], report: Path | None) -> str:
-    """Leaves the plan that was judged better, advised or not, to be run, and says how; empty where there is none.
+def _leave_plan(advice: Advice, argv: tuple[str, ...], html: Path | None, json: str | None) -> None:
+    """Leaves the plan that was judged better, advised or not, to be run, and says how; nothing where there is none.
 
     It lies beside the report, or in results/ where no file was asked for.
     """
     net = advice.sums.get(NET)
     if advice.plan_tried is None or net is None or "better" not in (net.verdict, net.peak and net.peak.verdict):
-        return ""
+        return
+    report = html or (Path(json) if json and json != "-" else None)
     name = f"{Path(argv[0]).name}.plan.json"
     folder = report.parent if report else DEFAULT.parent
     try:
@@ -164,7 +163,7 @@ def _leave_plan(advice: Advice, argv: tuple[str, ...], report: Path | None) -> s
     except OSError as error:
         raise cannot_write(folder, error) from error
     of_file(advice.plan_tried, name).write(folder / name)
-    return f"the plan, without a change of the source: millpond run --plan {folder / name} -- {shlex.join(argv)}"
+    say(f"the plan, without a change of the source: millpond run --plan {folder / name} -- {shlex.join(argv)}")
 
 
 def advise(program: tuple[str, ...], options: Options) -> Advice:
