@@ -38,7 +38,7 @@ endfunction()
 # Never what runs for each event of a trace, or while something is measured.
 function(millpond_optimise_little target)
   list(LENGTH ARGN count)
-  if(count EQUAL 1)
+  if(count EQUAL 1)  # has nothing to be joined with
     target_sources(${target} PRIVATE ${ARGN})
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
     return()

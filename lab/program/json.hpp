@@ -7,7 +7,7 @@
 //
 // Members keep the order in which they were added. nlohmann's library reads the text and writes strings and numbers
 // (json_text.cpp); its value is a template, of which each source that names it compiles some four seconds, so that no
-// other source does.
+// other source does but the strict reader (lab/plan/strict_json.cpp).
 // Access to a member is linear in the members of its object, to an element constant. Not thread-safe, but for reading.
 #pragma once
 
@@ -63,7 +63,6 @@ class json {
     [[nodiscard]] kind type() const { return static_cast<kind>(value_.index()); }
     [[nodiscard]] const char* type_name() const;  // as JSON calls it
     [[nodiscard]] bool is_null() const { return type() == kind::null; }
-    [[nodiscard]] bool is_boolean() const { return type() == kind::boolean; }
     [[nodiscard]] bool is_number() const { return kind::integer <= type() && type() <= kind::real; }
     [[nodiscard]] bool is_string() const { return type() == kind::text; }
     [[nodiscard]] bool is_array() const { return type() == kind::array; }
