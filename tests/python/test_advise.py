@@ -12,8 +12,9 @@ import pytest
 from conftest import FakeLab
 from msgspec.structs import asdict, replace
 
+from millpond.advice.decision import decide
 from millpond.advice.findings import Findings
-from millpond.advice.verdict import choice, sentence
+from millpond.advice.verdict import sentence
 from millpond.rounds.characterisation import Characterisation, RecordedTrace
 from millpond.rounds.mallocs import Malloc
 from millpond.rounds.recording import Process, Recording
@@ -80,7 +81,10 @@ def test_every_answer_has_time_memory_and_the_alternatives(helped: dict[str, Any
     assert helped["choice"]["kind"] == "plan" and helped["choice"]["for"] == "CPU"
     assert helped["choice"]["cpu"]["verdict"] == "better" and helped["choice"]["peak"]["n"] >= 11
     assert "CPU -2" in helped["verdict"] and "peak memory" in helped["verdict"]
-    assert re.search(r"LD_PRELOAD=/lib/libfast.so: CPU -(4\.[5-9]|5\.)", helped["verdict"])
+    choices = helped["choices"]
+    assert choices["prefer"] == "balanced" and choices["without_source_change"]["name"] == "fast"
+    assert choices["fastest"]["kind"] == choices["source_change"]["kind"] == "plan" and choices["leanest"] is None
+    assert choices["without_source_change"]["cpu"]["median"] == pytest.approx(0.95, rel=0.01)
     assert "Not tried, because no trial can: an arena that is winked out" in helped["verdict"]
     kinds = [(a["kind"], a["name"], a["judged"]) for a in helped["alternatives"]]
     assert ("malloc", "fast", True) in kinds and ("malloc", "slow", False) in kinds
@@ -94,10 +98,28 @@ def test_a_better_malloc_is_advised_with_its_command(lab: FakeLab) -> None:
         events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.95}, mallocs={**MALLOCS, "best": [0.7, 1.03]}
     )
     found = advise(lab)
-    assert found["choice"]["kind"] == "malloc" and found["plan"] is None
+    assert found["choice"]["kind"] == "malloc"
     assert re.match(r"LD_PRELOAD=/lib/libbest.so: CPU -(29|30)\.\d %.*peak memory \+3", found["verdict"])
-    assert "book: CPU -5" in found["verdict"]
-    assert {r["best"] for r in found["subsystems"]} == {"nothing"}
+
+
+@pytest.mark.lengthy
+def test_a_change_of_the_source_is_handed_over_beside_a_better_malloc(lab: FakeLab) -> None:
+    """Whoever writes a library cannot preload anything into its users."""
+    lab.configure(
+        events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.85}, mallocs={**MALLOCS, "best": [0.7, 1.0]}
+    )
+    found = advise(lab, "--write=change")
+    assert found["choice"]["kind"] == "malloc"
+    assert found["choices"]["source_change"]["what"] == "a pool for book"
+    assert found["choices"]["source_change"]["cpu"]["verdict"] == "better"
+    assert rows(found)["book"]["best"] == "multipool" and rows(found)["book"]["code"]
+    assert {p for r in found["plan"]["routes"] for p in r["subsystems"]} == {"book"}
+    assert {f.name for f in (lab.work / "change").iterdir()} == {
+        "millpond_advice.hpp", "millpond_advice.md", "millpond_advice_test.cpp",
+    }  # fmt: skip
+    note = (lab.work / "change/millpond_advice.md").read_text()
+    assert "LD_PRELOAD=/lib/libbest.so" in note and "## `book`" in note
+    assert (lab.work / "true.plan.json").is_file()
 
 
 @pytest.mark.lengthy
@@ -107,7 +129,7 @@ def test_of_two_mallocs_that_are_as_fast_the_leaner_is_advised(lab: FakeLab) -> 
     )
     found = advise(lab)
     assert (found["choice"]["kind"], found["choice"]["name"]) == ("malloc", "lean")
-    assert "liblarge.so" in found["verdict"], "the other stands beside it"
+    assert found["choices"]["fastest"]["name"] == "large", "the other can be chosen, too"
 
 
 @pytest.mark.lengthy
@@ -135,12 +157,12 @@ def test_what_looks_faster_without_being_certain_is_neither_advised_nor_denied()
         mallocs={n: Malloc(n, Path(f"/lib/lib{n}.so")) for n in ("quick", "usual")},
         judged_mallocs={"quick": {"cpu_seconds": unsettled}, "usual": {"cpu_seconds": inside}},
     )  # fmt: skip
-    assert choice(found).kind == "undecided"
+    assert decide(found).advised.kind == "undecided"
     said = sentence(found, [])
     assert said.startswith("Not settled, more --budget may settle it: LD_PRELOAD=/lib/libquick.so: CPU -8.7 %")
     assert "libusual.so: CPU -2.0 %" in said and "Do nothing" not in said
     del found.judged_mallocs["quick"]
-    assert choice(found).kind == "nothing"
+    assert decide(found).advised.kind == "nothing"
 
 
 @pytest.mark.lengthy

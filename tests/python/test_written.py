@@ -228,7 +228,7 @@ def test_without_a_change_of_the_source_only_the_note_is_written(tmp_path: Path)
     malloc = replace(nothing, choice=Option(kind="malloc", command="LD_PRELOAD=libfast.so ./shop"))
     undecided = replace(nothing, choice=Option(kind="undecided"))
     for name, one, words in (
-        ("a", nothing, "nothing to change"),
+        ("a", nothing, "No change of the source is better"),
         ("b", malloc, "LD_PRELOAD=libfast.so ./shop"),
         ("c", undecided, "is not decided"),
     ):

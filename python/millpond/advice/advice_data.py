@@ -3,7 +3,7 @@
 
 Advice ─┬─ AnalysedProgram, TraceSummary    what was recorded
         ├─ Effect ── Change ── Estimate     what contenders gained: envelopes, ratios, medians with their intervals
-        ├─ Option, Alternative              what is advised, and what else there was
+        ├─ Option, Choices, Alternative     what is advised, what from, and what else there was
         ├─ Row ── Arena, RowReplay, Code    each subsystem
         ├─ Replay, InputAdvice              predictions; each of several inputs
         └─ CapturedReferences               where references miss, where a run was captured for it; PredictedLayouts
@@ -84,10 +84,14 @@ def change_of(comparison: Comparison) -> Change:
 
 
 class Option(Record, frozen=True, kw_only=True):
-    """What is advised or could be: a plan, another malloc, nothing. `purpose`: CPU or memory."""
+    """What is advised or could be: a plan, another malloc, a trade, nothing. `purpose`: CPU or memory.
+
+    `what`: the same in a few words, which are empty where it is no choice of a decision.
+    """
 
     kind: str
     name: str = field(default_factory=str)
+    what: str = ""
     command: str | None = field(default_factory=NULL)
     purpose: str | None = field(name="for", default_factory=NULL)
     cpu: Change | None = field(default_factory=NULL)
@@ -99,6 +103,19 @@ class Alternative(Option, frozen=True, kw_only=True):
 
     judged: bool = field(default_factory=bool)
     why_null: str | None = field(default_factory=NULL)
+
+
+class Choices(Record, frozen=True, kw_only=True):
+    """What a user may choose from; null where nothing is better beyond the noise in this way.
+
+    `prefer`: cpu, memory or balanced, by which `choice` of the advice was made.
+    """
+
+    prefer: str
+    fastest: Option | None = field(default_factory=NULL)
+    leanest: Option | None = field(default_factory=NULL)
+    without_source_change: Option | None = field(default_factory=NULL)
+    source_change: Option | None = field(default_factory=NULL)
 
 
 class AnalysedProgram(Record, frozen=True, kw_only=True):
@@ -311,11 +328,16 @@ class InputAdvice(Record, frozen=True, kw_only=True):
 
 
 class Advice(Record, frozen=True, kw_only=True):
-    """All that was found of a program. `inputs`: the advice is on several, and holds for all of them."""
+    """All that was found of a program. `inputs`: the advice is on several, and holds for all of them.
+
+    `choices`: what `choice` was made from; None on several inputs, and where there was no verdict. `plan`: the change
+    of the source that is better than none, advised or not; `plan_tried`: the one that was judged.
+    """
 
     schema: str = field(default_factory=lambda: SCHEMA)
     verdict: str
     choice: Option | None = field(default_factory=NULL)
+    choices: Choices | None = None
     alternatives: tuple[Alternative, ...] = field(default_factory=NONE)
     effects: dict[str, Effect]
     sums: dict[str, Effect]

@@ -78,7 +78,7 @@ class Home:
 
 
 def homes(advice: Advice) -> list[Home]:
-    """The homes of an advised plan, in its order; none where the source is not to be changed."""
+    """The homes of the plan that is better than no change, in its order; none where there is no such plan."""
     rows = {row.name: row for row in advice.subsystems}
     routes = advice.plan.routes if advice.plan else ()
     taken: set[str] = set()

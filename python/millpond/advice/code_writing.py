@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from millpond.advice import choice_words
 from millpond.advice.advice_data import Advice, Code
 from millpond.advice.code_changes import CONTAINERS_AT_MOST, code_of_rows
 from millpond.advice.code_header import HEADER, header
 from millpond.advice.code_homes import FUNCTION, THREAD, Home, homes
 from millpond.advice.code_test import TEST, test
 from millpond.advice.container_words import container_text, place_text, without_members
-from millpond.advice.verdict import MALLOC, UNDECIDED
+from millpond.advice.decision import MALLOC, UNDECIDED
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.wording import bytes_text, list_text
 
@@ -42,7 +43,7 @@ def prove_empty(folder: Path) -> None:
 
 
 def files_of(advice: Advice) -> dict[str, str]:
-    """The files by name: the note alone where the source is not to be changed."""
+    """The files by name: the note alone where no change of the source is better than none."""
     program = shlex.join(advice.program.argv)
     chosen = homes(advice)
     written = {NOTE: note(advice, chosen)}
@@ -72,7 +73,9 @@ def write(advice: Advice, folder: Path) -> str:
                 shutil.rmtree(aside)
     if HEADER not in files:
         undecided = advice.choice is not None and advice.choice.kind == UNDECIDED
-        why = "it is not decided whether to change the source" if undecided else "the source is not to be changed"
+        why = "it is not decided whether to change the source"
+        if not undecided:
+            why = "no change of the source is better than none"
         return f"{folder}: {NOTE} alone, for {why}"
     return f"{folder}: {list_text(sorted(files))}; {NOTE} says what to change where, and how to run the test"
 
@@ -80,18 +83,20 @@ def write(advice: Advice, folder: Path) -> str:
 def note(advice: Advice, chosen: Sequence[Home]) -> str:
     """The Markdown note: the verdict, the changes in their places, and how to build and test them."""
     parts = [f"# Advice for {_code(shlex.join(advice.program.argv))}", _plain(advice.verdict)]
+    if said := choice_words.lines(advice):
+        parts.append("\n".join(f"- {label}: {_plain(line)}" for label, line in said))
     choice = advice.choice
+    if choice and choice.kind == MALLOC and choice.command:
+        parts.append(f"Without a change of the source, run the program as:\n\n    {choice.command}")
     if chosen:
         code = code_of_rows(advice)
         parts += [_home(home, code[home.subsystems[0]]) for home in chosen] + [_build(advice)]
-    elif choice and choice.kind == MALLOC and choice.command:
-        parts.append(f"No change of the source. Run the program as:\n\n    {choice.command}")
     elif choice and choice.kind == UNDECIDED:
         parts.append(
             "Whether there is something to change is not decided, so no header was written: see above for why."
         )
     else:
-        parts.append("There is nothing to change: no header was written.")
+        parts.append("No change of the source is better than none beyond the noise, so no header was written.")
     return "\n\n".join(parts) + "\n"
 
 

@@ -18,9 +18,11 @@ from millpond.advice.advice_data import (
     AnalysedProgram,
     Arena,
     CapturedReferences,
+    Choices,
     Effect,
     Estimate,
     LayoutPrediction,
+    Option,
     Replay,
     Row,
     RowReplay,
@@ -29,10 +31,11 @@ from millpond.advice.advice_data import (
 )
 from millpond.advice.code_changes import with_code
 from millpond.advice.container_words import mostly
+from millpond.advice.decision import MALLOC, PLAN, Choice, Decision, decide, judged_choices
 from millpond.advice.findings import Findings, Tried
 from millpond.advice.layout_prediction import predicted_text
 from millpond.advice.prediction import agree, disagreement
-from millpond.advice.verdict import MALLOC, PLAN, Choice, choice, judged_choices, pooled, sentence
+from millpond.advice.verdict import described, pooled, sentence
 from millpond.cells.cell import PoolCounts
 from millpond.cells.plan_file import OWN_POOL, PlanRoute
 from millpond.cells.plans import Plan
@@ -46,6 +49,7 @@ from millpond.rounds.characterisation import (
     SubsystemFacts,
 )
 from millpond.rounds.mallocs import words_of
+from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import bytes_text, count_text, percent_text, plural, seconds_text
 
@@ -55,15 +59,16 @@ NOT_TRIED = (("an arena that is winked out", "an unmodified program destroys its
 
 def document(found: Findings) -> Advice:
     """The advice; who made it and when is not in it yet."""
-    chosen = choice(found)
-    advised = chosen.kind == PLAN
+    decision = decide(found)
+    advised = decision.source_change is not None
     candidates = {name for p in (*found.candidates, *found.dropped) for name in (p.alone, *p.subsystems)}
     rows = [_row(found, s, large=s.name in candidates, advised=advised) for s in found.subsystems]
     error = found.replay.error
     plan = found.chosen.file if found.chosen else None
     return with_code(Advice(
         verdict=sentence(found, rows),
-        choice=chosen.option,
+        choice=_option(found, decision.advised),
+        choices=_choices(found, decision),
         alternatives=tuple(alternatives(found)),
         effects={name: _effect(found, name) for name in ("faster_malloc", "huge_pages", "placement")},
         sums={name: _effect(found, name) for name in ("net", "total", "look_up")},
@@ -82,6 +87,24 @@ def document(found: Findings) -> Advice:
         notes=tuple(found.notes),
         references=_with_tried(found),
     ))  # fmt: skip
+
+
+def _choices(found: Findings, decision: Decision) -> Choices | None:
+    """What can be chosen from; None where nothing was decided."""
+    if found.why_no_trial or found.rounds < VERDICT_ROUNDS:
+        return None
+
+    def option(one: Choice | None) -> Option | None:
+        return _option(found, one) if one else None
+
+    return Choices(
+        prefer=found.prefer, fastest=option(decision.fastest), leanest=option(decision.leanest),
+        without_source_change=option(decision.without_source_change), source_change=option(decision.source_change),
+    )  # fmt: skip
+
+
+def _option(found: Findings, one: Choice) -> Option:
+    return replace(one.option, what=described(found, one) if one.kind in (PLAN, MALLOC) else "")
 
 
 def _with_tried(found: Findings) -> CapturedReferences | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from millpond.advice.advice_data import CapturedReferences, Replay
 from millpond.advice.effects import Effects, saves_memory, saves_time
@@ -16,6 +17,14 @@ from millpond.rounds.noise import Spread
 from millpond.rounds.recording import Process, Recording
 from millpond.statistics.order_statistics import Comparison
 from millpond.store.call_tree import CallTree
+
+
+class Preference(StrEnum):
+    """How a user weighs CPU against peak memory: one alone, or one per cent of the one for one of the other."""
+
+    CPU = "cpu"
+    MEMORY = "memory"
+    BALANCED = "balanced"
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,7 @@ class Findings:
     verdict_seconds: float = 0.0  # what VERDICT_ROUNDS rounds of the judged contenders take
     verdict_lacks_seconds: float = 0.0  # what was left of the budget for them, less than that
     budget_seconds: float = 0.0
+    prefer: Preference = Preference.BALANCED
     unjudged: str = ""  # the most promising plan, where it looked no better and the time was needed for mallocs
     arenas: dict[str, PoolCounts] = field(default_factory=dict)  # pool → what a run counted of its arenas
     replay: Replay = field(default_factory=lambda: not_replayed("nothing was tried"))

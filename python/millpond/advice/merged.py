@@ -59,6 +59,7 @@ def merge(program: Sequence[str], inputs: Sequence[tuple[int, Sequence[str]]], a
     return with_code(replace(
         advices[0],
         verdict=_verdict(rows, effects, len(advices)),
+        choices=None,
         effects=effects,
         sums={name: envelope([a.sums[name] for a in advices]) for name in advices[0].sums},
         rounds=min(a.rounds for a in advices),

@@ -16,7 +16,7 @@ from typing import Literal
 from msgspec import field
 
 from millpond.advice.advice_data import Advice, Change, Estimate
-from millpond.advice.verdict import MALLOC, PLAN
+from millpond.advice.decision import MALLOC, PLAN
 from millpond.system.records import NONE, NULL, Record
 from millpond.system.wording import effect_text, interval_text, percent_text, plural
 

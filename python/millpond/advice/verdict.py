@@ -1,139 +1,36 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The decision, and its sentence: which of the judged contenders is advised, for which purpose, and in which words.
-
-*Do nothing* wins whenever nothing beats it beyond the noise. Every figure is against the program as it is. A plan,
-which needs a change of the source, is advised only where it beats the best malloc of this machine, which needs none.
-Too few rounds give no verdict.
-"""
+"""The decision in words: what is advised, and what qualifies it; and a few words for each contender."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
-from millpond.advice.advice_data import Option, Row, change_of
+from millpond.advice.advice_data import Row
 from millpond.advice.container_words import named_with_container
-from millpond.advice.effects import NET, saves_memory, saves_time, verdict_of
-from millpond.advice.findings import Findings
+from millpond.advice.decision import (
+    MALLOC,
+    NONE,
+    PLAN,
+    TRADE,
+    UNDECIDED,
+    Choice,
+    Decision,
+    decide,
+    judged_choices,
+    unsettled,
+)
+from millpond.advice.effects import NET, saves_memory
+from millpond.advice.findings import Findings, Preference
 from millpond.cells.plan_file import REST, PlanRoute
 from millpond.cells.plans import Plan
 from millpond.rounds.characterisation import ALIVE_AT_END, NOT_DECIDED, NOT_DISPROVED, OUTERMOST
 from millpond.rounds.fresh_process import describe
-from millpond.rounds.mallocs import words_of
 from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
-from millpond.system.wording import list_text, percent_text, plural, seconds_text, verdict_text
+from millpond.system.wording import list_text, percent_text, plural, seconds_text
 
-PLAN, MALLOC, NONE, UNDECIDED = "plan", "malloc", "nothing", "undecided"
-# Where two were not compared in one family: by so much one has to be below the other.
-_CLEARLY = 0.02
-# Mallocs whose CPU is this close to the best are told apart by their memory.
-_AS_FAST = 0.03
-# A hundredth less CPU is worth a quarter of a hundredth more of the peak.
-_PEAK_FOR_CPU = 0.25
-# Less than this, in bytes or as a share of the peak, is no reason against a gain of CPU.
-_FEW_BYTES = 4 << 20
-_SMALL_SHARE = 0.02
-# Nobody changes a source for less of the peak.
-_WORTH_A_CHANGE = 0.02
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What is advised, or could have been: a plan, another malloc, or to leave the program as it is.
-
-    `comparisons`: against the program as it is, by metric. `purpose`: what it is chosen for, CPU or memory.
-    """
-
-    kind: str
-    name: str
-    comparisons: Mapping[str, Comparison]
-    command: str = ""
-    purpose: str = ""
-
-    def gain(self, metric: str) -> float:
-        """The median ratio in one metric; 1 where it was not measured."""
-        found = self.comparisons.get(metric)
-        return found.median if found else 1.0
-
-    @property
-    def option(self) -> Option:
-        """As it travels: both metrics as ratios."""
-        cpu, peak = (self.comparisons.get(metric) for metric in ("cpu_seconds", "peak_bytes"))
-        return Option(
-            kind=self.kind, name=self.name, command=self.command or None, purpose=self.purpose or None,
-            cpu=change_of(cpu) if cpu else None, peak=change_of(peak) if peak else None,
-        )  # fmt: skip
-
-
-def judged_choices(found: Findings) -> list[Choice]:
-    """What fresh rounds have judged: the plan and the mallocs, the one with the least CPU first."""
-    result = [
-        Choice(MALLOC, name, comparisons, words_of(found.mallocs[name]))
-        for name, comparisons in found.judged_mallocs.items()
-    ]
-    if found.chosen is not None and NET in found.effects:
-        result.append(Choice(PLAN, found.chosen.name, found.effects[NET]))
-    return sorted(result, key=lambda c: c.gain("cpu_seconds"))
-
-
-def choice(found: Findings) -> Choice:
-    """The best of what was judged. Time comes before memory; a plan has to beat the best malloc beyond the noise.
-
-    A malloc needs no change of the source, so a plan that only equals it is not worth the work.
-    """
-    if found.why_no_trial or found.rounds < VERDICT_ROUNDS:
-        return Choice(UNDECIDED, "", {})
-    judged = judged_choices(found)
-    for purpose, metric, saves in (("CPU", "cpu_seconds", saves_time), ("memory", "peak_bytes", saves_memory)):
-        helping = sorted(
-            (c for c in judged if saves(c.comparisons) and not too_large(c, found)), key=lambda c: c.gain(metric)
-        )
-        plan = next((c for c in helping if c.kind == PLAN), None)
-        best = [c for c in helping if c.kind == MALLOC]
-        if plan and best and not _beats(plan, best[0], metric, found):
-            plan = None
-        if plan and metric == "peak_bytes" and plan.gain(metric) > 1 - _WORTH_A_CHANGE:
-            plan = None
-        if advised := plan or _leanest(best, metric):
-            return replace(advised, purpose=purpose)
-    return Choice(UNDECIDED if unsettled(found) else NONE, "", {})
-
-
-def too_large(choice: Choice, found: Findings) -> bool:
-    """Whether it takes more memory, beyond the noise, than the CPU that it saves is worth, and not just a little."""
-    more = choice.gain("peak_bytes") - 1
-    if more < _SMALL_SHARE or more * found.whole.get("peak_bytes", math.inf) < _FEW_BYTES:
-        return False
-    allowed = 1 + _PEAK_FOR_CPU * max(0.0, 1 - choice.gain("cpu_seconds"))
-    return verdict_of(choice.comparisons, "peak_bytes") == "worse" and choice.gain("peak_bytes") > allowed
-
-
-def _beats(plan: Choice, malloc: Choice, metric: str, found: Findings) -> bool:
-    """Whether a plan is better than the malloc that is best in `metric`; a leaner one would be too easy to beat."""
-    beyond = found.plan_against_malloc.get(metric) if malloc.name == found.best_malloc else None
-    return beyond.verdict == "better" if beyond else plan.gain(metric) < malloc.gain(metric) - _CLEARLY
-
-
-def unsettled(found: Findings) -> list[Choice]:
-    """What looks faster, its interval without *no change*, though too many were judged for that to be certain."""
-    result = []
-    for judged in judged_choices(found):
-        cpu = judged.comparisons.get("cpu_seconds")
-        if cpu and cpu.high < 1.0 and verdict_text(cpu) == "not settled":
-            result.append(judged)
-    return result
-
-
-def _leanest(helping: Sequence[Choice], metric: str) -> Choice | None:
-    """Of those that are as good as the best in `metric`, the one with the least memory."""
-    if not helping:
-        return None
-    best = helping[0].gain(metric)
-    return min((c for c in helping if c.gain(metric) <= best + _AS_FAST), key=lambda c: c.gain("peak_bytes"))
-
-
+_NAMES_AT_MOST = 3
 # Above so many times the bare program's CPU or memory, a trial's look-ups distort what they measure.
 DISTORTED = 1.3
 
@@ -149,22 +46,29 @@ def sentence(found: Findings, rows: Sequence[Row]) -> str:
         return f"No verdict: {found.why_no_trial.removeprefix('not tried: ')}."
     if found.rounds < VERDICT_ROUNDS:
         return _not_enough(found)
-    chosen = choice(found)
+    decision = decide(found)
+    chosen = decision.advised
     measured = f"{plural(found.rounds, 'round')} against the program as it is"
     if chosen.kind == UNDECIDED:
         return f"{_not_settled(found)} ({measured}).{_doubts(found)}"
     if chosen.kind == NONE:
         return f"Do nothing: {_nothing_helps(found)} ({measured}).{_doubts(found)}"
-    text = _advised(found, chosen, rows)
-    others = [c for c in judged_choices(found) if c.name != chosen.name or c.kind != chosen.kind]
-    if others:
-        text += "; of the others, " + "; ".join(f"{_described(found, c)}: {_both(c.comparisons)}" for c in others)
-    return f"{text} ({measured}).{_doubts(found)}"
+    if chosen.kind == TRADE:
+        return f"{_trade(found, decision)} ({measured}).{_doubts(found)}"
+    return f"{_advised(found, chosen, rows)} ({measured}).{_doubts(found)}"
 
 
 def _doubts(found: Findings) -> str:
     """What qualifies a verdict, in sentences behind it."""
     return f"{_distortion(found)}{_unjudged(found)}{_untried(found)}"
+
+
+def _trade(found: Findings, decision: Decision) -> str:
+    """What is better in one dimension, and costs more in the other than the preference gives for it."""
+    better = (decision.fastest, decision.leanest, decision.without_source_change, decision.source_change)
+    named = dict.fromkeys(f"{described(found, c)}: {_both(c.comparisons)}" for c in better if c)
+    others = list_text([f"--prefer {name}" for name in Preference if name is not found.prefer])
+    return f"A trade between CPU and memory, which {others} weigh otherwise: {'; '.join(named)}"
 
 
 def _advised(found: Findings, chosen: Choice, rows: Sequence[Row]) -> str:
@@ -178,14 +82,21 @@ def _advised(found: Findings, chosen: Choice, rows: Sequence[Row]) -> str:
     return f"{why}Give {_given(found)}: {_both(chosen.comparisons)}{_with_silent(silent)}{overlap}"
 
 
-def _described(found: Findings, other: Choice) -> str:
+def described(found: Findings, other: Choice) -> str:
+    """A contender in a few words: the command of a malloc, the pools and arenas of a plan."""
     if other.kind == MALLOC:
         return other.command
     special = [r.own for r in found.chosen.special] if found.chosen else []
     pools = _in_pools(found.chosen)
-    own = [f"{'pools' if len(pools) > 1 else 'a pool'} for {list_text(pools)}"] if pools else []
-    own += [f"one pool for {list_text(list(names))}" for names in (found.chosen.sharing if found.chosen else ())]
+    own = [f"{'pools' if len(pools) > 1 else 'a pool'} for {_few(pools)}"] if pools else []
+    own += [f"one pool for {_few(names)}" for names in (found.chosen.sharing if found.chosen else ())]
     return list_text([*own, *special])
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - _NAMES_AT_MOST
+    return list_text([*names[:_NAMES_AT_MOST], *([f"{more} more"] if more > 0 else [])])
 
 
 def _in_pools(plan: Plan | None) -> list[str]:
@@ -245,9 +156,7 @@ def _both(comparisons: Mapping[str, Comparison]) -> str:
 
 def _nothing_helps(found: Findings) -> str:
     judged = judged_choices(found)
-    figures = "; ".join(f"{_described(found, c)}: {_both(c.comparisons)}" for c in judged)
-    if any(saves_time(c.comparisons) and too_large(c, found) for c in judged):
-        return f"what is faster takes more memory than that is worth; {figures}"
+    figures = "; ".join(f"{described(found, c)}: {_both(c.comparisons)}" for c in judged)
     tried = f"none of {plural(len(found.mallocs), 'malloc')} of this machine"
     tried = tried if found.unjudged else f"no pool and {tried}"
     little = any(c.kind == PLAN and saves_memory(c.comparisons) for c in judged)
@@ -259,15 +168,15 @@ def _not_settled(found: Findings) -> str:
     """What looks better in as many rounds as there were, and would have to be seen in more."""
     looks_better = unsettled(found)
     rest = [c for c in judged_choices(found) if c not in looks_better]
-    named = "; ".join(f"{_described(found, c)}: {_both(c.comparisons)}" for c in looks_better)
-    others = "".join(f"; {_described(found, c)}: {_both(c.comparisons)}" for c in rest)
+    named = "; ".join(f"{described(found, c)}: {_both(c.comparisons)}" for c in looks_better)
+    others = "".join(f"; {described(found, c)}: {_both(c.comparisons)}" for c in rest)
     return f"Not settled, more --budget may settle it: {named}{others}"
 
 
 def _not_enough(found: Findings) -> str:
     need = seconds_text(found.verdict_seconds)
     so_far = (
-        "; ".join(f"{_described(found, c)}: {_both(c.comparisons)}" for c in judged_choices(found))
+        "; ".join(f"{described(found, c)}: {_both(c.comparisons)}" for c in judged_choices(found))
         or "nothing was measured"
     )
     return (

@@ -24,8 +24,7 @@ from millpond.advice.advice_data import Advice
 from millpond.advice.advice_rounds import Advising
 from millpond.advice.captured_references import counted, not_captured, of_run, routable
 from millpond.advice.document import document
-from millpond.advice.effects import NET
-from millpond.advice.findings import Findings
+from millpond.advice.findings import Findings, Preference
 from millpond.advice.inputs import Judged, advise_on_inputs, judge_again
 from millpond.advice.layout_prediction import LayoutPredictor, in_order
 from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
@@ -73,6 +72,7 @@ class Options:
     preparation: Preparation = NO_PREPARATION
     trace_bytes: int | None = None
     references: bool = False
+    prefer: Preference = Preference.BALANCED
 
 
 def command(
@@ -95,6 +95,9 @@ def command(
         Path | None,
         typer.Option(metavar="FILE", help="Advise on several inputs: a line of arguments each, in the place of {}."),
     ] = None,
+    prefer: Annotated[
+        Preference, typer.Option(help="What to advise for; balanced: 1 % of CPU weighs as much as 1 % of peak memory.")
+    ] = Preference.BALANCED,
     seed: Annotated[int, typer.Option(metavar="N", help="Decides the order of the rounds.")] = 1,
     prepare: PrepareOption = None,
     cwd_copy: CopyOption = False,
@@ -122,7 +125,7 @@ def command(
     preparation = Preparation(prepare, cwd_copy)
 
     def within(words: tuple[str, ...], seconds: float) -> Advice:
-        return advise(words, Options(seconds, process, store, seed, preparation, max_trace, references))
+        return advise(words, Options(seconds, process, store, seed, preparation, max_trace, references, prefer))
 
     def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
         return judge_again(words, plans, seconds, Store(store), seed, preparation)
@@ -148,12 +151,11 @@ def command(
 
 
 def _leave_plan(advice: Advice, argv: tuple[str, ...], html: Path | None, json: str | None) -> None:
-    """Leaves the plan that was judged better, advised or not, to be run, and says how; nothing where there is none.
+    """Leaves the plan that is better than no change, advised or not, and says how it is run; nothing without one.
 
-    It lies beside the report, or in results/ where no file was asked for.
+    It lies beside the report, or in results/ where no file was asked for. Of several inputs each has its own plan.
     """
-    net = advice.sums.get(NET)
-    if advice.plan_tried is None or net is None or "better" not in (net.verdict, net.peak and net.peak.verdict):
+    if advice.plan is None or advice.inputs:
         return
     report = html or (Path(json) if json and json != "-" else None)
     name = f"{Path(argv[0]).name}.plan.json"
@@ -162,7 +164,7 @@ def _leave_plan(advice: Advice, argv: tuple[str, ...], html: Path | None, json: 
         make_folder(folder)
     except OSError as error:
         raise cannot_write(folder, error) from error
-    of_file(advice.plan_tried, name).write(folder / name)
+    of_file(advice.plan, name).write(folder / name)
     say(f"the plan, without a change of the source: millpond run --plan {folder / name} -- {shlex.join(argv)}")
 
 
@@ -228,7 +230,7 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
     )
     recorded = recording.record(program, folder, stdin, options.preparation, bounds)
     chosen = recording.choose(recorded.processes, options.process)
-    found = Findings(program, recorded, chosen, budget_seconds=options.budget_seconds)
+    found = Findings(program, recorded, chosen, budget_seconds=options.budget_seconds, prefer=options.prefer)
     if not chosen.summary.trace.events:
         found.why_no_trial = "not tried: the program has no heap events"
         return found

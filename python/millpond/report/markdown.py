@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from millpond.advice import container_words
+from millpond.advice import choice_words, container_words
 from millpond.advice.advice_data import Advice
 from millpond.report import reference_words, replay_words, report_words
 from millpond.report.cases import Case
@@ -56,6 +56,7 @@ def _case(case: Case) -> str:
     parts = [
         f"### {code(case.name)}: {escaped(headline)}",
         escaped(case.advice.verdict),
+        "\n".join(f"- {label}: {escaped(line)}" for label, line in choice_words.lines(case.advice)),
         *[f"> {escaped(note)}" for note in report_words.notes(case)],
         _subsystems(case),
         _inputs(case),

@@ -18,7 +18,7 @@ from pathlib import Path
 from jinja2 import Template
 from markupsafe import Markup
 
-from millpond.advice import container_words
+from millpond.advice import choice_words, container_words
 from millpond.advice.advice_data import Advice, Row
 from millpond.report import page_subsystem, reference_words, replay_words, report_words
 from millpond.report.cases import Case, ShownRow, of_run
@@ -106,8 +106,9 @@ def _section(template: Template, case: Case, anchor: str, left: int) -> str | No
     """The case with as much detail as there is room for; None where there is room for nothing."""
     for detail in DETAILS:
         html = template.render(
-            v=CaseView.of(case, anchor, detail), words=report_words, replay_words=replay_words, gains=gains,
-            parts=page_subsystem, sources=container_words, reference_words=reference_words,
+            v=CaseView.of(case, anchor, detail), words=report_words, choice_lines=choice_words.lines,
+            replay_words=replay_words, gains=gains, parts=page_subsystem, sources=container_words,
+            reference_words=reference_words,
         )  # fmt: skip
         if len(html.encode()) <= left:
             return html

@@ -73,16 +73,23 @@ def answer(advice: Advice) -> tuple[str, str]:
 
     The same rules as the advice's own sentence, which stands below it with the figures.
     """
+    kind = advice.choice.kind if advice.choice else ""
+    pools = ""
     if advice.plan:
         what = "an arena for a scope pays" if advice.plan.has_arena else "local pools pay"
-        return "pays", f"Yes: {what}, for {list_text(_pools(advice.plan, advice.confirmed))}."
+        pools = f"{what}, for {list_text(_pools(advice.plan, advice.confirmed))}"
+        if kind == "plan" or advice.inputs:
+            return "pays", f"Yes: {pools}."
     if not advice.rounds:
         return "unknown", "Nothing was tried, so nothing is advised."
-    if advice.choice and advice.choice.kind == "malloc":
-        return "other", f"Not a local allocator: another malloc helps, {advice.choice.command}."
+    if advice.choice and kind == "malloc":
+        malloc = f"another malloc helps, {advice.choice.command}"
+        return "other", f"Better still, {malloc}; {pools}, too." if pools else f"Not a local allocator: {malloc}."
     if advice.rounds < VERDICT_ROUNDS:
         return "unknown", f"Not enough time: {plural(advice.rounds, 'round')} cannot carry a verdict."
-    if advice.choice and advice.choice.kind == "undecided":
+    if kind == "trade":
+        return "other", "A trade: what is better in CPU costs memory, or the other way round."
+    if kind == "undecided":
         return "unknown", "Not settled: something looks better, and more rounds have to show whether it is."
     return "nothing", "No: nothing beats the program as it is."
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millpond.advice import container_words
+from millpond.advice import choice_words, container_words
 from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Effect, Row
 from millpond.advice.document import legality_text
 from millpond.report import reference_words, replay_words
@@ -161,7 +161,10 @@ def print_advice(advice: Advice, out: Console) -> None:
     """The tables of `millpond advise`: the verdict first, then what it rests on."""
     program = advice.program
     out.print(Text(" ".join(program.argv)), style="bold")
-    out.print(Text(advice.verdict), style="bold green" if advice.plan else "bold")
+    is_better = answer(advice)[0] in ("pays", "other")
+    out.print(Text(advice.verdict), style="bold green" if is_better else "bold")
+    for label, line in choice_words.lines(advice):
+        out.print(Text(f"  {label}: {line}"))
     print_warnings([*advice.notes, *trace_warnings(advice.trace)], out)
     if len(program.processes) > 1:
         out.print(_processes(program))

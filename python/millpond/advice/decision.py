@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The decision: the fastest, the leanest, the best without and with a change of the source, and what is advised.
+
+    judged contenders ──better beyond the noise, in CPU or in peak memory──┬─▶ fastest, leanest
+                                                                           ├─▶ without touching the source
+                                                                           ├─▶ in the source
+                                                                           └─▶ advised: the best by `--prefer`
+
+Every figure is against the program as it is. A change of the source is advised only where it beats the best malloc of
+this machine, which needs none. *Do nothing* is advised only where nothing is better in either dimension.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from millpond.advice.advice_data import Option, change_of
+from millpond.advice.effects import NET, saves_memory, saves_time, verdict_of
+from millpond.advice.findings import Findings, Preference
+from millpond.rounds.mallocs import words_of
+from millpond.rounds.schedule import VERDICT_ROUNDS
+from millpond.statistics.order_statistics import Comparison
+from millpond.system.wording import verdict_text
+
+PLAN, MALLOC, NONE, UNDECIDED = "plan", "malloc", "nothing", "undecided"
+# Better in one dimension, and worse in the other by more than that is worth.
+TRADE = "trade"
+CPU, PEAK = "cpu_seconds", "peak_bytes"
+
+# What one per cent of CPU and one of the peak weigh. The small weights decide between equals.
+_WEIGHTS = {Preference.CPU: (1.0, 0.01), Preference.MEMORY: (0.01, 1.0), Preference.BALANCED: (1.0, 1.0)}
+# Where two were not compared in one family: by so much one has to be better than the other.
+_CLEARLY = 0.02
+# Contenders this close to the best are told apart by what the preference leaves open.
+_AS_GOOD = 0.03
+# Fewer bytes than this, or a smaller share of the peak, are no reason against a gain of CPU.
+_FEW_BYTES = 4 << 20
+_SMALL_SHARE = 0.02
+# Nobody changes a source for less of the peak.
+_WORTH_A_CHANGE = 0.02
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is advised, or could have been: a plan, another malloc, or to leave the program as it is.
+
+    `comparisons`: against the program as it is, by metric. `purpose`: what it is chosen for, CPU or memory. `worth`:
+    what it gains less what it costs, weighed by the user's preference; 0.01 is one per cent.
+    """
+
+    kind: str
+    name: str
+    comparisons: Mapping[str, Comparison]
+    command: str = ""
+    purpose: str = ""
+    worth: float = 0.0
+
+    def gain(self, metric: str) -> float:
+        """The median ratio in one metric; 1 where it was not measured."""
+        found = self.comparisons.get(metric)
+        return found.median if found else 1.0
+
+    @property
+    def is_better(self) -> bool:
+        """Beyond the noise in CPU or in peak memory, whatever it costs in the other; a plan by enough for a change."""
+        if saves_time(self.comparisons):
+            return True
+        enough = 1 - _WORTH_A_CHANGE if self.kind == PLAN else 1.0
+        return verdict_of(self.comparisons, PEAK) == "better" and self.gain(PEAK) <= enough
+
+    @property
+    def option(self) -> Option:
+        """As it travels: both metrics as ratios."""
+        cpu, peak = (self.comparisons.get(metric) for metric in (CPU, PEAK))
+        return Option(
+            kind=self.kind, name=self.name, command=self.command or None, purpose=self.purpose or None,
+            cpu=change_of(cpu) if cpu else None, peak=change_of(peak) if peak else None,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a user may choose from, and what is advised; None where nothing is better beyond the noise in this way."""
+
+    advised: Choice
+    fastest: Choice | None = None
+    leanest: Choice | None = None
+    without_source_change: Choice | None = None
+    source_change: Choice | None = None
+
+
+def judged_choices(found: Findings) -> list[Choice]:
+    """What fresh rounds have judged: the plan and the mallocs, the one with the least CPU first."""
+    result = [
+        Choice(MALLOC, name, comparisons, words_of(found.mallocs[name]))
+        for name, comparisons in found.judged_mallocs.items()
+    ]
+    if found.chosen is not None and NET in found.effects:
+        result.append(Choice(PLAN, found.chosen.name, found.effects[NET]))
+    return sorted(result, key=lambda c: c.gain(CPU))
+
+
+def decide(found: Findings) -> Decision:
+    """The whole decision, linear in what was judged. Without a verdict's rounds nothing is decided."""
+    if found.why_no_trial or found.rounds < VERDICT_ROUNDS:
+        return Decision(Choice(UNDECIDED, "", {}))
+    better = [replace(c, worth=_worth(c, found)) for c in judged_choices(found) if c.is_better]
+    mallocs = [c for c in better if c.kind == MALLOC]
+    plan = next((c for c in better if c.kind == PLAN and _is_no_loss(c)), None)
+    leaner = [c for c in better if verdict_of(c.comparisons, PEAK) == "better"]
+    return Decision(
+        _advised(found, better, plan),
+        fastest=min((c for c in better if saves_time(c.comparisons)), key=lambda c: c.gain(CPU), default=None),
+        leanest=min(leaner, key=lambda c: c.gain(PEAK), default=None),
+        without_source_change=max(mallocs, key=lambda c: c.worth, default=None),
+        source_change=plan,
+    )
+
+
+def _advised(found: Findings, better: Sequence[Choice], plan: Choice | None) -> Choice:
+    """The best of what is worth more than it costs; of mallocs that are about as good, the leaner or faster one."""
+    worthy = sorted((c for c in better if c.kind == MALLOC and c.worth > 0), key=lambda c: -c.worth)
+    # Held against the best malloc, not against the leaner one: that would be too easy to beat.
+    if plan and plan.worth > 0 and (not worthy or _beats(plan, worthy[0], found)):
+        return _for_purpose(plan)
+    if worthy:
+        left_open = CPU if found.prefer is Preference.MEMORY else PEAK
+        as_good = [c for c in worthy if c.worth >= worthy[0].worth - _AS_GOOD]
+        return _for_purpose(min(as_good, key=lambda c: c.gain(left_open)))
+    if better:
+        return Choice(TRADE, "", {})
+    return Choice(UNDECIDED if unsettled(found) else NONE, "", {})
+
+
+def _for_purpose(advised: Choice) -> Choice:
+    return replace(advised, purpose="CPU" if saves_time(advised.comparisons) else "memory")
+
+
+def _worth(choice: Choice, found: Findings) -> float:
+    """What it gains in CPU and in peak memory beyond the noise, less what it costs, weighed by the preference."""
+    weights = _WEIGHTS[found.prefer]
+    gains = []
+    for metric in (CPU, PEAK):
+        is_beyond = verdict_of(choice.comparisons, metric) in ("better", "worse")
+        gains.append(1 - choice.gain(metric) if is_beyond else 0.0)
+    if _is_little(choice, found):
+        gains[1] = 0.0
+    return sum(weight * gain for weight, gain in zip(weights, gains, strict=True))
+
+
+def _is_little(choice: Choice, found: Findings) -> bool:
+    """Whether it takes more memory, but too little more to matter."""
+    more = choice.gain(PEAK) - 1
+    return more > 0 and (more < _SMALL_SHARE or more * found.whole.get(PEAK, math.inf) < _FEW_BYTES)
+
+
+def _is_no_loss(plan: Choice) -> bool:
+    """Whether a better plan is to be handed over: it saves time, or memory without time, or the preference takes it."""
+    return saves_time(plan.comparisons) or saves_memory(plan.comparisons) or plan.worth > 0
+
+
+def _beats(plan: Choice, malloc: Choice, found: Findings) -> bool:
+    """Whether a plan is better than a malloc, which needs no change of the source, beyond the noise."""
+    against = found.plan_against_malloc if malloc.name == found.best_malloc else {}
+    ahead = plan.worth - malloc.worth
+    if not against:
+        return ahead > _CLEARLY
+    return ahead > 0 and any(verdict_of(against, metric) == "better" for metric in (CPU, PEAK))
+
+
+def unsettled(found: Findings) -> list[Choice]:
+    """What looks faster, its interval without *no change*, though too many were judged for that to be certain."""
+    result = []
+    for judged in judged_choices(found):
+        cpu = judged.comparisons.get(CPU)
+        if cpu and cpu.high < 1.0 and verdict_text(cpu) == "not settled":
+            result.append(judged)
+    return result
