@@ -144,7 +144,7 @@ def test_where_nothing_is_better_each_line_says_so() -> None:
 
 def test_too_few_rounds_offer_nothing() -> None:
     found = findings({"fast": (0.5, 1.0)}, None)
-    found.rounds = 10
+    found.rounds = 3
     assert document(found).choices is None and not lines(document(found))
 
 

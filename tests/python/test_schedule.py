@@ -22,8 +22,11 @@ def test_choosing_leaves_room_for_a_judgement(budget: float, run: float, candida
         chosen = (found.candidates + others) * found.choosing_rounds * run
         least = schedule.FEWEST_JUDGING_ROUNDS * schedule.JUDGED_AT_LEAST * run
         assert chosen + least <= budget * 1.000001
-        if (others + 1) * run + schedule.seconds_of_judgement(run, schedule.JUDGED_AT_LEAST) <= budget * 0.999999:
-            assert chosen + schedule.seconds_of_judgement(run, found.judged) <= budget * 1.000001
+        needed = schedule.seconds_of_judgement(run, schedule.JUDGED_AT_LEAST, schedule.FEWEST_VERDICT_ROUNDS)
+        if (others + 1) * run + needed <= budget * 0.999999:
+            assert found.verdict_rounds >= schedule.FEWEST_VERDICT_ROUNDS
+            judgement = schedule.seconds_of_judgement(run, found.judged, found.verdict_rounds)
+            assert chosen + judgement <= budget * 1.000001
 
 
 @pytest.mark.lengthy
@@ -50,11 +53,33 @@ def test_fewer_contenders_rather_than_fewer_rounds_than_a_verdict_needs(left: fl
     kept = schedule.judged(left, run, wanted)
     assert min(wanted, schedule.JUDGED_AT_LEAST) <= kept <= wanted
     if kept > schedule.JUDGED_AT_LEAST:
-        assert schedule.judging(left, run, kept) >= schedule.VERDICT_ROUNDS
+        rounds = schedule.VERDICT_ROUNDS if kept > schedule.JUDGED else schedule.FEW_VERDICT_ROUNDS
+        assert schedule.judging(left, run, kept) >= rounds
+
+
+@given(st.floats(min_value=0.0, max_value=1e4), run_seconds, st.integers(1, 40))
+def test_a_budget_that_follows_the_program_is_bounded_and_grows_with_it(
+    spent: float, run: float, contenders: int
+) -> None:
+    found = schedule.budget(spent, run, contenders)
+    assert schedule.BUDGET_LEAST_SECONDS <= found <= schedule.BUDGET_MOST_SECONDS == 600
+    assert found <= schedule.budget(spent, 2 * run, contenders)
+    if found < schedule.BUDGET_MOST_SECONDS:
+        spending = schedule.choosing(found - spent, run, contenders, 0)
+        assert spending.choosing_rounds >= schedule.FEWEST_CHOOSING_ROUNDS and spending.judged == schedule.JUDGED
+
+
+@pytest.mark.parametrize(("run", "rounds"), [(1.0, 11), (3.0, 11), (8.0, 4), (20.0, 4)])
+def test_a_slow_program_has_time_for_a_verdict_in_ten_minutes(run: float, rounds: int) -> None:
+    """With the recording, six candidates, seven mallocs, the program as it is, and the look-ups."""
+    left = schedule.budget(5 * run, run, 15) - 5 * run
+    spending = schedule.choosing(left, run * 1.2, 6, 9)
+    chosen = spending.choosing_rounds * (spending.candidates + 9) * run * 1.2
+    assert schedule.judging(left - chosen, run * 1.2, schedule.JUDGED_AT_LEAST) >= rounds
 
 
 def test_a_small_budget_takes_the_largest_candidate_unchosen() -> None:
-    assert schedule.choosing(10.0, 5.0, 8, 5) == schedule.Schedule(1, 0, 4)
+    assert schedule.choosing(10.0, 5.0, 8, 5) == schedule.Schedule(1, 0, 4, 4)
 
 
 def test_fewer_rounds_come_before_a_smaller_judgement_and_that_before_fewer_candidates() -> None:
@@ -63,17 +88,20 @@ def test_fewer_rounds_come_before_a_smaller_judgement_and_that_before_fewer_cand
     assert schedule.choosing(whole + 3 * 10, 1.0, 6, 4) == schedule.Schedule(6, 3, 6)
     assert schedule.choosing(least + 4 * 10, 1.0, 6, 4) == schedule.Schedule(6, 4, 4)
     assert schedule.choosing(least + 10, 1.0, 6, 4) == schedule.Schedule(6, 1, 4)
-    assert schedule.choosing(least + 7, 1.0, 6, 4) == schedule.Schedule(3, 1, 4)
+    assert schedule.choosing(least + 7, 1.0, 6, 4) == schedule.Schedule(6, 1, 6, 6)
+    assert schedule.choosing(4 * 4 + 10, 1.0, 6, 4) == schedule.Schedule(6, 1, 4, 4)
+    assert schedule.choosing(4 * 4 + 7, 1.0, 6, 4) == schedule.Schedule(3, 1, 4, 4)
 
 
 def test_without_time_for_a_verdict_what_is_shown_is_chosen_all_the_same() -> None:
-    assert schedule.choosing(10 + 3 * 4, 1.0, 6, 4) == schedule.Schedule(6, 1, 4)
-    assert schedule.choosing(10 + 3 * 4 - 1, 1.0, 6, 4) == schedule.Schedule(1, 0, 4)
+    assert schedule.choosing(6 + 4 + 3 * 4, 1.0, 6, 4) == schedule.Schedule(2, 1, 4, 4)
+    assert schedule.choosing(6 + 3 * 4, 1.0, 2, 4) == schedule.Schedule(2, 1, 4, 3)
+    assert schedule.choosing(6 + 3 * 4 - 1, 1.0, 2, 4) == schedule.Schedule(1, 0, 4, 4)
 
 
 @given(seconds, run_seconds)
 def test_observing_scopes_leaves_a_judgement_its_time(left: float, run: float) -> None:
-    needed = schedule.seconds_of_judgement(run, schedule.JUDGED_AT_LEAST)
+    needed = schedule.seconds_of_judgement(run, schedule.JUDGED_AT_LEAST, schedule.FEWEST_VERDICT_ROUNDS)
     observed = schedule.observing(left, run)
     assert observed <= schedule.OBSERVING_SHARE * left
     assert observed == 0 or left - observed >= needed

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, norm, wilcoxon
+from scipy.stats import binom, norm, t, ttest_1samp, wilcoxon
 
 from millpond.statistics import order_statistics as s
+from millpond.statistics import students_t
 
 pytestmark = pytest.mark.lengthy
 
@@ -95,7 +96,7 @@ NOISES: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Array]] = {
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize("n", [6, 11, 31])
+@pytest.mark.parametrize("n", [4, 5, 7, 8, 11, 31])
 @pytest.mark.parametrize("noise", NOISES)
 def test_a_contender_against_itself_is_inside_the_noise(n: int, noise: str, seed: int) -> None:
     generator = np.random.default_rng([seed, n, list(NOISES).index(noise)])
@@ -138,10 +139,45 @@ def test_an_effect_below_one_per_cent_is_noise_however_certain() -> None:
     assert found.verdict == "inside noise"
 
 
-def test_five_rounds_are_too_few_for_a_verdict() -> None:
-    found = s.compare("m", "a", "b", [0.5] * 5, [1.0] * 5)
+def test_three_rounds_are_too_few_for_a_verdict() -> None:
+    found = s.compare("m", "a", "b", [0.5] * 3, [1.0] * 3)
     assert found is not None
     assert found.verdict == "inside noise"
+
+
+@pytest.mark.parametrize("n", range(s.FEWEST, s.FEWEST_BY_ORDER))
+def test_few_rounds_are_judged_by_students_t(n: int, seed: int) -> None:
+    generator = np.random.default_rng([seed, n])
+    a, b = generator.lognormal(np.log(0.8), 0.01, n), generator.lognormal(0, 0.01, n)
+    found = s.compare("m", "a", "b", list(a), list(b))
+    assert found is not None
+    assert found.verdict == "better" and found.method == s.METHOD_OF_FEW and found.level == s.LEVEL
+    expected = ttest_1samp(np.log(a / b), 0.0)
+    ends = expected.confidence_interval(s.LEVEL)
+    assert found.p == pytest.approx(expected.pvalue)
+    assert (found.low, found.high) == pytest.approx((np.exp(ends.low), np.exp(ends.high)))
+    ends = ttest_1samp(b - a, 0.0).confidence_interval(s.LEVEL)
+    assert (found.saved.low, found.saved.high) == pytest.approx((ends.low, ends.high))
+
+
+def test_students_quantile_is_the_one_of_the_books() -> None:
+    for freedom, level in itertools.product(range(1, 12), (0.5, 0.95, 0.99)):
+        assert students_t.quantile(level, freedom) == pytest.approx(t.ppf((1 + level) / 2, freedom))
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("n", range(s.FEWEST, s.FEWEST_BY_ORDER))
+@pytest.mark.parametrize("noise", ["lognormal", "heavy tails"])
+def test_intervals_of_few_rounds_cover_the_true_ratio(n: int, noise: str, seed: int) -> None:
+    generator = np.random.default_rng([seed, n, list(NOISES).index(noise)])
+    trials, true = 400, 0.7
+    covered = 0
+    for _ in range(trials):
+        a, b = NOISES[noise](generator, (2, n))
+        found = s.compare("m", "a", "b", list(true * a), list(b))
+        assert found is not None
+        covered += found.low <= true <= found.high
+    assert covered >= fewest(trials, s.LEVEL)
 
 
 def test_rounds_without_a_positive_value_are_left_out() -> None:

@@ -3,7 +3,7 @@
 
 bare run ─▶ choosing: each candidate plan and each malloc of this machine against the program as it is
          ─▶ combining: the plans that helped together against the best alone
-         ─▶ judging, on fresh rounds: the chosen plan, its objects in one pool, other helpers, the best two mallocs
+         ─▶ judging, on fresh rounds: the chosen plan, the best two mallocs, ours and huge pages, one pool for all
 """
 
 from __future__ import annotations
@@ -99,13 +99,15 @@ class Advising:
     def _choose(self) -> tuple[list[Plan], list[str]]:
         """What to judge: the plan to be advised, then the single ones that it is made of; and the best mallocs."""
         found = self._found
+        if found.bound:
+            return [], [mallocs.HUGE]
         predicted = found.references.predicted if found.references else None
         names = mallocs_in_order(list(found.mallocs), predicted) if predicted else list(found.mallocs)
         others = 1 + len(names) + (1 if found.candidates else 0)
         spending = schedule.choosing(self._left(), self._run_seconds, len(found.candidates), others)
         candidates = found.candidates[: spending.candidates]
         if not spending.choosing_rounds:
-            return candidates[:1], names[:2]
+            return candidates[:1], list(dict.fromkeys([*self._always_judged(), *names]))[:2]
         cells = [self._bare(), *(self._malloc(n) for n in names)]
         if candidates:
             cells += [
@@ -117,7 +119,8 @@ class Advising:
         started = time.monotonic()
         outcomes = run_rounds(
             cells, self._laboratory, self._listener, stage="choosing", rounds=schedule.CHOOSING_ROUNDS,
-            deadline=self._deadline - schedule.seconds_of_judgement(self._run_seconds, spending.judged),
+            deadline=self._deadline
+            - schedule.seconds_of_judgement(self._run_seconds, spending.judged, spending.verdict_rounds),
             at_least=spending.choosing_rounds, seed=self._seed, warm_up=False, memory=self._log,
         )  # fmt: skip
         self._run_seconds = max((time.monotonic() - started) / max(1, len(outcomes)), self._slow_seconds(outcomes))
@@ -131,7 +134,7 @@ class Advising:
             behind = [*self._behind_net(), effects.plan_cell(self._program, by_name[name])]
             evidence = self._journal.evidence("choosing", behind, _JUDGED_METRICS)
             found.tried[name] = Tried(by_name[name], comparisons, evidence, judged=False)
-        best = effects.best_mallocs(found.screened_mallocs)
+        best = effects.best_mallocs(found.screened_mallocs, self._always_judged())
         barred = {pool for pool, counts in found.arenas.items() if not counts.may_be_proposed}
         excluded = {p.name for p in candidates if any(r.pool in barred for r in p.routes)}
         screened = {name: comparisons for name, comparisons in screened.items() if name not in excluded}
@@ -149,9 +152,13 @@ class Advising:
         rest = [h for h in helpers if h is not chosen]
         return [chosen, *rest[: schedule.helpers(self._left(), self._run_seconds, len(rest))]], best
 
+    def _always_judged(self) -> list[str]:
+        """What needs no change of the source and no other malloc on the machine: ours, and the C library's own."""
+        return [name for name in (mallocs.OURS, mallocs.HUGE) if name in self._found.mallocs]
+
     def _has_time_for_plan(self) -> bool:
         left = self._end - time.monotonic()
-        return schedule.judging(left, self._run_seconds, schedule.JUDGED_AT_LEAST) >= schedule.VERDICT_ROUNDS
+        return schedule.judging(left, self._run_seconds, schedule.JUDGED_AT_LEAST) >= schedule.FEWEST_VERDICT_ROUNDS
 
     def _slow_seconds(self, outcomes: list[Outcome]) -> float:
         """What a round of those takes that every judgement has: many a malloc is faster, and is not judged."""
@@ -206,17 +213,18 @@ class Advising:
             return
         # Runs are often quicker than expected: as many rounds as the time has room for. A verdict comes before replays.
         left = self._end - time.monotonic()
-        whole = schedule.judging(left, self._run_seconds, len(cells)) >= schedule.VERDICT_ROUNDS
+        room = schedule.judging(left, self._run_seconds, len(cells))
         say(f"judging {plural(len(cells), 'contender')}, at most {plural(schedule.MOST_ROUNDS, 'round')}")
         started = time.monotonic()
         outcomes = run_rounds(
             cells, self._laboratory, self._listener, stage="judging", rounds=schedule.MOST_ROUNDS,
-            deadline=self._deadline, at_least=schedule.VERDICT_ROUNDS, seed=self._seed + 1, warm_up=False,
-            at_least_until=float("inf") if whole else self._end, memory=self._log, looks=schedule.LOOKS,
+            deadline=self._deadline, at_least=max(schedule.FEWEST_VERDICT_ROUNDS, min(room, schedule.VERDICT_ROUNDS)),
+            at_least_until=float("inf") if room >= schedule.FEWEST_VERDICT_ROUNDS else self._end,
+            seed=self._seed + 1, warm_up=False, memory=self._log, looks=schedule.LOOKS,
             is_decided=lambda so_far: effects.is_decided(*self._split(so_far, chosen, singles, best)),
         )  # fmt: skip
         each_seconds = (time.monotonic() - started) / max(1, len(outcomes))
-        found.verdict_seconds = schedule.VERDICT_ROUNDS * len(cells) * each_seconds
+        found.verdict_seconds = schedule.FEWEST_VERDICT_ROUNDS * len(cells) * each_seconds
         found.verdict_lacks_seconds = found.verdict_seconds - left
         self._note_failures(outcomes)
         found.chosen = chosen
@@ -235,7 +243,9 @@ class Advising:
         self, outcomes: Sequence[Outcome], chosen: Plan | None, singles: list[Plan], best: list[str]
     ) -> tuple[effects.Effects, effects.Effects]:
         by_role = self._roles_of_mallocs(outcomes, best)
-        return effects.split(outcomes, self._program, chosen, singles, by_role, looks=len(schedule.LOOKS))
+        # Below the first look time has ended the rounds, which is the only look then.
+        looks = len(schedule.LOOKS) if measured_rounds(outcomes) >= schedule.LOOKS[0] else 1
+        return effects.split(outcomes, self._program, chosen, singles, by_role, looks=looks)
 
     def _roles_of_mallocs(self, outcomes: Sequence[Outcome], best: list[str]) -> dict[str, str]:
         """Role → malloc: the one with the least CPU in the judged rounds is the best; huge pages have a role too."""

@@ -20,7 +20,7 @@ from millpond.advice.advice_data import Option, change_of
 from millpond.advice.effects import NET, saves_memory, saves_time, verdict_of
 from millpond.advice.findings import Findings, Preference
 from millpond.rounds.mallocs import words_of
-from millpond.rounds.schedule import VERDICT_ROUNDS
+from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import verdict_text
 
@@ -103,8 +103,12 @@ def judged_choices(found: Findings) -> list[Choice]:
 
 
 def decide(found: Findings) -> Decision:
-    """The whole decision, linear in what was judged. Without a verdict's rounds nothing is decided."""
-    if found.why_no_trial or found.rounds < VERDICT_ROUNDS:
+    """The whole decision, linear in what was judged. Without a verdict's rounds nothing is decided, but for programs
+    that allocate too little.
+    """
+    if found.bound and not found.rounds:
+        return Decision(Choice(NONE, "", {}))
+    if found.why_no_trial or found.rounds < FEWEST_VERDICT_ROUNDS:
         return Decision(Choice(UNDECIDED, "", {}))
     better = [replace(c, worth=_worth(c, found)) for c in judged_choices(found) if c.is_better]
     mallocs = [c for c in better if c.kind == MALLOC]

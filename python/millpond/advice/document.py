@@ -49,7 +49,7 @@ from millpond.rounds.characterisation import (
     SubsystemFacts,
 )
 from millpond.rounds.mallocs import words_of
-from millpond.rounds.schedule import VERDICT_ROUNDS
+from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import bytes_text, count_text, percent_text, plural, seconds_text
 
@@ -91,7 +91,7 @@ def document(found: Findings) -> Advice:
 
 def _choices(found: Findings, decision: Decision) -> Choices | None:
     """What can be chosen from; None where nothing was decided."""
-    if found.why_no_trial or found.rounds < VERDICT_ROUNDS:
+    if found.why_no_trial or found.rounds < FEWEST_VERDICT_ROUNDS:
         return None
 
     def option(one: Choice | None) -> Option | None:

@@ -263,10 +263,13 @@ def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
     return [name for _, name in sorted(chosen)]
 
 
-def best_mallocs(screened: dict[str, dict[str, Comparison]], count: int = 2) -> list[str]:
-    """The mallocs to judge: those with the least CPU while choosing, helpful or not, the best first.
+def best_mallocs(
+    screened: dict[str, dict[str, Comparison]], always: Sequence[str] = (), count: int = 2
+) -> list[str]:  # fmt: skip
+    """The mallocs to judge: those with the least CPU while choosing, helpful or not, the best first; then `always`.
 
-    The last place goes to the one with the least memory, if none of the others saves any and it does not look slower.
+    The last place of `count` goes to the one with the least memory, if none of the others saves any and it does not
+    look slower. `always`, where measured, is judged whatever it looked like, and comes before the second best.
     """
     ranked = sorted(
         (n for n, m in screened.items() if "cpu_seconds" in m), key=lambda n: screened[n]["cpu_seconds"].median
@@ -280,7 +283,7 @@ def best_mallocs(screened: dict[str, dict[str, Comparison]], count: int = 2) -> 
     lean = [n for n in ranked if peak(n) <= 0.98 and screened[n]["cpu_seconds"].median <= 1.01]
     if lean and not set(lean) & set(best):
         best[-1] = min(lean, key=peak)
-    return best
+    return list(dict.fromkeys([*best[:1], *(name for name in always if name in ranked), *best[1:]]))
 
 
 def substantial(screened: dict[str, dict[str, Comparison]], helpers: Sequence[str]) -> list[str]:

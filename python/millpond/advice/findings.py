@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from millpond.advice.advice_data import CapturedReferences, Replay
+from millpond.advice.allocation_bound import AllocationBound
 from millpond.advice.effects import Effects, saves_memory, saves_time
 from millpond.advice.prediction import not_replayed
 from millpond.cells.cell import Malloc, PoolCounts
@@ -69,7 +70,7 @@ class Findings:
     judged_mallocs: dict[str, dict[str, Comparison]] = field(default_factory=dict)
     best_malloc: str = ""
     plan_against_malloc: dict[str, Comparison] = field(default_factory=dict)  # net, against the best malloc
-    verdict_seconds: float = 0.0  # what VERDICT_ROUNDS rounds of the judged contenders take
+    verdict_seconds: float = 0.0  # what FEWEST_VERDICT_ROUNDS of the judged contenders take
     verdict_lacks_seconds: float = 0.0  # what was left of the budget for them, less than that
     budget_seconds: float = 0.0
     prefer: Preference = Preference.BALANCED
@@ -77,6 +78,7 @@ class Findings:
     arenas: dict[str, PoolCounts] = field(default_factory=dict)  # pool → what a run counted of its arenas
     replay: Replay = field(default_factory=lambda: not_replayed("nothing was tried"))
     references: CapturedReferences | None = None  # None: not asked for
+    bound: AllocationBound | None = None  # what bounds the gain below one per cent: no allocator is tried then
     why_no_trial: str = ""
     notes: list[str] = field(default_factory=list)
 

@@ -26,7 +26,7 @@ from millpond.cells.plan_file import REST, PlanRoute
 from millpond.cells.plans import Plan
 from millpond.rounds.characterisation import ALIVE_AT_END, NOT_DECIDED, NOT_DISPROVED, OUTERMOST
 from millpond.rounds.fresh_process import describe
-from millpond.rounds.schedule import VERDICT_ROUNDS
+from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import list_text, percent_text, plural, seconds_text
 
@@ -42,9 +42,11 @@ def sentence(found: Findings, rows: Sequence[Row]) -> str:
         crash = f"The program {describe(found.recording.exit_status, found.recording.signal)}. "
     if not found.process.summary.trace.events:
         return f"{crash}Nothing to advise: the program has no heap events."
+    if found.bound and not found.rounds:
+        return f"Do nothing: {found.bound.words}."
     if found.why_no_trial:
         return f"No verdict: {found.why_no_trial.removeprefix('not tried: ')}."
-    if found.rounds < VERDICT_ROUNDS:
+    if found.rounds < FEWEST_VERDICT_ROUNDS:
         return _not_enough(found)
     decision = decide(found)
     chosen = decision.advised
@@ -157,6 +159,8 @@ def _both(comparisons: Mapping[str, Comparison]) -> str:
 def _nothing_helps(found: Findings) -> str:
     judged = judged_choices(found)
     figures = "; ".join(f"{described(found, c)}: {_both(c.comparisons)}" for c in judged)
+    if found.bound:
+        return f"{found.bound.words}; {figures}"
     tried = f"none of {plural(len(found.mallocs), 'malloc')} of this machine"
     tried = tried if found.unjudged else f"no pool and {tried}"
     little = any(c.kind == PLAN and saves_memory(c.comparisons) for c in judged)
@@ -180,7 +184,7 @@ def _not_enough(found: Findings) -> str:
         or "nothing was measured"
     )
     return (
-        f"Not enough time for a verdict: {VERDICT_ROUNDS} rounds would take {need}, and {found.rounds} "
+        f"Not enough time for a verdict: {FEWEST_VERDICT_ROUNDS} rounds would take {need}, and {found.rounds} "
         f"{'was' if found.rounds == 1 else 'were'} possible; so far {so_far}.{_enough(found)}{_unjudged(found)}"
     )
 

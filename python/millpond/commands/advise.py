@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from millpond.advice import code_writing
 from millpond.advice.advice_data import Advice
 from millpond.advice.advice_rounds import Advising
+from millpond.advice.allocation_bound import bound_of
 from millpond.advice.captured_references import counted, not_captured, of_run, routable
 from millpond.advice.document import document
 from millpond.advice.findings import Findings, Preference
@@ -32,9 +33,8 @@ from millpond.cells.plans import Plan, of_file
 from millpond.commands.options import CopyOption, Json, PrepareOption
 from millpond.doctor.references_error import ReferencesError, references_error
 from millpond.doctor.replay_error import replay_error
-from millpond.rounds import recording, schedule
+from millpond.rounds import mallocs, recording, schedule
 from millpond.rounds.fresh_process import describe
-from millpond.rounds.mallocs import contenders
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.rounds.reference_capture import CapturedRun, capture
 from millpond.rounds.trial_rounds import Laboratory
@@ -59,13 +59,14 @@ RECORDING_SECONDS_MIN = 2.0
 
 @dataclass(frozen=True)
 class Options:
-    """What the user decides. `budget_seconds` is for everything, recording included; `process` is a number from 1.
+    """What the user decides. `budget_seconds` is for everything, recording included; None: it follows the program.
+    `process` is a number from 1.
 
     `trace_bytes`: what the recording may write; None: a share of the disk's free bytes. `references`: also capture the
     program's data references, beyond the budget.
     """
 
-    budget_seconds: float = 120.0
+    budget_seconds: float | None = None
     process: int | None = None
     store: Path = DEFAULT
     seed: int = 1
@@ -78,7 +79,14 @@ class Options:
 def command(
     context: typer.Context,
     program: Annotated[list[str] | None, typer.Argument(metavar="-- PROGRAM ARGS...", show_default=False)] = None,
-    budget: Annotated[float, typer.Option(metavar="SECONDS", min=0.0, help="For everything together.")] = 120.0,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            help="For everything together. Default: what the program needs for a verdict, ten minutes at most.",
+        ),
+    ] = None,
     process: Annotated[
         int | None, typer.Option(metavar="N", help="Analyse the N-th process, not the one that allocated most.")
     ] = None,
@@ -124,13 +132,18 @@ def command(
         code_writing.prove_empty(write)
     preparation = Preparation(prepare, cwd_copy)
 
-    def within(words: tuple[str, ...], seconds: float) -> Advice:
+    def within(words: tuple[str, ...], seconds: float | None) -> Advice:
         return advise(words, Options(seconds, process, store, seed, preparation, max_trace, references, prefer))
 
     def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
         return judge_again(words, plans, seconds, Store(store), seed, preparation)
 
-    advice = within(argv, budget) if inputs is None else advise_on_inputs(argv, inputs, budget, within, again)
+    if inputs is None:
+        advice = within(argv, budget)
+    else:
+        advice = advise_on_inputs(
+            argv, inputs, schedule.BUDGET_MOST_SECONDS if budget is None else budget, within, again
+        )
     if inputs is not None:  # beside the last input's run, which is the one that made it whole
         Store(store).write_document("inputs", advice.inputs[-1].run or "", advice.to_json())
     output.write_json(advice.to_json(), json)
@@ -170,21 +183,24 @@ def _leave_plan(advice: Advice, argv: tuple[str, ...], html: Path | None, json: 
 
 def advise(program: tuple[str, ...], options: Options) -> Advice:
     """The whole job; returns the advice ("millpond.advice/1"). Failure (shared statuses) where it cannot be done."""
-    deadline = time.monotonic() + options.budget_seconds
+    started = time.monotonic()
     store = Store(options.store)
     store.prepare()
     with temporary_folder() as folder:
         stdin = StandardInput(folder)
         say(f"recording {program[0]}")
         found = _record(program, folder, stdin, options)
+        if options.budget_seconds is None:
+            _follow_program(found, time.monotonic() - started)
+        deadline = started + found.budget_seconds
         _observe(found, folder, stdin, deadline - time.monotonic(), options.preparation)
         journal = Journal("advise", program, seed=options.seed)
         _note_counts(found, journal)
         laboratory = Laboratory(folder, program, stdin, options.seed, options.preparation)
         if options.references and found.characterisation:
-            started = time.monotonic()
+            before = time.monotonic()
             _capture(found, folder, stdin, options)
-            deadline += time.monotonic() - started
+            deadline += time.monotonic() - before
         with logged(store, journal) as log:
             if not found.why_no_trial:
                 reserved = _replay_seconds(found, deadline - time.monotonic())
@@ -224,13 +240,14 @@ def _keep(store: Store, journal: Journal, found: Findings, advice: Advice) -> No
 
 
 def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options) -> Findings:
+    budget_seconds = schedule.BUDGET_MOST_SECONDS if options.budget_seconds is None else options.budget_seconds
     bounds = recording.Bounds(
-        max(RECORDING_SHARE * options.budget_seconds, RECORDING_SECONDS_MIN),
+        max(RECORDING_SHARE * budget_seconds, RECORDING_SECONDS_MIN),
         options.trace_bytes or recording.trace_bytes_in(folder),
     )
     recorded = recording.record(program, folder, stdin, options.preparation, bounds)
     chosen = recording.choose(recorded.processes, options.process)
-    found = Findings(program, recorded, chosen, budget_seconds=options.budget_seconds, prefer=options.prefer)
+    found = Findings(program, recorded, chosen, budget_seconds=budget_seconds, prefer=options.prefer)
     if not chosen.summary.trace.events:
         found.why_no_trial = "not tried: the program has no heap events"
         return found
@@ -254,6 +271,26 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
     return found
 
 
+def _follow_program(found: Findings, spent_seconds: float) -> None:
+    """Gives the program the budget that a verdict on it needs, and says so; none where no allocator can matter."""
+    run_seconds = schedule.seconds_of_run(_bare_seconds(found))
+    names = [malloc.name for malloc in mallocs.contenders()[0]]
+    found.budget_seconds = schedule.budget(spent_seconds, run_seconds, len(found.candidates) + len(names) + 2)
+    if found.characterisation and not found.why_no_trial:
+        found.bound = bound_of(found.characterisation.trace)
+    if found.bound and not (found.bound.huge_pages_may_matter and mallocs.HUGE in names):
+        found.why_no_trial = f"not tried: {found.bound.words}; --budget SECONDS tries all the same"
+    elif found.bound:
+        rounds = schedule.seconds_of_judgement(run_seconds, schedule.JUDGED_WITHOUT_PLAN, schedule.FEW_VERDICT_ROUNDS)
+        found.budget_seconds = spent_seconds + rounds
+        found.notes.append(f"only huge pages were tried: {found.bound.words}; --budget SECONDS tries all")
+    if not found.why_no_trial:
+        say(
+            f"a run takes about {seconds_text(_bare_seconds(found))}: at most {seconds_text(found.budget_seconds)} in "
+            "all, less where it is decided earlier (--budget SECONDS)"
+        )
+
+
 def _bare_seconds(found: Findings) -> float:
     """What a run takes without the recorder, as far as the trace says: the recorder may take nine tenths of it."""
     recorder = (found.characterisation.trace.recorder_seconds if found.characterisation else None) or 0.0
@@ -267,7 +304,7 @@ def _observe(
 
     It is left out where its share of what is left would cost the verdict.
     """
-    if found.recording.signal or not recording.scopes_file(folder).is_file():
+    if found.recording.signal or found.bound or not recording.scopes_file(folder).is_file():
         return
     seconds = schedule.observing(left_seconds, schedule.seconds_of_run(_bare_seconds(found)))
     observed = None
@@ -299,7 +336,7 @@ def _capture(found: Findings, folder: Path, stdin: StandardInput, options: Optio
     if found.characterisation:
         found.characterisation = counted(found.characterisation, run.characterisation)
     if not found.why_no_trial:
-        _rank(found, run, folder, options.budget_seconds, references_error(Store(options.store)))
+        _rank(found, run, folder, found.budget_seconds, references_error(Store(options.store)))
 
 
 def _rank(found: Findings, run: CapturedRun, folder: Path, seconds: float, error: ReferencesError) -> None:
@@ -310,9 +347,9 @@ def _rank(found: Findings, run: CapturedRun, folder: Path, seconds: float, error
     if run.trace is None or not found.references:
         return
     predictor = LayoutPredictor(run.trace, inner, time.monotonic() + seconds, error=error)
-    mallocs = {m.name: m.path for m in contenders()[0] if m.path is not None}
+    paths = {m.name: m.path for m in mallocs.contenders()[0] if m.path is not None}
     try:
-        predicted = predictor.predict(found.candidates, mallocs)
+        predicted = predictor.predict(found.candidates, paths)
     except Failure as failure:
         found.notes.append(f"no layout was predicted: {failure}")
         return

@@ -25,7 +25,7 @@ from millpond.rounds.characterisation import (
     TraceSummary,
 )
 from millpond.rounds.fresh_process import describe
-from millpond.rounds.schedule import VERDICT_ROUNDS
+from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.system.wording import (
     bytes_text,
     count_text,
@@ -80,12 +80,14 @@ def answer(advice: Advice) -> tuple[str, str]:
         pools = f"{what}, for {list_text(_pools(advice.plan, advice.confirmed))}"
         if kind == "plan" or advice.inputs:
             return "pays", f"Yes: {pools}."
+    if not advice.rounds and kind == "nothing":
+        return "nothing", "No: the program allocates too little for an allocator to matter."
     if not advice.rounds:
         return "unknown", "Nothing was tried, so nothing is advised."
     if advice.choice and kind == "malloc":
         malloc = f"another malloc helps, {advice.choice.command}"
         return "other", f"Better still, {malloc}; {pools}, too." if pools else f"Not a local allocator: {malloc}."
-    if advice.rounds < VERDICT_ROUNDS:
+    if advice.rounds < FEWEST_VERDICT_ROUNDS:
         return "unknown", f"Not enough time: {plural(advice.rounds, 'round')} cannot carry a verdict."
     if kind == "trade":
         return "other", "A trade: what is better in CPU costs memory, or the other way round."

@@ -7,14 +7,21 @@
                                                                               pool, helpers, as far as time goes
 
 Rounds that chose a contender never judge it: the best of several noisy figures looks better than it is. Where time is
-short, a choice on one round of everything is worth more than a judgement of what nobody chose.
+short, a choice on one round of everything is worth more than a judgement of what nobody chose, and a judgement of few
+rounds more than none: a slow program has a verdict from FEWEST_VERDICT_ROUNDS on.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millpond.statistics.order_statistics import FEWEST
+
 VERDICT_ROUNDS = 11
+# With less there is no verdict.
+FEWEST_VERDICT_ROUNDS = FEWEST
+# Fewer rounds than VERDICT_ROUNDS, but no fewer than these, rather than a contender less that is always judged.
+FEW_VERDICT_ROUNDS = 6
 # After so many judging rounds it is looked whether the question is decided. Time may end them in between, which makes
 # no look more.
 LOOKS = (VERDICT_ROUNDS, 16, 21, 31)
@@ -22,7 +29,7 @@ MOST_ROUNDS = LOOKS[-1]
 CHOOSING_ROUNDS = 7
 FEWEST_CHOOSING_ROUNDS = 3  # with a whole judgement behind them
 HELPERS_AT_MOST = 4
-# bare, a malloc, looked_up, the plan, another malloc, the plan in one pool
+# bare, the best malloc, looked_up, the plan, our malloc, the C library's on huge pages
 JUDGED = 6
 FEWEST_JUDGING_ROUNDS = 3  # below that, nothing is chosen
 # The first four of them: no verdict on a plan without these. And the first two: none on a malloc.
@@ -31,6 +38,12 @@ JUDGED_WITHOUT_PLAN = 2
 
 # Of what is left after the recording, for another one that observes scopes.
 OBSERVING_SHARE = 0.2
+
+# A budget that nobody gave follows the program, between these: a judgement of so many contenders in so many rounds, and
+# a share for replays and for what turns out slower.
+BUDGET_LEAST_SECONDS, BUDGET_MOST_SECONDS = 60.0, 600.0
+_FOLLOWING_CONTENDERS, _FOLLOWING_ROUNDS, _FOLLOWING_SHARE = 8, 21, 0.8
+_OBSERVING_RUNS = 3
 
 # A run under a plan takes longer than a bare one: contexts are looked up, and the process is started by another.
 _SLOWER = 1.35
@@ -41,12 +54,20 @@ _START_SECONDS = 0.01
 class Schedule:
     """`candidates` are tried in `choosing_rounds` rounds each (0: there is no time to choose, the first is taken).
 
-    `judged`: for how many contenders a judgement is left time.
+    `judged`: for how many contenders a judgement is left time, in `verdict_rounds` rounds.
     """
 
     candidates: int
     choosing_rounds: int
     judged: int
+    verdict_rounds: int = VERDICT_ROUNDS
+
+
+def budget(spent_seconds: float, run_seconds: float, contenders: int) -> float:
+    """What a program is given where the user does not say: time to choose among so many contenders, and to judge."""
+    runs = _OBSERVING_RUNS + FEWEST_CHOOSING_ROUNDS * contenders + _FOLLOWING_CONTENDERS * _FOLLOWING_ROUNDS
+    wanted = (spent_seconds + runs * run_seconds) / _FOLLOWING_SHARE
+    return min(BUDGET_MOST_SECONDS, max(BUDGET_LEAST_SECONDS, wanted))
 
 
 def seconds_of_run(bare_seconds: float) -> float:
@@ -57,13 +78,15 @@ def seconds_of_run(bare_seconds: float) -> float:
 def observing(left_seconds: float, run_seconds: float) -> float:
     """How long a recording that observes scopes may take; 0 where that would cost the verdict."""
     share = OBSERVING_SHARE * left_seconds
-    return share if left_seconds - share >= seconds_of_judgement(run_seconds, JUDGED_AT_LEAST) else 0.0
+    needed = seconds_of_judgement(run_seconds, JUDGED_AT_LEAST, FEWEST_VERDICT_ROUNDS)
+    return share if left_seconds - share >= needed else 0.0
 
 
 def choosing(budget_seconds: float, run_seconds: float, candidates: int, others: int) -> Schedule:
     """How many candidates can be tried besides `others`, and in how many rounds, with a judgement behind them.
 
-    Fewer rounds rather than a smaller judgement, that rather than fewer candidates.
+    Fewer choosing rounds rather than a smaller judgement, that rather than fewer rounds of it, that rather than fewer
+    candidates.
     """
     runs = int(budget_seconds / run_seconds)
     for judged, fewest in ((JUDGED, FEWEST_CHOOSING_ROUNDS), (JUDGED_AT_LEAST, 1)):
@@ -71,23 +94,31 @@ def choosing(budget_seconds: float, run_seconds: float, candidates: int, others:
         for rounds in range(CHOOSING_ROUNDS, fewest - 1, -1):
             if room // rounds - others >= candidates:
                 return Schedule(candidates, rounds, judged)
-    tried = runs - VERDICT_ROUNDS * JUDGED_AT_LEAST - others
+    for verdict_rounds in (FEW_VERDICT_ROUNDS, FEWEST_VERDICT_ROUNDS):
+        for judged in (JUDGED, JUDGED_AT_LEAST):
+            if runs - verdict_rounds * judged - others >= candidates:
+                return Schedule(candidates, 1, judged, verdict_rounds)
+    tried = runs - FEWEST_VERDICT_ROUNDS * JUDGED_AT_LEAST - others
     if tried > 0:
-        return Schedule(tried, 1, JUDGED_AT_LEAST)
+        return Schedule(tried, 1, JUDGED_AT_LEAST, FEWEST_VERDICT_ROUNDS)
     # Too little for a verdict: what can be said so far had better be of the best than of whatever comes first.
     if runs >= others + candidates + FEWEST_JUDGING_ROUNDS * JUDGED_AT_LEAST:
-        return Schedule(candidates, 1, JUDGED_AT_LEAST)
-    return Schedule(min(candidates, 1), 0, JUDGED_AT_LEAST)
+        return Schedule(candidates, 1, JUDGED_AT_LEAST, FEWEST_JUDGING_ROUNDS)
+    return Schedule(min(candidates, 1), 0, JUDGED_AT_LEAST, FEWEST_VERDICT_ROUNDS)
 
 
-def seconds_of_judgement(run_seconds: float, judged: int = JUDGED) -> float:
+def seconds_of_judgement(run_seconds: float, judged: int = JUDGED, rounds: int = VERDICT_ROUNDS) -> float:
     """What choosing must leave: a judgement of so many contenders."""
-    return VERDICT_ROUNDS * judged * run_seconds
+    return rounds * judged * run_seconds
 
 
 def judged(left_seconds: float, run_seconds: float, wanted: int, least: int = JUDGED_AT_LEAST) -> int:
-    """How many contenders of `wanted`, the most important first, get VERDICT_ROUNDS; no fewer than a verdict needs."""
-    return min(wanted, max(least, int(left_seconds / (VERDICT_ROUNDS * run_seconds))))
+    """How many contenders of `wanted`, the most important first, are judged: no fewer than a verdict needs.
+
+    JUDGED of them where FEW_VERDICT_ROUNDS fit, more only where VERDICT_ROUNDS do.
+    """
+    whole, few = (int(left_seconds / (rounds * run_seconds)) for rounds in (VERDICT_ROUNDS, FEW_VERDICT_ROUNDS))
+    return min(wanted, max(least, whole, min(few, JUDGED)))
 
 
 def combining(left_seconds: float, run_seconds: float, helpful: int, plans: int = 2) -> int:

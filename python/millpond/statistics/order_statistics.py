@@ -7,6 +7,11 @@ Rounds are interleaved, so round i of both contenders met the same weather: rati
     of        .80   .84   .79           a signed-rank test of "no difference", and a verdict
     against  1.00  1.05   .98           (smaller is better for everything measured here)
 
+Order statistics assume nothing of the noise, and ask for eight rounds for it: fewer cannot be significant among several
+comparisons. A slow program has no time for eight, so from four rounds to seven the interval and the p-value are
+Student's, of the logarithms of the ratios. Swapping the contenders of a pair turns a logarithm's sign, so their noise
+is symmetric; where its tails are heavier than a normal distribution's, Student's interval is wider than it need be.
+
 A verdict needs three things at once: an interval without "no difference", a p-value that is small after the number of
 comparisons made is accounted for (Benjamini-Hochberg), and an effect of at least MINIMUM_EFFECT. Otherwise: noise.
 
@@ -27,6 +32,7 @@ import numpy as np
 from msgspec import field
 from msgspec.structs import asdict, replace
 
+from millpond.statistics import students_t
 from millpond.system.records import Record
 
 Key = TypeVar("Key")
@@ -35,7 +41,9 @@ Verdict = Literal["better", "worse", "inside noise"]
 LEVEL = 0.95
 ALPHA = 0.05
 MINIMUM_EFFECT = 0.01
-METHOD = "order statistics"
+METHOD, METHOD_OF_FEW = "order statistics", "Student's t of log ratios"
+# Below the first there is no verdict, and from the second on order statistics are used.
+FEWEST, FEWEST_BY_ORDER = 4, 8
 EXACT_UP_TO = 60
 
 
@@ -137,6 +145,19 @@ def signed_rank_p(differences: Sequence[float], *, alternative: Literal["two-sid
     return min(1.0, below if alternative == "less" else 2.0 * min(below, above))
 
 
+def _of_few(values: Sequence[float], level: float, *, by_logarithm: bool = False) -> Summary:
+    """The median, with Student's interval for the mean; of logarithms, where asked, so that a ratio's is positive.
+
+    The interval is widened to the median, should that lie outside.
+    """
+    median, n = float(np.median(values)), len(values)
+    shown = np.log(values) if by_logarithm else np.asarray(values, dtype=float)
+    half = students_t.quantile(level, n - 1) * float(shown.std(ddof=1)) / math.sqrt(n)
+    ends = float(shown.mean()) - half, float(shown.mean()) + half
+    low, high = (math.exp(end) if by_logarithm else end for end in ends)
+    return Summary(n, median, min(low, median), max(high, median), level, METHOD_OF_FEW)
+
+
 def rank_correlation(left: Sequence[float], right: Sequence[float]) -> float | None:
     """Spearman's rank correlation of paired values; equal values share their ranks. None where a side has one value
     only. O(n log n).
@@ -170,10 +191,15 @@ def compare(
     if not pairs:
         return None
     level = level_of_look(looks)
-    ratio = asdict(summarise([a / b for a, b in pairs], level=level))
-    saved = summarise([b - a for a, b in pairs], level=level)
-    p = min(1.0, looks * signed_rank_p([math.log(a / b) for a, b in pairs]))
-    return judge(Comparison(**ratio, metric=metric, of=of, against=against, saved=saved, p=p, p_adjusted=p))
+    ratios, differences, logarithms = zip(*((a / b, b - a, math.log(a / b)) for a, b in pairs), strict=True)
+    if FEWEST <= len(pairs) < FEWEST_BY_ORDER:
+        ratio, saved = _of_few(ratios, level, by_logarithm=True), _of_few(differences, level)
+        p = students_t.p_value(logarithms)
+    else:
+        ratio, saved = summarise(ratios, level=level), summarise(differences, level=level)
+        p = signed_rank_p(logarithms)
+    p = min(1.0, looks * p)
+    return judge(Comparison(**asdict(ratio), metric=metric, of=of, against=against, saved=saved, p=p, p_adjusted=p))
 
 
 def judge(comparison: Comparison) -> Comparison:

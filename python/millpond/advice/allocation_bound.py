@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Programs that allocate too little for any allocator to matter: told after the recording, without a trial.
+
+events × what an event costs at most  <  1 % of the CPU      malloc and free cannot be made much faster
+objects at the peak, a cache line each, fit a second level   nor can their placement
+live bytes at the peak                                       huge pages are judged where they are many
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millpond.rounds.characterisation import RecordedTrace
+from millpond.statistics.order_statistics import MINIMUM_EFFECT
+from millpond.system.wording import bytes_text, count_text, seconds_text
+
+# An allocation or a free that misses the cache everywhere; usual ones take a tenth of it.
+_EVENT_SECONDS = 250e-9
+_OBJECTS_AT_MOST = (1 << 20) // 64
+# What a translation buffer of 1 500 entries reaches with small pages.
+_HEAP_BYTES_AT_MOST = 6 << 20
+
+
+@dataclass(frozen=True)
+class AllocationBound:
+    """How little a program allocates. `cpu_seconds`: of the program, without what the recorder took."""
+
+    events: int
+    cpu_seconds: float
+    heap_bytes: int
+
+    @property
+    def huge_pages_may_matter(self) -> bool:
+        """Whether the heap is large enough for them, however few its blocks are."""
+        return self.heap_bytes > _HEAP_BYTES_AT_MOST
+
+    @property
+    def words(self) -> str:
+        """`31.6 k heap events in 3.90 s of CPU are less than 1 % of it, and its objects fit a cache`."""
+        return (
+            f"{count_text(self.events)} heap events in {seconds_text(self.cpu_seconds)} of CPU are less than "
+            f"{100 * MINIMUM_EFFECT:.0f} % of it, and its objects ({bytes_text(self.heap_bytes)}) are too few for "
+            "their placement to matter"
+        )
+
+
+def bound_of(trace: RecordedTrace) -> AllocationBound | None:
+    """The bound of a program for which no allocator can matter; None where one may, or where too little is known."""
+    known = (trace.events, trace.cpu_seconds, trace.peak_live_objects, trace.peak_live_bytes)
+    if trace.stopped_early or trace.lost or any(value is None for value in known):
+        return None
+    events, cpu_seconds = trace.events or 0, (trace.cpu_seconds or 0.0) - (trace.recorder_seconds or 0.0)
+    few_objects = (trace.peak_live_objects or 0) <= _OBJECTS_AT_MOST
+    if not few_objects or events * _EVENT_SECONDS >= MINIMUM_EFFECT * cpu_seconds:
+        return None
+    return AllocationBound(events, cpu_seconds, trace.peak_live_bytes or 0)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A program that allocates next to nothing is told so after its recording; a user's budget tries all the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from conftest import FakeLab
+from msgspec.structs import replace
+from test_advise import CPU, MALLOCS, SUBSYSTEMS
+
+from millpond.advice.allocation_bound import bound_of
+from millpond.rounds.characterisation import RecordedTrace
+from millpond.rounds.mallocs import HUGE
+
+LITTLE = {"cpu_seconds": 1.0, "peak_live_objects": 100, "peak_live_bytes": 100_000}
+TRACE = RecordedTrace(events=1000, lost=0, stopped_early=0, **LITTLE)
+
+
+def advise(lab: FakeLab, *options: str) -> tuple[dict[str, Any], str]:
+    done = lab.run("advise", "--json=advice.json", *options, "--", "true")
+    assert done.status == 0, done.stderr
+    return dict(json.loads((lab.work / "advice.json").read_text())), done.stderr
+
+
+def test_the_bound_holds_for_few_events_of_few_objects_alone() -> None:
+    found = bound_of(TRACE)
+    assert found is not None and not found.huge_pages_may_matter
+    assert "1.00 k heap events in 1.00 s" in found.words
+    for changed in (
+        {"events": 40_000}, {"cpu_seconds": 0.02}, {"peak_live_objects": 20_000}, {"recorder_seconds": 0.99},
+        {"stopped_early": 3}, {"lost": 1}, {"peak_live_objects": None}, {"cpu_seconds": None},
+    ):  # fmt: skip
+        assert bound_of(replace(TRACE, **changed)) is None, changed
+    large = bound_of(replace(TRACE, peak_live_bytes=100_000_000))
+    assert large is not None and large.huge_pages_may_matter
+
+
+def test_a_program_that_allocates_next_to_nothing_is_told_so_without_a_trial(lab: FakeLab) -> None:
+    lab.configure(events=1000, trace=LITTLE, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.8}, mallocs=MALLOCS)
+    found, _ = advise(lab)
+    assert found["choice"]["kind"] == "nothing" and not lab.calls()
+    assert found["verdict"].startswith("Do nothing: 1.00 k heap events in 1.00 s of CPU are less than 1 % of it")
+
+
+@pytest.mark.lengthy
+def test_huge_pages_are_judged_where_the_heap_is_large(lab: FakeLab) -> None:
+    large = {**LITTLE, "peak_live_bytes": 100_000_000}
+    lab.configure(events=1000, trace=large, subsystems=SUBSYSTEMS, cpu=CPU, mallocs={HUGE: [0.8, 1.0], **MALLOCS})
+    found, _ = advise(lab)
+    assert found["choice"]["name"] == HUGE, found["verdict"]
+    assert [a["name"] for a in found["alternatives"] if a["judged"]] == [HUGE]
+    assert any("only huge pages were tried" in note for note in found["notes"])
+    lab.configure(events=1000, trace=large, subsystems=SUBSYSTEMS, cpu=CPU, mallocs={HUGE: [1.0, 1.0], **MALLOCS})
+    found, _ = advise(lab, "--seed=2")
+    assert found["verdict"].startswith("Do nothing: 1.00 k heap events")
+
+
+@pytest.mark.lengthy
+def test_a_budget_tries_all_the_same(lab: FakeLab) -> None:
+    lab.configure(events=1000, trace=LITTLE, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.8}, mallocs=MALLOCS)
+    found, _ = advise(lab, "--budget=30")
+    assert found["choice"]["kind"] == "plan"
+
+
+@pytest.mark.lengthy
+def test_a_budget_that_nobody_gave_follows_the_program_and_is_said(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.8}, mallocs=MALLOCS)
+    found, said = advise(lab)
+    assert found["choice"]["kind"] == "plan"
+    assert "a run takes about" in said and "at most 60.0 s in all" in said
