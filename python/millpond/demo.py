@@ -14,7 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from millpond.commands.advise import Options, advise
+from millpond.advice.advise_program import Options, advise
 from millpond.commands.compare import print_builds
 from millpond.report import terminal
 from millpond.report.comparison.builds import Asked, compare_builds

@@ -15,7 +15,9 @@ SUBSYSTEMS = [{"name": "book"}, {"name": "printer"}]
 
 
 def the_line(stderr: str) -> str:
-    (line,) = [text for text in stderr.splitlines() if text.startswith("millpond:") and "recording" not in text]
+    progress = ("recording", "a run takes")
+    lines = [text for text in stderr.splitlines() if text.startswith("millpond:")]
+    (line,) = [text for text in lines if not text.removeprefix("millpond: ").startswith(progress)]
     return line
 
 

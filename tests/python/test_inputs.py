@@ -16,10 +16,11 @@ from msgspec.structs import asdict, replace
 
 from millpond.advice import inputs, merged
 from millpond.advice.advice_data import NOTHING, Advice, AnalysedProgram, Effect, Estimate, Row
+from millpond.advice.advise_program import Options, advise
 from millpond.advice.inputs import Judged
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import Plan
-from millpond.commands import advise
+from millpond.commands import advise as verb
 from millpond.rounds.characterisation import Aliasing, TraceSummary
 from millpond.statistics.order_statistics import Comparison, Summary
 from millpond.store.store import Store
@@ -295,16 +296,16 @@ def test_the_verb_settles_what_one_input_left_open(lab: FakeLab, monkeypatch: py
     cpu = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0093}
     lab.configure(events=1000, subsystems=subsystems, cpu=cpu, gains={"book": 0.85})
     (lab.work / "inputs").write_text("one\ntwo\n")
-    whole = advise.advise
+    whole = advise
 
-    def forgetful(program: tuple[str, ...], options: advise.Options) -> Advice:
+    def forgetful(program: tuple[str, ...], options: Options) -> Advice:
         found = whole(program, options)
         if program[-1] == "two":
             forgotten = {"best": NOTHING, "plan": None, "saves_cpu_seconds": EMPTY, "saves_bytes": EMPTY}
             return replace(found, subsystems=tuple(replace(r, **forgotten) for r in found.subsystems))
         return found
 
-    monkeypatch.setattr(advise, "advise", forgetful)
+    monkeypatch.setattr(verb, "advise", forgetful)
     done = lab.run("advise", "--budget=40", "--inputs=inputs", "--json=a.json", "--", "true", "{}")
     assert done.status == 0, done.stderr
     found = json.loads((lab.work / "a.json").read_text())

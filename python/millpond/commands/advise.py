@@ -1,79 +1,30 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond advise -- PROGRAM ARGS`: the main job, from an unmodified program to a verdict with its evidence.
-
-record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans
-       ─▶ with --references: a captured run ─▶ where references miss, misses predicted for each candidate, their order
-       ─▶ choosing rounds: each large subsystem alone ─▶ those that helped, together
-       ─▶ judging rounds, fresh: every control, the chosen plan, the helpers alone ─▶ verdict ─▶ store
-"""
+"""`millpond advise -- PROGRAM ARGS`: the main job. The verb reads its options and lays out what was found."""
 
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from msgspec.structs import replace
 
 from millpond.advice import code_writing
 from millpond.advice.advice_data import Advice
-from millpond.advice.advice_rounds import Advising
-from millpond.advice.allocation_bound import bound_of
-from millpond.advice.captured_references import counted, not_captured, of_run, routable
-from millpond.advice.document import document
-from millpond.advice.findings import Findings, Preference
+from millpond.advice.advise_program import Options, advise
+from millpond.advice.findings import Preference
 from millpond.advice.inputs import Judged, advise_on_inputs, judge_again
-from millpond.advice.layout_prediction import LayoutPredictor, in_order
-from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
 from millpond.cells.plans import Plan, of_file
 from millpond.commands.options import CopyOption, Json, PrepareOption
-from millpond.doctor.references_error import ReferencesError, references_error
-from millpond.doctor.replay_error import replay_error
-from millpond.rounds import mallocs, recording, schedule
-from millpond.rounds.fresh_process import describe
-from millpond.rounds.preparation import NO_PREPARATION, Preparation
-from millpond.rounds.reference_capture import CapturedRun, capture
-from millpond.rounds.trial_rounds import Laboratory
-from millpond.store.observations import Journal
-from millpond.store.round_log import RoundLog, logged
+from millpond.rounds import schedule
+from millpond.rounds.preparation import Preparation
 from millpond.store.store import DEFAULT, Store
-from millpond.system import machine, output
+from millpond.system import output
 from millpond.system.arguments import CommandLine, bytes_of, program_of
-from millpond.system.errors import Failure, cannot_write
+from millpond.system.errors import cannot_write
 from millpond.system.new_folders import make_folder
-from millpond.system.progress import ProgressReport, say
-from millpond.system.standard_input import StandardInput
-from millpond.system.temporary import temporary_folder
-from millpond.system.wording import bytes_text, plural, seconds_text
-
-# Of the whole budget, for the recording, which takes as long again to be finished: a program that takes longer could
-# not be judged in what is left.
-RECORDING_SHARE = 0.4
-# Even where the budget is less, so that `--budget 0` shows what a short program allocates.
-RECORDING_SECONDS_MIN = 2.0
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the user decides. `budget_seconds` is for everything, recording included; None: it follows the program.
-    `process` is a number from 1.
-
-    `trace_bytes`: what the recording may write; None: a share of the disk's free bytes. `references`: also capture the
-    program's data references, beyond the budget.
-    """
-
-    budget_seconds: float | None = None
-    process: int | None = None
-    store: Path = DEFAULT
-    seed: int = 1
-    preparation: Preparation = NO_PREPARATION
-    trace_bytes: int | None = None
-    references: bool = False
-    prefer: Preference = Preference.BALANCED
+from millpond.system.progress import say
 
 
 def command(
@@ -179,196 +130,3 @@ def _leave_plan(advice: Advice, argv: tuple[str, ...], html: Path | None, json: 
         raise cannot_write(folder, error) from error
     of_file(advice.plan, name).write(folder / name)
     say(f"the plan, without a change of the source: millpond run --plan {folder / name} -- {shlex.join(argv)}")
-
-
-def advise(program: tuple[str, ...], options: Options) -> Advice:
-    """The whole job; returns the advice ("millpond.advice/1"). Failure (shared statuses) where it cannot be done."""
-    started = time.monotonic()
-    store = Store(options.store)
-    store.prepare()
-    with temporary_folder() as folder:
-        stdin = StandardInput(folder)
-        say(f"recording {program[0]}")
-        found = _record(program, folder, stdin, options)
-        if options.budget_seconds is None:
-            _follow_program(found, time.monotonic() - started)
-        deadline = started + found.budget_seconds
-        _observe(found, folder, stdin, deadline - time.monotonic(), options.preparation)
-        journal = Journal("advise", program, seed=options.seed)
-        _note_counts(found, journal)
-        laboratory = Laboratory(folder, program, stdin, options.seed, options.preparation)
-        if options.references and found.characterisation:
-            before = time.monotonic()
-            _capture(found, folder, stdin, options)
-            deadline += time.monotonic() - before
-        with logged(store, journal) as log:
-            if not found.why_no_trial:
-                reserved = _replay_seconds(found, deadline - time.monotonic())
-                Advising(found, log, laboratory, deadline - reserved, deadline, options.seed).run()
-                _predict(found, log, folder, store, deadline, options.seed)
-        advice = replace(document(found), machine=str(machine.this_machine()), run=journal.run, seed=options.seed)
-        _keep(store, journal, found, advice)
-        return advice
-
-
-def _replay_seconds(found: Findings, left_seconds: float) -> float:
-    """What the trial leaves for replays: what they need, but a small part of the budget at most."""
-    events = found.process.summary.trace.events or 0
-    return min(max(left_seconds, 0.0) * BUDGET_SHARE, expected_seconds(events, len(found.candidates)))
-
-
-def _predict(found: Findings, log: RoundLog, folder: Path, store: Store, deadline: float, seed: int) -> None:
-    """Replays the plans that were tried, those that were judged first."""
-    tried = sorted(found.tried.values(), key=lambda t: not t.judged)
-    trace = found.process.summary.trace
-    if tried:
-        say(f"replaying {plural(len(tried), 'plan')}")
-    found.replay = predict(
-        found.program, found.process.trace, [t.plan for t in tried], found.whole, replay_error(store),
-        folder=folder, listener=ProgressReport(), deadline=deadline, seed=seed, events=trace.events or 0,
-        threads=trace.threads or 1, log=log,
-    )  # fmt: skip
-    found.notes.append(agreement_note(found.replay))
-
-
-def _keep(store: Store, journal: Journal, found: Findings, advice: Advice) -> None:
-    """What the run found out, beside its observations; the advice last, so that where it is, the rest is too."""
-    if found.characterisation:
-        store.write_contexts(journal.run, found.contexts)
-        store.write_characterisation(journal.run, found.characterisation.to_json())
-    store.write_document("advice", journal.run, advice.to_json())
-
-
-def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options) -> Findings:
-    budget_seconds = schedule.BUDGET_MOST_SECONDS if options.budget_seconds is None else options.budget_seconds
-    bounds = recording.Bounds(
-        max(RECORDING_SHARE * budget_seconds, RECORDING_SECONDS_MIN),
-        options.trace_bytes or recording.trace_bytes_in(folder),
-    )
-    recorded = recording.record(program, folder, stdin, options.preparation, bounds)
-    chosen = recording.choose(recorded.processes, options.process)
-    found = Findings(program, recorded, chosen, budget_seconds=budget_seconds, prefer=options.prefer)
-    if not chosen.summary.trace.events:
-        found.why_no_trial = "not tried: the program has no heap events"
-        return found
-    found.characterisation, found.contexts, found.candidates = recording.characterise(chosen, folder)
-    if chosen.summary.trace.stopped_early:
-        found.notes.append(
-            f"the recording reached {bytes_text(bounds.trace_bytes)} (--max-trace) and stopped there; what is said of "
-            "the trace covers the time before"
-        )
-    if recorded.was_stopped:
-        found.why_no_trial = (
-            f"not tried: the program had not ended after {seconds_text(bounds.seconds)} of recording, its share of the "
-            "budget, and was stopped; runs that do not end cannot be compared: give it an input with which it ends, or "
-            "more --budget (`millpond record --for SECONDS` keeps the trace of a program that never ends)"
-        )
-    elif recorded.signal:
-        how = describe(recorded.exit_status, recorded.signal)
-        found.why_no_trial = f"not tried: the program {how}, so that its runs cannot be compared"
-    elif not found.candidates:
-        found.notes.append("no subsystem is large enough to be tried alone")
-    return found
-
-
-def _follow_program(found: Findings, spent_seconds: float) -> None:
-    """Gives the program the budget that a verdict on it needs, and says so; none where no allocator can matter."""
-    run_seconds = schedule.seconds_of_run(_bare_seconds(found))
-    names = [malloc.name for malloc in mallocs.contenders()[0]]
-    found.budget_seconds = schedule.budget(spent_seconds, run_seconds, len(found.candidates) + len(names) + 2)
-    if found.characterisation and not found.why_no_trial:
-        found.bound = bound_of(found.characterisation.trace)
-    if found.bound and not (found.bound.huge_pages_may_matter and mallocs.HUGE in names):
-        found.why_no_trial = f"not tried: {found.bound.words}; --budget SECONDS tries all the same"
-    elif found.bound:
-        rounds = schedule.seconds_of_judgement(run_seconds, schedule.JUDGED_WITHOUT_PLAN, schedule.FEW_VERDICT_ROUNDS)
-        found.budget_seconds = spent_seconds + rounds
-        found.notes.append(f"only huge pages were tried: {found.bound.words}; --budget SECONDS tries all")
-    if not found.why_no_trial:
-        say(
-            f"a run takes about {seconds_text(_bare_seconds(found))}: at most {seconds_text(found.budget_seconds)} in "
-            "all, less where it is decided earlier (--budget SECONDS)"
-        )
-
-
-def _bare_seconds(found: Findings) -> float:
-    """What a run takes without the recorder, as far as the trace says: the recorder may take nine tenths of it."""
-    recorder = (found.characterisation.trace.recorder_seconds if found.characterisation else None) or 0.0
-    return max(found.recording.seconds - recorder, 0.1 * found.recording.seconds)
-
-
-def _observe(
-    found: Findings, folder: Path, stdin: StandardInput, left_seconds: float, preparation: Preparation
-) -> None:
-    """A second recording, in which the candidate scopes are observed: without it no function is called legal.
-
-    It is left out where its share of what is left would cost the verdict.
-    """
-    if found.recording.signal or found.bound or not recording.scopes_file(folder).is_file():
-        return
-    seconds = schedule.observing(left_seconds, schedule.seconds_of_run(_bare_seconds(found)))
-    observed = None
-    if seconds == 0:
-        why_not = "the time goes to the verdict; more --budget observes them"
-    else:
-        say("observing scopes")
-        observed, why_not = recording.observe(
-            found.program, found.recording, found.process, folder, stdin, seconds, preparation
-        )  # fmt: skip
-    if observed is None:
-        found.notes.append(f"no scope was observed, so none is called legal: {why_not}")
-    else:
-        found.characterisation, found.candidates = observed
-
-
-def _capture(found: Findings, folder: Path, stdin: StandardInput, options: Options) -> None:
-    """One run under the tool, before any round. Where it cannot be had, the advice says why."""
-    say("capturing references")
-    try:
-        run = capture(found.program, found.process.number, folder, stdin, options.preparation)
-    except Failure as failure:
-        found.references = not_captured(str(failure))
-        found.notes.append(f"no references were captured: {found.references.why_null}")
-        return
-    if found.characterisation:
-        run = routable(run, found.characterisation)
-    found.references = of_run(run)
-    if found.characterisation:
-        found.characterisation = counted(found.characterisation, run.characterisation)
-    if not found.why_no_trial:
-        _rank(found, run, folder, found.budget_seconds, references_error(Store(options.store)))
-
-
-def _rank(found: Findings, run: CapturedRun, folder: Path, seconds: float, error: ReferencesError) -> None:
-    """Predicts the candidates from the captured run: those that are worth a trial, the best first."""
-    found.candidates = [*run.plans, *found.candidates]  # where time is short, the captured run's own come first
-    inner = folder.absolute() / "predicted"
-    inner.mkdir(exist_ok=True)
-    if run.trace is None or not found.references:
-        return
-    predictor = LayoutPredictor(run.trace, inner, time.monotonic() + seconds, error=error)
-    paths = {m.name: m.path for m in mallocs.contenders()[0] if m.path is not None}
-    try:
-        predicted = predictor.predict(found.candidates, paths)
-    except Failure as failure:
-        found.notes.append(f"no layout was predicted: {failure}")
-        return
-    found.notes += predictor.notes
-    found.references = replace(found.references, predicted=predicted)
-    kept = in_order(found.candidates, predicted)
-    found.dropped = [p for p in found.candidates if p not in kept]
-    found.candidates = kept
-
-
-def _note_counts(found: Findings, journal: Journal) -> None:
-    """Makes observations of what the trace says of each subsystem, so that rows can point at them."""
-    for s in found.subsystems:
-        counts = (
-            ("events", "events", s.events),
-            ("bytes", "bytes", s.bytes),
-            ("peak_live_bytes", "bytes", s.peak_live_bytes),
-        )
-        ids = [journal.add_counted(s.name, metric, unit, value, "counted") for metric, unit, value in counts]
-        for letter, d in (s.dvluc or {}).items():
-            ids.append(journal.add_counted(s.name, letter, "share", d.value, d.kind or "estimated", d.why_null or ""))
-        found.counted[s.name] = ids
