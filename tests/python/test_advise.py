@@ -60,7 +60,7 @@ def test_what_helps_is_advised_and_what_does_not_is_not(helped: dict[str, Any]) 
     assert "book" in helped["verdict"] and "prices" in helped["verdict"] and "printer" not in helped["verdict"]
     assert found["book"]["saves_cpu_seconds"]["verdict"] == "better"
     assert found["book"]["saves_cpu_seconds"]["low"] > 0
-    assert found["printer"]["saves_cpu_seconds"]["verdict"] == "inside noise"
+    assert found["printer"]["saves_cpu_seconds"]["verdict"] not in ("better", "worse")
     assert {p for r in helped["plan"]["routes"] for p in r["subsystems"]} == {"book", "prices"}
 
 
@@ -148,7 +148,7 @@ def test_a_plan_has_to_beat_the_fastest_malloc_not_the_leaner_one(lab: FakeLab) 
 
 def test_what_looks_faster_without_being_certain_is_neither_advised_nor_denied() -> None:
     """An interval without *no change* that many others were judged beside: no "do nothing", and nothing advised."""
-    ratio = Summary(11, 0.913, 0.883, 0.983, 0.98, "order statistics", "inside noise")
+    ratio = Summary(11, 0.913, 0.883, 0.983, 0.98, "order statistics", "not settled")
     names = {"metric": "cpu_seconds", "of": "malloc:quick", "against": "bare"}
     unsettled = Comparison(**asdict(ratio), **names, saved=ratio, p=0.03, p_adjusted=0.2)
     inside = replace(unsettled, median=0.98, high=1.1)

@@ -28,9 +28,9 @@ Figures = dict[str, tuple[float, float]]  # name → ratio of CPU, of peak memor
 
 
 def comparison(metric: str, ratio: float) -> Comparison:
-    """Settled: better or worse where its interval is beyond a hundredth, inside noise otherwise."""
+    """Better or worse where its interval is beyond a hundredth, not settled otherwise."""
     low, high = ratio - HALF_WIDTH, ratio + HALF_WIDTH
-    verdict = "better" if high < 1 - MINIMUM_EFFECT else "worse" if low > 1 + MINIMUM_EFFECT else "inside noise"
+    verdict = "better" if high < 1 - MINIMUM_EFFECT else "worse" if low > 1 + MINIMUM_EFFECT else "not settled"
     saved = Summary(11, (1 - ratio) * PEAK, (1 - high) * PEAK, (1 - low) * PEAK, 0.98, "order statistics", verdict)
     return Comparison(
         11, ratio, low, high, 0.98, "order statistics", verdict, metric=metric, of="a", against="bare", saved=saved,

@@ -55,7 +55,7 @@ def test_several_plans_are_one_family(seed: int) -> None:
     for (plan_name, name), p in expected.items():
         found = together[plan_name or "p0"][name]["cpu_seconds"]
         assert found.p_adjusted == p
-        assert found.verdict == "inside noise" or p <= ALPHA
+        assert found.verdict not in ("better", "worse") or p <= ALPHA
 
 
 def rounds_of(cpu: dict[str, float], seed: int, rounds: int = 15) -> list[Outcome]:

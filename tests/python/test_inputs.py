@@ -51,18 +51,18 @@ def row(name: str, status: str, size: int = 1000) -> Row:
     cpu = {
         merged.HOLDS: summary("better"),
         merged.HURTS: summary("worse", 1.2),
-        merged.CHANGES_NOTHING: summary("inside noise", 1.0),
+        merged.CHANGES_NOTHING: summary("not settled", 1.0),
         merged.UNTRIED: EMPTY,
     }[status]
     plan = {"schema": "millpond.plan/1", "program": PROGRAM, "routes": [route, REST]}
     return Row(
         name=name, bytes=size, best="multipool" if holds else NOTHING, saves_cpu_seconds=cpu,
-        saves_bytes=summary("inside noise", 1.0) if cpu.n else EMPTY, reason=f"{name} {status}",
+        saves_bytes=summary("not settled", 1.0) if cpu.n else EMPTY, reason=f"{name} {status}",
         plan=PlanFile.from_json(plan) if holds else None, evidence=(f"{name}:{status}",),
     )  # fmt: skip
 
 
-def advice(*rows: Row, malloc: str = "inside noise", notes: tuple[str, ...] = ()) -> Advice:
+def advice(*rows: Row, malloc: str = "not settled", notes: tuple[str, ...] = ()) -> Advice:
     return Advice(
         verdict="…", effects={"faster_malloc": effect(malloc), "huge_pages": Effect(), "placement": effect("better")},
         sums={"total": effect("better")}, rounds=11, notes=notes, run="r", subsystems=rows,
@@ -127,9 +127,9 @@ def test_a_plan_has_only_what_holds_in_all() -> None:
 
 def test_an_effect_is_better_only_where_it_is_in_all_inputs() -> None:
     assert together(advice(malloc="better"), advice(malloc="better"))["effects"]["faster_malloc"]["verdict"] == "better"
-    assert together(advice(malloc="better"), advice())["effects"]["faster_malloc"]["verdict"] == "inside noise"
+    assert together(advice(malloc="better"), advice())["effects"]["faster_malloc"]["verdict"] not in ("better", "worse")
     mixed = together(advice(malloc="better"), advice(malloc="worse"))
-    assert mixed["effects"]["faster_malloc"]["verdict"] == "inside noise"
+    assert mixed["effects"]["faster_malloc"]["verdict"] not in ("better", "worse")
     assert "faster malloc" not in mixed["verdict"]
     assert together(advice(malloc="worse"), advice(malloc="worse"))["effects"]["faster_malloc"]["verdict"] == "worse"
     assert together(advice(), advice())["effects"]["huge_pages"]["n"] == 0
@@ -216,7 +216,7 @@ def comparison(verdict: str, median: float) -> Comparison:
 
 @pytest.mark.parametrize(
     ("net", "best"),
-    [("better", "multipool"), ("worse", NOTHING), ("inside noise", NOTHING)],
+    [("better", "multipool"), ("worse", NOTHING), ("not settled", NOTHING)],
 )
 def test_what_pays_on_one_input_is_judged_on_fresh_rounds_of_the_others(tmp_path: Path, net: str, best: str) -> None:
     file = tmp_path / "inputs"
@@ -236,7 +236,7 @@ def test_what_pays_on_one_input_is_judged_on_fresh_rounds_of_the_others(tmp_path
     assert asked == [("b", [("book",)], True)]
     book = rows_of(found)["book"]
     assert (book["best"] == "multipool") == (net != "worse"), "what hurts on one input is not advised"
-    statuses = {"better": merged.HOLDS, "worse": merged.HURTS, "inside noise": merged.CHANGES_NOTHING}
+    statuses = {"better": merged.HOLDS, "worse": merged.HURTS, "not settled": merged.CHANGES_NOTHING}
     assert [i["status"] for i in book["in_inputs"]][1] == statuses[net]
     if net != "worse":
         assert (book["warning"] is None) == (best == "multipool")

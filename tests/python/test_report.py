@@ -9,6 +9,7 @@ import html
 import json
 import re
 import shlex
+import statistics
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from millpond.commands.report import Format, document
 from millpond.report import cases as report_cases
 from millpond.report import page as report_page
 from millpond.report.cases import Case
+from millpond.report.report_words import EFFECT_WORDS
 from millpond.rounds.characterisation import NamelessModule, TraceSummary
 from millpond.store.store import Store
 from millpond.system.arguments import split
@@ -120,11 +122,27 @@ def test_every_measured_round_is_a_dot(cases: list[Case]) -> None:
 
 
 def test_the_dots_are_the_ratios_that_the_summary_summarises(cases: list[Case]) -> None:
+    """Net, too, which leaves out what only a trial costs: in CPU and in peak memory."""
     for name in ("placement", "net", "total"):
         effect = cases[0].advice.every_effect[name]
-        ratios = sorted(r.value for r in cases[0].rounds.ratios(effect.of_ or "", effect.against or ""))
-        assert len(ratios) == effect.n
-        assert ratios[len(ratios) // 2] == pytest.approx(effect.median)
+        for metric, figure in (("cpu_seconds", effect), ("peak_bytes", effect.peak)):
+            assert figure is not None
+            ratios = [r.value for r in cases[0].rounds.ratios(figure.of_ or "", figure.against or "", metric)]
+            assert len(ratios) == figure.n
+            assert statistics.median(ratios) == pytest.approx(figure.median)
+
+
+def test_the_dots_of_a_page_lie_around_its_headline(cases: list[Case]) -> None:
+    """As they are drawn: the medians of the dots that the page titles, strip by strip, are those of its figures."""
+    text, _ = page_of(cases)
+    drawn: list[float] = []
+    for strip in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
+        dots = re.findall(r"<title>judging, round \d+: ([-+][\d.]+) %", strip)
+        if dots:
+            drawn.append(statistics.median(map(float, dots)))
+    for name, effect in cases[0].advice.every_effect.items():
+        if effect.median is not None and name in EFFECT_WORDS:
+            assert any(abs(100 * (effect.median - 1) - found) < 0.11 for found in drawn), effect
 
 
 @pytest.mark.lengthy
@@ -242,7 +260,7 @@ def test_a_page_of_many_runs_stays_below_its_limit(cases: list[Case], monkeypatc
 
 def answers(**changes: Any) -> Advice:
     """An advice in which nothing was found, with changes."""
-    noise = Effect(verdict="inside noise")
+    noise = Effect(verdict="not settled")
     nothing = Advice(
         verdict="", effects={"faster_malloc": noise, "huge_pages": noise, "placement": noise}, sums={"net": noise},
         rounds=11, program=AnalysedProgram(argv=("p",)), trace=TraceSummary(), subsystems=(), notes=(),

@@ -105,7 +105,7 @@ def test_a_contender_against_itself_is_inside_the_noise(n: int, noise: str, seed
         a, b = NOISES[noise](generator, (2, n))
         found = s.compare("cpu_seconds", "a", "b", list(a), list(b))
         assert found is not None
-        wrong += found.verdict != "inside noise"
+        wrong += found.verdict in ("better", "worse")
     assert wrong <= most(trials, s.ALPHA)
 
 
@@ -128,7 +128,8 @@ def test_swapping_the_contenders_swaps_the_verdict(pairs: list[tuple[float, floa
     one, other = s.compare("m", "a", "b", left, right), s.compare("m", "b", "a", right, left)
     assert one is not None and other is not None
     assert one.p == pytest.approx(other.p)
-    assert {one.verdict, other.verdict} in ({"inside noise"}, {"better", "worse"}, {"inside noise", "worse"})
+    unlike = ({"better", "worse"}, {"not settled", "worse"}, {"not settled", "no difference"})
+    assert {one.verdict, other.verdict} in ({"not settled"}, {"no difference"}, *unlike)
 
 
 def test_an_effect_below_one_per_cent_is_noise_however_certain() -> None:
@@ -136,13 +137,13 @@ def test_an_effect_below_one_per_cent_is_noise_however_certain() -> None:
     assert found is not None
     assert found.p < 0.001
     assert found.high < 1.0
-    assert found.verdict == "inside noise"
+    assert found.verdict == s.NO_DIFFERENCE
 
 
 def test_three_rounds_are_too_few_for_a_verdict() -> None:
     found = s.compare("m", "a", "b", [0.5] * 3, [1.0] * 3)
     assert found is not None
-    assert found.verdict == "inside noise"
+    assert found.verdict not in ("better", "worse")
 
 
 @pytest.mark.parametrize("n", range(s.FEWEST, s.FEWEST_BY_ORDER))
@@ -178,6 +179,14 @@ def test_intervals_of_few_rounds_cover_the_true_ratio(n: int, noise: str, seed: 
         assert found is not None
         covered += found.low <= true <= found.high
     assert covered >= fewest(trials, s.LEVEL)
+
+
+def test_each_state_has_one_word() -> None:
+    """No difference is said only where the interval shows it; few rounds, or wide ones, settle nothing."""
+    same, wide = [1.0 + 0.001 * (-1) ** i for i in range(11)], [1.0 + 0.1 * (-1) ** i for i in range(11)]
+    for values, verdict in ((same, "no difference"), (wide, "not settled"), (same[:3], "not settled")):
+        found = s.compare("m", "a", "b", values, [1.0] * len(values))
+        assert found is not None and found.verdict == verdict
 
 
 def test_rounds_without_a_positive_value_are_left_out() -> None:
@@ -243,7 +252,7 @@ def test_false_discoveries_over_a_grid_are_held_at_the_stated_level(real: int, s
             found = s.compare("m", "a", "b", list(a * (0.85 if number < real else 1.0)), list(b))
             assert found is not None
             family[number] = found
-        called = [number for number, c in s.judge_family(family).items() if c.verdict != "inside noise"]
+        called = [number for number, c in s.judge_family(family).items() if c.verdict in ("better", "worse")]
         false_share += sum(number >= real for number in called) / max(1, len(called))
         missed += sum(number not in called for number in range(real))
     # A share in [0, 1] strays no further from its mean than one that is 0 or 1: the binomial bounds it.

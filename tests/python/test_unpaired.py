@@ -59,7 +59,7 @@ def test_equal_runs_are_called_different_no_more_often_than_allowed(seed: int) -
     families, wrong = 100, 0
     for _ in range(families):
         family = {i: u.change(*(sample(generator.lognormal(0, 0.05, 11)) for _ in "ab")) for i in range(8)}
-        wrong += any(c.verdict != "inside noise" for c in u.judge_family(family).values())
+        wrong += any(c.verdict in ("better", "worse") for c in u.judge_family(family).values())
     assert wrong / families <= ALPHA + 4 * math.sqrt(ALPHA * (1 - ALPHA) / families)
 
 
@@ -86,7 +86,7 @@ def test_what_was_counted_and_never_varied_is_compared_exactly() -> None:
     one = u.change(sample([1000], counted=True), sample([1001], counted=True))
     assert (one.exact, one.verdict, one.difference.median) == (True, "worse", 1.0)
     same = u.change(sample([7] * 3, counted=True), sample([7] * 5, counted=True))
-    assert (same.exact, same.verdict) == (True, "inside noise")
+    assert (same.exact, same.verdict) == (True, "no difference")
     varying = u.change(sample([1000, 1002], counted=True), sample([1001, 1003], counted=True))
     assert not varying.exact
 
@@ -110,7 +110,7 @@ def test_equal_times_of_drifting_runs_are_called_different_no_more_often_than_al
     trials, wrong = 200, 0
     for _ in range(trials):
         a, b = runs_of(generator, runs, u.DRIFT), runs_of(generator, runs, u.DRIFT)
-        wrong += u.change(a, b, drift=u.DRIFT).verdict != "inside noise"
+        wrong += u.change(a, b, drift=u.DRIFT).verdict in ("better", "worse")
     assert wrong / trials <= ALPHA
 
 
@@ -121,7 +121,7 @@ def test_runs_that_lie_far_apart_widen_the_interval_by_what_they_show(seed: int)
     trials, wrong = 200, 0
     for _ in range(trials):
         a, b = runs_of(generator, 6, 4 * u.DRIFT), runs_of(generator, 6, 4 * u.DRIFT)
-        wrong += u.change(a, b, drift=u.DRIFT).verdict != "inside noise"
+        wrong += u.change(a, b, drift=u.DRIFT).verdict in ("better", "worse")
     assert wrong / trials <= ALPHA + 4 * math.sqrt(ALPHA * (1 - ALPHA) / trials)
 
 
@@ -135,7 +135,7 @@ def test_ten_per_cent_more_time_is_found_in_one_run_a_side(seed: int) -> None:
 
 
 def test_three_rounds_a_side_are_too_few_for_a_verdict() -> None:
-    assert u.change(sample([1, 1.01, 1.02]), sample([2, 2.01, 2.02])).verdict == "inside noise"
+    assert u.change(sample([1, 1.01, 1.02]), sample([2, 2.01, 2.02])).verdict not in ("better", "worse")
 
 
 def test_a_change_of_nothing_is_refused() -> None:

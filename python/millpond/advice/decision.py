@@ -21,8 +21,7 @@ from millpond.advice.effects import NET, saves_memory, saves_time, verdict_of
 from millpond.advice.findings import Findings, Preference
 from millpond.rounds.mallocs import words_of
 from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
-from millpond.statistics.order_statistics import Comparison
-from millpond.system.wording import verdict_text
+from millpond.statistics.order_statistics import MINIMUM_EFFECT, NOT_SETTLED, Comparison
 
 PLAN, MALLOC, NONE, UNDECIDED = "plan", "malloc", "nothing", "undecided"
 # Better in one dimension, and worse in the other by more than that is worth.
@@ -179,6 +178,6 @@ def unsettled(found: Findings) -> list[Choice]:
     result = []
     for judged in judged_choices(found):
         cpu = judged.comparisons.get(CPU)
-        if cpu and cpu.high < 1.0 and verdict_text(cpu) == "not settled":
+        if cpu and cpu.verdict == NOT_SETTLED and cpu.high < 1.0 and cpu.median <= 1.0 - MINIMUM_EFFECT:
             result.append(judged)
     return result

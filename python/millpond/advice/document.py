@@ -50,8 +50,8 @@ from millpond.rounds.characterisation import (
 )
 from millpond.rounds.mallocs import words_of
 from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
-from millpond.statistics.order_statistics import Comparison
-from millpond.system.wording import bytes_text, count_text, percent_text, plural, seconds_text
+from millpond.statistics.order_statistics import NO_DIFFERENCE, Comparison
+from millpond.system.wording import bytes_text, count_text, interval_text, percent_text, plural, seconds_text
 
 # What no trial can do, and why: part of every answer.
 NOT_TRIED = (("an arena that is winked out", "an unmodified program destroys its objects one by one"),)
@@ -208,7 +208,7 @@ def _effect(found: Findings, name: str) -> Effect:
     if cpu is not None:
         return Effect(**asdict(cpu), other_metrics=metrics, evidence=evidence)
     why = found.why_no_trial or "not measured: no plan was tried"
-    return Effect(verdict="inside noise", why_null=why, other_metrics=metrics, evidence=evidence)
+    return Effect(verdict="not measured", why_null=why, other_metrics=metrics, evidence=evidence)
 
 
 def alternatives(found: Findings) -> list[Alternative]:
@@ -278,7 +278,7 @@ def _reason(found: Findings, tried: Tried | None, large: bool, advised: bool, in
         if large:
             return "not tried: the budget had no room for this candidate; --budget gives more"
         return "not tried: too small a part of the heap to matter"
-    change = f"{percent_text(cpu.median)} CPU ({percent_text(cpu.low)} to {percent_text(cpu.high)})"
+    change = f"{percent_text(cpu.median)} CPU ({interval_text(cpu)})"
     if (peak := tried.comparisons.get("peak_bytes")) is not None:
         change += f", {percent_text(peak.median)} peak memory"
     where = "" if tried.judged else " while choosing"
@@ -296,9 +296,9 @@ def _reason(found: Findings, tried: Tried | None, large: bool, advised: bool, in
         return f"{own} costs time{where}: {change}; objects that are used together are pulled apart"
     if cpu.verdict == "better":
         return f"{own} looked better{where} ({change}), but no fresh round has confirmed it"
-    if not cpu.low <= 1.0 <= cpu.high:
-        return f"not settled{where}: {own} gave {change} in {plural(cpu.n, 'round')}"
-    return f"{own} changes nothing beyond the noise{where}: {change}, {cpu.n} rounds"
+    if cpu.verdict == NO_DIFFERENCE:
+        return f"{own} makes no difference{where}: {change}, {plural(cpu.n, 'round')}"
+    return f"not settled{where}: {own} gave {change} in {plural(cpu.n, 'round')}"
 
 
 def _legal_note(scopes: Sequence[ScopeLegality], pays: bool, tried: Tried | None) -> str:

@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from millpond.cells.cell import CONTROLS, Cell, Computed, Control, Malloc, Outcome, Program
-from millpond.cells.metrics import POOL_COST, POOL_COST_BYTES
+from millpond.cells.net_effect import COST_OF, net_rounds
 from millpond.cells.plans import Plan, merged
 from millpond.rounds.interleaved_rounds import by_round
-from millpond.statistics.order_statistics import MINIMUM_EFFECT, Comparison, compare, judge_family
+from millpond.statistics.order_statistics import NOT_SETTLED, Comparison, compare, judge_family
 
 # Effect → the contender and what it is compared with. Roles: a variant; `malloc`, the best one; `huge`, the C library's
 # on huge pages; `plan`, the chosen plan; `merged`, its one pool for all.
@@ -56,10 +56,6 @@ def saves_time(comparisons: Mapping[str, Comparison]) -> bool:
 def saves_memory(comparisons: Mapping[str, Comparison]) -> bool:
     """Smaller beyond the noise, and not slower."""
     return verdict_of(comparisons, "peak_bytes") == "better" and verdict_of(comparisons, "cpu_seconds") != "worse"
-
-
-# What only a trial's pools cost, by the metric that it is part of.
-_POOL_COSTS = {"cpu_seconds": POOL_COST, "wall_seconds": POOL_COST, "peak_bytes": POOL_COST_BYTES}
 
 
 def control_cells(program: Sequence[str]) -> list[Cell]:
@@ -117,13 +113,16 @@ def compare_net(
 ) -> Comparison | None:
     """The plan, without what only a trial costs, against `against` (the bare program), in rounds that have both."""
     bare, looked_up = control_cell(program, "bare"), control_cell(program, "looked_up")
-    other = against or bare
-    values = [by_round(outcomes, c, metric) for c in (plan_cell(program, plan), looked_up, bare, other)]
-    rounds = sorted(set.intersection(*(set(v) for v in values)))
-    cost_metric = _POOL_COSTS.get(metric)
-    cost = by_round(outcomes, plan_cell(program, plan), cost_metric) if cost_metric else {}
-    of = [values[0][i] - cost.get(i, 0.0) - values[1][i] + values[2][i] for i in rounds]
-    return compare(metric, net_of(plan).label, other.name, of, [values[3][i] for i in rounds], looks)
+    under_plan, other = plan_cell(program, plan), against or bare
+    net = net_rounds(
+        by_round(outcomes, under_plan, metric), by_round(outcomes, looked_up, metric), by_round(outcomes, bare, metric),
+        by_round(outcomes, under_plan, COST_OF[metric]) if metric in COST_OF else {},
+    )  # fmt: skip
+    right = by_round(outcomes, other, metric)
+    rounds = sorted(net.keys() & right.keys())
+    return compare(
+        metric, net_of(plan).label, other.name, [net[i] for i in rounds], [right[i] for i in rounds], looks
+    )  # fmt: skip
 
 
 def split(
@@ -184,16 +183,10 @@ def is_decided(effects: Effects, alone: Effects) -> bool:
     for metric in ("cpu_seconds", "peak_bytes"):
         judged = [found[metric] for found in contenders if metric in found]
         best = min((c.high for c in judged), default=1.0)
-        if not all(_is_settled(c) or c.low > best for c in judged):
+        if not all(c.verdict != NOT_SETTLED or c.low > best for c in judged):
             return False
     time = against.get("cpu_seconds")
-    return bool(contenders) and (time is None or _is_settled(time) or not saves_time(effects.get(NET, {})))
-
-
-def _is_settled(comparison: Comparison) -> bool:
-    """Better, worse, or inside what nobody would call a difference."""
-    low, high = 1.0 - MINIMUM_EFFECT, 1.0 + MINIMUM_EFFECT
-    return comparison.verdict != "inside noise" or low < comparison.low <= comparison.high < high
+    return bool(contenders) and (time is None or time.verdict != NOT_SETTLED or not saves_time(effects.get(NET, {})))
 
 
 # Not an effect of its own: the plan, net, against the best malloc.

@@ -32,7 +32,7 @@ from millpond.advice.code_changes import with_code
 from millpond.cells.plan_file import OWN_POOL, PlanFile, PlanRoute
 from millpond.cells.plans import ARENA
 from millpond.rounds.characterisation import TraceSummary
-from millpond.statistics.order_statistics import Summary
+from millpond.statistics.order_statistics import NOT_SETTLED, Summary
 from millpond.system.wording import interval_text, list_text, percent_text, plural
 
 HOLDS, HURTS, CHANGES_NOTHING, UNTRIED, ABSENT = "holds", "hurts", "nothing", "untried", "absent"
@@ -42,7 +42,7 @@ _WORDS = {
     UNTRIED: "was not tried in",
     ABSENT: "does not occur in",
 }
-_NO_VERDICT = "inside noise"
+_NO_VERDICT = NOT_SETTLED
 
 Measured = TypeVar("Measured", bound=Estimate)
 

@@ -28,7 +28,7 @@ from millpond.rounds.characterisation import ALIVE_AT_END, NOT_DECIDED, NOT_DISP
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
-from millpond.system.wording import list_text, percent_text, plural, seconds_text
+from millpond.system.wording import interval_text, list_text, percent_text, plural, seconds_text
 
 _NAMES_AT_MOST = 3
 # Above so many times the bare program's CPU or memory, a trial's look-ups distort what they measure.
@@ -149,8 +149,7 @@ def _both(comparisons: Mapping[str, Comparison]) -> str:
     cpu, peak = comparisons.get("cpu_seconds"), comparisons.get("peak_bytes")
     parts = []
     if cpu is not None:
-        low, high = percent_text(cpu.low), percent_text(cpu.high)
-        parts.append(f"CPU {percent_text(cpu.median)} ({low} to {high})")
+        parts.append(f"CPU {percent_text(cpu.median)} ({interval_text(cpu)})")
     if peak is not None:
         parts.append(f"peak memory {percent_text(peak.median)}")
     return ", ".join(parts) or "not measured"
@@ -267,6 +266,5 @@ def quick_estimate(
         cpu = {name: m["cpu_seconds"] for name, m in screened.items() if "cpu_seconds" in m}
         if cpu:
             name = min(cpu, key=lambda n: cpu[n].median)
-            low, high = percent_text(cpu[name].low), percent_text(cpu[name].high)
-            best.append(f"best {kind} {name} {percent_text(cpu[name].median)} CPU ({low} to {high})")
+            best.append(f"best {kind} {name} {percent_text(cpu[name].median)} CPU ({interval_text(cpu[name])})")
     return "; ".join(best)

@@ -27,6 +27,7 @@ from millpond.rounds.preparation import Preparation
 from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.statistics import conditions
 from millpond.statistics.conditions import value_text
+from millpond.statistics.order_statistics import BEYOND_NOISE
 from millpond.store.store import DEFAULT, Misfit, Store
 from millpond.system import output
 from millpond.system.arguments import CommandLine, program_of
@@ -178,7 +179,7 @@ def print_comparison(found: StoreComparison, out: Console) -> None:
     shown = [
         (cell, metric, change)
         for (cell, metric), change in sorted(found.changes.items(), key=lambda item: item[0])
-        if metric in gated or change.verdict != "inside noise"
+        if metric in gated or change.verdict in BEYOND_NOISE
     ]
     if shown:
         out.print(_table(found, shown[:ROWS_AT_MOST], len(shown)))
@@ -195,7 +196,7 @@ def _verdict(found: StoreComparison) -> str:
     if found.breaches:
         broken = {b.condition.text for b in found.breaches}
         return f"{plural(len(broken), 'condition')} of {len(found.conditions)} breached ({pairs} compared)"
-    changed = sum(c.verdict != "inside noise" for c in found.changes.values())
+    changed = sum(c.verdict in BEYOND_NOISE for c in found.changes.values())
     words = f"{changed} of {pairs} changed beyond the noise"
     return f"every condition holds; {words}" if found.conditions else words
 

@@ -29,6 +29,7 @@ from millpond.report.page_subsystem import SubsystemView
 from millpond.report.report_words import EFFECT_WORDS
 from millpond.rounds.characterisation import Pins
 from millpond.rounds.recording import ProcessRow
+from millpond.statistics.order_statistics import BEYOND_NOISE
 from millpond.store.store import Store
 from millpond.system import output
 from millpond.system.wording import bytes_text, interval_text, percent_text, plural
@@ -208,8 +209,8 @@ def gains(row: Row) -> list[GainView]:
     ratio, saved = row.cpu_ratio.known if row.cpu_ratio else None, row.saves_bytes.known
     if ratio is None:
         return [GainView("", "–")]
-    words = percent_text(ratio.median) if ratio.verdict != "inside noise" else "inside noise"
-    kind = ratio.verdict if ratio.verdict in ("better", "worse") else ""
+    kind = ratio.verdict if ratio.verdict in BEYOND_NOISE else ""
+    words = percent_text(ratio.median) if kind else ratio.verdict
     found = [GainView(kind, f"{words} CPU" if kind else words, interval_text(ratio))]
     if saved and saved.verdict in ("better", "worse"):
         text = f"{'saves' if saved.median > 0 else 'costs'} {bytes_text(abs(saved.median))}"

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from msgspec import field
 
 from millpond.cells.cell import Computed
+from millpond.cells.net_effect import COST_OF, net_rounds
 from millpond.cells.plans import Plan
 from millpond.store.observations import Observation
 from millpond.system.records import Record
@@ -42,7 +43,8 @@ class PairedRounds:
                 plans.add(key)
         for stage, label, metric in plans:
             plan, looked_up, bare = (self._contender(stage, name, metric) for name in (label, "looked_up", "bare"))
-            net = {n: plan[n] - looked_up[n] + bare[n] for n in plan.keys() & looked_up.keys() & bare.keys()}
+            cost = self._contender(stage, label, COST_OF[metric]) if metric in COST_OF else {}
+            net = net_rounds(plan, looked_up, bare, cost)
             self._values.setdefault((stage, Computed.without_look_up(label).label, metric), net)
 
     def __bool__(self) -> bool:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from millpond.report.terminal import print_warnings, titled_table
 from millpond.rounds.replay_data import ReplayResult, WidenedComparison
-from millpond.statistics.order_statistics import MetricSummary
+from millpond.statistics.order_statistics import BEYOND_NOISE, MetricSummary
 from millpond.system.wording import bytes_text, count_text, plural, seconds_text
 
 
@@ -54,12 +54,12 @@ def _median(metrics: dict[str, MetricSummary], name: str) -> float | None:
 
 
 def _saves(versus: WidenedComparison | None) -> str:
-    """What is saved against the recorded malloc; `inside noise`, or inside what replay may be wrong by."""
+    """What is saved against the recorded malloc; its verdict where that is no change; or *inside replay's error*."""
     if not versus:
         return "–"
     saved, widened = versus.saved, versus.saved_widened
-    if saved.verdict == "inside noise":
-        return "inside noise"
+    if saved.verdict not in BEYOND_NOISE:
+        return saved.verdict
     show = seconds_text if versus.metric.endswith("seconds") else bytes_text
     text = f"{'-' if saved.median < 0 else ''}{show(abs(saved.median))}"
     return f"{text}, inside replay's error" if widened and widened.low <= 0 <= widened.high else text

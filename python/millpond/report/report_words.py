@@ -34,7 +34,6 @@ from millpond.system.wording import (
     percent_text,
     plural,
     seconds_text,
-    verdict_text,
 )
 
 # How each figure was come by; the words of the observations' `kind`.
@@ -123,7 +122,7 @@ def _effect(label: str, change: Change | None, title: str) -> EffectWords:
     if known is None:
         return EffectWords(label, "", "", "not measured", title)
     return EffectWords(
-        label, percent_text(known.median), interval_text(known), verdict_text(known),
+        label, percent_text(known.median), interval_text(known), known.verdict,
         f"{title}; median of {plural(known.n, 'round')}, {100 * known.level:.0f} % interval ({known.method})",
     )  # fmt: skip
 
@@ -147,7 +146,7 @@ def short_advice(row: Row) -> str:
         return f"{own} ({row.best}){', in some inputs only' if row.warning else ''}"
     if row.cpu_ratio and row.cpu_ratio.n:
         words = {"worse": "nothing: a pool costs time", "better": "nothing: gain not confirmed"}
-        return words.get(row.cpu_ratio.verdict, "nothing: inside the noise")
+        return words.get(row.cpu_ratio.verdict, f"nothing: {row.cpu_ratio.verdict}")
     text = row.reason.removeprefix("not tried: ").split(";")[0]
     text = text.replace("too small a part of the heap to matter", "too small to matter")
     return f"not tried: {text}" if len(text) <= _SHORT_AT_MOST else "not tried"

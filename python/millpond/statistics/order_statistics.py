@@ -13,7 +13,8 @@ Student's, of the logarithms of the ratios. Swapping the contenders of a pair tu
 is symmetric; where its tails are heavier than a normal distribution's, Student's interval is wider than it need be.
 
 A verdict needs three things at once: an interval without "no difference", a p-value that is small after the number of
-comparisons made is accounted for (Benjamini-Hochberg), and an effect of at least MINIMUM_EFFECT. Otherwise: noise.
+comparisons made is accounted for (Benjamini-Hochberg), and an effect of at least MINIMUM_EFFECT. Otherwise there is no
+difference, where the interval shows that, or it is not settled.
 
 Rounds that may end at one of several looks, as soon as their question is decided, are compared with `looks`: the level
 of the interval and the p-value then hold at all of them together (Bonferroni over the looks: the chance that any of
@@ -36,7 +37,10 @@ from millpond.statistics import students_t
 from millpond.system.records import Record
 
 Key = TypeVar("Key")
-Verdict = Literal["better", "worse", "inside noise"]
+Verdict = Literal["better", "worse", "no difference", "not settled"]
+BEYOND_NOISE = ("better", "worse")
+NO_DIFFERENCE: Verdict = "no difference"  # the interval lies within MINIMUM_EFFECT of 1
+NOT_SETTLED: Verdict = "not settled"  # more rounds may show a difference, or that there is none
 
 LEVEL = 0.95
 ALPHA = 0.05
@@ -204,8 +208,10 @@ def compare(
 
 def judge(comparison: Comparison) -> Comparison:
     """The comparison with the verdict that its interval, its adjusted p-value and its size allow."""
-    verdict: Verdict = "inside noise"
-    if comparison.level >= LEVEL and comparison.p_adjusted <= ALPHA:
+    is_sure = comparison.level >= LEVEL
+    is_within = 1.0 - MINIMUM_EFFECT < comparison.low <= comparison.high < 1.0 + MINIMUM_EFFECT
+    verdict = NO_DIFFERENCE if is_sure and is_within else NOT_SETTLED
+    if is_sure and comparison.p_adjusted <= ALPHA:
         if comparison.high < 1.0 and comparison.median <= 1.0 - MINIMUM_EFFECT:
             verdict = "better"
         elif comparison.low > 1.0 and comparison.median >= 1.0 + MINIMUM_EFFECT:

@@ -22,7 +22,15 @@ import numpy as np
 from msgspec import field
 from msgspec.structs import replace
 
-from millpond.statistics.order_statistics import ALPHA, LEVEL, MINIMUM_EFFECT, Summary, Verdict, adjust
+from millpond.statistics.order_statistics import (
+    ALPHA,
+    LEVEL,
+    MINIMUM_EFFECT,
+    NO_DIFFERENCE,
+    NOT_SETTLED,
+    Summary,
+    adjust,
+)
 from millpond.system import memory_limit
 from millpond.system.records import NULL, Record
 
@@ -63,7 +71,8 @@ class SideMedian(Record, frozen=True):
 class UnpairedChange(Record, frozen=True, kw_only=True):
     """From `a` to `b`: as ratio b / a (None where a value is zero or less), and as difference b - a.
 
-    `verdict`: worse where b is larger, beyond the noise; better where it is smaller; else inside noise.
+    `verdict`: worse where b is larger, beyond the noise; better where it is smaller; else no difference or
+    not settled, as of paired rounds.
     """
 
     a: SideMedian
@@ -186,15 +195,17 @@ def mann_whitney_p(left: Sequence[float] | Array, right: Sequence[float] | Array
 
 def judge(found: UnpairedChange) -> UnpairedChange:
     """The change with the verdict that its interval, its adjusted p-value and its size allow."""
-    verdict: Verdict = "inside noise"
+    verdict = NOT_SETTLED
     if found.exact:
         before, after = found.a.median, found.b.median
-        verdict = "worse" if after > before else "better" if after < before else "inside noise"
-    elif found.difference.level >= LEVEL and found.p_adjusted <= ALPHA:
+        verdict = "worse" if after > before else "better" if after < before else NO_DIFFERENCE
+    elif found.difference.level >= LEVEL:
         low, middle, high, least = _relative(found)
-        if low > 0.0 and middle >= least:
+        if -least < low <= high < least:
+            verdict = NO_DIFFERENCE
+        if found.p_adjusted <= ALPHA and low > 0.0 and middle >= least:
             verdict = "worse"
-        elif high < 0.0 and middle <= -least:
+        elif found.p_adjusted <= ALPHA and high < 0.0 and middle <= -least:
             verdict = "better"
     ratio = replace(found.ratio, verdict=verdict) if found.ratio else None
     return replace(found, ratio=ratio, difference=replace(found.difference, verdict=verdict), verdict=verdict)

@@ -10,9 +10,6 @@ _COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
-_ONE_PER_CENT = 0.01  # order_statistics.MINIMUM_EFFECT
-
-
 def _digits(value: float) -> str:
     size = abs(value)
     return f"{value:.0f}" if size >= 99.95 else f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
@@ -81,8 +78,10 @@ def _figures(found: Interval | None) -> tuple[float, float, float] | None:
 
 
 def interval_text(found: Interval | None) -> str:
-    """`-14.0 % to -11.2 %` of a summary of ratios."""
+    """`-14.0 % to -11.2 %` of a summary of ratios; one round has no interval."""
     figures = _figures(found)
+    if found is not None and found.n == 1:
+        return "one round"
     return f"{percent_text(figures[1])} to {percent_text(figures[2])}" if figures else "–"
 
 
@@ -91,25 +90,17 @@ def effect_text(found: Interval | None) -> str:
     figures = _figures(found)
     if found is None or figures is None:
         return "not measured"
-    return f"{percent_text(figures[0])} ({interval_text(found)}), {verdict_text(found)}"
-
-
-def verdict_text(found: Interval) -> str:
-    """The verdict of a summary of ratios; an interval that excludes no change is never called noise."""
-    figures = _figures(found)
-    if found.verdict != "inside noise" or figures is None or figures[1] <= 1.0 <= figures[2]:
-        return found.verdict
-    return "below one per cent" if abs(figures[0] - 1.0) < _ONE_PER_CENT else "not settled"
+    return f"{percent_text(figures[0])} ({interval_text(found)}), {found.verdict}"
 
 
 def saved_text(found: Interval | None, unit: str) -> str:
-    """`0.12 s (0.10 s to 0.14 s)`; of what is inside the noise no figure is shown (JSON has it)."""
+    """`0.12 s (0.10 s to 0.14 s)`; of what is not beyond the noise no figure is shown (JSON has it)."""
     figures = _figures(found)
     if found is None or figures is None:
         return "–"
     median, low, high = figures
-    if found.verdict == "inside noise":
-        return "inside noise" if low <= 0.0 <= high else "not settled"
+    if found.verdict not in ("better", "worse"):
+        return found.verdict
     show = seconds_text if unit == "seconds" else bytes_text
     return f"{show(median)} ({show(low)} to {show(high)})"
 

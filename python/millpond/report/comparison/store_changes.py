@@ -17,6 +17,7 @@ from typing import Any
 
 from millpond.report.comparison.cell_samples import CellKey, Cells
 from millpond.statistics.conditions import Condition, change_text
+from millpond.statistics.order_statistics import NO_DIFFERENCE, NOT_SETTLED
 from millpond.statistics.unpaired import DRIFT, Sample, UnpairedChange, change, judge_family
 from millpond.system.errors import Failure, Status
 
@@ -89,7 +90,8 @@ class StoreComparison:
             "breached": bool(self.breaches),
             "summary": {
                 "pairs": len(self.changes),
-                "inside_noise": sum(c.verdict == "inside noise" for c in self.changes.values()),
+                "no_difference": sum(c.verdict == NO_DIFFERENCE for c in self.changes.values()),
+                "not_settled": sum(c.verdict == NOT_SETTLED for c in self.changes.values()),
                 "interval_contains_no_change": self.unchanged,
             },
             "advice": {

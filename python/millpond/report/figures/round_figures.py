@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from millpond.report.figures import flat_figures
 from millpond.report.paired_rounds import Ratio
-from millpond.statistics.order_statistics import Summary
+from millpond.statistics.order_statistics import BEYOND_NOISE, Summary
 from millpond.system.wording import Interval, effect_text, interval_text, percent_text, saved_text
 
 ROW_PIXELS = 40
@@ -85,7 +85,7 @@ def strip(axis: Axis, summary: Summary, ratios: Sequence[Ratio]) -> Markup:
 
 @dataclass(frozen=True)
 class StripRow:
-    """A strip with the words beside it. `saved` is empty where it is inside the noise."""
+    """A strip with the words beside it. `saved` is empty where it is not beyond the noise."""
 
     label: str
     what: str
@@ -98,7 +98,7 @@ class StripRow:
         cls, label: str, what: str, axis: Axis, summary: Summary, ratios: Sequence[Ratio], saved: Interval | None
     ) -> StripRow:
         """The row of a comparison, `saved` in seconds."""
-        words = saved_text(saved, "seconds") if summary.verdict != "inside noise" else ""
+        words = saved_text(saved, "seconds") if summary.verdict in BEYOND_NOISE else ""
         return cls(label, what, strip(axis, summary, ratios), effect_text(summary), words)
 
 
