@@ -29,9 +29,9 @@ from millpond.system.progress import say
 from millpond.system.temporary import temporary_folder
 
 PLACE = Path("results/demo")
-ITEMS = 30_000
-REQUESTS = 30_000
-BUDGET_SECONDS = 54.0
+ITEMS = 20_000
+REQUESTS = 20_000
+BUDGET_SECONDS = 30.0
 
 
 def demonstrate(options: argparse.Namespace) -> None:

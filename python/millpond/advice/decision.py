@@ -170,7 +170,7 @@ def _beats(plan: Choice, malloc: Choice, found: Findings) -> bool:
     ahead = plan.worth - malloc.worth
     if not against:
         return ahead > _CLEARLY
-    return ahead > 0 and any(verdict_of(against, metric) == "better" for metric in (CPU, PEAK))
+    return ahead >= MINIMUM_EFFECT and any(verdict_of(against, metric) == "better" for metric in (CPU, PEAK))
 
 
 def unsettled(found: Findings) -> list[Choice]:
