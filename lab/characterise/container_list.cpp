@@ -58,6 +58,7 @@ bool has_word(const std::string& line, const std::string& word) {
 }  // namespace
 
 struct container_list::found {
+    json members;
     std::string type, element_of;  // no type: not a container, or not known
     std::string call;              // the function that the owner calls, where there is no container
     std::string why;               // there is no type
@@ -66,6 +67,50 @@ struct container_list::found {
     symbols::source_place place;
     symbols::debug_info* debug = nullptr;
     symbols::debug_frame frame{};
+};
+
+// Answers by the return addresses that were asked for them, the innermost first. No answer's addresses are the beginning
+// of another's: what ends a walk is known by the addresses up to there.
+class container_list::known_walks {
+  public:
+    explicit known_walks(const symbols::context_functions& functions) : functions_(functions) {}
+
+    const found* of(std::uint32_t context) const {
+        std::uint32_t state = 0;
+        for (std::uint32_t at = context;; at = functions_.node(at).parent) {
+            const auto next = next_.find({state, code_of(at)});
+            if (next == next_.end()) return nullptr;
+            state = next->second;
+            if (const auto answer = answers_.find(state); answer != answers_.end()) return &answer->second;
+            if (at == 0) return nullptr;
+        }
+    }
+
+    // `last`: the outermost context whose address was asked for; 0: the whole stack was.
+    const found& add(std::uint32_t context, std::uint32_t last, found answer) {
+        std::uint32_t state = 0;
+        for (std::uint32_t at = context;; at = functions_.node(at).parent) {
+            const auto [next, is_new] = next_.try_emplace({state, code_of(at)}, states_);
+            states_ += is_new;
+            state = next->second;
+            if (at == last) break;
+        }
+        return answers_.insert_or_assign(state, std::move(answer)).first->second;
+    }
+
+  private:
+    using code = std::pair<std::uint32_t, std::uint64_t>;  // module, and offset in it
+
+    code code_of(std::uint32_t at) const {
+        if (at == 0) return {~std::uint32_t{0}, 0};
+        const trace::context_node& node = functions_.node(at);
+        return {node.module, node.offset};
+    }
+
+    const symbols::context_functions& functions_;
+    std::map<std::pair<std::uint32_t, code>, std::uint32_t> next_;
+    std::map<std::uint32_t, found> answers_;
+    std::uint32_t states_ = 1;
 };
 
 container_list::container_list(const characterisation& all)
@@ -139,7 +184,7 @@ class container_list::outward_walk {
     std::optional<function> waiting_;
 };
 
-container_list::found container_list::look_at(std::uint32_t context, bool with_debug_information) {
+container_list::found container_list::look_at(std::uint32_t context, bool with_debug_information, std::uint32_t& end) {
     const symbols::context_functions& functions = all_.functions();
     outward_walk walk;
     bool ended = false;
@@ -174,6 +219,7 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
         ended = walk.take({symbol.empty() ? function.name : readable(symbol), function.name, function.standard,
                            outermost.place, known ? debug : nullptr, outermost, symbols::is_rust_symbol(symbol)});
     }
+    end = ended ? last : 0;
     walk.finish();
     const std::vector<std::string>& inside = walk.inside;
     found one;
@@ -197,6 +243,7 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
     } else if (one.debug != nullptr && why_no_types.empty()) {
         one.why = "not a container: its own code calls operator new or malloc";
     } else {
+        if (!with_debug_information) one.why_no_place = "it is in the last hundredth of the bytes, which is not looked at";
         one.why = "no container named" + (one.why_no_place.empty() ? std::string() : ": " + one.why_no_place);
     }
     return one;
@@ -261,6 +308,17 @@ json container_list::members(const found& one, const std::string& type) {
     return all;
 }
 
+json container_list::named_by_variables(found& one) {
+    json members = this->members(one, one.type);
+    // Which stream writes, only the variable tells: they share the buffer.
+    // Nor is a call seen from an adaptor to its container that ends in a jump.
+    if (members.size() == 1 && symbols::is_adaptor_over(members.front()["type"].text(), one.type))
+        one.type = members.front()["type"].text();
+    if (!members.empty() && symbols::are_streams_of_one_kind(one.type, members.front()["type"].text()))
+        one.type = members.front()["type"].text();
+    return members;
+}
+
 json container_list::of(std::uint32_t subsystem) {
     struct place_sum {
         std::string function;
@@ -275,17 +333,21 @@ json container_list::of(std::uint32_t subsystem) {
         std::map<std::string, place_sum> places;
     };
     std::map<std::string, entry> entries;
-    std::size_t looked_at = 0;
+    const std::uint64_t bytes = all_.counts().subsystems()[subsystem].bytes;
+    known_walks walks(all_.functions());
+    std::uint64_t seen = 0;
     for (const std::uint32_t context : all_.contexts(subsystem)) {
         const context_counts& counts = all_.counts().contexts()[context];
-        found one = look_at(context, looked_at++ < looked_at_max);
-        json members = this->members(one, one.type);
-        // Which stream writes, only the variable tells: they share the buffer.
-        // Nor is a call seen from an adaptor to its container that ends in a jump.
-        if (members.size() == 1 && symbols::is_adaptor_over(members.front()["type"].text(), one.type))
-            one.type = members.front()["type"].text();
-        if (!members.empty() && symbols::are_streams_of_one_kind(one.type, members.front()["type"].text()))
-            one.type = members.front()["type"].text();
+        const found* known = walks.of(context);
+        if (known == nullptr) {
+            std::uint32_t end = 0;
+            found looked = look_at(context, static_cast<double>(seen) <= looked_at_share * static_cast<double>(bytes), end);
+            looked.members = named_by_variables(looked);
+            known = &walks.add(context, end, std::move(looked));
+        }
+        seen += counts.bytes;
+        const found& one = *known;
+        const json& members = one.members;
         entry& sum = entries[one.type + "|" + one.element_of + "|" + one.why];
         if (sum.allocations == 0) sum.sample = one;
         if (sum.why_no_members.empty() && members.empty() && !one.type.empty()) sum.why_no_members = one.why_no_place;
@@ -295,11 +357,10 @@ json container_list::of(std::uint32_t subsystem) {
         place.function = one.function;
         place.place = one.place;
         place.bytes += counts.bytes;
-        if (place.members.empty()) place.members = std::move(members);
+        if (place.members.empty()) place.members = members;
     }
     std::multimap<std::uint64_t, const entry*, std::greater<>> order;
     for (const auto& [key, one] : entries) order.emplace(one.bytes, &one);
-    const std::uint64_t bytes = all_.counts().subsystems()[subsystem].bytes;
     json list = json::array();
     for (const auto& [of_entry, one] : order) {
         if (list.size() == containers_max) break;

@@ -7,7 +7,8 @@
 //
 // "containers" of a subsystem, the one with most bytes first (docs/design.md, Containers). Names come from symbols
 // where there is no debug information; places and members do not. Debug information is read for the contexts with most
-// bytes only (looked_at_max of a subsystem). Memory: the indexes of the units that are asked for.
+// bytes, until they have looked_at_share of a subsystem's; once for all contexts with the same addresses up to the owner.
+// Memory: the indexes of the units that are asked for, and the addresses that were looked at.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +31,17 @@ class container_list {
     symbols::source_place declared(const std::string& function, std::uint32_t subsystem);
 
   private:
-    static constexpr std::size_t looked_at_max = 400;  // contexts of a subsystem, with debug information
+    static constexpr double looked_at_share = 0.99;  // of a subsystem's bytes
     static constexpr std::size_t containers_max = 40;
 
     struct found;
     class outward_walk;
+    class known_walks;
 
-    found look_at(std::uint32_t context, bool with_debug_information);
+    // `end`: the outermost context whose address decided; 0: all did.
+    found look_at(std::uint32_t context, bool with_debug_information, std::uint32_t& end);
+    // The variables that it may be; where they say more of its type than the walk did, that is its type.
+    json named_by_variables(found& one);
     symbols::debug_info* debug_of(std::uint32_t module);
     std::string why_nothing(const trace::context_node& node);
     bool is_named_at(const std::string& name, const symbols::source_place& place);

@@ -93,3 +93,15 @@ def test_tells_members_and_places(compiler: str, tmp_path: Path) -> None:
         assert Path(member["file"]).name == "shapes.cpp" and name in lines[member["line"] - 1]
         place = containers[type_]["places"][0]
         assert Path(place["file"]).name == "shapes.cpp" and name in lines[place["line"] - 1]
+
+
+def test_names_the_containers_of_however_many_contexts(tmp_path: Path) -> None:
+    """Contexts with the same addresses up to the owner are looked at once, so that none is too many."""
+    program = compile_program(
+        next(iter(compilers().values())), HERE / "many_contexts.cpp", tmp_path / "many", "-O1", "-g"
+    )
+    branches = characterised(program)["branches"]
+    assert branches["contexts"] > 4000
+    (container,) = branches["containers"]
+    assert container["type"] == "std::list<int>" and container["bytes"] == branches["bytes"]
+    assert [m["name"] for m in container["members"]] == ["depths_"]
