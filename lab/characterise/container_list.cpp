@@ -243,7 +243,8 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
     } else if (one.debug != nullptr && why_no_types.empty()) {
         one.why = "not a container: its own code calls operator new or malloc";
     } else {
-        if (!with_debug_information) one.why_no_place = "it is in the last hundredth of the bytes, which is not looked at";
+        if (!with_debug_information)
+            one.why_no_place = "it is in the last hundredth of the bytes, which is not looked at";
         one.why = "no container named" + (one.why_no_place.empty() ? std::string() : ": " + one.why_no_place);
     }
     return one;
@@ -341,7 +342,8 @@ json container_list::of(std::uint32_t subsystem) {
         const found* known = walks.of(context);
         if (known == nullptr) {
             std::uint32_t end = 0;
-            found looked = look_at(context, static_cast<double>(seen) <= looked_at_share * static_cast<double>(bytes), end);
+            found looked =
+                look_at(context, static_cast<double>(seen) <= looked_at_share * static_cast<double>(bytes), end);
             looked.members = named_by_variables(looked);
             known = &walks.add(context, end, std::move(looked));
         }
