@@ -66,7 +66,9 @@ struct cached_classes {
     static constexpr std::size_t alignment_max = 64;
 
     // Returns: the bytes of a class's blocks.
-    [[nodiscard]] static constexpr std::size_t bytes_of(unsigned size_class) noexcept { return class_bytes[size_class]; }
+    [[nodiscard]] static constexpr std::size_t bytes_of(unsigned size_class) noexcept {
+        return class_bytes[size_class];
+    }
     // Returns: the class for `bytes`, 0 to `largest`.
     [[nodiscard, gnu::always_inline]] static unsigned class_of(std::size_t bytes) noexcept {
         return first_class[(bytes + arithmetic::granule - 1) / arithmetic::granule];
