@@ -7,6 +7,8 @@ add_library(millpond_warnings INTERFACE)
 # gcc 12 sees overlapping copies inside its own std::string at -O2 and above: -Wrestrict would only hide what matters.
 target_compile_options(millpond_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
+# libstdc++'s own stable_sort calls what it calls deprecated, and clang says so where a source uses it.
+target_compile_options(millpond_warnings INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 if(MILLPOND_WERROR)
   # gcc's flow analysis guesses wrong in instrumented code, so what rests on it stays a warning.
   target_compile_options(millpond_warnings INTERFACE -Werror

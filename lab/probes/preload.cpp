@@ -128,7 +128,7 @@ int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) noexcept {
 }
 
 // A new thread inherits what its creator believes.
-int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) noexcept {
+int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) {
     static int (*known)(pthread_attr_t*, const sigset_t*) = nullptr;
     return next(known, "pthread_attr_setsigmask_np")(attributes, without_trap(set).get());
 }
@@ -153,15 +153,15 @@ int epoll_pwait(int file, struct epoll_event* events, int count, int timeout, co
     return next(known, "epoll_pwait")(file, events, count, timeout, without_trap(set).get());
 }
 
-[[noreturn]] void longjmp(__jmp_buf_tag* to, int value) noexcept {
+[[gnu::noreturn]] void longjmp(__jmp_buf_tag* to, int value) noexcept {
     static jump_function* known = nullptr;
     jump(next(known, "longjmp"), to, value);
 }
-[[noreturn]] void _longjmp(__jmp_buf_tag* to, int value) noexcept {
+[[gnu::noreturn]] void _longjmp(__jmp_buf_tag* to, int value) noexcept {
     static jump_function* known = nullptr;
     jump(next(known, "_longjmp"), to, value);
 }
-[[noreturn]] void siglongjmp(__jmp_buf_tag* to, int value) noexcept {
+[[gnu::noreturn]] void siglongjmp(__jmp_buf_tag* to, int value) noexcept {
     static jump_function* known = nullptr;
     jump(next(known, "siglongjmp"), to, value);
 }

@@ -36,8 +36,8 @@ std::string reason(std::uint32_t why) {
 // The events that were lost while the process went on recording: how many, why, and what to do about it. Empty: none.
 std::string losses(const mpt_slot_process& facts) {
     static constexpr const char* causes[mpt_lost_causes] = {
-        "no memory or no mapping was left for the events of more threads (limits: memory, address space, "
-        "vm.max_map_count)",
+        ("no memory or no mapping was left for the events of more threads (limits: memory, address space, "
+         "vm.max_map_count)"),
         "a signal handler allocated while it interrupted the recorder",
         "a signal handler forked while it interrupted the recorder"};
     std::string list;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lab/references/tool/channel.h"
 
+/* A function of the core, which the headers for tools leave out. */
+extern Int VG_(fcntl)(Int fd, Int cmd, Addr arg);
+
 enum { closed = -1, log_to_descriptor = 0, log_to_socket = 2, no_signal = 0x4000 };
 
 static const HChar option[] = "--channel=";
