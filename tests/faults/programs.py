@@ -210,6 +210,8 @@ def read(build: Path) -> dict[str, Program]:
         at = words.index("-o")
         target = words[at + 1].split("CMakeFiles/")[1].split(".dir/")[0]
         unit = Unit(entry["directory"], tuple(words[:at] + words[at + 2 :]), Path(entry["file"]))
+        if unit.source.name.startswith("cmake_pch"):
+            continue
         targets.setdefault(target, []).append(unit)
     (main,) = targets["millpond_test_support"]
     library = tuple(targets["millpond"])

@@ -131,3 +131,20 @@ def test_an_arena_and_a_pool_stand_in_one_plan(lab: FakeLab) -> None:
     assert {(r["strategy"], *r["subsystems"]) for r in routes} == {
         ("monotonic", "book", "prices"), ("multipool", "printer"),
     }  # fmt: skip
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize(("frees", "is_proposed"), [(0, True), (40, False)])
+def test_an_arena_for_main_is_proposed_only_where_nothing_is_freed_before_its_end(
+    lab: FakeLab, frees: int, is_proposed: bool
+) -> None:
+    """It gives nothing back, so that an input which frees and allocates more lets it grow; a pool reuses."""
+    arena = {"main": ["book", "prices"]}
+    gains = {"book": 0.8, "arena of main": 0.7}
+    subsystems = [{**s, "frees": frees if s["name"] == "prices" else 0} for s in SUBSYSTEMS]
+    lab.configure(events=1000, subsystems=subsystems, cpu=CPU, gains=gains, mallocs=MALLOCS, arenas=arena)
+    found = advise(lab)
+    assert found["choice"]["kind"] == "plan"
+    assert ("an arena for each call of main" in found["verdict"]) == is_proposed
+    reason = rows(found)["prices"]["reason"]
+    assert ("is not proposed: it would keep the 40 objects that are freed before its end" in reason) != is_proposed

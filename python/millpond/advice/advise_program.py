@@ -21,6 +21,7 @@ from millpond.advice.allocation_bound import bound_of
 from millpond.advice.captured_references import counted, not_captured, of_run, routable
 from millpond.advice.document import document
 from millpond.advice.findings import Findings, Preference
+from millpond.advice.lasting_arenas import split_lasting
 from millpond.advice.layout_prediction import LayoutPredictor, in_order
 from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
 from millpond.doctor.references_error import ReferencesError, references_error
@@ -86,6 +87,7 @@ def advise(program: tuple[str, ...], options: Options) -> Advice:
             before = time.monotonic()
             _capture(found, folder, stdin, options)
             deadline += time.monotonic() - before
+        found.candidates, found.lasting = split_lasting(found.candidates, found.subsystems)
         with logged(store, journal) as log:
             if not found.why_no_trial:
                 reserved = _replay_seconds(found, deadline - time.monotonic())

@@ -33,6 +33,7 @@ from millpond.advice.code_changes import with_code
 from millpond.advice.container_words import mostly
 from millpond.advice.decision import MALLOC, PLAN, Choice, Decision, decide, judged_choices
 from millpond.advice.findings import Findings, Tried
+from millpond.advice.lasting_arenas import lasts, why_not
 from millpond.advice.layout_prediction import predicted_text
 from millpond.advice.prediction import agree, disagreement
 from millpond.advice.verdict import described, pooled, sentence
@@ -61,7 +62,9 @@ def document(found: Findings) -> Advice:
     """The advice; who made it and when is not in it yet."""
     decision = decide(found)
     advised = decision.source_change is not None
-    candidates = {name for p in (*found.candidates, *found.dropped) for name in (p.alone, *p.subsystems)}
+    candidates = {
+        name for p in (*found.candidates, *found.dropped, *found.lasting) for name in (p.alone, *p.subsystems)
+    }
     rows = [_row(found, s, large=s.name in candidates, advised=advised) for s in found.subsystems]
     error = found.replay.error
     plan = found.chosen.file if found.chosen else None
@@ -369,6 +372,9 @@ def _winking(subsystem: Subsystem) -> Winking:
 
 def _barred(found: Findings, subsystem: Subsystem) -> str:
     """Why an arena, or a pool for each instance, is not proposed: what it would have held, or calls ended too early."""
+    for route in (r for plan in found.lasting for r in plan.arenas):
+        if lasts(route) and subsystem.name in route.subsystems:
+            return f"; {why_not(route, subsystem)}"
     for route in (r for plan in found.candidates for r in plan.special):
         counts = found.arenas.get(route.pool) or PoolCounts(route.pool)
         if counts.may_be_proposed or subsystem.name not in route.subsystems:

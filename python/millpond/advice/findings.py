@@ -56,6 +56,7 @@ class Findings:
     contexts: CallTree = field(default_factory=CallTree)
     candidates: list[Plan] = field(default_factory=list)
     dropped: list[Plan] = field(default_factory=list)  # candidates that were predicted to gain nothing
+    lasting: list[Plan] = field(default_factory=list)  # with an arena that would grow as long as the program runs
     tried: dict[str, Tried] = field(default_factory=dict)
     chosen: Plan | None = None
     effects: Effects = field(default_factory=dict)

@@ -41,8 +41,10 @@ json measured(const std::string& dials) {
     return json::object();
 }
 
+// An estimate of more time in operations than there was is none: then all of the time counts.
 double value(const json& subsystem, const char* dimension) {
-    return subsystem["dvluc"][dimension]["value"].get<double>();
+    const json& found = subsystem["dvluc"][dimension]["value"];
+    return found.is_null() && *dimension == 'D' ? 1 : found.get<double>();
 }
 
 std::string setting(const char* dial, int thousandths) {
