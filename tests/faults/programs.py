@@ -222,7 +222,8 @@ def read(build: Path) -> dict[str, Program]:
         elif target in OF_PRELOAD or (target.startswith("library_") and "lab" not in units[0].source.parts):
             own_main = next((unit for unit in units if unit.source.name == "main.cpp"), main)
             for unit in units:
-                if unit is not own_main and "gtest" in unit.source.read_text(encoding="utf-8"):
+                is_test = unit.source.stem.endswith("_test") or "gtest" in unit.source.read_text(encoding="utf-8")
+                if unit is not own_main and is_test:
                     name = f"{target}/{unit.source.stem}"
                     sources = tuple(targets["millpond_preload"]) if target in OF_PRELOAD else ()
                     programs[name] = Program(name, (unit,), own_main, library, sources, ())

@@ -34,6 +34,8 @@ def test_the_bound_holds_for_few_events_of_few_objects_alone() -> None:
         {"stopped_early": 3}, {"lost": 1}, {"peak_live_objects": None}, {"cpu_seconds": None},
     ):  # fmt: skip
         assert bound_of(replace(TRACE, **changed)) is None, changed
+    asleep = replace(TRACE, cpu_seconds=0.001)  # its threads allocate first, and then only compute
+    assert bound_of(asleep) is None and bound_of(asleep, recording_cpu_seconds=2.0) is not None
     large = bound_of(replace(TRACE, peak_live_bytes=100_000_000))
     assert large is not None and large.huge_pages_may_matter
 

@@ -164,7 +164,7 @@ def _follow_program(found: Findings, spent_seconds: float) -> None:
     names = [malloc.name for malloc in mallocs.contenders()[0]]
     found.budget_seconds = schedule.budget(spent_seconds, run_seconds, len(found.candidates) + len(names) + 2)
     if found.characterisation and not found.why_no_trial:
-        found.bound = bound_of(found.characterisation.trace)
+        found.bound = bound_of(found.characterisation.trace, found.recording.cpu_seconds)
     if found.bound and not (found.bound.huge_pages_may_matter and mallocs.HUGE in names):
         found.why_no_trial = f"not tried: {found.bound.words}; --budget SECONDS tries all the same"
     elif found.bound:

@@ -16,6 +16,8 @@ from millpond.system.wording import bytes_text, count_text, seconds_text
 
 # An allocation or a free that misses the cache everywhere; usual ones take a tenth of it.
 _EVENT_SECONDS = 250e-9
+# What the recorder takes besides its events: to start, and to finish a small trace.
+_RECORDER_START_SECONDS = 0.05
 _OBJECTS_AT_MOST = (1 << 20) // 64
 # What a translation buffer of 1 500 entries reaches with small pages.
 _HEAP_BYTES_AT_MOST = 6 << 20
@@ -44,12 +46,16 @@ class AllocationBound:
         )
 
 
-def bound_of(trace: RecordedTrace) -> AllocationBound | None:
-    """The bound of a program for which no allocator can matter; None where one may, or where too little is known."""
+def bound_of(trace: RecordedTrace, recording_cpu_seconds: float = 0.0) -> AllocationBound | None:
+    """The bound of a program for which no allocator can matter; None where one may, or where too little is known.
+
+    `recording_cpu_seconds`: of the whole recording. The trace knows of a thread's CPU time up to its last event only.
+    """
     known = (trace.events, trace.cpu_seconds, trace.peak_live_objects, trace.peak_live_bytes)
     if trace.stopped_early or trace.lost or any(value is None for value in known):
         return None
-    events, cpu_seconds = trace.events or 0, (trace.cpu_seconds or 0.0) - (trace.recorder_seconds or 0.0)
+    whole = max(trace.cpu_seconds or 0.0, recording_cpu_seconds - _RECORDER_START_SECONDS)
+    events, cpu_seconds = trace.events or 0, whole - (trace.recorder_seconds or 0.0)
     few_objects = (trace.peak_live_objects or 0) <= _OBJECTS_AT_MOST
     if not few_objects or events * _EVENT_SECONDS >= MINIMUM_EFFECT * cpu_seconds:
         return None

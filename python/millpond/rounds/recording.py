@@ -7,6 +7,7 @@ program ──millpond-record──▶ FILE, FILE.PID, FILE.PID.IMAGE ──summ
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import time
 from dataclasses import dataclass
@@ -83,7 +84,7 @@ class Process:
 class Recording:
     """How the recorded program ended, how long it took under the recorder, and its processes, the first first.
 
-    `was_stopped`: it had not ended in the time that it was given.
+    `was_stopped`: it had not ended in the time that it was given. `cpu_seconds`: of program and recorder together.
     """
 
     exit_status: int
@@ -91,6 +92,7 @@ class Recording:
     seconds: float
     processes: tuple[Process, ...]
     was_stopped: bool = False
+    cpu_seconds: float = 0.0
 
 
 def trace_set(file: Path) -> list[Path]:
@@ -151,15 +153,23 @@ def record(
     argv = preparation.program(program)
     options = bounds.options() if bounds else []
     with preparation.ready(folder) as cwd, stdin.first() as descriptor:
-        started = time.monotonic()
+        started, cpu_before = time.monotonic(), _children_cpu_seconds()
         finished = native.run(RECORD, [*options, "-o", str(file), "--", *argv], stdin=descriptor, folder=cwd)
-        seconds = time.monotonic() - started
+        seconds, cpu_seconds = time.monotonic() - started, _children_cpu_seconds() - cpu_before
     traces = trace_set(file)
     if not traces:
         raise native.failure_of(RECORD, finished)
     exit_status, signal = (0, -finished.status) if finished.status < 0 else (finished.status, 0)
     processes = tuple(summaries(traces, folder))
-    return Recording(exit_status, signal, seconds, processes, was_stopped="(--for)" in finished.said)
+    return Recording(
+        exit_status, signal, seconds, processes, was_stopped="(--for)" in finished.said, cpu_seconds=cpu_seconds
+    )  # fmt: skip
+
+
+def _children_cpu_seconds() -> float:
+    """The CPU time of all processes that this one has started and seen end."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def summaries(traces: list[Path], folder: Path) -> list[Process]:
