@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from millpond.rounds.characterisation import RecordedTrace
 from millpond.statistics.order_statistics import MINIMUM_EFFECT
-from millpond.system.wording import bytes_text, count_text, seconds_text
+from millpond.system.wording import count_text, seconds_text
 
 # An allocation or a free that misses the cache everywhere; usual ones take a tenth of it.
 _EVENT_SECONDS = 250e-9
@@ -29,6 +29,7 @@ class AllocationBound:
 
     events: int
     cpu_seconds: float
+    objects: int
     heap_bytes: int
 
     @property
@@ -38,11 +39,11 @@ class AllocationBound:
 
     @property
     def words(self) -> str:
-        """`31.6 k heap events in 3.90 s of CPU are less than 1 % of it, and its objects fit a cache`."""
+        """`31.6 k heap events in 3.90 s of CPU are less than 1 % of it, and its 12 k objects are too few to …`."""
         return (
             f"{count_text(self.events)} heap events in {seconds_text(self.cpu_seconds)} of CPU are less than "
-            f"{100 * MINIMUM_EFFECT:.0f} % of it, and its objects ({bytes_text(self.heap_bytes)}) are too few for "
-            "their placement to matter"
+            f"{100 * MINIMUM_EFFECT:.0f} % of it, and {count_text(self.objects)} objects at a time are too few "
+            "for their placement to matter"
         )
 
 
@@ -59,4 +60,4 @@ def bound_of(trace: RecordedTrace, recording_cpu_seconds: float = 0.0) -> Alloca
     few_objects = (trace.peak_live_objects or 0) <= _OBJECTS_AT_MOST
     if not few_objects or events * _EVENT_SECONDS >= MINIMUM_EFFECT * cpu_seconds:
         return None
-    return AllocationBound(events, cpu_seconds, trace.peak_live_bytes or 0)
+    return AllocationBound(events, cpu_seconds, trace.peak_live_objects or 0, trace.peak_live_bytes or 0)
