@@ -121,6 +121,13 @@ def test_a_change_names_its_place_and_both_declarations() -> None:
     assert change.after == "millpond_advice::shop_book_memory::map<int, shop::order> orders_;"
 
 
+def test_what_is_under_a_hundredth_of_the_bytes_is_not_among_the_changes() -> None:
+    large, small = container("std::map<int, shop::order>", 100_000), container("std::list<long>", 999)
+    enough = container("std::list<long>", 1100)
+    assert len(code_of(advice(large, small)).changes) == 1
+    assert len(code_of(advice(large, enough)).changes) > 1
+
+
 def test_changes_are_the_lines_of_a_source_at_hand(tmp_path: Path) -> None:
     source = tmp_path / "book.cpp"
     source.write_text("using orders = std::map<int, order>;\norders orders_;\nstd::map<int, order>::iterator last_;\n")

@@ -22,6 +22,8 @@ from millpond.system.any_bytes import system_form
 from millpond.system.wording import list_text
 
 CONTAINERS_AT_MOST = 12
+# Of a home's bytes: for less nobody changes a line.
+_WORTH_A_CHANGE = 0.01
 _BYTES_MAX = 4 << 20
 _OTHERS_MAX = 8
 _HEAD_LINES = 8  # of a function before its body
@@ -32,7 +34,10 @@ def changes(home: Home) -> list[SourceChange]:
     found: list[SourceChange] = []
     if home.kind == FUNCTION:
         found.append(_scope(home))
+    total = sum(container.bytes for container in home.containers)
     for container in home.containers[:CONTAINERS_AT_MOST]:
+        if container.bytes < _WORTH_A_CHANGE * total:  # sorted: the rest is smaller still
+            break
         first = next(iter(container.places), AllocationPlace())
         certain, possible = _candidates(container)
         for member in certain:
