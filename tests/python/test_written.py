@@ -122,8 +122,12 @@ def test_a_change_names_its_place_and_both_declarations() -> None:
 
 
 def test_what_is_under_a_hundredth_of_the_bytes_is_not_among_the_changes() -> None:
-    large, small = container("std::map<int, shop::order>", 100_000), container("std::list<long>", 999)
-    enough = container("std::list<long>", 1100)
+    members = (replace(MEMBER, type="std::list<long>", name="all_", line=14),)
+    large, small = (
+        container("std::map<int, shop::order>", 100_000),
+        container("std::list<long>", 999, members=members),
+    )
+    enough = replace(small, bytes=1100)
     assert len(code_of(advice(large, small)).changes) == 1
     assert len(code_of(advice(large, enough)).changes) > 1
 
