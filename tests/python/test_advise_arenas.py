@@ -72,6 +72,21 @@ def test_what_a_pool_costs_more_in_a_trial_is_no_cost_of_the_plan(lab: FakeLab) 
 
 
 @pytest.mark.lengthy
+def test_the_spread_of_what_a_pair_costs_is_in_the_interval_and_its_row_is_told(lab: FakeLab) -> None:
+    """Every round takes off another one of the machine's measurements."""
+    told = {}
+    for seed, costs in enumerate(([1e-6] * 11, [0.5e-6, 1e-6, 1.5e-6]), 1):
+        lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.8}, mallocs=MALLOCS,
+                      pairs=1000, pair_costs=costs, noise=0.0001)  # fmt: skip
+        found = advise(lab, "--seed", str(seed))
+        told[len(costs)] = found["sums"]["net"]["high"] - found["sums"]["net"]["low"]
+        extra = found["sums"]["pool_extra"]
+        assert extra["median"] == pytest.approx(1 + 0.001 / CPU["bare"], rel=0.01)
+        assert "pool_extra" not in found["effects"]
+    assert told[3] > 0.05 > 5 * told[11]
+
+
+@pytest.mark.lengthy
 def test_what_observing_calls_costs_is_no_cost_of_the_plan(lab: FakeLab) -> None:
     told = {}
     for calls in (0, 1000):

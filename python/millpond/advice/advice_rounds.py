@@ -276,7 +276,8 @@ class Advising:
     ) -> None:  # fmt: skip
         cells = by_role | {role: self._malloc(name) for role, name in judged.items()}
         involved = {name: list(pair) for name, pair in (effects.PAIRS | effects.COSTS).items()} | {
-            effects.NET: list(effects.BEHIND_NET)
+            effects.NET: list(effects.BEHIND_NET),
+            effects.POOL_EXTRA: ["plan", "bare"],
         }
         for name in self._found.effects:
             behind = [cells[role] for role in involved[name]]

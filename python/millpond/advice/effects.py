@@ -35,6 +35,8 @@ PAIRS = {
 }
 # What a trial itself costs: reported, advised by nobody, and so no part of the family that is judged together.
 COSTS = {"interposer": ("empty", "bare"), "look_up": ("looked_up", "bare")}
+# Computed, too: the program as it is with what the plan's pools cost more behind malloc than in the source.
+POOL_EXTRA = "pool_extra"
 NET = "net"
 BEHIND_NET = ("plan", "looked_up", "bare")
 METRICS_COMPARED = ("cpu_seconds", "wall_seconds", "peak_bytes", "page_faults")
@@ -125,6 +127,17 @@ def compare_net(
     )  # fmt: skip
 
 
+def _pool_extra(
+    outcomes: Sequence[Outcome], under_plan: Cell, bare: Cell, metric: str, looks: int
+) -> Comparison | None:  # fmt: skip
+    """What is taken off a plan for its pools, as a change of the program as it is; None where nothing is."""
+    cost = by_round(outcomes, under_plan, COST_OF[metric]) if metric in COST_OF else {}
+    right = by_round(outcomes, bare, metric)
+    rounds = sorted(cost.keys() & right.keys())
+    left = [right[n] + cost[n] for n in rounds]
+    return compare(metric, "bare with a trial's pools", bare.name, left, [right[n] for n in rounds], looks)
+
+
 def split(
     outcomes: Sequence[Outcome],
     program: Sequence[str],
@@ -151,6 +164,8 @@ def split(
                 effects.setdefault(name, {})[metric] = found
             elif found is not None:
                 family["effect", name] = found
+        if plan is not None and (extra := _pool_extra(outcomes, cells["plan"], cells["bare"], metric, looks)):
+            effects.setdefault(POOL_EXTRA, {})[metric] = extra
         net = compare_net(outcomes, program, plan, metric, looks=looks) if plan is not None else None
         if net is not None:
             family["effect", NET] = net
@@ -202,7 +217,7 @@ def split_all(outcomes: Sequence[Outcome], program: Sequence[str], plans: Sequen
             (plan if "plan" in PAIRS.get(name, ("plan",)) else "", name): metrics[metric]
             for plan, effects in found.items()
             for name, metrics in effects.items()
-            if name not in COSTS and metric in metrics
+            if name not in (*COSTS, POOL_EXTRA) and metric in metrics
         }
         judged = judge_family(family)
         for plan, effects in found.items():

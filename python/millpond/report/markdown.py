@@ -13,7 +13,15 @@ from millpond.advice.advice_data import Advice
 from millpond.report import reference_words, replay_words, report_words
 from millpond.report.cases import Case
 from millpond.report.report_words import EFFECT_WORDS, rest_text
-from millpond.system.wording import bytes_text, count_text, effect_text, saved_text, share_text, yes_or_no_text
+from millpond.system.wording import (
+    bytes_text,
+    change_text,
+    count_text,
+    effect_text,
+    saved_text,
+    share_text,
+    yes_or_no_text,
+)
 
 ROWS_AT_MOST = 15
 # What Markdown would take for its own; names of programs are full of them.
@@ -132,6 +140,7 @@ def _effects(advice: Advice) -> str:
         for words, effect in found
         if effect and effect.n
     ]
+    rows += [[escaped(words), escaped(change_text(cost)), "–"] for words, cost in report_words.taken_off(advice)]
     return table(["effect on CPU time", "change", "saves"], 1, rows) if rows else ""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.advice.advice_data import Advice, AnalysedProgram, Change, Row
+from millpond.advice.advice_data import Advice, AnalysedProgram, Change, Effect, Row
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import ARENA, SUFFIX
 from millpond.report.cases import Case, ShownRow
@@ -48,6 +48,11 @@ EFFECT_WORDS = {
     "huge_pages": "the C library's malloc on huge pages",
     "placement": "placement (the plan against all its objects in one pool)",
     "total": "the plan as it was tried, look-ups included",
+}
+# What the plan as it was tried pays and a change of the source does not: taken off in `net`.
+COST_WORDS = {
+    "look_up": "looking up who allocates, in a trial alone",
+    "pool_extra": "what a pair costs more in a trial than in your source",
 }
 DVLUC_NAMES = {"D": "density", "V": "variation", "L": "locality", "U": "utilization", "C": "contention"}
 _SHORT_AT_MOST = 44
@@ -103,6 +108,12 @@ def _pools(plan: PlanFile, confirmed: set[str]) -> list[str]:
     names = [p if len(p) <= _NAME_AT_MOST else f"{p[:_NAME_AT_MOST]}…" for p in chosen[:_POOLS_AT_MOST]]
     more = len(chosen) - len(names)
     return [*names, f"{more} more"] if more else names
+
+
+def taken_off(advice: Advice) -> list[tuple[str, Effect]]:
+    """What lies between the plan as it was tried and the plan net, where it was measured."""
+    found = ((words, advice.sums.get(name)) for name, words in COST_WORDS.items())
+    return [(words, effect) for words, effect in found if effect and effect.n]
 
 
 def effects(advice: Advice) -> list[EffectWords]:

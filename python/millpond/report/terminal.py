@@ -19,12 +19,13 @@ from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Ef
 from millpond.advice.document import legality_text
 from millpond.report import reference_words, replay_words
 from millpond.report.cases import Case
-from millpond.report.report_words import EFFECT_WORDS, answer, commands, facts, not_measured, trace_warnings
+from millpond.report.report_words import EFFECT_WORDS, answer, commands, facts, not_measured, taken_off, trace_warnings
 from millpond.rounds.characterisation import Characterisation, ReferenceFacts, SubsystemFacts
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.trial_data import TrialResult
 from millpond.system.wording import (
     bytes_text,
+    change_text,
     count_text,
     effect_text,
     percent_text,
@@ -224,6 +225,8 @@ def _effects_table(advice: Advice) -> Table:
     for name, words in EFFECT_WORDS.items():
         effect = advice.every_effect.get(name) or Effect()
         table.add_row(words, effect_text(effect), saved_text(effect.saved, "seconds"), effect_text(effect.peak))
+    for words, effect in taken_off(advice):
+        table.add_row(words, change_text(effect), "–", change_text(effect.peak))
     return table
 
 

@@ -18,7 +18,6 @@ from millpond.cells.plans import Plan
 from millpond.rounds.fresh_process import Padding, describe, killed
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.rounds.trial_data import PairCosts, RoundResult
-from millpond.statistics.order_statistics import summarise
 from millpond.system import native
 from millpond.system.errors import Failure
 from millpond.system.standard_input import StandardInput
@@ -54,9 +53,7 @@ class Laboratory:
         self._routes: dict[str, Path] = {}
         self._modules: Path | None = None
         self._looked_up: Plan | None = None
-        self._pair_seconds: dict[str, float] = {}  # strategy → what a pair costs more here than in the source
-        self._call_seconds = 0.0  # what observing a call of a function costs
-        self._call_bytes = 0.0  # what observing takes in all
+        self._costs = PairCosts({})
         self.expected = (0, 0)
         self.limit_seconds: float | None = None
 
@@ -92,11 +89,7 @@ class Laboratory:
             self.compile(plan)
         self._looked_up = plans[0] if plans else None
         if any(plan.routes for plan in plans):
-            found = PairCosts.from_json(json.loads(native.answer(TRIAL, [f"--pair-costs={_PAIR_COST_ROUNDS}"])))
-            self._pair_seconds = {strategy: summarise(rounds).median for strategy, rounds in found.seconds.items()}
-            if found.call_seconds:
-                self._call_seconds = summarise(found.call_seconds).median
-                self._call_bytes = summarise(found.call_bytes).median
+            self._costs = PairCosts.from_json(json.loads(native.answer(TRIAL, [f"--pair-costs={_PAIR_COST_ROUNDS}"])))
 
     def run_through(self, cell: Cell) -> Outcome:
         """The first run of a program: the user's own input goes in, its output comes out. Not a measured round."""
@@ -163,16 +156,26 @@ class Laboratory:
         expected = None if stage == THROUGH else self.expected
         outcome = outcome_of(cell, stage, number, data, expected, "the bare program {}")
         if cell.plan is not None and data.router:
-            outcome.values[POOL_COST] = self._pool_cost(cell.plan, outcome.pools)
-            outcome.values[POOL_COST_BYTES] = self._call_bytes if any(pool.calls for pool in outcome.pools) else 0.0
+            outcome.values[POOL_COST] = self._pool_cost(cell.plan, outcome.pools, number)
+            observes = any(pool.calls for pool in outcome.pools)
+            outcome.values[POOL_COST_BYTES] = _in_turn(self._costs.call_bytes, number) if observes else 0.0
         return outcome
 
-    def _pool_cost(self, plan: Plan, pools: Sequence[PoolCounts]) -> float:
-        """The CPU that pools behind malloc took, beyond what they would take in the source."""
+    def _pool_cost(self, plan: Plan, pools: Sequence[PoolCounts], number: int) -> float:
+        """The CPU that pools behind malloc took, beyond what they would take in the source.
+
+        Every round has another one of the machine's measurements, so that their spread is in every interval.
+        """
         strategies = {route.pool: route.strategy for route in plan.routes}
-        return sum(pool.calls for pool in pools) * self._call_seconds + sum(
-            pool.allocations * self._pair_seconds.get(strategies.get(pool.pool, ""), 0.0) for pool in pools
+        pairs = {strategy: _in_turn(rounds, number) for strategy, rounds in self._costs.seconds.items()}
+        return sum(pool.calls for pool in pools) * _in_turn(self._costs.call_seconds, number) + sum(
+            pool.allocations * pairs.get(strategies.get(pool.pool, ""), 0.0) for pool in pools
         )
+
+
+def _in_turn(values: Sequence[float], number: int) -> float:
+    """The measurement whose turn it is in that round; 0 where there is none."""
+    return values[number % len(values)] if values else 0.0
 
 
 def time_limit(bare_seconds: float) -> float:

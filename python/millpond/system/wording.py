@@ -93,6 +93,12 @@ def effect_text(found: Interval | None) -> str:
     return f"{percent_text(figures[0])} ({interval_text(found)}), {found.verdict}"
 
 
+def change_text(found: Interval | None) -> str:
+    """`+12.3 % (+11.2 % to +14.0 %)`: what is taken off, and has no verdict."""
+    figures = _figures(found)
+    return f"{percent_text(figures[0])} ({interval_text(found)})" if figures else "–"
+
+
 def saved_text(found: Interval | None, unit: str) -> str:
     """`0.12 s (0.10 s to 0.14 s)`; of what is not beyond the noise no figure is shown (JSON has it)."""
     figures = _figures(found)

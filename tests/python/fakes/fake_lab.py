@@ -224,7 +224,8 @@ def trial() -> None:
         return
     if option("--pair-costs"):
         strategies = ("multipool", "synchronized(multipool)", "monotonic")
-        found = {"seconds": {s: [CONFIG.get("pair_cost", 0.0)] for s in strategies}}
+        rounds = CONFIG.get("pair_costs") or [CONFIG.get("pair_cost", 0.0)]
+        found = {"seconds": dict.fromkeys(strategies, rounds)}
         calls = {name: [CONFIG[name]] if name in CONFIG else [] for name in ("call_seconds", "call_bytes")}
         print(json.dumps(found | calls))
         return

@@ -19,7 +19,15 @@ from markupsafe import Markup
 from millpond import __version__
 from millpond.report.figures import flat_figures
 from millpond.system.clock import utc_now
-from millpond.system.wording import bytes_text, count_text, saved_text, seconds_text, share_text, yes_or_no_text
+from millpond.system.wording import (
+    bytes_text,
+    change_text,
+    count_text,
+    saved_text,
+    seconds_text,
+    share_text,
+    yes_or_no_text,
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ def load(script: str, *styles: str) -> OfflinePage:
     )
     environment.filters |= {
         "bytes": bytes_text, "count": count_text, "share": share_text, "seconds": seconds_text, "saved": saved_text,
-        "yes_or_no": yes_or_no_text, "meter": flat_figures.meter,
+        "change": change_text, "yes_or_no": yes_or_no_text, "meter": flat_figures.meter,
     }  # fmt: skip
     source = [loader.get_source(environment, name)[0] for name in (script, *styles)]
     return OfflinePage(environment, "".join(source[1:]), source[0])
