@@ -63,7 +63,8 @@ class block_owner {
     block_owner() noexcept : number_(next_number()) {}
 
     // Effects: writes the tag of a block that is given out.
-    [[gnu::no_sanitize("address")]] void mark(void* block, std::size_t bytes, std::size_t alignment) const noexcept {
+    __attribute__((no_sanitize("address"))) void mark(void* block, std::size_t bytes,
+                                                      std::size_t alignment) const noexcept {
         tag* const to = static_cast<tag*>(block) - 1;
         to->owner = number_ << 8 | log_of(alignment);
         to->bytes = bytes;
@@ -95,7 +96,7 @@ class block_owner {
         std::uint64_t bytes;
     };
 
-    [[nodiscard, gnu::no_sanitize("address"), gnu::noinline]] static tag tag_of(const void* block) noexcept {
+    [[nodiscard, gnu::noinline]] __attribute__((no_sanitize("address"))) static tag tag_of(const void* block) noexcept {
         const volatile tag* const from = static_cast<const tag*>(block) - 1;
         return {from->owner, from->bytes};
     }
