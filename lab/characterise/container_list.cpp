@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "lab/characterise/known_walks.hpp"
 #include "lab/program/json.hpp"
 #include "lab/program/regular_file.hpp"
 #include "lab/symbols/container_name.hpp"
@@ -67,50 +68,6 @@ struct container_list::found {
     symbols::source_place place;
     symbols::debug_info* debug = nullptr;
     symbols::debug_frame frame{};
-};
-
-// Answers by the return addresses that were asked for them, the innermost first. No answer's addresses are the beginning
-// of another's: what ends a walk is known by the addresses up to there.
-class container_list::known_walks {
-  public:
-    explicit known_walks(const symbols::context_functions& functions) : functions_(functions) {}
-
-    const found* of(std::uint32_t context) const {
-        std::uint32_t state = 0;
-        for (std::uint32_t at = context;; at = functions_.node(at).parent) {
-            const auto next = next_.find({state, code_of(at)});
-            if (next == next_.end()) return nullptr;
-            state = next->second;
-            if (const auto answer = answers_.find(state); answer != answers_.end()) return &answer->second;
-            if (at == 0) return nullptr;
-        }
-    }
-
-    // `last`: the outermost context whose address was asked for; 0: the whole stack was.
-    const found& add(std::uint32_t context, std::uint32_t last, found answer) {
-        std::uint32_t state = 0;
-        for (std::uint32_t at = context;; at = functions_.node(at).parent) {
-            const auto [next, is_new] = next_.try_emplace({state, code_of(at)}, states_);
-            states_ += is_new;
-            state = next->second;
-            if (at == last) break;
-        }
-        return answers_.insert_or_assign(state, std::move(answer)).first->second;
-    }
-
-  private:
-    using code = std::pair<std::uint32_t, std::uint64_t>;  // module, and offset in it
-
-    code code_of(std::uint32_t at) const {
-        if (at == 0) return {~std::uint32_t{0}, 0};
-        const trace::context_node& node = functions_.node(at);
-        return {node.module, node.offset};
-    }
-
-    const symbols::context_functions& functions_;
-    std::map<std::pair<std::uint32_t, code>, std::uint32_t> next_;
-    std::map<std::uint32_t, found> answers_;
-    std::uint32_t states_ = 1;
 };
 
 container_list::container_list(const characterisation& all)
@@ -335,15 +292,17 @@ json container_list::of(std::uint32_t subsystem) {
     };
     std::map<std::string, entry> entries;
     const std::uint64_t bytes = all_.counts().subsystems()[subsystem].bytes;
-    known_walks walks(all_.functions());
+    known_walks<found> walks(all_.functions());
     std::uint64_t seen = 0;
+    std::size_t looked_at = 0;
     for (const std::uint32_t context : all_.contexts(subsystem)) {
         const context_counts& counts = all_.counts().contexts()[context];
         const found* known = walks.of(context);
         if (known == nullptr) {
             std::uint32_t end = 0;
-            found looked =
-                look_at(context, static_cast<double>(seen) <= looked_at_share * static_cast<double>(bytes), end);
+            const bool is_large = static_cast<double>(seen) <= looked_at_share * static_cast<double>(bytes);
+            found looked = look_at(context, is_large || looked_at < looked_at_least, end);
+            ++looked_at;
             looked.members = named_by_variables(looked);
             known = &walks.add(context, end, std::move(looked));
         }

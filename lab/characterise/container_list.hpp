@@ -7,8 +7,8 @@
 //
 // "containers" of a subsystem, the one with most bytes first (docs/design.md, Containers). Names come from symbols
 // where there is no debug information; places and members do not. Debug information is read for the contexts with most
-// bytes, until they have looked_at_share of a subsystem's; once for all contexts with the same addresses up to the owner.
-// Memory: the indexes of the units that are asked for, and the addresses that were looked at.
+// bytes: for looked_at_least of them, and until they have looked_at_share of a subsystem's; once for all contexts with
+// the same addresses up to the owner. Memory: the indexes of the units that are asked for, and these addresses.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,11 @@ class container_list {
 
   private:
     static constexpr double looked_at_share = 0.99;  // of a subsystem's bytes
+    static constexpr std::size_t looked_at_least = 400;
     static constexpr std::size_t containers_max = 40;
 
     struct found;
     class outward_walk;
-    class known_walks;
 
     // `end`: the outermost context whose address decided; 0: all did.
     found look_at(std::uint32_t context, bool with_debug_information, std::uint32_t& end);
