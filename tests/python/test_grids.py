@@ -77,7 +77,7 @@ def test_filters_choose_cells_by_name(lab: FakeLab, plan_file: Write) -> None:
     assert [c["name"] for c in result["contenders"]] == ["bare", "plan:one"]
     assert set(rounds_run(lab)) == {"bare", "plan"}
     one, two = result["plans"]
-    assert set(one["effects"]) == {"total"}
+    assert set(one["effects"]) == {"total", "pool_extra"}
     assert two["effects"] == {}
 
 
