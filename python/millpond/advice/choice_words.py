@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from millpond.advice.advice_data import Advice, Option
-from millpond.system.wording import bytes_text, interval_text, percent_text
+from millpond.system.wording import bytes_text, change_text, percent_text
 
 _PREFERENCE_WORDS = {
     "cpu": "memory decides only between equals",
@@ -35,7 +35,7 @@ def option_text(option: Option) -> str:
     """`LD_PRELOAD=libfast.so: CPU -27.6 % (-28.0 % to -26.9 %), peak memory +3.0 % (+0.3 MB)`."""
     parts = []
     if option.cpu and (cpu := option.cpu.known):
-        parts.append(f"CPU {percent_text(cpu.median)} ({interval_text(cpu)})")
+        parts.append(f"CPU {change_text(cpu)}")
     if option.peak and (peak := option.peak.known):
         saved = option.peak.saved.known if option.peak.saved else None
         more = f" ({'-' if saved.median > 0 else '+'}{bytes_text(abs(saved.median))})" if saved else ""

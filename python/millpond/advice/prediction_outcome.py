@@ -18,7 +18,7 @@ from msgspec import field
 from millpond.advice.advice_data import Advice, Change, Estimate
 from millpond.advice.decision import MALLOC, PLAN
 from millpond.system.records import NONE, NULL, Record
-from millpond.system.wording import effect_text, interval_text, percent_text, plural
+from millpond.system.wording import change_text, effect_text, plural
 
 Schema = Literal["millpond.builds/1"]
 SCHEMA: Schema = "millpond.builds/1"
@@ -111,7 +111,7 @@ class Line:
     @property
     def predicted_text(self) -> str:
         """`-31.0 % (-33.1 % to -29.8 %)`; a dash where nothing was predicted."""
-        return _ratio_text(self.predicted) if self.predicted else "–"
+        return change_text(self.predicted) if self.predicted else "–"
 
     @property
     def measured_text(self) -> str:
@@ -122,13 +122,13 @@ class Line:
         """`CPU was predicted to change by … and came out at …: the intervals meet.`"""
         words = self.words[0].upper() + self.words[1:]
         if self.predicted is None:
-            return f"{words} came out at {_ratio_text(self.measured)}; nothing was predicted of it."
+            return f"{words} came out at {change_text(self.measured)}; nothing was predicted of it."
         if self.meets:
             how = "the intervals meet"
         else:
             better = self.measured.median < self.predicted.median
             how = f"the intervals do not meet, it came out {'better' if better else 'worse'} than predicted"
-        predicted, measured = _ratio_text(self.predicted), _ratio_text(self.measured)
+        predicted, measured = change_text(self.predicted), change_text(self.measured)
         return f"{words} was predicted at {predicted} and came out at {measured}: {how}."
 
 
@@ -155,10 +155,6 @@ class CameOut:
             f"Predicted and came out ({rounds} of {builds.after.argv[0]} against {builds.before.argv[0]}, "
             f"run {builds.run})"
         )
-
-
-def _ratio_text(found: Predicted) -> str:
-    return f"{percent_text(found.median)} ({interval_text(found)})"
 
 
 def prediction_of(advice: Advice) -> ChangePrediction | None:

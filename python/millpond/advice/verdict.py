@@ -28,7 +28,7 @@ from millpond.rounds.characterisation import ALIVE_AT_END, NOT_DECIDED, NOT_DISP
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
-from millpond.system.wording import interval_text, list_text, percent_text, plural, seconds_text
+from millpond.system.wording import change_text, interval_text, list_text, percent_text, plural, seconds_text
 
 _NAMES_AT_MOST = 3
 # Above so many times the bare program's CPU or memory, a trial's look-ups distort what they measure.
@@ -149,7 +149,7 @@ def _both(comparisons: Mapping[str, Comparison]) -> str:
     cpu, peak = comparisons.get("cpu_seconds"), comparisons.get("peak_bytes")
     parts = []
     if cpu is not None:
-        parts.append(f"CPU {percent_text(cpu.median)} ({interval_text(cpu)})")
+        parts.append(f"CPU {change_text(cpu)}")
     if peak is not None:
         parts.append(f"peak memory {percent_text(peak.median)}")
     return ", ".join(parts) or "not measured"

@@ -85,18 +85,18 @@ def interval_text(found: Interval | None) -> str:
     return f"{percent_text(figures[1])} to {percent_text(figures[2])}" if figures else "–"
 
 
+def change_text(found: Interval | None) -> str:
+    """`+12.3 % (+11.2 % to +14.0 %)`, without the verdict."""
+    figures = _figures(found)
+    return f"{percent_text(figures[0])} ({interval_text(found)})" if figures else "–"
+
+
 def effect_text(found: Interval | None) -> str:
     """`-12.3 % (-14.0 % to -11.2 %), better`."""
     figures = _figures(found)
     if found is None or figures is None:
         return "not measured"
-    return f"{percent_text(figures[0])} ({interval_text(found)}), {found.verdict}"
-
-
-def change_text(found: Interval | None) -> str:
-    """`+12.3 % (+11.2 % to +14.0 %)`: what is taken off, and has no verdict."""
-    figures = _figures(found)
-    return f"{percent_text(figures[0])} ({interval_text(found)})" if figures else "–"
+    return f"{change_text(found)}, {found.verdict}"
 
 
 def saved_text(found: Interval | None, unit: str) -> str:
