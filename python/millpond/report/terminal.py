@@ -16,7 +16,7 @@ from rich.text import Text
 
 from millpond.advice import choice_words, container_words
 from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Effect, Row
-from millpond.advice.document import legality_text
+from millpond.advice.row_reasons import legality_text
 from millpond.report import reference_words, replay_words
 from millpond.report.cases import Case
 from millpond.report.report_words import EFFECT_WORDS, answer, commands, facts, not_measured, taken_off, trace_warnings
