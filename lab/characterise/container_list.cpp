@@ -4,15 +4,14 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
-#include <optional>
 #include <set>
 
 #include "lab/characterise/known_walks.hpp"
+#include "lab/characterise/outward_walk.hpp"
 #include "lab/program/json.hpp"
 #include "lab/program/regular_file.hpp"
 #include "lab/symbols/container_name.hpp"
 #include "lab/symbols/demangle.hpp"
-#include "lab/symbols/demangled_name.hpp"
 #include "lab/symbols/owner.hpp"
 #include "lab/symbols/rust_name.hpp"
 
@@ -87,59 +86,6 @@ symbols::debug_info* container_list::debug_of(std::uint32_t module) {
     }
     return debug_[module].get();
 }
-
-// Collects functions from the innermost outward until one owns what is allocated.
-class container_list::outward_walk {
-  public:
-    struct function {
-        std::string demangled, name;
-        bool standard;
-        symbols::source_place place;
-        symbols::debug_info* debug;
-        symbols::debug_frame frame;
-        bool is_rust = false;
-    };
-
-    std::vector<std::string> inside;  // of the library
-    std::string call;                 // the outermost of them
-    std::optional<function> owner;
-
-    // Whether the owner is found.
-    bool take(function next) {
-        if (owner) return true;
-        if (waiting_ && !next.standard) {
-            owner = std::move(waiting_);
-            return true;
-        }
-        if (waiting_) add_inside(*waiting_);
-        waiting_.reset();
-        if (next.standard) {
-            add_inside(next);
-            return false;
-        }
-        // An allocator of the program that a container of the library calls.
-        const std::vector<symbols::name_part> parts = symbols::split_demangled(next.demangled);
-        if (parts.size() > 1 && parts.back().name == "allocate") {
-            waiting_ = std::move(next);
-            return false;
-        }
-        owner = std::move(next);
-        return true;
-    }
-
-    void finish() {
-        if (!owner) owner = std::move(waiting_);
-    }
-
-  private:
-    // Containers are known for C++ alone.
-    void add_inside(const function& one) {
-        call = one.name;
-        if (!one.is_rust) inside.push_back(one.demangled);
-    }
-
-    std::optional<function> waiting_;
-};
 
 container_list::found container_list::look_at(std::uint32_t context, bool with_debug_information, std::uint32_t& end) {
     const symbols::context_functions& functions = all_.functions();
@@ -266,15 +212,15 @@ json container_list::members(const found& one, const std::string& type) {
     return all;
 }
 
-json container_list::named_by_variables(found& one) {
-    json members = this->members(one, one.type);
+void container_list::name_by_variables(found& one) {
+    one.members = members(one, one.type);
+    const json& members = one.members;
     // Which stream writes, only the variable tells: they share the buffer.
     // Nor is a call seen from an adaptor to its container that ends in a jump.
     if (members.size() == 1 && symbols::is_adaptor_over(members.front()["type"].text(), one.type))
         one.type = members.front()["type"].text();
     if (!members.empty() && symbols::are_streams_of_one_kind(one.type, members.front()["type"].text()))
         one.type = members.front()["type"].text();
-    return members;
 }
 
 json container_list::of(std::uint32_t subsystem) {
@@ -303,7 +249,7 @@ json container_list::of(std::uint32_t subsystem) {
             const bool is_large = static_cast<double>(seen) <= looked_at_share * static_cast<double>(bytes);
             found looked = look_at(context, is_large || looked_at < looked_at_least, end);
             ++looked_at;
-            looked.members = named_by_variables(looked);
+            name_by_variables(looked);
             known = &walks.add(context, end, std::move(looked));
         }
         seen += counts.bytes;

@@ -36,12 +36,11 @@ class container_list {
     static constexpr std::size_t containers_max = 40;
 
     struct found;
-    class outward_walk;
 
     // `end`: the outermost context whose address decided; 0: all did.
     found look_at(std::uint32_t context, bool with_debug_information, std::uint32_t& end);
-    // The variables that it may be; where they say more of its type than the walk did, that is its type.
-    json named_by_variables(found& one);
+    // Sets the variables that it may be; where they say more of its type than the walk did, that is its type.
+    void name_by_variables(found& one);
     symbols::debug_info* debug_of(std::uint32_t module);
     std::string why_nothing(const trace::context_node& node);
     bool is_named_at(const std::string& name, const symbols::source_place& place);
