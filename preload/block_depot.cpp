@@ -131,8 +131,10 @@ block_depot::chain block_depot::take_mixed_locked(unsigned size_class, unsigned 
     const std::size_t bytes = classes::bytes_of(size_class);
     chain taken;
     block** last = &taken.first;
-    for (; taken.count < wanted; ++taken.count, last = &(*last)->next)
-        if ((*last = mixed_.take(bytes, classes::alignment_max)) == nullptr) break;
+    for (; taken.count < wanted; ++taken.count, last = &(*last)->next) {
+        *last = mixed_.take(bytes, classes::alignment_max);
+        if (*last == nullptr) break;
+    }
     *last = nullptr;
     return taken;
 }

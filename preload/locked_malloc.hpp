@@ -264,8 +264,9 @@ class locked_malloc {
     [[gnu::noinline]] static void* take_huge_zeroed(std::size_t bytes, call_site site) noexcept {
         return real_or_null([=] {
             void* p = real::allocate_zeroed(bytes);
-            if (p == nullptr && (p = take_by_lock(bytes, usual_alignment, site)) != nullptr)
-                clear(static_cast<std::byte*>(p), bytes);
+            if (p != nullptr) return p;
+            p = take_by_lock(bytes, usual_alignment, site);
+            if (p != nullptr) clear(static_cast<std::byte*>(p), bytes);
             return p;
         });
     }

@@ -195,6 +195,7 @@ struct earnings {
     constexpr std::uint32_t auditors = 2;
     constexpr std::uint32_t sample = 8;
     std::vector<std::thread> team;
+    team.reserve(auditors);
     for (std::uint32_t auditor = 0; auditor < auditors; ++auditor) {
         team.emplace_back([=] {
             for (std::uint32_t seen = first + auditor * sample; seen < number; seen += auditors * sample) {

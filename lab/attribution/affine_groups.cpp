@@ -40,6 +40,7 @@ double strength(const affinity& of, unsigned a, unsigned b) {
 
 std::vector<group> affine_groups(const affinity& of, const std::vector<std::uint32_t>& subjects) {
     std::vector<group> groups;
+    groups.reserve(subjects.size());
     for (const std::uint32_t subject : subjects) groups.push_back({subject});
     for (;;) {
         double best = strength_min;

@@ -61,6 +61,7 @@ reference_map::picture reference_map::draw() const {
     picture all;
     all.granule_bytes = std::uint64_t{1} << granule_log2_;
     std::vector<std::uint64_t> names;
+    names.reserve(granules_.size());
     for (const auto& [name, each] : granules_) names.push_back(name);
     if (names.empty()) return all;
     std::sort(names.begin(), names.end());

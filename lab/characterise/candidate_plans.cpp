@@ -84,6 +84,7 @@ std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
     std::stable_sort(large.begin(), large.end(), [](const ranked& a, const ranked& b) { return a.share > b.share; });
     if (large.size() > candidate_plans_max) large.resize(candidate_plans_max);
     std::vector<std::uint32_t> result;
+    result.reserve(large.size());
     for (const ranked& one : large) result.push_back(one.subsystem);
     return result;
 }
@@ -174,6 +175,7 @@ std::vector<candidate_arena> candidate_arenas(const characterisation& all) {
         arena.owners.insert(arena.owners.end(), owners.begin(), owners.end());
     }
     std::vector<candidate_arena> found;
+    found.reserve(by_scope.size());
     for (auto& [scope, arena] : by_scope) found.push_back(std::move(arena));
     std::stable_sort(found.begin(), found.end(),
                      [](const candidate_arena& a, const candidate_arena& b) { return a.bytes > b.bytes; });

@@ -323,6 +323,7 @@ void event_counts::finish() {
 
 std::vector<event_counts::thread_facts> event_counts::threads() const {
     std::vector<thread_facts> facts;
+    facts.reserve(threads_.size());
     for (const thread_state& t : threads_) facts.push_back(t.facts);
     return facts;
 }

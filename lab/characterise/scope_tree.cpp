@@ -73,6 +73,7 @@ void scope_tree::choose_candidates(const symbols::context_functions& functions,
             }
         }
         std::vector<enclosing> all;
+        all.reserve(counts.size());
         for (const auto& [function, count] : counts) all.push_back(count);
         candidates_[s] = choose(std::move(all));
     }

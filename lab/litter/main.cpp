@@ -42,6 +42,7 @@ std::string own_library() {
         options.trace.empty() ? litter::drawn_sizes(options.blocks, options.seed) : litter::traced_sizes(options.trace);
     const int file = litter::write_pattern(litter::draw(std::move(sizes), options.fraction, options.seed));
     std::vector<char*> arguments;
+    arguments.reserve(options.command.size() + 1);
     for (const std::string& each : options.command) arguments.push_back(const_cast<char*>(each.c_str()));
     arguments.push_back(nullptr);
     ::setenv("LD_PRELOAD", measure::preload_value(library).c_str(), 1);

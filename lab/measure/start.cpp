@@ -36,13 +36,14 @@ std::vector<std::string> changed_environment(const start_options& options) {
         bool overruled = false;
         for (auto later = change + 1; later != options.environment.end(); ++later)
             overruled |= later->first == change->first;
-        if (!overruled && change->second) result.push_back(change->first + "=" + *change->second);
+        if (const auto& value = change->second; value && !overruled) result.push_back(change->first + "=" + *value);
     }
     return result;
 }
 
 std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
     std::vector<char*> result;
+    result.reserve(strings.size() + 1);
     for (const std::string& s : strings) result.push_back(const_cast<char*>(s.c_str()));
     result.push_back(nullptr);
     return result;

@@ -63,6 +63,7 @@ json pools_json(const control& shared, const std::vector<std::string>& names) {
 json router_json(const control& shared, const std::vector<std::string>& pool_names) {
     std::vector<const process_slot*> routed;
     const std::size_t claimed = std::min<std::size_t>(shared.slots_claimed, control::slots);
+    routed.reserve(claimed);
     for (std::size_t i = 0; i < claimed; ++i) routed.push_back(&shared.processes[i]);
     thread_counters sum{};
     std::uint64_t nodes = 0, modules = 0, unlisted = 0, range = 0;

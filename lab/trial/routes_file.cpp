@@ -77,6 +77,7 @@ routes_file::routes_file(const std::string& path)
 
 std::vector<std::string> routes_file::pool_names() const {
     std::vector<std::string> result;
+    result.reserve(view_.header().pool_count);
     for (std::uint32_t i = 0; i < view_.header().pool_count; ++i)
         result.emplace_back(view_.text(view_.pools()[i].name));
     return result;

@@ -201,7 +201,8 @@ class construction : public testing::Test {
 };
 
 // std::pmr is the model that our binding is held against, in one standard: in the others it would test the library's.
-#if __cplusplus > 202002L
+// That of libc++ is no model: it does not reach a string in a pair in a pair.
+#if __cplusplus > 202002L || defined(_LIBCPP_VERSION)
 using bindings = testing::Types<by_type>;
 #else
 using bindings = testing::Types<by_base, by_type>;
@@ -242,8 +243,8 @@ TYPED_TEST(construction, of_pairs_propagates) {
     this->template in_array_and_tree<std::pair<int, string>>(std::pair<int, const char*>(7, long_text));
     this->template in_array_and_tree<std::pair<string, std::pair<string, int>>>(
         long_text, std::pair<const char*, int>(long_text, 7));
-    this->template in_all<std::pair<string, string>>(std::piecewise_construct, std::forward_as_tuple(100u, 'x'),
-                                                     std::forward_as_tuple(long_text));
+    this->template in_all<std::pair<string, string>>(std::piecewise_construct, std::make_tuple(100u, 'x'),
+                                                     std::make_tuple(long_text));
 }
 
 TYPED_TEST(construction, of_tuples_propagates) {
@@ -283,6 +284,8 @@ TEST(scoped_allocators, reach_all_levels_by_type) {
     texts.push_back(string("text", &outer));
     EXPECT_EQ(visit<by_type>{inner}.all(texts), 4);
 
+#ifndef _LIBCPP_VERSION
+    // Its uses_allocator_construction_args does not see a pair inside a pair.
     using entry = std::pair<const string, std::pair<int, string>>;
     using scoped_entry = std::scoped_allocator_adaptor<by_type::of<entry>, by_type::of<char>>;
     std::map<string, std::pair<int, string>, std::less<>, scoped_entry> entries(
@@ -290,6 +293,7 @@ TEST(scoped_allocators, reach_all_levels_by_type) {
     entries.emplace(std::piecewise_construct, std::forward_as_tuple(long_text), std::forward_as_tuple(1, "a"));
     entries.try_emplace(string("key", &outer), 2, long_text);
     EXPECT_EQ(visit<by_type>{inner}.all(entries), 4);
+#endif
 
     using one_level = std::scoped_allocator_adaptor<by_type::of<string>>;
     std::vector<string, one_level> same(one_level{by_type::of<string>(&outer)});

@@ -55,9 +55,12 @@ std::uint64_t family(std::uint64_t seed, int rounds) {
         const std::size_t bytes = 1 + next(seed) % 3000;
         void* aligned = nullptr;
         switch (next(seed) % 6) {
-            case 0:
-                block = static_cast<char*>(realloc(block, bytes));
+            case 0: {
+                auto* const resized = static_cast<char*>(realloc(block, bytes));
+                if (resized == nullptr) abort();
+                block = resized;
                 break;
+            }
             case 1:
                 free(block);
                 block = static_cast<char*>(calloc(bytes, 1));

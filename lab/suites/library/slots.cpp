@@ -71,6 +71,7 @@ class slots : public slot_array<C, number> {
     }
     [[nodiscard]] std::uint64_t touched_bytes() const {
         std::vector<std::uintptr_t> pages;
+        pages.reserve(live_.size());
         for (const number* slot : live_) pages.push_back(reinterpret_cast<std::uintptr_t>(slot) / page_bytes);
         std::sort(pages.begin(), pages.end());
         return static_cast<std::uint64_t>(std::unique(pages.begin(), pages.end()) - pages.begin()) * page_bytes;

@@ -112,6 +112,7 @@ struct handover_runner {
         for (std::uint64_t group = 0; group < groups; ++group) {
             typename C::pool pool;
             std::vector<std::unique_ptr<line<C>>> all;
+            all.reserve(lines);
             for (std::uint64_t i = 0; i < lines; ++i) all.push_back(std::make_unique<line<C>>());
             const auto work = [&](std::uint64_t index, auto arrive) {
                 line<C>& mine = *all[index / 2];

@@ -161,6 +161,7 @@ outcome run_stress(const point& asked) {
             return start + std::chrono::duration_cast<clock::duration>(time * (sample + 1) / samples);
         };
         std::vector<std::thread> lines;
+        lines.reserve(asked.count("threads"));
         for (std::uint64_t i = 0; i < asked.count("threads"); ++i)
             lines.emplace_back([&, i] { all.line(asked.seed() + i, at(samples - 1)); });
         for (unsigned i = 0; i < samples; ++i) {

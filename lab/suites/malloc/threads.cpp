@@ -66,6 +66,7 @@ outcome run_handover(const point& asked) {
     const std::uint64_t batches = asked.count("units") / batch_queue::batch_blocks + 1;
     const drawn_sizes sizes(asked.count("most"));
     std::vector<std::unique_ptr<batch_queue>> queues;
+    queues.reserve(lines);
     for (std::uint64_t i = 0; i < lines; ++i) queues.push_back(std::make_unique<batch_queue>());
     return run_window(lines * batches * batch_queue::batch_blocks, [&] {
         return run_team(2 * lines, [&](std::uint64_t index) {

@@ -174,6 +174,7 @@ int main(int argc, char** argv) {
         work(0);
     } else {
         std::vector<std::thread> team;
+        team.reserve(threads);
         for (uint64_t thread = 0; thread < threads; ++thread) team.emplace_back(work, thread);
         for (std::thread& each : team) each.join();
     }
