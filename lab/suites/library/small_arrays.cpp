@@ -57,7 +57,7 @@ template <class Array>
 
 double wall_ns() noexcept { return replay::wall_seconds() * 1e9; }
 
-double ns_to_read_the_clock() noexcept {
+[[maybe_unused]] double ns_to_read_the_clock() noexcept {
     double least = std::numeric_limits<double>::max();
     for (int i = 0; i < 1000; ++i) {
         const double before = wall_ns();
@@ -67,7 +67,7 @@ double ns_to_read_the_clock() noexcept {
 }
 
 // Returns: the mean of the middle half. A median would be as coarse as the clock.
-double middle(std::vector<double>& values) noexcept {
+[[maybe_unused]] double middle(std::vector<double>& values) noexcept {
     std::sort(values.begin(), values.end());
     const std::size_t aside = values.size() / 4;
     const auto first = values.begin() + static_cast<std::ptrdiff_t>(aside);
