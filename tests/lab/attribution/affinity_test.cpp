@@ -19,7 +19,6 @@ namespace {
 // The definition, literally: visits are objects with the set of visits that were in the window at the same time.
 class model {
   public:
-    explicit model(unsigned rows) : rows_(rows) {}
 
     void begin(std::uint32_t id, std::uint64_t bytes, unsigned row) {
         objects_[id] = {serial_++, clock_, row};
@@ -71,7 +70,6 @@ class model {
         std::vector<std::size_t> met;
     };
 
-    unsigned rows_;
     std::uint64_t serial_ = 0, clock_ = 0;
     std::map<std::uint32_t, object> objects_;
     std::vector<visit> visits_;
@@ -88,7 +86,7 @@ void compare_with_model(std::uint64_t seed) {
         return static_cast<unsigned>(std::find(chosen.begin(), chosen.end(), subject) - chosen.begin());
     };
     affinity ours(chosen);
-    model literal(3);
+    model literal;
     std::map<unsigned, affinity::window> windows;
     std::vector<std::uint32_t> subject_of;
     const std::uint64_t ids = 20 + below(150), threads = 1 + below(3);

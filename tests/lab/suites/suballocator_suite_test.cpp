@@ -58,7 +58,7 @@ TEST(suballocator_suite, every_contender_frees_and_fills_the_same_of_every_conta
     const std::string sum = suite.expect_same_work("set_inserts", " --count 700", 700);
     const auto has_arrays = [](const std::string& name) { return !name.starts_with("fast_pool"); };
     const auto any = [](const std::string&) { return true; };
-    for (const std::string container : containers) {
+    for (const std::string& container : containers) {
         const std::string at = " --count 700 --container " + container;
         const bool is_hashed = container.starts_with("unordered");
         const auto sum_of = [&](const std::string& more) {
@@ -75,7 +75,7 @@ TEST(suballocator_suite, every_contender_frees_and_fills_the_same_of_every_conta
 }
 
 TEST(suballocator_suite, containers_have_the_operations_that_they_can) {
-    for (const std::string container : containers) {
+    for (const std::string& container : containers) {
         const json line = suite.round("containers", pooled, " --count 30000 --container " + container);
         const bool goes_backwards = container != "forward_list" && !container.starts_with("unordered");
         EXPECT_EQ(line["free_from_last_seconds"].is_number(), goes_backwards) << line;
