@@ -19,7 +19,6 @@ namespace {
 // The definition, literally: visits are objects with the set of visits that were in the window at the same time.
 class model {
   public:
-
     void begin(std::uint32_t id, std::uint64_t bytes, unsigned row) {
         objects_[id] = {serial_++, clock_, row};
         clock_ += std::max<std::uint64_t>((bytes + 15) / 16 * 16, 16);
