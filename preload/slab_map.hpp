@@ -50,6 +50,11 @@ class slab_map {
         if (offset >= __atomic_load_n(&accessible_bytes_, __ATOMIC_RELAXED)) return {};
         return unpack(__atomic_load_n(owners_ + offset / slab_bytes, __ATOMIC_RELAXED));
     }
+    // The same for an address that is contained.
+    [[nodiscard, gnu::always_inline]] slab_owner owner_at(const void* address) const noexcept {
+        const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - base_;
+        return unpack(__atomic_load_n(owners_ + offset / slab_bytes, __ATOMIC_RELAXED));
+    }
     // Whether `address` lies in memory that was handed out from here at some time.
     [[nodiscard]] bool contains(const void* address) const noexcept {
         return reinterpret_cast<std::uintptr_t>(address) - base_ <

@@ -62,17 +62,20 @@ class arena_pool {
         if (its->busy) [[unlikely]]
             return nullptr;
         enter(*its);
-        char* p = its->next;
-        const std::size_t size = rounded(bytes);
-        if (alignment > granule) p = aligned(p, alignment);
-        if (size > static_cast<std::size_t>(its->end - p)) [[unlikely]] {
-            leave(*its);
-            return allocate_otherwise(bytes, alignment, self);
-        }
-        its->next = p + size;
-        its->current->mark(p + size);
-        its->used_bytes += size;
-        its->counted.count_allocation();
+        char* const p = take_from(*its, bytes, alignment);
+        if (p != nullptr) its->counted.count_allocation();
+        leave(*its);
+        return p != nullptr ? p : allocate_otherwise(bytes, alignment, self);
+    }
+    // The usual case, inline and without a call. Null: nothing has changed, and allocate answers.
+    [[gnu::always_inline]] void* take_at_hand(std::size_t bytes, thread_id self) const noexcept {
+        arena* const its = arena_of(self);
+        if (its == nullptr || its->busy || !its->counted.has_line()) [[unlikely]]
+            return nullptr;
+        enter(*its);
+        char* const p = take_from(*its, bytes, granule);
+        if (p != nullptr) [[likely]]
+            its->counted.count_allocation_in_line();
         leave(*its);
         return p;
     }
@@ -189,6 +192,17 @@ class arena_pool {
     }
     static std::size_t live_bytes_of(const arena& its) noexcept {
         return its.used_bytes - its.freed_bytes - __atomic_load_n(&its.freed_by_others_bytes, __ATOMIC_ACQUIRE);
+    }
+    // Null: it has no room.
+    [[gnu::always_inline]] static char* take_from(arena& its, std::size_t bytes, std::size_t alignment) noexcept {
+        char* const p = alignment > granule ? aligned(its.next, alignment) : its.next;
+        const std::size_t size = rounded(bytes);
+        if (size > static_cast<std::size_t>(its.end - p)) [[unlikely]]
+            return nullptr;
+        its.next = p + size;
+        its.current->mark(p + size);
+        its.used_bytes += size;
+        return p;
     }
     [[nodiscard]] chunk* chunk_of(const void* block) const noexcept {
         return *static_cast<chunk**>(space_.map.note_of(block));

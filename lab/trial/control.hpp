@@ -27,8 +27,8 @@ inline constexpr std::size_t pooled_bytes_max = std::size_t{32} << 10;
 
 // What one thread counted. Lines are claimed by threads and used again after they end.
 struct alignas(64) thread_counters {
-    std::uint64_t claimed;  // by the thread of that name; 0: by none
-    std::uint64_t look_ups;
+    std::uint64_t claimed;       // by the thread of that name; 0: by none
+    std::uint64_t walks;         // look-ups of sites whose own function is not known to be the owner
     std::uint64_t misses;        // look-ups without an answer: no memory, or in a signal handler during another
     std::uint64_t passed_large;  // allocations that went to the program's allocator because of their size or alignment
     std::uint64_t passed_unrouted;  // … because no route names their subsystem

@@ -32,8 +32,9 @@ struct frame_answer {
     }
 };
 
-// The answer for a whole stack; `outside` for one without any. answer_of(return address) is a frame's own answer;
-// `generated` stands for the address of code without a file.
+// The answer for a whole stack; `outside` for one without any. answer_of(return address, rule, lasts) is a frame's own
+// answer; `generated` stands for the address of code without a file. The rule lasts for that address, unless a signal
+// interrupted the frame, or code without a file is meant.
 template <class AnswerOf>
 frame_answer walk_to_owner(const preload::call_site& site, preload::rule_cache& rules, frame_answer outside,
                            std::uintptr_t generated, const AnswerOf& answer_of) noexcept {
@@ -45,7 +46,8 @@ frame_answer walk_to_owner(const preload::call_site& site, preload::rule_cache& 
     for (unsigned depth = 0; depth < depth_max && s.return_address >= 4096; ++depth) {
         const frame_rule rule = exact ? frame_rule::compute(s.return_address - 1, true) : rules.find(s.return_address);
         // Addresses without a file are never asked for: anything may come to lie there.
-        const frame_answer own = answer_of(rule.kind == frame_rule::no_module ? generated : s.return_address);
+        const bool has_file = rule.kind != frame_rule::no_module;
+        const frame_answer own = answer_of(has_file ? s.return_address : generated, rule, has_file && !exact);
         if (own.rests_on == frame_answer::footing::owner) return own;
         // Further out than all so far: a function that only allocates replaces them, a module only what is no answer.
         const bool is_first = result.rests_on == frame_answer::footing::nothing;

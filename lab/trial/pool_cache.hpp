@@ -48,6 +48,27 @@ class pool_cache {
         leave();
         return true;
     }
+    // The usual case of both, inline and without a call. Null, false: nothing has changed.
+    [[gnu::always_inline]] void* take_at_hand(std::size_t bytes) noexcept {
+        if (is_busy_ || !counted_.has_line()) [[unlikely]]
+            return nullptr;
+        enter();
+        void* const p = blocks_.take_cached(classes::class_of(bytes));
+        if (p != nullptr) [[likely]]
+            counted_.count_allocation_in_line();
+        leave();
+        return p;
+    }
+    [[gnu::always_inline]] bool put_at_hand(void* block, unsigned size_class) noexcept {
+        if (is_busy_ || !counted_.has_line()) [[unlikely]]
+            return false;
+        enter();
+        const bool is_free = blocks_.put_cached(size_class, block);
+        if (is_free) [[likely]]
+            counted_.count_deallocation_in_line();
+        leave();
+        return is_free;
+    }
     // Nothing inside of another call.
     void flush() noexcept {
         if (is_busy_) return;
@@ -89,6 +110,13 @@ class thread_caches {
         if (frees_without_ == frees_without_max) return take();
         ++frees_without_;
         return nullptr;
+    }
+    // The calling thread's cache of that pool, if it has one already.
+    [[gnu::always_inline]] static pool_cache* at_hand(std::size_t index) noexcept {
+        thread_caches* const its = current_;
+        if (its == nullptr || its->places_[index].state != made) [[unlikely]]
+            return nullptr;
+        return its->places_[index].cache();
     }
     // Effects: what the calling thread's caches hold goes to the pools; nothing of a thread that has none.
     static void flush_this_thread() noexcept;

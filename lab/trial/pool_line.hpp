@@ -16,6 +16,10 @@ class pool_line {
 
     void count_allocation() noexcept { count(&cache_counters::allocations, &pool_counters::allocations); }
     void count_deallocation() noexcept { count(&cache_counters::deallocations, &pool_counters::deallocations); }
+    // Both without a call, for who has asked for the line.
+    [[nodiscard]] bool has_line() const noexcept { return line_ != nullptr; }
+    void count_allocation_in_line() noexcept { ++counters_of_process(line_).allocations; }
+    void count_deallocation_in_line() noexcept { ++counters_of_process(line_).deallocations; }
 
   private:
     void count(std::uint64_t cache_counters::* own, std::uint64_t pool_counters::* common) noexcept {

@@ -70,7 +70,7 @@ json router_json(const control& shared, const std::vector<std::string>& pool_nam
     bool own_malloc = false;
     for (const process_slot* slot : routed) {
         for (const thread_counters& line : slot->threads) {
-            sum.look_ups += line.look_ups;
+            sum.walks += line.walks;
             sum.misses += line.misses;
             sum.passed_large += line.passed_large;
             sum.passed_unrouted += line.passed_unrouted;
@@ -87,7 +87,7 @@ json router_json(const control& shared, const std::vector<std::string>& pool_nam
     result["other_processes"] = shared.other_processes;
     result["malloc"] = routed.empty() ? "" : routed.front()->provider;
     result["malloc_in_executable"] = own_malloc;
-    result["look_ups"] = sum.look_ups;
+    result["walks"] = sum.walks;
     result["look_up_misses"] = sum.misses;
     result["passed"] = program::json_object(
         {{"large", sum.passed_large}, {"unrouted", sum.passed_unrouted}, {"refused", sum.passed_refused}});

@@ -177,13 +177,18 @@ void router::on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t retu
     memcpy(slot->modules_met, modules_.met(), sizeof slot->modules_met);
 }
 
-// Every frame is a child of node 0: the tree is then a table of addresses, as small as the program's code.
+// Every frame is a child of node 0: the tree is then a table of addresses, as small as the program's code. What was
+// found is kept for the next time, but for code without a file, which comes as `generated`: anything may come to lie
+// there.
 std::uint32_t router::pool_of_owner(const call_site& site) noexcept {
-    // Code without a file comes as `generated`, so its address is never kept.
-    const auto answer_of = [&site](std::uintptr_t address) {
-        const frame_answer answer = contexts_.answer_of(context_space_.tree.child(0, address));
-        if (address == site.return_address && answer.rests_on == frame_answer::footing::owner)
-            owners_.keep(address, answer.pool);
+    const auto answer_of = [](std::uintptr_t address, const preload::frame_rule& rule, bool lasts) {
+        const std::uint32_t node = context_space_.tree.child(0, address);
+        const frame_answer answer = contexts_.answer_of(node);
+        if (!lasts || node == 0) return answer;
+        if (answer.rests_on == frame_answer::footing::owner)
+            owners_.keep(address, ignores_answer_ ? 0 : answer.pool);
+        else
+            outward_.learn(address, rule);
         return answer;
     };
     return walk_to_owner(site, context_space_.rules, contexts_.answer_of(0), preload::context_tree::generated,
@@ -194,12 +199,12 @@ std::uint32_t router::pool_of_owner(const call_site& site) noexcept {
 void* router::allocate_for_owner(std::uint32_t index, std::size_t bytes, std::size_t alignment,
                                  const call_site& site) noexcept {
     using preload::caller_words;
-    std::uint32_t position = positions_.find(site_of(index, site.return_address));
-    if (position == owner_cache::unknown) [[unlikely]]
+    std::uint64_t position = positions_.match(site_of(index, site.return_address));
+    if (position >= owner_cache::no_match) [[unlikely]]
         position = find_position(index, site.return_address);
     const bool is_known = position < caller_words::registers ||
                           (position < caller_words::count && position < caller_words::readable(site));
-    const std::uintptr_t owner = is_known ? caller_words::at(position, site) : 0;
+    const std::uintptr_t owner = is_known ? caller_words::at(static_cast<std::uint32_t>(position), site) : 0;
     return pools_[index].allocate_for(owner, bytes, alignment, thread_.id());
 }
 
@@ -295,6 +300,7 @@ void router::after_unload() noexcept {
     constexpr std::uintptr_t pseudo_addresses_last = 3;
     context_space_.forget(pseudo_addresses_last, UINTPTR_MAX);
     positions_.clear();
+    outward_.clear();
     owners_.clear();  // last, so that no look-up fills it from what was just forgotten
 }
 

@@ -25,7 +25,7 @@
 
 #include "lab/trial/context_router.hpp"
 #include "lab/trial/control.hpp"
-#include "lab/trial/owner_cache.hpp"
+#include "lab/trial/outward_steps.hpp"
 #include "lab/trial/pool.hpp"
 #include "lab/trial/process_words.hpp"
 #include "preload/call_site.hpp"
@@ -60,6 +60,7 @@ class router {
   public:
     using call_site = preload::call_site;
     using real = preload::real;
+    using owner_cache = outward_steps::owner_cache;
 
     static void* allocate(std::size_t bytes, const call_site& site) noexcept {
         if (bytes - 1 >= own_words.small_max) {
@@ -73,6 +74,7 @@ class router {
     static void* allocate_zeroed(std::size_t bytes, const call_site& site) noexcept {
         if (bytes - 1 >= own_words.small_max && !is_small_in_child(bytes)) return real::allocate_zeroed(bytes);
         // Whether a block was used before is the multipool's own affair, so every one is cleared.
+        if (void* const p = take_at_hand(bytes, looks_up_ ? known_pool(site) : 1)) return memset(p, 0, bytes);
         if (void* const p = allocate_small(bytes, alignment_for(bytes), site)) [[likely]]
             return memset(p, 0, bytes);
         if (void* const p = real::allocate_zeroed(bytes)) return p;
@@ -106,6 +108,15 @@ class router {
     // Every block of at least 16 bytes must suit any type; smaller ones only need to suit what fits into them.
     static constexpr std::size_t alignment_for(std::size_t bytes) noexcept { return bytes <= 8 ? 8 : 16; }
 
+    // The usual call, without a call of ours and without a walk: from a site whose owner is known, to a pool that has a
+    // block at hand. It is what a trial costs; a change of the source has the last line of it. Null: nothing
+    // has changed, and the long way is gone. In a child that has not adopted its pools no size is small enough to come
+    // here. `found` is what known_pool says.
+    [[gnu::always_inline]] static void* take_at_hand(std::size_t bytes, std::uint64_t found) noexcept {
+        if (found - 1 >= pool_count_) return nullptr;
+        return pools_[found - 1].take_at_hand(bytes, thread_.id());
+    }
+
     // What follows is apart from the functions above so that these, when they only pass calls on, save no register and
     // end in a jump; for the same reason a call site comes in registers.
     [[gnu::noinline]] static void* allocate_otherwise(std::size_t bytes, std::uintptr_t return_address,
@@ -126,30 +137,64 @@ class router {
     }
     [[gnu::noinline]] static void* allocate_routed(std::size_t bytes, std::uintptr_t return_address,
                                                    std::uintptr_t stack, std::uintptr_t frame) noexcept {
-        if (void* const p = allocate_small(bytes, alignment_for(bytes), {return_address, stack, frame})) [[likely]]
+        const std::uint64_t found = looks_up_ ? owners_.match(return_address) : 1;
+        if (void* const p = take_at_hand(bytes, found)) [[likely]]
             return p;
+        if (found == 0) return allocate_unrouted(bytes);
+        return allocate_further_out(bytes, return_address, stack, frame);
+    }
+    // The owner's frame lies further out, at known places. Apart, for the loop needs registers.
+    [[gnu::noinline]] static void* allocate_further_out(std::size_t bytes, std::uintptr_t return_address,
+                                                        std::uintptr_t stack, std::uintptr_t frame) noexcept {
+        const std::uint64_t found = looks_up_ ? outward_.find({return_address, stack, frame}, owners_) : 1;
+        if (void* const p = take_at_hand(bytes, found)) [[likely]]
+            return p;
+        if (found == 0) return allocate_unrouted(bytes);
+        return allocate_slowly(bytes, return_address, stack, frame);
+    }
+    [[gnu::noinline]] static void* allocate_unrouted(std::size_t bytes) noexcept {
+        ++thread().counters->passed_unrouted;
+        if (void* const p = real::allocate(bytes)) [[likely]]
+            return p;
+        return allocate_wherever(bytes, alignment_for(bytes));
+    }
+    [[gnu::noinline]] static void* allocate_slowly(std::size_t bytes, std::uintptr_t return_address,
+                                                   std::uintptr_t stack, std::uintptr_t frame) noexcept {
+        const call_site site{return_address, stack, frame};
+        const std::uint32_t found = looks_up_ ? pool_of(site) : 1;
+        if (void* const p = take_at_hand(bytes, found)) [[likely]]
+            return p;
+        if (void* const p = allocate_from(found, bytes, alignment_for(bytes), site)) return p;
         if (void* const p = real::allocate(bytes)) return p;
         return allocate_wherever(bytes, alignment_for(bytes));
     }
     [[gnu::noinline]] static void deallocate_routed(void* p) noexcept {
-        const preload::slab_owner owner = space_.map.owner_of(p);
-        if (owner.block_bytes == 0)
+        const preload::slab_owner owner = space_.map.owner_at(p);
+        if (owner.block_bytes == 0) [[unlikely]]
             return real::deallocate(p);  // no block of anybody: what that does is the provider's affair
+        pool& its = pools_[owner.pool];
+        if (own_words.small_max != 0 && its.put_at_hand(p, owner, thread_.id())) [[likely]]
+            return;
+        deallocate_slowly(its, p, owner);
+    }
+    [[gnu::noinline]] static void deallocate_slowly(pool& its, void* p, preload::slab_owner owner) noexcept {
         if (own_words.small_max == 0) [[unlikely]]
             adopt_if_child();
-        pools_[owner.pool].deallocate(p, owner, thread_.id());
+        its.deallocate(p, owner, thread_.id());
     }
 
     // Null if the program's allocator shall serve this.
     static void* allocate_small(std::size_t bytes, std::size_t alignment, const call_site& site) noexcept {
-        std::uint32_t index = 0;
-        if (looks_up_) {
-            index = pool_of(site);
-            if (ignores_answer_ || index-- == 0) {
-                ++thread().counters->passed_unrouted;
-                return nullptr;
-            }
+        return allocate_from(looks_up_ ? pool_of(site) : 1, bytes, alignment, site);
+    }
+    // From a pool, counted from 1; 0: of no pool.
+    [[gnu::noinline]] static void* allocate_from(std::uint32_t number, std::size_t bytes, std::size_t alignment,
+                                                 const call_site& site) noexcept {
+        if (number == 0) {
+            ++thread().counters->passed_unrouted;
+            return nullptr;
         }
+        const std::uint32_t index = number - 1;
         void* const p = has_instances_ && pools_[index].has_instances()
                             ? allocate_for_owner(index, bytes, alignment, site)
                             : pools_[index].allocate(bytes, alignment, thread_.id());
@@ -167,16 +212,21 @@ class router {
     // that lives at its limit would fail here with much of its memory free in other sizes.
     [[gnu::noinline, gnu::cold]] static void* allocate_wherever(std::size_t bytes, std::size_t alignment) noexcept;
 
+    // What is known without a walk: 0 for no pool, a pool from 1 on, or owner_cache::no_match and more.
+    [[gnu::always_inline]] static std::uint64_t known_pool(const call_site& site) noexcept {
+        const std::uint64_t own = owners_.match(site.return_address);
+        return own < owner_cache::no_match ? own : outward_.find(site, owners_);
+    }
+    // The same, if need be by a walk.
     static std::uint32_t pool_of(const call_site& site) noexcept {
         thread_state& self = thread();
-        ++self.counters->look_ups;
-        const std::uint32_t known = owners_.find(site.return_address);
-        if (known != owner_cache::unknown) [[likely]]
-            return known;
+        const std::uint64_t known = known_pool(site);
+        if (known < owner_cache::no_match) return static_cast<std::uint32_t>(known);
         if (self.finding || !(stops_at_owner_ || self.has_finder)) [[unlikely]] {
             ++self.counters->misses;
             return 0;
         }
+        ++self.counters->walks;
         self.finding = true;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         const std::uint32_t node = stops_at_owner_ ? 0 : self.finder().find(site);
@@ -185,7 +235,7 @@ class router {
         self.finding = false;
         if (node == 0 && !stops_at_owner_) [[unlikely]]
             ++thread().counters->misses;
-        return pool;
+        return ignores_answer_ ? 0 : pool;
     }
     [[gnu::noinline]] static std::uint32_t pool_of_owner(const call_site& site) noexcept;
 
@@ -229,6 +279,7 @@ class router {
     static constinit inline preload::slab_space space_;
     static constinit inline context_router contexts_;
     static constinit inline owner_cache owners_;     // empty where whole contexts are found
+    static constinit inline outward_steps outward_;  // the same, of what is no owner
     static constinit inline owner_cache positions_;  // of owners' addresses, by call site
     static constinit inline module_finder modules_;
     static constinit inline preload::context_space context_space_;

@@ -35,6 +35,16 @@ class shared_pool {
         pool_cache* const cache = cache_of(thread_caches::of_this_thread());
         return cache != nullptr ? cache->allocate(bytes, alignment) : nullptr;
     }
+    // The usual case of both, inline and without a call. Null, false: nothing has changed, and the functions beside
+    // answer.
+    [[gnu::always_inline]] void* take_at_hand(std::size_t bytes) const noexcept {
+        pool_cache* const cache = thread_caches::at_hand(id_);
+        return cache != nullptr ? cache->take_at_hand(bytes) : nullptr;
+    }
+    [[gnu::always_inline]] bool put_at_hand(void* block, preload::slab_owner owner) const noexcept {
+        pool_cache* const cache = thread_caches::at_hand(id_);
+        return cache != nullptr && cache->put_at_hand(block, owner.size_class);
+    }
     // `owner` is what the slab map says of the block.
     [[gnu::noinline]] void deallocate(void* block, preload::slab_owner owner) noexcept {
         pool_cache* const cache = cache_of(thread_caches::of_freeing_thread());

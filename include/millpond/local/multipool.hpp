@@ -129,6 +129,24 @@ class multipool {
     // Effects: as deallocate, for callers that know not the request but the size of the block, as block_bytes says it.
     void deallocate_block(void* block, std::size_t bytes_of_block) noexcept { deallocate(block, bytes_of_block, 1); }
 
+    // What the two above do without a call, for layers whose own usual way must make none. Returns: a block that is
+    // there already and found by a table, or null: then try_allocate answers.
+    [[nodiscard, gnu::always_inline]] void* take_at_hand(std::size_t bytes, std::size_t alignment) noexcept {
+        return take(bytes, alignment);
+    }
+    // Returns: whether the block is free now; if not, nothing has changed, and deallocate_block does it.
+    [[nodiscard, gnu::always_inline]] bool put_at_hand(void* block, std::size_t bytes_of_block) noexcept {
+        if (bytes_of_block != 0) detail::expect_open(block);
+        expect_own(block, bytes_of_block, 1);
+        return at_class(
+            bytes_of_block, 1,
+            [block](class_blocks& to) __attribute__((always_inline)) {
+                put(block, to);
+                return true;
+            },
+            [] { return false; });
+    }
+
     // Effects: all blocks of `other` belong to this pool from now on, and `other`, empty, passes every call on to it.
     // Bindings to both compare equal. This must outlive `other`. Both sources must be equal, or each the pool's own.
     void absorb(multipool& other) noexcept
