@@ -6,7 +6,7 @@
 //
 // Two addresses that share a place replace each other. A word is read and written at once, so any thread and any signal
 // handler may call it. Keep only addresses of code in a file, and clear() after a dlclose: other code may come to lie
-// at an address. match: 7 instructions. Memory: 32 KB, fixed, of which a program touches what it uses.
+// at an address. match: 7 instructions. Memory: 16 KB, fixed; a limit of addresses counts them.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace millpond::trial {
 
-// `number_bits`: at most 17, as an address in user space has 47.
-template <unsigned number_bits>
+// `number_bits`: at most 17, as an address in user space has 47. 2^place_bits words.
+template <unsigned number_bits, unsigned place_bits = 11>
 class address_cache {
     static_assert(number_bits <= 17);
 
@@ -39,7 +39,7 @@ class address_cache {
     }
 
   private:
-    static constexpr unsigned place_bits = 12, address_bits = 47;
+    static constexpr unsigned address_bits = 47;
 
     static std::size_t place_of(std::uintptr_t address) noexcept {
         return (address * 0x9E3779B97F4A7C15u) >> (64 - place_bits);

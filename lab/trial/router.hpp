@@ -278,9 +278,9 @@ class router {
 
     static constinit inline preload::slab_space space_;
     static constinit inline context_router contexts_;
-    static constinit inline owner_cache owners_;     // empty where whole contexts are found
-    static constinit inline outward_steps outward_;  // the same, of what is no owner
-    static constinit inline owner_cache positions_;  // of owners' addresses, by call site
+    static constinit inline owner_cache owners_;              // empty where whole contexts are found
+    static constinit inline outward_steps outward_;           // the same, of what is no owner
+    static constinit inline address_cache<8, 10> positions_;  // of owners' addresses, by call site
     static constinit inline module_finder modules_;
     static constinit inline preload::context_space context_space_;
     static constinit inline thread_local thread_state thread_;

@@ -16,8 +16,8 @@ TEST(address_cache, answers_only_with_the_number_last_kept_for_an_address) {
     std::map<std::uintptr_t, std::uint64_t> truth;
     std::size_t answered = 0;
     for (int i = 0; i < 100000; ++i) {
-        // 12000 sites for 4096 places, some of them one byte apart.
-        const std::uintptr_t address = 0x7f0000001000u + numbers() % 12000 + (numbers() % 2 << 46);
+        // 8000 sites for 2048 places, some of them one byte apart.
+        const std::uintptr_t address = 0x7f0000001000u + numbers() % 8000 + (numbers() % 2 << 46);
         if (const std::uint64_t found = cache.match(address); found < cache.no_match) {
             ASSERT_TRUE(truth.count(address));
             ASSERT_EQ(found, truth[address]);
