@@ -366,6 +366,25 @@ struct common_entry {
     }
 };
 
+// The frame description entry that covers an address, with what its common entry says.
+struct description {
+    cursor program{nullptr, nullptr}, common_program{nullptr, nullptr};  // behind the heads
+    common_entry shared;
+    std::uint64_t first = 0, bytes = 0;  // the code that it covers
+
+    // False where there is none, or none that can be read.
+    bool find(const void* header, std::uint64_t pc) noexcept {
+        const std::uint8_t* const entry = find_entry(static_cast<const std::uint8_t*>(header), pc);
+        if (entry == nullptr || load<std::uint32_t>(entry) == 0xffffffffu) return false;
+        program = cursor(entry + 4, entry + 4 + load<std::uint32_t>(entry));
+        const std::uint8_t* const common = program.at() - load<std::uint32_t>(program.at());
+        program.skip(4);
+        common_program = cursor(common + 8, common + 4 + load<std::uint32_t>(common));
+        return shared.read(common_program) && program.pointer(shared.encoding, first) &&
+               program.pointer(shared.encoding & 0x0f, bytes) && pc >= first && pc - first < bytes;
+    }
+};
+
 }  // namespace
 
 frame_rule frame_rule::compute(std::uintptr_t return_address, bool exact) noexcept {
@@ -376,31 +395,28 @@ frame_rule frame_rule::compute(std::uintptr_t return_address, bool exact) noexce
         none.kind = no_module;
         return none;
     }
-    const std::uint8_t* const entry = find_entry(static_cast<const std::uint8_t*>(object.dlfo_eh_frame), pc);
-    if (entry == nullptr || load<std::uint32_t>(entry) == 0xffffffffu) return none;
-
-    cursor c(entry + 4, entry + 4 + load<std::uint32_t>(entry));
-    const std::uint8_t* const common = c.at() - load<std::uint32_t>(c.at());
-    c.skip(4);
-    cursor common_cursor(common + 8, common + 4 + load<std::uint32_t>(common));
-    common_entry shared;
-    if (!shared.read(common_cursor)) return none;
-
-    std::uint64_t first = 0, bytes = 0;
-    if (!c.pointer(shared.encoding, first) || !c.pointer(shared.encoding & 0x0f, bytes)) return none;
-    if (pc < first || pc - first >= bytes) return none;
-    if (shared.signal) {
+    description found;
+    if (!found.find(object.dlfo_eh_frame, pc)) return none;
+    if (found.shared.signal) {
         none.kind = signal;
         return none;
     }
-    if (shared.augmented) c.skip(c.unsigned_leb());
+    if (found.shared.augmented) found.program.skip(found.program.unsigned_leb());
 
     row r;
-    cfa_program program(shared.code_factor, shared.data_factor, shared.encoding);
-    program.run(common_cursor, 0, ~std::uint64_t{0}, r);
+    cfa_program program(found.shared.code_factor, found.shared.data_factor, found.shared.encoding);
+    program.run(found.common_program, 0, ~std::uint64_t{0}, r);
     program.set_initial(r);
-    program.run(c, first, pc, r);
+    program.run(found.program, found.first, pc, r);
     return rule_of(r);
+}
+
+std::uintptr_t frame_rule::end_of_function(std::uintptr_t address) noexcept {
+    dl_find_object object{};
+    description found;
+    const bool is_known = _dl_find_object(reinterpret_cast<void*>(address), &object) == 0 &&
+                          found.find(object.dlfo_eh_frame, address) && found.first == address;
+    return is_known ? found.first + found.bytes : 0;
 }
 
 }  // namespace millpond::preload

@@ -36,6 +36,8 @@ struct frame_rule {
     // The rule for a frame that will resume at `return_address`; `exact` for an interrupted frame, whose address is
     // that of the next instruction and not behind a call.
     static frame_rule compute(std::uintptr_t return_address, bool exact = false) noexcept;
+    // Where the code of the function that begins at `address` ends; 0 where call-frame information does not say.
+    static std::uintptr_t end_of_function(std::uintptr_t address) noexcept;
 };
 static_assert(sizeof(frame_rule) == 8);
 

@@ -2,17 +2,12 @@
 #include "lab/probes/breakpoints.hpp"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include <new>
 
+#include "lab/probes/code_memory.hpp"
 #include "preload/pages.hpp"
 #include "preload/spin_lock.hpp"
-#include "preload/system.hpp"
-
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
 
 namespace millpond::probes {
 namespace {
@@ -23,65 +18,6 @@ constexpr std::uint8_t trap = 0xcc;
 breakpoint* table = nullptr;
 std::size_t count = 0;
 constinit preload::spin_lock lock;
-
-// Room for copies of instructions is mapped within 1.5 GiB of the code: an address relative to rip reaches 2 GiB.
-constexpr std::uintptr_t reach = std::uintptr_t{3} << 29, region_bytes = std::uintptr_t{64} << 10;
-constexpr std::uintptr_t step = std::uintptr_t{1} << 20;
-constexpr unsigned regions_max = 64, steps_max = 1024;
-
-struct region {
-    std::uintptr_t first;
-    std::size_t used;
-};
-region regions[regions_max];
-unsigned region_count = 0;
-
-std::uintptr_t map_at(std::uintptr_t wanted) noexcept {
-    const long at = preload::system_call(SYS_mmap, wanted, region_bytes, PROT_READ | PROT_EXEC,
-                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (at <= 0) return 0;
-    const auto got = static_cast<std::uintptr_t>(at);
-    if (got == wanted) return got;  // kernels before 4.17 take the address for a hint
-    preload::system_call(SYS_munmap, at, region_bytes);
-    return 0;
-}
-
-std::uintptr_t map_near(std::uintptr_t first, std::uintptr_t last) noexcept {
-    const std::uintptr_t mask = region_bytes - 1;
-    std::uintptr_t below = (first & ~mask) - region_bytes, above = (last + mask) & ~mask;
-    for (unsigned i = 0; i < steps_max; ++i, below -= step, above += step) {
-        if (below < first && below > step)
-            if (const std::uintptr_t got = map_at(below)) return got;
-        if (const std::uintptr_t got = map_at(above)) return got;
-    }
-    return 0;
-}
-
-// Writes to code through /proc/self/mem, so that no mapping changes its protection and none is split; false where that
-// cannot be done. Every call opens and closes its own descriptor.
-bool write_code(std::uintptr_t address, const void* bytes, std::size_t size) noexcept {
-    const preload::file memory("/proc/self/mem", O_RDWR);
-    if (memory.descriptor() < 0) return false;
-    return preload::system_call(SYS_pwrite64, memory.descriptor(), bytes, size, address) == static_cast<long>(size);
-}
-
-// Room of `bytes` (a power of two, at most a page) near `address`, which lies in the module at [first, last); 0: none.
-// The caller holds the lock.
-std::uintptr_t take_room(std::uintptr_t address, std::uintptr_t first, std::uintptr_t last,
-                         std::size_t bytes) noexcept {
-    for (unsigned i = 0; i < region_count; ++i) {
-        region& r = regions[i];
-        const std::uintptr_t away = r.first > address ? r.first - address : address - r.first;
-        if (away >= reach || r.used + bytes > region_bytes) continue;
-        r.used += bytes;
-        return r.first + r.used - bytes;
-    }
-    if (region_count == regions_max) return 0;
-    const std::uintptr_t fresh = map_near(first, last);
-    if (fresh == 0) return 0;
-    regions[region_count++] = {fresh, bytes};
-    return fresh;
-}
 
 bool stands_at(std::uintptr_t address) noexcept {
     return *reinterpret_cast<const volatile std::uint8_t*>(address) == trap;
@@ -101,7 +37,10 @@ bool breakpoints::start() noexcept {
     return table != nullptr;
 }
 
-void breakpoints::adopt() noexcept { new (&lock) preload::spin_lock(); }
+void breakpoints::adopt() noexcept {
+    new (&lock) preload::spin_lock();
+    code_memory::adopt();
+}
 
 breakpoint* breakpoints::find(std::uintptr_t address) noexcept {
     if (table == nullptr) return nullptr;
@@ -132,17 +71,17 @@ bool breakpoints::place(std::uintptr_t address, const code_range& module, unsign
             known->returns_of = is_only ? static_cast<std::uint16_t>(number) : breakpoint::several;
         }
         __atomic_or_fetch(&known->roles, static_cast<std::uint8_t>(role), __ATOMIC_RELEASE);
-        return stands_at(address) || write_code(address, &trap, 1);
+        return stands_at(address) || code_memory::write(address, &trap, 1);
     }
     if (2 * count >= places || address < module.first || address >= module.last) return false;
     std::uint8_t code[displaced::code_max] = {};
     const std::size_t left = module.last - address;
     memcpy(code, reinterpret_cast<const void*>(address), left < sizeof code ? left : sizeof code);
     if (code[0] == trap) return false;  // a debugger's
-    const std::uintptr_t slot = take_room(address, module.first, module.last, displaced::slot_bytes);
+    const std::uintptr_t slot = code_memory::take(address, module, displaced::slot_bytes);
     displaced instruction;
     if (slot == 0 || !instruction.understand(code, address, slot)) return false;
-    if (instruction.needs_copy() && !write_code(slot, instruction.copy(), displaced::slot_bytes)) return false;
+    if (instruction.needs_copy() && !code_memory::write(slot, instruction.copy(), displaced::slot_bytes)) return false;
     std::size_t i = address * 0x9E3779B97F4A7C15u >> 50;
     while (table[i & (places - 1)].address != 0) ++i;
     breakpoint& p = table[i & (places - 1)];
@@ -153,7 +92,7 @@ bool breakpoints::place(std::uintptr_t address, const code_range& module, unsign
     p.instruction = instruction;
     __atomic_store_n(&p.address, address, __ATOMIC_RELEASE);
     ++count;
-    return write_code(address, &trap, 1);
+    return code_memory::write(address, &trap, 1);
 }
 
 // Another thread may be about to write it.
@@ -166,7 +105,7 @@ bool breakpoints::is_in_place(std::uintptr_t address) noexcept {
 void breakpoints::remove_entry(std::uintptr_t address) noexcept {
     const preload::spin_guard guard(lock);
     const breakpoint* const p = find(address);
-    if (p != nullptr && (p->roles & ~breakpoint::is_entry) == 0) write_code(address, &p->original, 1);
+    if (p != nullptr && (p->roles & ~breakpoint::is_entry) == 0) code_memory::write(address, &p->original, 1);
 }
 
 void breakpoints::remove_return(std::uintptr_t address, unsigned number) noexcept {
@@ -175,13 +114,13 @@ void breakpoints::remove_return(std::uintptr_t address, unsigned number) noexcep
     if (p == nullptr || p->returns_of != number) return;
     p->returns_of = breakpoint::none;
     if (__atomic_and_fetch(&p->roles, static_cast<std::uint8_t>(~breakpoint::is_return), __ATOMIC_ACQ_REL) == 0)
-        write_code(address, &p->original, 1);
+        code_memory::write(address, &p->original, 1);
 }
 
 void breakpoints::remove_all() noexcept {
     const preload::spin_guard guard(lock);
     for (std::size_t i = 0; i < places; ++i)
-        if (table[i].address != 0) write_code(table[i].address, &table[i].original, 1);
+        if (table[i].address != 0) code_memory::write(table[i].address, &table[i].original, 1);
 }
 
 }  // namespace millpond::probes

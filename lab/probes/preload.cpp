@@ -92,6 +92,7 @@ millpond::probes::event_watcher millpond_probes_start(const millpond::probes::re
     return probes::start(calls);
 }
 void millpond_probes_stop() noexcept { probes::stop(); }
+void millpond_probes_frame_continues(std::uintptr_t stack) noexcept { probes::frame_continues(stack); }
 
 int sigaction(int number, const struct sigaction* fresh, struct sigaction* before) noexcept {
     static int (*known)(int, const struct sigaction*, struct sigaction*) = nullptr;

@@ -29,6 +29,10 @@ struct recorder_calls {
     // Zeroed memory of this thread, room_bytes long. The probes have no thread-local variables of their own: those
     // would change what the C library allocates for a new thread.
     void* (*room)() noexcept;
+    // Null: notes say when an activation begins, and every return is observed. Else it is told here, with the place of
+    // the return address, and the recorder notices itself when a frame further out goes on: it then says so
+    // (millpond_probes_frame_continues), and notes say which activations have ended.
+    void (*began)(std::uint32_t scope, std::uintptr_t place) noexcept = nullptr;
 };
 
 // Called before a heap event.
@@ -40,6 +44,9 @@ extern "C" {
 // Places the probes. Null: there is nothing to observe.
 [[gnu::weak, gnu::visibility("default")]] millpond::probes::event_watcher millpond_probes_start(
     const millpond::probes::recorder_calls* calls) noexcept;
+// The frame whose stack pointer this is goes on: what lies below it on this thread's stack has ended. UINTPTR_MAX: the
+// thread ends.
+[[gnu::weak, gnu::visibility("default")]] void millpond_probes_frame_continues(std::uintptr_t stack) noexcept;
 // The program is about to forbid itself system calls: ends all observation.
 [[gnu::weak, gnu::visibility("default")]] void millpond_probes_stop() noexcept;
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "lab/probes/breakpoints.hpp"
+#include "lab/probes/entry_jump.hpp"
 #include "lab/probes/running_scopes.hpp"
 #include "lab/probes/trap_action.hpp"
 #include "lab/probes/wanted_scopes.hpp"
@@ -23,6 +24,7 @@ struct probes::scope {
     std::uint64_t entries;
     std::uint32_t node;
     std::uint32_t state;
+    bool jumps;  // at its entry; else there is a breakpoint
 };
 
 namespace {
@@ -42,10 +44,35 @@ bool has_thread_end = false;
 struct thread_state {
     running_scopes running;
     bool believes_blocked;
+    // Where the stack stood when `running` began to change; 0: it does not change. A signal handler that comes in
+    // between stays out of it.
+    std::uintptr_t changes_at;
 };
 static_assert(sizeof(thread_state) <= recorder_calls::room_bytes);
 
 thread_state& this_thread() noexcept { return *static_cast<thread_state*>(recorder->room()); }
+
+// Holds this thread's signal handlers off its running scopes, where the kernel does not. A handler that was left by a
+// jump has let go of them.
+class change {
+  public:
+    change(thread_state& of, std::uintptr_t stack) noexcept
+        : of_(of), is_outer_(of.changes_at == 0 || of.changes_at < stack) {
+        if (is_outer_) of_.changes_at = stack;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    }
+    ~change() {
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        if (is_outer_) of_.changes_at = 0;
+    }
+    change(const change&) = delete;
+    change& operator=(const change&) = delete;
+    [[nodiscard]] bool is_outer() const noexcept { return is_outer_; }
+
+  private:
+    thread_state& of_;
+    bool is_outer_;
+};
 
 bool has_shadow_stack() noexcept {
     constexpr long shstk_status = 0x5005;
@@ -79,7 +106,7 @@ void probes::give_up(unsigned number, unsigned why) noexcept {
     scope& s = scopes[number];
     std::uint32_t expected = mpt_scope_observed;
     if (!__atomic_compare_exchange_n(&s.state, &expected, why, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
-    if (why != mpt_scope_unloaded) breakpoints::remove_entry(s.entry);
+    if (why != mpt_scope_unloaded && !s.jumps) breakpoints::remove_entry(s.entry);
     if (s.node != 0) recorder->note(mpt_note_scope, std::uint64_t{s.node} << 8 | why, true);
 }
 
@@ -100,6 +127,11 @@ void probes::entered(unsigned number, std::uintptr_t stack) noexcept {
     if (has_thread_end) pthread_setspecific(thread_end, &running);
     if (!running.on_own_stack(stack)) return give_up(number, mpt_scope_other_stack);
     const std::uintptr_t return_address = *reinterpret_cast<const std::uintptr_t*>(stack);
+    if (recorder->began != nullptr) {
+        running.drop_ended(stack + 1, left);  // one at this very place has returned, too
+        if (!running.push({stack, return_address, number})) return give_up(number, mpt_scope_too_deep);
+        return recorder->began(s.node, stack);
+    }
     running.drop_below(stack, left);
     running.drop_overwritten(stack, return_address, left);
     if (const unsigned why = place_return(return_address, number); why != mpt_scope_observed)
@@ -108,11 +140,26 @@ void probes::entered(unsigned number, std::uintptr_t stack) noexcept {
     if (!recorder->note(mpt_note_entered, s.node, false)) give_up(number, mpt_scope_interrupted);
 }
 
+void probes::entered_by_jump(std::uint64_t number, std::uintptr_t stack) noexcept {
+    const int before = errno;
+    if (!preload::fork_mark::is_set()) {
+        recorder->begin();
+        adopt_process();
+    }
+    if (const change begun(this_thread(), stack); begun.is_outer()) entered(static_cast<unsigned>(number), stack);
+    errno = before;
+}
+
 void probes::frame_continues(std::uintptr_t stack) noexcept {
     if (!active) return;
-    running_scopes& running = this_thread().running;
-    if (running.depth() == 0 || !running.on_own_stack(stack)) return;
-    running.drop_below(stack, left);
+    thread_state& self = this_thread();
+    if (self.running.depth() == 0 || (stack != UINTPTR_MAX && !self.running.on_own_stack(stack))) return;
+    const change begun(self, stack);
+    if (!begun.is_outer()) return;
+    if (recorder->began != nullptr && stack != UINTPTR_MAX)
+        self.running.drop_ended(stack, left);
+    else
+        self.running.drop_below(stack, left);
 }
 
 // Whether the innermost activation is on the stack is seen by a walk to it. Where none gets there (no call-frame
@@ -186,9 +233,11 @@ void probes::register_scope(scope& s) noexcept {
 void probes::place_scope(unsigned number, std::uintptr_t entry, const code_range& module) noexcept {
     scope& s = scopes[number];
     s.entry = entry;
-    s.state = has_shadow_stack()                                                 ? mpt_scope_shadow_stack
-              : !breakpoints::place(entry, module, breakpoint::is_entry, number) ? mpt_scope_not_placed
-                                                                                 : mpt_scope_observed;
+    s.jumps =
+        recorder->began != nullptr && !has_shadow_stack() && entry_jump::place(entry, module, number, &entered_by_jump);
+    s.state = has_shadow_stack()                                                             ? mpt_scope_shadow_stack
+              : !s.jumps && !breakpoints::place(entry, module, breakpoint::is_entry, number) ? mpt_scope_not_placed
+                                                                                             : mpt_scope_observed;
     register_scope(s);
 }
 
@@ -198,8 +247,8 @@ void probes::find_scopes() noexcept {
     for (unsigned i = 0; i < wanted.count(); ++i) {
         dl_find_object found{};
         if (scopes[i].entry == 0 || scopes[i].state != mpt_scope_observed) continue;
-        if (_dl_find_object(reinterpret_cast<void*>(scopes[i].entry), &found) != 0 ||
-            !breakpoints::is_in_place(scopes[i].entry))
+        const auto is_in_place = scopes[i].jumps ? &entry_jump::is_in_place : &breakpoints::is_in_place;
+        if (_dl_find_object(reinterpret_cast<void*>(scopes[i].entry), &found) != 0 || !is_in_place(scopes[i].entry))
             give_up(i, mpt_scope_unloaded);
     }
     dl_iterate_phdr(

@@ -48,6 +48,16 @@ class running_scopes {
         while (depth_ > 0 && stack_[depth_ - 1].place == place && stack_[depth_ - 1].return_address != return_address)
             gone(stack_[--depth_].scope);
     }
+    // Drops, innermost first, those of both kinds: what must have ended when a frame at `stack` runs.
+    template <class Gone>
+    void drop_ended(std::uintptr_t stack, const Gone& gone) noexcept {
+        while (depth_ > 0) {
+            const running_scope& inner = stack_[depth_ - 1];
+            const bool is_there = *reinterpret_cast<const std::uintptr_t*>(inner.place) == inner.return_address;
+            if (inner.place >= stack && is_there) return;
+            gone(stack_[--depth_].scope);
+        }
+    }
     // Drops the innermost one.
     template <class Gone>
     void drop(const Gone& gone) noexcept {

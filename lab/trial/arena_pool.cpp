@@ -29,7 +29,7 @@ void* arena_pool::allocate_otherwise(std::size_t bytes, std::size_t alignment, t
         if (instead_ != nullptr) return instead_->allocate(bytes, alignment);
         if (!found) return nullptr;
     }
-    return allocate(bytes, alignment, self);
+    return allocate(bytes, alignment, self, 0);
 }
 
 arena_pool::arena* arena_pool::find_or_claim(thread_id self) noexcept {
@@ -103,7 +103,7 @@ bool arena_pool::is_bounded() noexcept {
     return false;
 }
 
-void arena_pool::begin_call(thread_id self) noexcept {
+void arena_pool::begin_call(thread_id self, std::uintptr_t place) noexcept {
     if (!__atomic_load_n(&observes_calls_, __ATOMIC_ACQUIRE) || instead_ != nullptr) return;
     arena* const outer = of_innermost_call(self);
     if (outer != nullptr && kind_ == pool_kind::outermost_arenas) {
@@ -116,6 +116,8 @@ void arena_pool::begin_call(thread_id self) noexcept {
     its->resets_when_empty = false;
     its->outer = outer;
     its->serves = true;
+    its->return_address = preload::word_at(place);
+    its->place = place;
     if (outer != nullptr) outer->serves = false;
     remember(its);
 }
@@ -128,10 +130,9 @@ void arena_pool::end_call(thread_id self) noexcept {
         --its->inner_calls;
         return;
     }
-    its->serves = false;
     if (its->outer != nullptr) its->outer->serves = true;
     remember(its->outer);
-    its->outer = nullptr;
+    serve_no_call(*its);
     its->resets_when_empty = true;
     if (its->used_bytes == 0 || its->busy) return;
     if (!is_empty(*its)) {
@@ -265,9 +266,7 @@ void arena_pool::note_bytes(void* counters, std::size_t held, std::size_t) noexc
 void arena_pool::end_thread(thread_id ended) noexcept {
     for (arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other) {
         if (each->owner != ended) continue;
-        each->serves = false;
-        each->outer = nullptr;
-        each->inner_calls = 0;
+        serve_no_call(*each);
         // In one order with the last free by another thread: one of the two sees the other.
         __atomic_store_n(&each->owner, no_thread, __ATOMIC_SEQ_CST);
         if (!is_empty(*each) || !lock_.lock(slab_space::this_thread())) continue;
@@ -283,9 +282,7 @@ void arena_pool::retire_unless_of(thread_id survivor, thread_id lock_holder) noe
         if (each->owner != no_thread && each->owner != survivor) __atomic_store_n(&each->owner, gone, __ATOMIC_RELAXED);
         if (!each->serves && each->outer == nullptr) continue;
         // The child is told of no end of a call that its parent began.
-        each->serves = false;
-        each->outer = nullptr;
-        each->inner_calls = 0;
+        serve_no_call(*each);
         each->resets_when_empty = true;
     }
 }

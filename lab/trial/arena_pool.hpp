@@ -12,8 +12,10 @@
 //   outermost_arenas  the same; calls inside of another call of the function share that call's arena
 //
 // Calls are told by begin_call and end_call (call_observer.hpp), once observe_calls has said that they will be. Each
-// thread then has a stack of arenas, and what it allocates outside of every call is not served. Where calls cannot be
-// observed, or no longer, the pool goes on as `arenas` do.
+// thread then has a stack of arenas, and what it allocates outside of every call is not served. That a call has ended is
+// noticed here, when somebody allocates or frees: a frame further out than its own, or where its return address was is
+// another one. Where calls cannot be observed, or no longer, the
+// pool goes on as `arenas` do.
 //
 // Bounded (lab/plan/arena_bound.hpp): where an arena needs another chunk, or a call an arena, and holds 1 MiB and more
 // than 4 times its live bytes, the whole pool becomes a shared_pool. What lies in arenas then is freed as before.
@@ -30,6 +32,7 @@
 #include "lab/trial/pool_line.hpp"
 #include "lab/trial/routes.hpp"
 #include "lab/trial/shared_pool.hpp"
+#include "preload/frame_walk.hpp"
 #include "preload/holder_lock.hpp"
 #include "preload/pool_slabs.hpp"
 
@@ -54,9 +57,14 @@ class arena_pool {
     arena_pool(const arena_pool&) = delete;
     arena_pool& operator=(const arena_pool&) = delete;
 
-    // Null inside of another call, or without memory. `alignment`: a power of two, at most 64.
-    void* allocate(std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
-        arena* const its = arena_of(self);
+    // Null inside of another call, or without memory. `alignment`: a power of two, at most 64. `stack`: the stack pointer
+    // of who allocates, here and below; 0: not known.
+    void* allocate(std::size_t bytes, std::size_t alignment, thread_id self, std::uintptr_t stack) noexcept {
+        arena* its = arena_of(self);
+        if (its != nullptr && has_ended(*its, stack)) [[unlikely]] {
+            notice(stack);
+            its = arena_of(self);
+        }
         if (its == nullptr) [[unlikely]]
             return allocate_otherwise(bytes, alignment, self);
         if (its->busy) [[unlikely]]
@@ -68,9 +76,9 @@ class arena_pool {
         return p != nullptr ? p : allocate_otherwise(bytes, alignment, self);
     }
     // The usual case, inline and without a call. Null: nothing has changed, and allocate answers.
-    [[gnu::always_inline]] void* take_at_hand(std::size_t bytes, thread_id self) const noexcept {
+    [[gnu::always_inline]] void* take_at_hand(std::size_t bytes, thread_id self, std::uintptr_t stack) const noexcept {
         arena* const its = arena_of(self);
-        if (its == nullptr || its->busy || !its->counted.has_line()) [[unlikely]]
+        if (its == nullptr || its->busy || has_ended(*its, stack) || !its->counted.has_line()) [[unlikely]]
             return nullptr;
         enter(*its);
         char* const p = take_from(*its, bytes, granule);
@@ -80,7 +88,8 @@ class arena_pool {
         return p;
     }
     // `owner` is what the slab map says of the block.
-    [[gnu::noinline]] void deallocate(void* block, preload::slab_owner owner, thread_id self) noexcept {
+    [[gnu::noinline]] void deallocate(void* block, preload::slab_owner owner, thread_id self,
+                                      std::uintptr_t stack) noexcept {
         if (owner.block_bytes != block_bytes_mark) [[unlikely]]
             return instead_->deallocate(block, owner);
         chunk* const of = chunk_of(block);
@@ -88,6 +97,8 @@ class arena_pool {
         const std::size_t size = of->size_of(static_cast<char*>(block));
         if (__atomic_load_n(&its.owner, __ATOMIC_RELAXED) != self || its.busy) [[unlikely]]
             return free_elsewhere(its, size);
+        if (has_ended(its, stack)) [[unlikely]]
+            notice(stack);
         enter(its);
         its.freed_bytes += size;
         its.counted.count_deallocation();
@@ -103,8 +114,11 @@ class arena_pool {
     // Calls will be told by the two functions below, on their own thread; or will be no longer.
     void observe_calls() noexcept { __atomic_store_n(&observes_calls_, true, __ATOMIC_RELEASE); }
     void stop_observing_calls() noexcept;
-    void begin_call(thread_id self) noexcept;
+    // `place`: where the return address of the call lies.
+    void begin_call(thread_id self, std::uintptr_t place) noexcept;
     void end_call(thread_id self) noexcept;
+    // Tells who observes calls that the frame with this stack pointer goes on; what that ends is told in turn.
+    static inline void (*frame_continues)(std::uintptr_t stack) noexcept = nullptr;
 
     // The thread has ended.
     void end_thread(thread_id ended) noexcept;
@@ -157,7 +171,11 @@ class arena_pool {
         thread_id owner = no_thread;
         volatile bool busy = false;
         bool resets_when_empty = false;
-        bool serves = false;                          // the innermost call of its thread
+        bool serves = false;  // the innermost call of its thread
+        // Of that call, where its return address lies, and the address: a frame above it, or another address there, mean
+        // that the call has ended. Of no call, what never means that.
+        std::uintptr_t place = UINTPTR_MAX;
+        std::uintptr_t return_address = 0;
         std::uint32_t inner_calls = 0;                // that run and share it
         std::size_t used_bytes = 0, freed_bytes = 0;  // since it was empty
         pool_line counted;
@@ -212,6 +230,19 @@ class arena_pool {
         return seen.of == this && __atomic_load_n(&seen.its->owner, __ATOMIC_RELAXED) == self ? seen.its : nullptr;
     }
 
+    [[gnu::noinline]] static void notice(std::uintptr_t stack) noexcept {
+        if (frame_continues != nullptr) frame_continues(stack);
+    }
+    // Whether its call has, as far as the frame with this stack pointer shows.
+    [[gnu::always_inline]] static bool has_ended(const arena& its, std::uintptr_t stack) noexcept {
+        return its.place != UINTPTR_MAX && (stack > its.place || preload::word_at(its.place) != its.return_address);
+    }
+    static void serve_no_call(arena& its) noexcept {
+        its.serves = false;
+        its.place = UINTPTR_MAX;
+        its.outer = nullptr;
+        its.inner_calls = 0;
+    }
     // The arena has no room, or the thread has none.
     [[gnu::noinline]] void* allocate_otherwise(std::size_t bytes, std::size_t alignment, thread_id self) noexcept;
     [[gnu::noinline]] void free_elsewhere(arena& its, std::size_t size) noexcept;

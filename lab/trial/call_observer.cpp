@@ -12,9 +12,14 @@ void call_observer::start(const routes_view& routes, pool* pools, thread_namer t
     routes_ = routes;
     pools_ = pools;
     this_thread_ = this_thread;
-    static constexpr probes::recorder_calls calls{&begin, &note, &scope, &room};
-    // What it would like to be told of each heap event only serves to notice ends that no breakpoint sees.
+    arena_pool::frame_continues = &frame_continues;
+    static constexpr probes::recorder_calls calls{&begin, &note, &scope, &room, &began};
+    // What it would like to be told of each heap event only serves to notice ends that nobody sees.
     (void)millpond_probes_start(&calls);
+}
+
+void call_observer::frame_continues(std::uintptr_t stack) noexcept {
+    if (pools_ != nullptr && millpond_probes_frame_continues != nullptr) millpond_probes_frame_continues(stack);
 }
 
 void call_observer::begin() noexcept { adopt_if_child(); }
@@ -31,15 +36,17 @@ bool call_observer::note(unsigned subject, std::uint64_t value, bool) noexcept {
     const bool is_call = subject != mpt_note_scope;
     arena_pool* const arenas = arenas_of(is_call ? value : value >> 8);
     if (arenas == nullptr) return true;
-    if (subject == mpt_note_entered)
-        arenas->begin_call(this_thread_());
-    else if (subject == mpt_note_left)
+    if (subject == mpt_note_left)
         arenas->end_call(this_thread_());
     else if ((value & 0xff) == mpt_scope_observed)
         arenas->observe_calls();
     else
         arenas->stop_observing_calls();
     return true;
+}
+
+void call_observer::began(std::uint32_t scope, std::uintptr_t place) noexcept {
+    if (arena_pool* const arenas = arenas_of(scope)) arenas->begin_call(this_thread_(), place);
 }
 
 void* call_observer::room() noexcept {

@@ -40,19 +40,20 @@ class alignas(64) pool {
     [[nodiscard]] bool is_complete() const noexcept { return kind_ != pool_kind::shared || shared_ != nullptr; }
 
     // Null if the pool belongs to another thread, is interrupted or has no memory. `alignment` at most 64.
-    void* allocate(std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
+    // `stack`: the stack pointer of who allocates or frees, here and below; 0: not known.
+    void* allocate(std::size_t bytes, std::size_t alignment, thread_id self, std::uintptr_t stack) noexcept {
         if (kind_ == pool_kind::one_thread) return own_.allocate(bytes, alignment, self);
         if (kind_ == pool_kind::shared) return shared_->allocate(bytes, alignment);
         if (kind_ == pool_kind::instances) return nullptr;  // without an owner
-        return arenas_.allocate(bytes, alignment, self);
+        return arenas_.allocate(bytes, alignment, self, stack);
     }
     // The usual case of allocate and deallocate, inline and without a call: this thread's pool, and a block at hand. An
     // arena's free would save registers for all. Null, false: nothing has changed, and those two answer.
-    [[gnu::always_inline]] void* take_at_hand(std::size_t bytes, thread_id self) noexcept {
+    [[gnu::always_inline]] void* take_at_hand(std::size_t bytes, thread_id self, std::uintptr_t stack) noexcept {
         if (kind_ == pool_kind::one_thread) return own_.take_at_hand(bytes, self);
         if (kind_ == pool_kind::shared) return shared_->take_at_hand(bytes);
         if (kind_ == pool_kind::instances) return nullptr;
-        return arenas_.take_at_hand(bytes, self);
+        return arenas_.take_at_hand(bytes, self, stack);
     }
     [[gnu::always_inline]] bool put_at_hand(void* block, preload::slab_owner owner, thread_id self) noexcept {
         if (kind_ == pool_kind::one_thread) return own_.put_at_hand(block, owner, self);
@@ -65,7 +66,7 @@ class alignas(64) pool {
     // As allocate, but only from a pool that the calling thread uses already, or that all threads may use.
     void* allocate_if_usable(std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
         const bool usable = kind_ != pool_kind::one_thread || own_.is_usable(self);
-        return usable ? allocate(bytes, alignment, self) : nullptr;
+        return usable ? allocate(bytes, alignment, self, 0) : nullptr;
     }
     // Returns: the size of the block that serves the request from a pool with classes; 0 if none does.
     static constexpr std::size_t block_bytes(std::size_t bytes, std::size_t alignment) noexcept {
@@ -73,11 +74,11 @@ class alignas(64) pool {
     }
     // `owner` is what the slab map says of the block, here and below. The three end in jumps, not calls: inlined, each
     // would save the registers that the others need.
-    void deallocate(void* block, preload::slab_owner owner, thread_id self) noexcept {
+    void deallocate(void* block, preload::slab_owner owner, thread_id self, std::uintptr_t stack) noexcept {
         if (kind_ == pool_kind::one_thread) return own_.deallocate(block, owner, self);
         if (kind_ == pool_kind::shared) return shared_->deallocate(block, owner);
         if (kind_ == pool_kind::instances) return instances_.deallocate(block, owner, self);
-        arenas_.deallocate(block, owner, self);
+        arenas_.deallocate(block, owner, self, stack);
     }
     // The bytes that a block has.
     [[nodiscard]] std::size_t usable_bytes(void* block, preload::slab_owner owner) const noexcept {

@@ -241,6 +241,7 @@ void router::end_thread(void*) noexcept {
         thread_.has_finder = false;
         thread_.finder().~context_finder();
     }
+    call_observer::frame_continues(UINTPTR_MAX);
     for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].end_thread(thread_.id());
     if (thread_.generation == own_words.generation) process_record::release_line(*own_words.slot, thread_.counters);
     thread_.generation = thread_state::never;
@@ -270,7 +271,7 @@ void* router::allocate_wherever(std::size_t bytes, std::size_t alignment) noexce
     return nullptr;
 }
 
-void* router::reallocate(void* old, std::size_t bytes, const call_site&) noexcept {
+void* router::reallocate(void* old, std::size_t bytes, const call_site& site) noexcept {
     const preload::slab_owner owner = space_.map.owner_of(old);
     if (owner.block_bytes == 0) return real::reallocate(old, bytes);
     if (own_words.small_max == 0) [[unlikely]]
@@ -280,13 +281,14 @@ void* router::reallocate(void* old, std::size_t bytes, const call_site&) noexcep
     const bool fits = bytes <= held;
     if (fits && (bytes >= held / 4 || held <= 128)) return old;
     void* fresh = nullptr;
-    if (bytes - 1 < pooled_bytes_max) fresh = pools_[owner.pool].allocate(bytes, alignment_for(bytes), name_thread());
+    if (bytes - 1 < pooled_bytes_max)
+        fresh = pools_[owner.pool].allocate(bytes, alignment_for(bytes), name_thread(), site.stack);
     if (fresh == nullptr && fits) return old;
     if (fresh == nullptr) fresh = real::allocate(bytes);
     if (fresh == nullptr && bytes <= pooled_bytes_max) fresh = allocate_wherever(bytes, alignment_for(bytes));
     if (fresh == nullptr) return nullptr;
     memcpy(fresh, old, fits ? bytes : held);
-    pools_[owner.pool].deallocate(old, owner, thread_.id());
+    pools_[owner.pool].deallocate(old, owner, thread_.id(), site.stack);
     return fresh;
 }
 

@@ -74,7 +74,8 @@ class router {
     static void* allocate_zeroed(std::size_t bytes, const call_site& site) noexcept {
         if (bytes - 1 >= own_words.small_max && !is_small_in_child(bytes)) return real::allocate_zeroed(bytes);
         // Whether a block was used before is the multipool's own affair, so every one is cleared.
-        if (void* const p = take_at_hand(bytes, looks_up_ ? known_pool(site) : 1)) return memset(p, 0, bytes);
+        if (void* const p = take_at_hand(bytes, looks_up_ ? known_pool(site) : 1, site.stack))
+            return memset(p, 0, bytes);
         if (void* const p = allocate_small(bytes, alignment_for(bytes), site)) [[likely]]
             return memset(p, 0, bytes);
         if (void* const p = real::allocate_zeroed(bytes)) return p;
@@ -112,9 +113,10 @@ class router {
     // block at hand. It is what a trial costs; a change of the source has the last line of it. Null: nothing
     // has changed, and the long way is gone. In a child that has not adopted its pools no size is small enough to come
     // here. `found` is what known_pool says.
-    [[gnu::always_inline]] static void* take_at_hand(std::size_t bytes, std::uint64_t found) noexcept {
+    [[gnu::always_inline]] static void* take_at_hand(std::size_t bytes, std::uint64_t found,
+                                                     std::uintptr_t stack) noexcept {
         if (found - 1 >= pool_count_) return nullptr;
-        return pools_[found - 1].take_at_hand(bytes, thread_.id());
+        return pools_[found - 1].take_at_hand(bytes, thread_.id(), stack);
     }
 
     // What follows is apart from the functions above so that these, when they only pass calls on, save no register and
@@ -138,7 +140,7 @@ class router {
     [[gnu::noinline]] static void* allocate_routed(std::size_t bytes, std::uintptr_t return_address,
                                                    std::uintptr_t stack, std::uintptr_t frame) noexcept {
         const std::uint64_t found = looks_up_ ? owners_.match(return_address) : 1;
-        if (void* const p = take_at_hand(bytes, found)) [[likely]]
+        if (void* const p = take_at_hand(bytes, found, stack)) [[likely]]
             return p;
         if (found == 0) return allocate_unrouted(bytes);
         return allocate_further_out(bytes, return_address, stack, frame);
@@ -147,7 +149,7 @@ class router {
     [[gnu::noinline]] static void* allocate_further_out(std::size_t bytes, std::uintptr_t return_address,
                                                         std::uintptr_t stack, std::uintptr_t frame) noexcept {
         const std::uint64_t found = looks_up_ ? outward_.find({return_address, stack, frame}, owners_) : 1;
-        if (void* const p = take_at_hand(bytes, found)) [[likely]]
+        if (void* const p = take_at_hand(bytes, found, stack)) [[likely]]
             return p;
         if (found == 0) return allocate_unrouted(bytes);
         return allocate_slowly(bytes, return_address, stack, frame);
@@ -162,7 +164,7 @@ class router {
                                                    std::uintptr_t stack, std::uintptr_t frame) noexcept {
         const call_site site{return_address, stack, frame};
         const std::uint32_t found = looks_up_ ? pool_of(site) : 1;
-        if (void* const p = take_at_hand(bytes, found)) [[likely]]
+        if (void* const p = take_at_hand(bytes, found, stack)) [[likely]]
             return p;
         if (void* const p = allocate_from(found, bytes, alignment_for(bytes), site)) return p;
         if (void* const p = real::allocate(bytes)) return p;
@@ -177,10 +179,14 @@ class router {
             return;
         deallocate_slowly(its, p, owner);
     }
+    // Of a function that was jumped to from the one that the program called, by its own frame.
+    static std::uintptr_t callers_stack(const void* frame) noexcept {
+        return reinterpret_cast<std::uintptr_t>(frame) + 2 * sizeof(void*);
+    }
     [[gnu::noinline]] static void deallocate_slowly(pool& its, void* p, preload::slab_owner owner) noexcept {
         if (own_words.small_max == 0) [[unlikely]]
             adopt_if_child();
-        its.deallocate(p, owner, thread_.id());
+        its.deallocate(p, owner, thread_.id(), callers_stack(__builtin_frame_address(0)));
     }
 
     // Null if the program's allocator shall serve this.
@@ -197,7 +203,7 @@ class router {
         const std::uint32_t index = number - 1;
         void* const p = has_instances_ && pools_[index].has_instances()
                             ? allocate_for_owner(index, bytes, alignment, site)
-                            : pools_[index].allocate(bytes, alignment, thread_.id());
+                            : pools_[index].allocate(bytes, alignment, thread_.id(), site.stack);
         if (p == nullptr) [[unlikely]]
             ++thread().counters->passed_refused;
         return p;
