@@ -130,7 +130,7 @@ void probes::entered(unsigned number, std::uintptr_t stack) noexcept {
     if (recorder->began != nullptr) {
         running.drop_ended(stack + 1, left);  // one at this very place has returned, too
         if (!running.push({stack, return_address, number})) return give_up(number, mpt_scope_too_deep);
-        return recorder->began(s.node, stack);
+        return recorder->began(s.node, stack, !s.jumps);
     }
     running.drop_below(stack, left);
     running.drop_overwritten(stack, return_address, left);

@@ -103,7 +103,7 @@ bool arena_pool::is_bounded() noexcept {
     return false;
 }
 
-void arena_pool::begin_call(thread_id self, std::uintptr_t place) noexcept {
+void arena_pool::begin_call(thread_id self, std::uintptr_t place, bool trapped) noexcept {
     if (!__atomic_load_n(&observes_calls_, __ATOMIC_ACQUIRE) || instead_ != nullptr) return;
     arena* const outer = of_innermost_call(self);
     if (outer != nullptr && kind_ == pool_kind::outermost_arenas) {
@@ -112,7 +112,9 @@ void arena_pool::begin_call(thread_id self, std::uintptr_t place) noexcept {
     }
     arena* const its = take_for_call(self);
     if (its == nullptr) return stop_observing_calls();
-    __atomic_fetch_add(&counters_of_process(counters_).calls, 1, __ATOMIC_RELAXED);
+    pool_counters& counted = counters_of_process(counters_);
+    __atomic_fetch_add(&counted.calls, 1, __ATOMIC_RELAXED);
+    if (trapped) __atomic_fetch_add(&counted.trapped_calls, 1, __ATOMIC_RELAXED);
     its->resets_when_empty = false;
     its->outer = outer;
     its->serves = true;

@@ -114,8 +114,8 @@ class arena_pool {
     // Calls will be told by the two functions below, on their own thread; or will be no longer.
     void observe_calls() noexcept { __atomic_store_n(&observes_calls_, true, __ATOMIC_RELEASE); }
     void stop_observing_calls() noexcept;
-    // `place`: where the return address of the call lies.
-    void begin_call(thread_id self, std::uintptr_t place) noexcept;
+    // `place`: where the return address of the call lies. `trapped`: a trap told of it.
+    void begin_call(thread_id self, std::uintptr_t place, bool trapped) noexcept;
     void end_call(thread_id self) noexcept;
     // Tells who observes calls that the frame with this stack pointer goes on; what that ends is told in turn.
     static inline void (*frame_continues)(std::uintptr_t stack) noexcept = nullptr;

@@ -45,8 +45,8 @@ bool call_observer::note(unsigned subject, std::uint64_t value, bool) noexcept {
     return true;
 }
 
-void call_observer::began(std::uint32_t scope, std::uintptr_t place) noexcept {
-    if (arena_pool* const arenas = arenas_of(scope)) arenas->begin_call(this_thread_(), place);
+void call_observer::began(std::uint32_t scope, std::uintptr_t place, bool trapped) noexcept {
+    if (arena_pool* const arenas = arenas_of(scope)) arenas->begin_call(this_thread_(), place, trapped);
 }
 
 void* call_observer::room() noexcept {

@@ -31,7 +31,7 @@ class call_observer {
     static void frame_continues(std::uintptr_t stack) noexcept;
 
   private:
-    static void began(std::uint32_t scope, std::uintptr_t place) noexcept;
+    static void began(std::uint32_t scope, std::uintptr_t place, bool trapped) noexcept;
     static bool note(unsigned subject, std::uint64_t value, bool anywhere) noexcept;
     static std::uint32_t scope(std::uintptr_t entry, unsigned number) noexcept;
     static void* room() noexcept;

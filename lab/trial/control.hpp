@@ -49,6 +49,7 @@ struct alignas(64) pool_counters {
     std::uint64_t capped_live_bytes;  // what of that was alive
     std::uint64_t calls;              // atomic: of the arenas' functions, observed
     std::uint64_t outlived_calls;     // atomic: of those, calls that ended before all their objects
+    std::uint64_t trapped_calls;      // atomic: of those, calls that a trap told of, not a jump
 };
 
 // What one thread counted of one pool that threads share. The line is that pool's for the rest of the process.

@@ -55,6 +55,7 @@ void pool::report_inherited() noexcept {
     __atomic_fetch_add(&to.resets, before.resets, __ATOMIC_RELAXED);
     __atomic_fetch_add(&to.calls, before.calls, __ATOMIC_RELAXED);
     __atomic_fetch_add(&to.outlived_calls, before.outlived_calls, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&to.trapped_calls, before.trapped_calls, __ATOMIC_RELAXED);
     if (kind_ == pool_kind::one_thread)
         own_.tell_observer();
     else if (kind_ == pool_kind::shared)

@@ -17,6 +17,7 @@ pool_totals totals_of(const control& shared, std::size_t pool) {
         sum.resets += one.resets;
         sum.calls += one.calls;
         sum.outlived_calls += one.outlived_calls;
+        sum.trapped_calls += one.trapped_calls;
         sum.held_bytes = std::max(sum.held_bytes, one.held_bytes);
         sum.slab_bytes = std::max(sum.slab_bytes, one.slab_bytes);
         if (one.capped_bytes > sum.capped_bytes) {

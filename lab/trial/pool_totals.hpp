@@ -14,9 +14,9 @@ struct pool_totals {
     std::uint64_t deallocations = 0, remote_deallocations = 0;
     std::uint64_t refused_thread = 0;
     std::uint64_t held_bytes = 0, slab_bytes = 0;
-    std::uint64_t resets = 0;                               // of arenas
-    std::uint64_t capped_bytes = 0, capped_live_bytes = 0;  // of an arena that had to stop
-    std::uint64_t calls = 0, outlived_calls = 0;            // observed, of functions whose calls have arenas
+    std::uint64_t resets = 0;                                        // of arenas
+    std::uint64_t capped_bytes = 0, capped_live_bytes = 0;           // of an arena that had to stop
+    std::uint64_t calls = 0, outlived_calls = 0, trapped_calls = 0;  // observed, of functions whose calls have arenas
 
     [[nodiscard]] std::uint64_t frees() const noexcept { return deallocations + remote_deallocations; }
 };
@@ -33,7 +33,8 @@ inline pool_totals totals_in(const process_slot& process, std::size_t pool) noex
                    c.capped_bytes,
                    c.capped_live_bytes,
                    c.calls,
-                   c.outlived_calls};
+                   c.outlived_calls,
+                   c.trapped_calls};
     for (const cache_counters& line : process.counted.caches) {
         if (line.pool != pool + 1) continue;
         of.allocations += line.allocations;

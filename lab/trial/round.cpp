@@ -54,6 +54,7 @@ json pools_json(const control& shared, const std::vector<std::string>& names) {
                                                {"resets", sum.resets},
                                                {"calls", sum.calls},
                                                {"outlived_calls", sum.outlived_calls},
+                                               {"trapped_calls", sum.trapped_calls},
                                                {"capped_bytes", sum.capped_bytes},
                                                {"capped_live_bytes", sum.capped_live_bytes}}));
     }

@@ -63,6 +63,31 @@ TEST_F(calls, inner_ones_share_the_arena_of_the_outermost_where_that_is_asked_fo
     EXPECT_EQ(of["allocations"], 50 * 6 * 20);
 }
 
+// Whatever a function begins with: it does what it does bare, and each of its calls is seen. A jump is placed wherever
+// it covers no branch and nothing that a branch leads to.
+TEST_F(calls, are_entered_by_jumps_that_change_nothing) {
+    const words program = {ENTRIES, "20"};
+    (void)round("bare", program);
+    const std::string bare = content(in("stdout"));
+    surveyed = survey(program);
+    for (const std::string name : {"of_numbers", "of_vectors", "of_many", "of_any_number", "global", "with_frame",
+                                   "by_loop", "by_jump", "by_call", "branching", "short_one"}) {
+        const bool jumps = name != "by_loop" && name != "by_jump" && name != "by_call" && name != "branching";
+        const json scope = json_object({{"function", "entries::" + name}});
+        const ended end = compile(surveyed, json::array({arena({"entries"}, "blocks", scope)}));
+        ASSERT_EQ(end.status, 0) << end.message;
+        const json whole_round = round("plan", program, in("routes"));
+        EXPECT_EQ(whole_round["exit_status"], 0) << name;
+        EXPECT_EQ(content(in("stdout")), bare) << name;
+        const json& of = whole_round["router"]["pools"][0];
+        EXPECT_EQ(of["calls"], 20) << name;
+        // What the last two begin with is the compiler's affair.
+        if (name != "short_one" && name != "of_any_number") {
+            EXPECT_EQ(of["trapped_calls"], jumps ? 0 : 20) << name;
+        }
+    }
+}
+
 TEST_F(calls, threads_have_arenas_of_their_own) {
     for (const auto& scope : {each_call, outermost_call}) {
         const json of = tried(scope, {"plain", "40", "2", "4"});
