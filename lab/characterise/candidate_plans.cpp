@@ -114,9 +114,9 @@ bool is_bounded(const json& scope, std::uint64_t peak_live_bytes) {
                                      bound::held_bytes_min, bound::held_per_live_max * peak_live_bytes));
 }
 
-// Whether a trial may observe the calls of a function: two traps for each must not change what is measured.
+// Whether a trial may observe the calls of a function: that must not change what is measured.
 bool can_observe(const characterisation& all, const json& scope) {
-    constexpr double seconds_a_call = 6e-6, share_max = 0.05;
+    constexpr double seconds_a_call = 1e-6, share_max = 0.05;
     const trace_totals& totals = all.counts().totals();
     const double seconds = all.seconds(totals.last_tick) - all.seconds(totals.first_tick);
     return scope.at("calls").get<double>() * seconds_a_call <= share_max * seconds;
