@@ -44,6 +44,20 @@ arena_pool::arena* arena_pool::find_or_claim(thread_id self) noexcept {
     return spare;
 }
 
+// Its live blocks, as if each were as large as all that it gave are in the mean.
+std::size_t arena_pool::live_bytes_of(const arena& its) noexcept {
+    std::size_t used_bytes = 0;
+    for (chunk* each = its.first; each != nullptr; each = each->next) {
+        const char* const end = each == its.current ? its.next : each->end();
+        used_bytes += static_cast<std::size_t>(end - each->begin());
+        if (each == its.current) break;
+    }
+    const auto live = static_cast<double>(live_blocks_of(its));
+    return its.used_blocks == 0 ? 0
+                                : static_cast<std::size_t>(static_cast<double>(used_bytes) * live /
+                                                           static_cast<double>(its.used_blocks));
+}
+
 // For this thread: `spare` if it has no other owner by now, else a new one. Null: no memory.
 arena_pool::arena* arena_pool::claim(arena* spare, thread_id self) noexcept {
     if (!lock_.lock(slab_space::this_thread())) return nullptr;
@@ -57,7 +71,7 @@ arena_pool::arena* arena_pool::claim(arena* spare, thread_id self) noexcept {
         }
     }
     lock_.unlock();
-    if (spare == nullptr || spare->used_bytes == 0) return spare;
+    if (spare == nullptr || spare->used_blocks == 0) return spare;
     enter(*spare);  // a signal handler finds it, as this thread's
     if (is_empty(*spare)) reset(*spare);
     leave(*spare);
@@ -77,7 +91,7 @@ arena_pool::arena* arena_pool::take_for_call(thread_id self) noexcept {
         const thread_id owner = __atomic_load_n(&each->owner, __ATOMIC_RELAXED);
         if (owner == no_thread && is_empty(*each)) spare = each;
         if (owner != self || !each->resets_when_empty || each->busy || !is_empty(*each)) continue;
-        if (each->used_bytes != 0) {
+        if (each->used_blocks != 0) {
             enter(*each);
             reset(*each);
             leave(*each);
@@ -136,7 +150,7 @@ void arena_pool::end_call(thread_id self) noexcept {
     remember(its->outer);
     serve_no_call(*its);
     its->resets_when_empty = true;
-    if (its->used_bytes == 0 || its->busy) return;
+    if (its->used_blocks == 0 || its->busy) return;
     if (!is_empty(*its)) {
         __atomic_fetch_add(&counters_of_process(counters_).outlived_calls, 1, __ATOMIC_RELAXED);
         return;
@@ -153,7 +167,7 @@ void arena_pool::stop_observing_calls() noexcept {
 
 // What others have freed meanwhile may have been the last.
 bool arena_pool::next_chunk(arena& its, std::size_t needed) noexcept {
-    if (its.current != nullptr && its.used_bytes != 0 && its.resets_when_empty && is_empty(its)) {
+    if (its.current != nullptr && its.used_blocks != 0 && its.resets_when_empty && is_empty(its)) {
         reset(its);
         if (static_cast<std::size_t>(its.end - its.next) >= needed) return true;
     }
@@ -205,9 +219,9 @@ void arena_pool::begin_chunk(arena& its, chunk* at) noexcept {
 }
 
 // Of an ended thread's arena the last block may be freed here. Owners change under the lock.
-void arena_pool::free_elsewhere(arena& its, std::size_t size) noexcept {
+void arena_pool::free_elsewhere(arena& its) noexcept {
     __atomic_fetch_add(&counters_of_process(counters_).remote_deallocations, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&its.freed_by_others_bytes, size, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&its.freed_by_others, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&its.owner, __ATOMIC_ACQUIRE) != no_thread || !is_empty(its)) return;
     if (!lock_.lock(slab_space::this_thread())) return;
     if (its.owner == no_thread && is_empty(its)) give_back(its);
@@ -229,14 +243,14 @@ void arena_pool::reset(arena& its) noexcept {
 }
 
 void arena_pool::forget_blocks(arena& its) noexcept {
-    __atomic_store_n(&its.freed_by_others_bytes, std::size_t{0}, __ATOMIC_RELAXED);
-    its.used_bytes = its.freed_bytes = 0;
+    __atomic_store_n(&its.freed_by_others, std::size_t{0}, __ATOMIC_RELAXED);
+    its.used_blocks = its.freed_blocks = 0;
     __atomic_fetch_add(&counters_of_process(counters_).resets, 1, __ATOMIC_RELAXED);
 }
 
 // Under the lock.
 void arena_pool::give_back(arena& its) noexcept {
-    if (its.used_bytes != 0) forget_blocks(its);
+    if (its.used_blocks != 0) forget_blocks(its);
     for (chunk* each = its.first; each != nullptr;) {
         chunk* const next = each->next;
         slabs_.deallocate(each, each->bytes, slab_map::slab_bytes);

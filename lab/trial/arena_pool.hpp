@@ -2,7 +2,7 @@
 // arena_pool: arenas below malloc, for the blocks of one route: one for each thread, or for each call of a function.
 //
 //   chunk   │ arena, next, marks │ block │ block │ block │ … next ▸          │    64 KiB, then twice as long, to 2 MiB
-//   marks     a bit for each 16 bytes: here a block ends; so a free finds the size
+//   marks     a bit for each 16 bytes: here a block ends; so a realloc finds the size
 //
 // Blocks of all sizes lie in the order of allocation, 16 bytes apart at least, as a source change would place them but
 // for the rounding. A free only counts down. An arena is reset, so that its chunks are used again from the first:
@@ -14,15 +14,15 @@
 // Calls are told by begin_call and end_call (call_observer.hpp), once observe_calls has said that they will be. Each
 // thread then has a stack of arenas, and what it allocates outside of every call is not served. That a call has ended is
 // noticed here, when somebody allocates or frees: a frame further out than its own, or where its return address was is
-// another one. Where calls cannot be observed, or no longer, the
-// pool goes on as `arenas` do.
+// another one. Where calls cannot be observed, or no longer, the pool goes on as `arenas` do.
 //
 // Bounded (lab/plan/arena_bound.hpp): where an arena needs another chunk, or a call an arena, and holds 1 MiB and more
-// than 4 times its live bytes, the whole pool becomes a shared_pool. What lies in arenas then is freed as before.
+// than 4 times its live bytes (live blocks times their mean size), the whole pool becomes a shared_pool. What lies in
+// arenas then is freed as before.
 //
 // Threads: any thread allocates, from its own arena, and any thread frees. A signal handler that interrupted its
 // thread's arena gets null. What an ended thread's arena holds goes back once nothing in it is alive; until then the
-// next thread may take it over. allocate and deallocate: some 50 instructions each.
+// next thread may take it over. take_at_hand and put_at_hand: some 40 instructions each.
 #pragma once
 
 #include <cstddef>
@@ -94,16 +94,31 @@ class arena_pool {
             return instead_->deallocate(block, owner);
         chunk* const of = chunk_of(block);
         arena& its = *of->of;
-        const std::size_t size = of->size_of(static_cast<char*>(block));
         if (__atomic_load_n(&its.owner, __ATOMIC_RELAXED) != self || its.busy) [[unlikely]]
-            return free_elsewhere(its, size);
+            return free_elsewhere(its);
         if (has_ended(its, stack)) [[unlikely]]
             notice(stack);
         enter(its);
-        its.freed_bytes += size;
+        ++its.freed_blocks;
         its.counted.count_deallocation();
         if (is_empty(its) && its.resets_when_empty) return reset_and_leave(its);
         leave(its);
+    }
+    // The usual case, as take_at_hand. False: nothing has changed, and deallocate does it.
+    [[gnu::always_inline]] bool put_at_hand(void* block, preload::slab_owner owner, thread_id self,
+                                            std::uintptr_t stack) const noexcept {
+        if (owner.block_bytes != block_bytes_mark) [[unlikely]]
+            return false;
+        arena& its = *chunk_of(block)->of;
+        if (__atomic_load_n(&its.owner, __ATOMIC_RELAXED) != self || its.busy || has_ended(its, stack) ||
+            !its.counted.has_line()) [[unlikely]]
+            return false;
+        if (its.resets_when_empty && live_blocks_of(its) == 1) return false;
+        enter(its);
+        ++its.freed_blocks;
+        its.counted.count_deallocation_in_line();
+        leave(its);
+        return true;
     }
     // The bytes that a block has.
     [[nodiscard]] std::size_t usable_bytes(void* block, preload::slab_owner owner) const noexcept {
@@ -176,14 +191,14 @@ class arena_pool {
         // that the call has ended. Of no call, what never means that.
         std::uintptr_t place = UINTPTR_MAX;
         std::uintptr_t return_address = 0;
-        std::uint32_t inner_calls = 0;                // that run and share it
-        std::size_t used_bytes = 0, freed_bytes = 0;  // since it was empty
+        std::uint32_t inner_calls = 0;                  // that run and share it
+        std::size_t used_blocks = 0, freed_blocks = 0;  // since it was empty
         pool_line counted;
         chunk* first = nullptr;
         std::size_t held_bytes = 0;
-        arena* other = nullptr;                             // the next of the pool
-        arena* outer = nullptr;                             // of the call around
-        alignas(64) std::size_t freed_by_others_bytes = 0;  // atomic
+        arena* other = nullptr;                       // the next of the pool
+        arena* outer = nullptr;                       // of the call around
+        alignas(64) std::size_t freed_by_others = 0;  // blocks; atomic
     };
 
     // The thread's arena of the pool that it used last; a guess, checked by arena_of.
@@ -205,12 +220,11 @@ class arena_pool {
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         its.busy = false;
     }
-    static bool is_empty(const arena& its) noexcept {
-        return its.freed_bytes + __atomic_load_n(&its.freed_by_others_bytes, __ATOMIC_ACQUIRE) == its.used_bytes;
+    static std::size_t live_blocks_of(const arena& its) noexcept {
+        return its.used_blocks - its.freed_blocks - __atomic_load_n(&its.freed_by_others, __ATOMIC_ACQUIRE);
     }
-    static std::size_t live_bytes_of(const arena& its) noexcept {
-        return its.used_bytes - its.freed_bytes - __atomic_load_n(&its.freed_by_others_bytes, __ATOMIC_ACQUIRE);
-    }
+    static std::size_t live_bytes_of(const arena& its) noexcept;
+    static bool is_empty(const arena& its) noexcept { return live_blocks_of(its) == 0; }
     // Null: it has no room.
     [[gnu::always_inline]] static char* take_from(arena& its, std::size_t bytes, std::size_t alignment) noexcept {
         char* const p = alignment > granule ? aligned(its.next, alignment) : its.next;
@@ -219,7 +233,7 @@ class arena_pool {
             return nullptr;
         its.next = p + size;
         its.current->mark(p + size);
-        its.used_bytes += size;
+        ++its.used_blocks;
         return p;
     }
     [[nodiscard]] chunk* chunk_of(const void* block) const noexcept {
@@ -245,7 +259,7 @@ class arena_pool {
     }
     // The arena has no room, or the thread has none.
     [[gnu::noinline]] void* allocate_otherwise(std::size_t bytes, std::size_t alignment, thread_id self) noexcept;
-    [[gnu::noinline]] void free_elsewhere(arena& its, std::size_t size) noexcept;
+    [[gnu::noinline]] void free_elsewhere(arena& its) noexcept;
     [[gnu::noinline]] void reset_and_leave(arena& its) noexcept {
         reset(its);
         leave(its);

@@ -177,16 +177,19 @@ class router {
         pool& its = pools_[owner.pool];
         if (own_words.small_max != 0 && its.put_at_hand(p, owner, thread_.id())) [[likely]]
             return;
-        deallocate_slowly(its, p, owner);
+        deallocate_by_frame(its, p, owner);
     }
     // Of a function that was jumped to from the one that the program called, by its own frame.
     static std::uintptr_t callers_stack(const void* frame) noexcept {
         return reinterpret_cast<std::uintptr_t>(frame) + 2 * sizeof(void*);
     }
-    [[gnu::noinline]] static void deallocate_slowly(pool& its, void* p, preload::slab_owner owner) noexcept {
+    // In an arena, where a frame may end a call: to know its own frame costs a function instructions. And the long way.
+    [[gnu::noinline]] static void deallocate_by_frame(pool& its, void* p, preload::slab_owner owner) noexcept {
+        const std::uintptr_t stack = callers_stack(__builtin_frame_address(0));
+        if (own_words.small_max != 0 && its.put_in_arena(p, owner, thread_.id(), stack)) return;
         if (own_words.small_max == 0) [[unlikely]]
             adopt_if_child();
-        its.deallocate(p, owner, thread_.id(), callers_stack(__builtin_frame_address(0)));
+        its.deallocate(p, owner, thread_.id(), stack);
     }
 
     // Null if the program's allocator shall serve this.
