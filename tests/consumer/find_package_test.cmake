@@ -37,5 +37,5 @@ endfunction()
 
 fail_with("MILLPOND_MODE is \"cheked\"; it must be release, checked or hardened" "no other"
   ${configure} -B "${work}/typo" -D "MILLPOND_MODE=cheked")
-fail_with("error: #error \"?Millpond needs C[+][+]20" "is not a member|does not name a type|expected"
+fail_with("error: (#error )?\"?Millpond needs C[+][+]20" "is not a member|does not name a type|expected"
   ${compiler} -std=c++17 -fsyntax-only -I "${work}/prefix/include" "${CMAKE_CURRENT_LIST_DIR}/project/consumer.cpp")
