@@ -213,6 +213,7 @@ json subsystem_json(const characterisation& all, std::uint32_t subsystem) {
     one["kind"] = identity.kind;
     one["named"] = identity.named;
     if (identity.kind == "group") one["owners"] = identity.owners;
+    one["modules"] = identity.modules;
     one["events"] = s.events();
     one["allocations"] = s.allocations();
     one["frees"] = s.frees;

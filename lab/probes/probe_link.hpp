@@ -30,8 +30,8 @@ struct recorder_calls {
     // would change what the C library allocates for a new thread.
     void* (*room)() noexcept;
     // Null: notes say when an activation begins, and every return is observed. Else it is told here, with the place of
-    // the return address and whether a trap was needed, and the recorder notices itself when a frame further out goes on: it then says so
-    // (millpond_probes_frame_continues), and notes say which activations have ended.
+    // the return address and whether a trap was needed, and the recorder notices itself when a frame further out goes
+    // on: it then says so (millpond_probes_frame_continues), and notes say which activations have ended.
     void (*began)(std::uint32_t scope, std::uintptr_t place, bool trapped) noexcept = nullptr;
 };
 

@@ -10,8 +10,9 @@
 //
 // Neither stack nor registers of the program are changed. The instruction under a breakpoint runs elsewhere
 // (displaced). Where a function cannot be observed to the end, a note says why, and then it counts as not observed. An
-// entry costs two traps and their notes, some 6 µs, or a jump and its notes, some 50 ns. Locks are taken only to place a probe. All memory is static or
-// mapped; nothing is allocated. Reentrant: the handler blocks all signals.
+// entry costs two traps and their notes, some 6 µs, or a jump and its notes, some 50 ns. Locks are taken only to place
+// a probe. All memory is static or mapped; nothing is allocated. Reentrant: the handler blocks all signals, and what a
+// jump leads to keeps the signal handlers of its thread out of what it changes.
 #pragma once
 
 #include <signal.h>

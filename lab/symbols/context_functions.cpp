@@ -37,9 +37,11 @@ context_functions::context_functions(const std::vector<trace::context_node>& nod
     std::vector<std::unique_ptr<module_functions>> opened(modules.size() + 1);
     std::vector<char> tried(modules.size() + 1, 0);
     module_names_.resize(modules.size() + 1);
+    module_paths_.resize(modules.size() + 1);
     module_standard_.resize(modules.size() + 1, 0);
     for (std::size_t i = 0; i < modules.size(); ++i) {
         module_names_[i + 1] = file_name(modules[i].path);
+        module_paths_[i + 1] = modules[i].path;
         module_standard_[i + 1] = is_standard_module(modules[i].path);
     }
 
@@ -85,6 +87,11 @@ context_functions::context_functions(const std::vector<trace::context_node>& nod
 std::string context_functions::module_name(std::uint32_t node) const {
     const std::uint32_t module = (*nodes_)[node].module;
     return module < module_names_.size() ? module_names_[module] : std::string();
+}
+
+std::string context_functions::module_path(std::uint32_t node) const {
+    const std::uint32_t module = (*nodes_)[node].module;
+    return module < module_paths_.size() ? module_paths_[module] : std::string();
 }
 
 bool context_functions::in_standard_module(std::uint32_t node) const {

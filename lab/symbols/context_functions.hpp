@@ -50,13 +50,15 @@ class context_functions {
     const trace::context_node& node(std::uint32_t id) const { return (*nodes_)[id]; }
     // The file name of a node's module; empty where it has none.
     std::string module_name(std::uint32_t node) const;
+    // The path of a node's module; empty where it has none.
+    std::string module_path(std::uint32_t node) const;
     bool in_standard_module(std::uint32_t node) const;
 
     const std::vector<unreadable_module>& unreadable() const { return unreadable_; }
 
   private:
     const std::vector<trace::context_node>* nodes_;
-    std::vector<std::string> module_names_;  // by module id
+    std::vector<std::string> module_names_, module_paths_;  // by module id
     std::vector<char> module_standard_;
     std::vector<frame_function> functions_;
     std::vector<std::uint32_t> function_of_node_;

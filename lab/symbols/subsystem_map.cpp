@@ -66,6 +66,11 @@ std::uint32_t subsystem_map::intern(const std::string& owner, std::string_view k
     return entry->second;
 }
 
+void subsystem_map::note_module(std::uint32_t subsystem, const std::string& path) {
+    std::vector<std::string>& known = subsystems_[subsystem].modules;
+    if (!path.empty() && std::find(known.begin(), known.end(), path) == known.end()) known.push_back(path);
+}
+
 subsystem_map::subsystem_map(const context_functions& functions, const std::vector<owner_group>& groups) {
     const std::uint32_t nodes = functions.node_count();
     std::vector<path_summary> paths(nodes);
@@ -95,6 +100,7 @@ subsystem_map::subsystem_map(const context_functions& functions, const std::vect
         } else if (node.module != 0 && !functions.in_standard_module(i)) {
             path.owner = subsystem_of_module(i);
         }
+        if (path.owner != paths[node.parent].owner) note_module(path.owner, functions.module_path(i));
         if (path.owner != nobody)
             subsystem_of_node_[i] = path.owner;
         else if (path.allocation != nobody)

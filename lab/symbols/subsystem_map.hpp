@@ -28,7 +28,8 @@ struct subsystem_identity {
     std::string name;
     std::string kind;  // a kind of owner, or "group"
     bool named = false;
-    std::vector<std::string> owners;  // one, but for groups
+    std::vector<std::string> owners;     // one, but for groups
+    std::vector<std::string> modules{};  // the files that its own frames lie in
 };
 
 class subsystem_map {
@@ -41,6 +42,7 @@ class subsystem_map {
   private:
     std::uint32_t intern(const std::string& owner, std::string_view kind, bool named,
                          const std::vector<owner_group>& groups);
+    void note_module(std::uint32_t subsystem, const std::string& path);
 
     std::vector<subsystem_identity> subsystems_;
     std::vector<std::uint32_t> subsystem_of_node_;

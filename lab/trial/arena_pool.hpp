@@ -12,9 +12,9 @@
 //   outermost_arenas  the same; calls inside of another call of the function share that call's arena
 //
 // Calls are told by begin_call and end_call (call_observer.hpp), once observe_calls has said that they will be. Each
-// thread then has a stack of arenas, and what it allocates outside of every call is not served. That a call has ended is
-// noticed here, when somebody allocates or frees: a frame further out than its own, or where its return address was is
-// another one. Where calls cannot be observed, or no longer, the pool goes on as `arenas` do.
+// thread then has a stack of arenas, and what it allocates outside of every call is not served. That a call has ended
+// is noticed here, when somebody allocates or frees: a frame further out than its own, or where its return address was
+// is another one. Where calls cannot be observed, or no longer, the pool goes on as `arenas` do.
 //
 // Bounded (lab/plan/arena_bound.hpp): where an arena needs another chunk, or a call an arena, and holds 1 MiB and more
 // than 4 times its live bytes (live blocks times their mean size), the whole pool becomes a shared_pool. What lies in
@@ -57,8 +57,8 @@ class arena_pool {
     arena_pool(const arena_pool&) = delete;
     arena_pool& operator=(const arena_pool&) = delete;
 
-    // Null inside of another call, or without memory. `alignment`: a power of two, at most 64. `stack`: the stack pointer
-    // of who allocates, here and below; 0: not known.
+    // Null inside of another call, or without memory. `alignment`: a power of two, at most 64. `stack`: the stack
+    // pointer of who allocates, here and below; 0: not known.
     void* allocate(std::size_t bytes, std::size_t alignment, thread_id self, std::uintptr_t stack) noexcept {
         arena* its = arena_of(self);
         if (its != nullptr && has_ended(*its, stack)) [[unlikely]] {
@@ -187,8 +187,8 @@ class arena_pool {
         volatile bool busy = false;
         bool resets_when_empty = false;
         bool serves = false;  // the innermost call of its thread
-        // Of that call, where its return address lies, and the address: a frame above it, or another address there, mean
-        // that the call has ended. Of no call, what never means that.
+        // Of that call, where its return address lies, and the address: a frame above it, or another address there,
+        // mean that the call has ended. Of no call, what never means that.
         std::uintptr_t place = UINTPTR_MAX;
         std::uintptr_t return_address = 0;
         std::uint32_t inner_calls = 0;                  // that run and share it

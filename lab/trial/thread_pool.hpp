@@ -53,8 +53,8 @@ class owned_by_thread {
         lock_.leave();
         return p;
     }
-    // The usual case of both, inline and without a call, where the blocks have it. Aligned as malloc's are. Null, false:
-    // nothing has changed, and the functions beside answer.
+    // The usual case of both, inline and without a call, where the blocks have it. Aligned as malloc's are. Null,
+    // false: nothing has changed, and the functions beside answer.
     [[gnu::always_inline]] void* take_at_hand(std::size_t bytes, thread_id self) noexcept
         requires requires(Blocks blocks) { blocks.take_at_hand(bytes, 8); }
     {

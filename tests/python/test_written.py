@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from millpond.advice import container_words
-from millpond.advice.advice_data import Advice, AnalysedProgram, Code, Option, Row
+from millpond.advice.advice_data import Advice, AnalysedProgram, Choices, Code, Option, Row
+from millpond.advice.choice_words import lines
 from millpond.advice.code_changes import with_code
 from millpond.advice.code_header import HEADER, header, one_line
-from millpond.advice.code_homes import CLASSES_SAVE_MIN, default_class, homes, identifier
+from millpond.advice.code_homes import CLASSES_SAVE_MIN, default_class, foreign_text, homes, identifier
 from millpond.advice.code_test import TEST
 from millpond.advice.code_writing import NOTE, files_of, write
 from millpond.cells.plan_file import PlanFile, PlanProgram, PlanRoute, PlanScope
@@ -255,3 +256,31 @@ def test_advise_writes_the_folder_that_it_is_given(lab: FakeLab, tmp_path: Path)
     assert all("code" in row for row in json.loads(done.stdout)["subsystems"])
     again = lab.run("advise", f"--write={folder}", "--", "prog")
     assert again.status == 2 and "nothing is overwritten" in again.stderr
+
+
+def test_what_a_package_has_the_source_of_gets_no_code() -> None:
+    own = advice(container("std::map<int, int>"))
+    foreign = advice(container("std::map<int, int>"), package="libshop2")
+    assert foreign_text(own) == "" and foreign_text(foreign) == "libshop2"
+    assert homes(foreign) == [] and with_code(foreign).subsystems[0].code is None
+    files = files_of(foreign)
+    assert list(files) == [NOTE]
+    assert "libshop2" in files[NOTE] and "millpond run --plan" in files[NOTE]
+    assert "no header was written" not in files[NOTE] and "Not yours to change" not in files_of(own)[NOTE]
+
+
+def test_a_folder_without_code_says_whose_the_source_is(tmp_path: Path) -> None:
+    said = write(advice(container("std::map<int, int>"), package="libshop2"), tmp_path / "change")
+    assert "libshop2" in said and "do not build" in said
+
+
+def test_the_choice_says_whose_the_source_is() -> None:
+    plan = Option(kind="plan", what="a pool for shop::book")
+    malloc = Option(kind="malloc", what="LD_PRELOAD=libfast.so", command="LD_PRELOAD=libfast.so")
+    choices = Choices(prefer="balanced", source_change=plan, without_source_change=malloc)
+    said = dict(lines(replace(advice(container("int"), package="libshop2"), choices=choices)))
+    assert "in the source, which is that of libshop2" in said
+    would_do = said["what we would do"]
+    assert "under the plan or on LD_PRELOAD=libfast.so" in would_do and "whoever builds libshop2" in would_do
+    own = dict(lines(replace(advice(container("int")), choices=choices)))
+    assert "in the source" in own and own["what we would do"].startswith("change the source")

@@ -202,10 +202,12 @@ class InputStatus(Record, frozen=True):
 class Row(SubsystemFacts, frozen=True, kw_only=True):
     """A subsystem of an advice: what it is, what was tried, what that saved, and the reason.
 
-    `best`: the strategy that is advised, or NOTHING.
+    `best`: the strategy that is advised, or NOTHING. `package`: of the system, where the subsystem's code is only in
+    files of one or more; whoever runs the program does not build it then.
     """
 
     best: str
+    package: str | None = field(default_factory=NULL)
     tried: str | None = field(default_factory=NULL)
     plan: PlanFile | None = field(default_factory=NULL)
     saves_cpu_seconds: Estimate = field(default_factory=Estimate)

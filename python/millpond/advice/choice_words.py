@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from millpond.advice.advice_data import Advice, Option
+from millpond.advice.code_homes import foreign_text
 from millpond.system.wording import bytes_text, change_text, percent_text
 
 _PREFERENCE_WORDS = {
@@ -25,10 +26,23 @@ def lines(advice: Advice) -> list[tuple[str, str]]:
         ("in the source", found.source_change, "no pool and no arena is better beyond the noise"),
     )
     lines = [(label, option_text(one) if one else otherwise) for label, one, otherwise in named]
-    would_do = {"plan": "change the source", "malloc": f"run it on {advice.choice.what}", "nothing": "nothing",
-                "trade": "choose by what matters more to you"}  # fmt: skip
+    foreign = foreign_text(advice)
+    would_do = {
+        "plan": _others_change(foreign, found.without_source_change) if foreign else "change the source",
+        "malloc": f"run it on {advice.choice.what}",
+        "nothing": "nothing",
+        "trade": "choose by what matters more to you",
+    }
     said = would_do.get(advice.choice.kind, "measure longer: what looks better is not settled")
+    if foreign:
+        lines[-1] = (f"in the source, which is that of {foreign}", lines[-1][1])
     return [*lines, ("what we would do", f"{said} (--prefer {found.prefer}: {_PREFERENCE_WORDS[found.prefer]})")]
+
+
+def _others_change(packages: str, otherwise: Option | None) -> str:
+    """Of a plan for code of others: how to run the program meanwhile, and who could change it."""
+    malloc = f" or on {otherwise.what}" if otherwise else ""
+    return f"run it under the plan{malloc}; whoever builds {packages} could change the source"
 
 
 def option_text(option: Option) -> str:

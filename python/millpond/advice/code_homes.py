@@ -78,11 +78,33 @@ class Home:
 
 
 def homes(advice: Advice) -> list[Home]:
-    """The homes of the plan that is better than no change, in its order; none where there is no such plan."""
+    """The homes of the plan that is better than no change, in its order; none where there is no such plan. What only
+    packages of the system have the source of gets none.
+    """
     rows = {row.name: row for row in advice.subsystems}
     routes = advice.plan.routes if advice.plan else ()
     taken: set[str] = set()
-    return [_home(route, rows, taken) for route in routes if route.subsystems and not route.of_rest]
+    foreign = foreign_rows(advice)
+    return [
+        _home(route, rows, taken)
+        for route in routes
+        if route.subsystems and not route.of_rest and not all(name in foreign for name in route.subsystems)
+    ]
+
+
+def foreign_rows(advice: Advice) -> dict[str, str]:
+    """The subsystems of the plan whose source whoever runs the program does not build, with the package of each."""
+    routes = advice.plan.routes if advice.plan else ()
+    planned = {name for route in routes for name in route.subsystems if not route.of_rest}
+    return {row.name: row.package for row in advice.subsystems if row.package and row.name in planned}
+
+
+def foreign_text(advice: Advice) -> str:
+    """Who could change the source, where all of the plan is others'; empty where some of it is the user's own."""
+    foreign = foreign_rows(advice)
+    if not foreign or homes(advice):
+        return ""
+    return list_text(sorted(set(foreign.values())))
 
 
 def identifier(name: str, taken: set[str]) -> str:

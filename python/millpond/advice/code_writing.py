@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from millpond.advice import choice_words
 from millpond.advice.advice_data import Advice, Code
 from millpond.advice.code_changes import CONTAINERS_AT_MOST, code_of_rows
 from millpond.advice.code_header import HEADER, header
-from millpond.advice.code_homes import FUNCTION, THREAD, Home, homes
+from millpond.advice.code_homes import FUNCTION, THREAD, Home, foreign_rows, foreign_text, homes
 from millpond.advice.code_test import TEST, test
 from millpond.advice.container_words import container_text, place_text, without_members
 from millpond.advice.decision import MALLOC, UNDECIDED
@@ -76,6 +76,8 @@ def write(advice: Advice, folder: Path) -> str:
         why = "it is not decided whether to change the source"
         if not undecided:
             why = "no change of the source is better than none"
+        if packages := foreign_text(advice):
+            why = f"the source to change is that of {packages}, which you do not build"
         return f"{folder}: {NOTE} alone, for {why}"
     return f"{folder}: {list_text(sorted(files))}; {NOTE} says what to change where, and how to run the test"
 
@@ -91,13 +93,34 @@ def note(advice: Advice, chosen: Sequence[Home]) -> str:
     if chosen:
         code = code_of_rows(advice)
         parts += [_home(home, code[home.subsystems[0]]) for home in chosen] + [_build(advice)]
-    elif choice and choice.kind == UNDECIDED:
-        parts.append(
-            "Whether there is something to change is not decided, so no header was written: see above for why."
-        )
-    else:
-        parts.append("No change of the source is better than none beyond the noise, so no header was written.")
+    foreign = foreign_rows(advice)
+    if foreign:
+        parts.append(_of_others(foreign, advice))
+    if not chosen and not foreign:
+        undecided = "Whether there is something to change is not decided, so no header was written: see above for why."
+        nothing = "No change of the source is better than none beyond the noise, so no header was written."
+        parts.append(undecided if choice and choice.kind == UNDECIDED else nothing)
     return "\n\n".join(parts) + "\n"
+
+
+def _of_others(foreign: Mapping[str, str], advice: Advice) -> str:
+    """What of the plan is the source of packages, and what whoever runs the program can do without it."""
+    lines = [
+        "## Not yours to change",
+        "",
+        "The source of these is that of packages of this system, so there is no code to paste. Whoever builds a "
+        "package could give each a pool or an arena as the plan says; send them this note.",
+        "",
+        *[f"- {_code(name)}: {_plain(package)}" for name, package in foreign.items()],
+        "",
+        "Until then the program runs under the plan (advise's last line names its file), or on another malloc:",
+        "",
+        f"    millpond run --plan THE.plan.json -- {shlex.join(advice.program.argv)}",
+    ]
+    other = advice.choices.without_source_change if advice.choices else None
+    if other and other.command:
+        lines.append(f"    {other.command} {shlex.join(advice.program.argv)}")
+    return "\n".join(lines)
 
 
 def _plain(text: str) -> str:

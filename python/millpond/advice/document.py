@@ -43,6 +43,7 @@ from millpond.rounds.characterisation import (
 from millpond.rounds.mallocs import words_of
 from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
+from millpond.system.packages import packages_of
 
 # What no trial can do, and why: part of every answer.
 NOT_TRIED = (("an arena that is winked out", "an unmodified program destroys its objects one by one"),)
@@ -134,15 +135,18 @@ def _row(found: Findings, subsystem: Subsystem, *, large: bool, advised: bool) -
     comparisons: Mapping[str, Comparison] = tried.comparisons if tried else {}
     replay = _replay(tried, found.replay)
     reason = reason_of(found, subsystem, tried, large=large, pays=pays, advised=advised, in_plan=in_plan)
+    package = packages_of(subsystem.modules) if large or in_plan else None
+    whose = [f"its source is that of {package}, built by others"] if package and pays else []
     return Row(
         **{field: getattr(subsystem, field) for field in SubsystemFacts.__struct_fields__},
         best=_strategy(tried.plan, name) if tried and pays else NOTHING,
+        package=package,
         tried=own_allocator(tried.plan) if tried else None,
         plan=tried.plan.file if tried and pays else None,
         saves_cpu_seconds=saved_by(comparisons.get("cpu_seconds")),
         saves_bytes=saved_by(comparisons.get("peak_bytes")),
         cpu_ratio=change_of(comparisons["cpu_seconds"]) if "cpu_seconds" in comparisons else None,
-        reason="; ".join([reason, *(replay.apart if replay else ())]),
+        reason="; ".join([reason, *whose, *(replay.apart if replay else ())]),
         evidence=(*(tried.evidence if tried else ()), *found.counted.get(name, [])),
         arena=_arena(found, subsystem, tried),
         replay=replay,

@@ -305,6 +305,7 @@ class SubsystemFacts(Record, frozen=True, kw_only=True):
     dvluc: dict[str, Dimension] | None = None
     legality: tuple[ScopeLegality, ...] = field(default_factory=NONE)
     containers: tuple[Container, ...] | None = None
+    modules: tuple[str, ...] = ()  # the files that its own functions lie in
 
     def dimension(self, letter: str) -> Dimension:
         """One of its dimensions; unknown where it was not looked for."""

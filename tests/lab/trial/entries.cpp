@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A program whose functions begin in every way that a jump at their entry has to know: with arguments in all registers,
-// with addresses relative to rip, with branches, calls and loops to their second instruction. `entries TIMES` calls each
-// so often and prints what it made of its arguments.
+// with addresses relative to rip, with branches, calls and loops to their second instruction. `entries TIMES` calls
+// each so often and prints what it made of its arguments.
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
