@@ -18,6 +18,7 @@ from millpond.rounds.characterisation import ReferenceFacts, SubsystemFacts, Sub
 from millpond.rounds.noise import Spread
 from millpond.rounds.recording import ProcessRow
 from millpond.rounds.replay_data import ErrorNote
+from millpond.statistics.humps import Hump
 from millpond.statistics.order_statistics import Comparison, Summary
 from millpond.system.records import NONE, NULL, Record
 
@@ -39,6 +40,7 @@ class Estimate(Record, frozen=True, kw_only=True):
     level: float | None = field(default_factory=NULL)
     method: str = field(default_factory=lambda: "none")
     verdict: str = field(default_factory=str)
+    humps: tuple[Hump, ...] | UnsetType = UNSET
 
     @classmethod
     def of(cls, summary: Summary | None) -> Estimate:
@@ -50,7 +52,9 @@ class Estimate(Record, frozen=True, kw_only=True):
         """Its figures; None where nothing was measured."""
         if not self.n or self.median is None or self.low is None or self.high is None:
             return None
-        return Summary(self.n, self.median, self.low, self.high, self.level or 0.0, self.method, self.verdict)
+        return Summary(
+            self.n, self.median, self.low, self.high, self.level or 0.0, self.method, self.verdict, self.humps
+        )
 
 
 class Change(Estimate, frozen=True, kw_only=True):

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
 
 from millpond.advice.advice_data import Advice, Change, Estimate
 from millpond.advice.decision import MALLOC, PLAN
+from millpond.statistics.humps import Hump
 from millpond.system.records import NONE, NULL, Record
 from millpond.system.wording import change_text, effect_text, plural
 
@@ -36,6 +37,7 @@ class Predicted(Record, frozen=True):
     high: float
     level: float
     verdict: str
+    humps: tuple[Hump, ...] | UnsetType = UNSET
 
 
 class ChangePrediction(Record, frozen=True):
@@ -180,4 +182,8 @@ def prediction_of(advice: Advice) -> ChangePrediction | None:
 def _known(found: Estimate | None) -> Predicted | None:
     """Its figures; None where nothing was measured."""
     known = found.known if found else None
-    return Predicted(known.n, known.median, known.low, known.high, known.level, known.verdict) if known else None
+    return (
+        Predicted(known.n, known.median, known.low, known.high, known.level, known.verdict, known.humps)
+        if known
+        else None
+    )

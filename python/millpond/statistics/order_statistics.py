@@ -30,10 +30,11 @@ from functools import cache
 from typing import Literal, TypeVar
 
 import numpy as np
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
 from msgspec.structs import asdict, replace
 
 from millpond.statistics import students_t
+from millpond.statistics.humps import Hump, humps_of
 from millpond.system.records import Record
 
 Key = TypeVar("Key")
@@ -64,6 +65,7 @@ class Summary(Record, frozen=True):
     level: float
     method: str
     verdict: str = field(default_factory=str)
+    humps: tuple[Hump, ...] | UnsetType = UNSET  # of ratios that lie in two groups: neither the median nor one interval
 
 
 class MetricSummary(Summary, frozen=True, kw_only=True):
@@ -203,6 +205,7 @@ def compare(
         ratio, saved = summarise(ratios, level=level), summarise(differences, level=level)
         p = signed_rank_p(logarithms)
     p = min(1.0, looks * p)
+    ratio = replace(ratio, humps=humps_of(ratios) or UNSET)
     return judge(Comparison(**asdict(ratio), metric=metric, of=of, against=against, saved=saved, p=p, p_adjusted=p))
 
 

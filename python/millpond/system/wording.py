@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
+
+from msgspec import UnsetType
 
 _BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -55,6 +58,15 @@ def percent_text(ratio: float) -> str:
     return f"{100.0 * (ratio - 1.0):+.1f} %"
 
 
+class Group(Protocol):
+    """Some of the rounds, whose ratios lie together."""
+
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def median(self) -> float: ...
+
+
 class Interval(Protocol):
     """A median with its interval and a verdict; None and n = 0 where nothing was measured."""
 
@@ -68,6 +80,8 @@ class Interval(Protocol):
     def high(self) -> float | None: ...
     @property
     def verdict(self) -> str: ...
+    @property
+    def humps(self) -> Sequence[Group] | UnsetType: ...
 
 
 def _figures(found: Interval | None) -> tuple[float, float, float] | None:
@@ -86,8 +100,14 @@ def interval_text(found: Interval | None) -> str:
 
 
 def change_text(found: Interval | None) -> str:
-    """`+12.3 % (+11.2 % to +14.0 %)`, without the verdict."""
+    """`+12.3 % (+11.2 % to +14.0 %)`, without the verdict; `comes and goes: -53.0 % in 7 rounds, -2.3 % in 4`."""
     figures = _figures(found)
+    if found is not None and not isinstance(found.humps, UnsetType) and found.humps:
+        first, second = found.humps
+        return (
+            f"comes and goes: {percent_text(first.median)} in {plural(first.rounds, 'round')}, "
+            f"{percent_text(second.median)} in {second.rounds}"
+        )
     return f"{percent_text(figures[0])} ({interval_text(found)})" if figures else "–"
 
 
