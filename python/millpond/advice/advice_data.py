@@ -203,6 +203,21 @@ class InputStatus(Record, frozen=True):
     status: str
 
 
+class FewerBlocks(Record, frozen=True, kw_only=True):
+    """A change of the source that needs no allocator: blocks that are made together, step by step, or again and again.
+
+    `kind`: make_shared, reserve or keep. `saves_allocations`: of the recorded ones; what that saves in time was not
+    measured.
+    """
+
+    kind: str
+    what: str
+    saves_allocations: int
+    function: str = ""
+    file: str = ""
+    line: int = 0
+
+
 class Row(SubsystemFacts, frozen=True, kw_only=True):
     """A subsystem of an advice: what it is, what was tried, what that saved, and the reason.
 
@@ -224,6 +239,7 @@ class Row(SubsystemFacts, frozen=True, kw_only=True):
     arena: Arena | None = field(default_factory=NULL)
     replay: RowReplay | None = field(default_factory=NULL)
     code: Code | None = field(default_factory=NULL)
+    fewer_blocks: tuple[FewerBlocks, ...] = ()
 
     @property
     def pays(self) -> bool:

@@ -21,6 +21,7 @@ from millpond.advice.code_homes import FUNCTION, THREAD, Home, foreign_rows, for
 from millpond.advice.code_test import TEST, test
 from millpond.advice.container_words import container_text, place_text, without_members
 from millpond.advice.decision import MALLOC, UNDECIDED
+from millpond.advice.fewer_blocks import words
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.wording import bytes_text, list_text
 
@@ -93,6 +94,9 @@ def note(advice: Advice, chosen: Sequence[Home]) -> str:
     if chosen:
         code = code_of_rows(advice)
         parts += [_home(home, code[home.subsystems[0]]) for home in chosen] + [_build(advice)]
+    if fewer := [one for row in advice.subsystems for one in row.fewer_blocks]:
+        listed = "\n".join(f"- {_plain(words(one))}" for one in fewer)
+        parts.append(f"## Without an allocator\n\nThese blocks need not be; what that saves was not tried.\n\n{listed}")
     foreign = foreign_rows(advice)
     if foreign:
         parts.append(_of_others(foreign, advice))

@@ -30,6 +30,7 @@ from millpond.advice.advice_data import (
 )
 from millpond.advice.code_changes import with_code
 from millpond.advice.decision import MALLOC, PLAN, Choice, Decision, decide, judged_choices
+from millpond.advice.fewer_blocks import fewer_blocks, words
 from millpond.advice.findings import Findings, Tried
 from millpond.advice.prediction import agree, disagreement
 from millpond.advice.row_reasons import arena_route, own_allocator, reason_of, winking
@@ -137,6 +138,7 @@ def _row(found: Findings, subsystem: Subsystem, *, large: bool, advised: bool) -
     reason = reason_of(found, subsystem, tried, large=large, pays=pays, advised=advised, in_plan=in_plan)
     package = packages_of(subsystem.modules) if large or in_plan else None
     whose = [f"its source is that of {package}, built by others"] if package and pays else []
+    fewer = fewer_blocks(subsystem, sum(s.allocations or 0 for s in found.subsystems))
     return Row(
         **{field: getattr(subsystem, field) for field in SubsystemFacts.__struct_fields__},
         best=_strategy(tried.plan, name) if tried and pays else NOTHING,
@@ -146,10 +148,11 @@ def _row(found: Findings, subsystem: Subsystem, *, large: bool, advised: bool) -
         saves_cpu_seconds=saved_by(comparisons.get("cpu_seconds")),
         saves_bytes=saved_by(comparisons.get("peak_bytes")),
         cpu_ratio=change_of(comparisons["cpu_seconds"]) if "cpu_seconds" in comparisons else None,
-        reason="; ".join([reason, *whose, *(replay.apart if replay else ())]),
+        reason="; ".join([reason, *whose, *(replay.apart if replay else ()), *map(words, fewer)]),
         evidence=(*(tried.evidence if tried else ()), *found.counted.get(name, [])),
         arena=_arena(found, subsystem, tried),
         replay=replay,
+        fewer_blocks=fewer,
     )
 
 
