@@ -230,7 +230,9 @@ class cfa_program {
                 ++depth_;
                 return true;
             case 0x0b:
-                if (depth_ > 0 && --depth_ < stack_rows) r = stack_[depth_];
+                if (depth_ == 0) return true;
+                --depth_;
+                if (depth_ < stack_rows) r = stack_[depth_];
                 return true;
             case 0x0c:
                 r.cfa_register = c.unsigned_leb();

@@ -44,9 +44,7 @@ class affinity {
     };
 
     // What one thread referred to last.
-    class window {
-        friend affinity;
-
+    struct window {
         std::uint64_t latest = 0;                                                             // object's birth
         std::uint64_t clock = 0;                                                              // of uses
         unsigned used = 0;                                                                    // slots

@@ -3,13 +3,14 @@
 #include "lab/program/json.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
 namespace millpond::characterise {
 namespace {
 
-double rounded(double share) { return static_cast<double>(static_cast<std::int64_t>(share * 1000 + 0.5)) / 1000; }
+double rounded(double share) { return static_cast<double>(std::llround(share * 1000)) / 1000; }
 
 }  // namespace
 

@@ -87,7 +87,7 @@ count count_of(const event& of, const counter_reading& read) {
     return {std::string(of.name), scaled, "", static_cast<double>(share), std::string(of.counted_as)};
 }
 
-counters::counters(std::vector<event> wanted) {
+counters::counters(const std::vector<event>& wanted) {
     all_.reserve(wanted.size());
     for (const event& each : wanted) {
         const int file = each.why_null.empty() ? open_event(each) : -1;

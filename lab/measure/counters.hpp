@@ -65,7 +65,7 @@ class counters {
   public:
     // Effects: opens the events, none of them counting yet. What cannot be opened is known to read. The names must
     // outlive the object.
-    explicit counters(std::vector<event> wanted);
+    explicit counters(const std::vector<event>& wanted);
     counters(const counters&) = delete;
     counters& operator=(const counters&) = delete;
     ~counters();

@@ -74,7 +74,8 @@ class writer {
     }
 
     void new_line() {
-        if (indent_ >= 0) text.append("\n").append(static_cast<std::size_t>(indent_ * depth_), ' ');
+        if (indent_ >= 0)
+            text.append("\n").append(static_cast<std::size_t>(indent_) * static_cast<std::size_t>(depth_), ' ');
     }
 
     int indent_, depth_ = 0;

@@ -55,7 +55,7 @@ class array {
         if (i >= count_) grow(i < 32 ? 64 : 2 * i);
     }
 
-    void swap(array& other) {
+    void swap(array& other) noexcept {
         exchange(raw_, other.raw_);
         exchange(data_, other.data_);
         exchange(count_, other.count_);

@@ -132,9 +132,11 @@ class bare_array {
 
   protected:
     ~bare_array() = default;
+    // NOLINTBEGIN(readability-identifier-naming): the arrays that are made of it say them often
     T* first = nullptr;
     std::size_t used = 0;
     std::size_t room = 0;
+    // NOLINTEND(readability-identifier-naming)
 };
 
 template <class T>

@@ -148,8 +148,9 @@ double pair_ns(const point& asked, std::uint64_t live) {
     std::vector<double> groups(5);
     for (double& group : groups) {
         const stopwatch clock;
-        work.free_any_and_back(random, pairs / groups.size());
-        group = clock.elapsed_ns() / static_cast<double>(pairs / groups.size());
+        const std::uint64_t of_group = pairs / groups.size();
+        work.free_any_and_back(random, of_group);
+        group = clock.elapsed_ns() / static_cast<double>(of_group);
     }
     return frame::median(groups);
 }

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -283,7 +284,7 @@ std::string misfit(const point& asked) {
     const contention_range range = contention_within(dials);
     constexpr double half = 0.0005;  // of the dial's last digit
     if (dials.contention >= range.least - half && dials.contention <= range.most + half) return {};
-    const auto thousandths = [](double value) { return std::to_string(static_cast<int>(value * 1000 + 0.5)); };
+    const auto thousandths = [](double value) { return std::to_string(std::lround(value * 1000)); };
     return "contention is from " + thousandths(range.least) + " to " + thousandths(range.most) +
            " at this density and with so many threads";
 }
