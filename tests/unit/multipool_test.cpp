@@ -85,6 +85,43 @@ TYPED_TEST(multipool_schemes, deallocate_block_takes_what_block_bytes_gave) {
     }
 }
 
+// What is at hand is what the long way would have given; what is not changes nothing.
+TYPED_TEST(multipool_schemes, takes_and_puts_at_hand_what_the_long_way_does) {
+    auto numbers = test::random_numbers(1);
+    accounting_source source;
+    TypeParam pool(source);
+    test::block_model model;
+    std::vector<test::block_model::block> live;
+    std::size_t at_hand = 0, put = 0;
+    for (int step = 0; step < test::scaled(40000, 8000); ++step) {
+        if (live.empty() || numbers() % 5 < 3) {
+            const std::size_t bytes = 1 + numbers() % 3000, alignment = numbers() % 2 == 0 ? 8 : 16;
+            const std::size_t calls = source.calls();
+            void* block = pool.take_at_hand(bytes, alignment);
+            ASSERT_EQ(source.calls(), calls);
+            at_hand += block != nullptr;
+            if (block == nullptr) block = pool.try_allocate(bytes, alignment);
+            ASSERT_NO_FATAL_FAILURE(model.add(block, bytes, alignment));
+            live.push_back({block, bytes, alignment});
+        } else {
+            std::swap(live[numbers() % live.size()], live.back());
+            const auto [block, bytes, alignment] = live.back();
+            live.pop_back();
+            ASSERT_NO_FATAL_FAILURE(model.remove(block));
+            const std::size_t block_bytes = TypeParam::block_bytes(bytes, alignment);
+            if (block_bytes == 0 || numbers() % 2 == 0) {
+                pool.deallocate(block, bytes, alignment);
+                continue;
+            }
+            const bool is_free = pool.put_at_hand(block, block_bytes);
+            put += is_free;
+            if (!is_free) pool.deallocate_block(block, block_bytes);
+        }
+    }
+    EXPECT_GT(at_hand, 100u);
+    EXPECT_GT(put, 100u);
+}
+
 TEST(multipool, an_unused_one_has_asked_for_nothing_and_may_be_reset) {
     accounting_source source;
     pool_under_test pool(source);
