@@ -58,7 +58,7 @@ def percent_text(ratio: float) -> str:
     return f"{100.0 * (ratio - 1.0):+.1f} %"
 
 
-class Group(Protocol):
+class SomeRounds(Protocol):
     """Some of the rounds, whose ratios lie together."""
 
     @property
@@ -81,7 +81,7 @@ class Interval(Protocol):
     @property
     def verdict(self) -> str: ...
     @property
-    def humps(self) -> Sequence[Group] | UnsetType: ...
+    def humps(self) -> Sequence[SomeRounds] | UnsetType: ...
 
 
 def _figures(found: Interval | None) -> tuple[float, float, float] | None:
