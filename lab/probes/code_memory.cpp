@@ -61,10 +61,10 @@ std::uintptr_t code_memory::take(std::uintptr_t address, const code_range& modul
     for (unsigned i = 0; i < region_count; ++i) {
         region& r = regions[i];
         const std::uintptr_t away = r.first > address ? r.first - address : address - r.first;
-        r.used = (r.used + bytes - 1) & ~(bytes - 1);
-        if (away >= reach || r.used + bytes > region_bytes) continue;
-        r.used += bytes;
-        return r.first + r.used - bytes;
+        const std::size_t from = (r.used + bytes - 1) & ~(bytes - 1);
+        if (away >= reach || from + bytes > region_bytes) continue;
+        r.used = from + bytes;
+        return r.first + from;
     }
     if (region_count == regions_max) return 0;
     const std::uintptr_t fresh = map_near(module);

@@ -4,6 +4,8 @@
 #include <Zydis/Zydis.h>
 #include <string.h>
 
+#include "lab/probes/moved_instruction.hpp"
+
 namespace millpond::probes {
 namespace {
 
@@ -21,10 +23,6 @@ bool holds(unsigned condition, std::uint64_t flags) noexcept {
     const bool plain[] = {
         overflow, carry, zero, carry || zero, sign, parity, sign != overflow, zero || sign != overflow};
     return plain[condition >> 1] != ((condition & 1) != 0);
-}
-
-bool needs_rip(const ZydisDecodedInstruction& i) noexcept {
-    return (i.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0 && i.raw.modrm.mod == 0 && i.raw.modrm.rm == 5;
 }
 
 }  // namespace
@@ -64,7 +62,7 @@ bool displaced::understand(const std::uint8_t* code, std::uintptr_t address, std
         return false;
     next_ = address + i.length;
     slot_ = slot;
-    if (i.raw.imm[0].size != 0 && i.raw.imm[0].is_relative != 0) {
+    if (has_relative_target(i)) {
         target_ = next_ + static_cast<std::uintptr_t>(i.raw.imm[0].value.s);
         condition_ = i.opcode & 15;
         if (i.meta.category == ZYDIS_CATEGORY_CALL)
@@ -86,15 +84,9 @@ bool displaced::understand(const std::uint8_t* code, std::uintptr_t address, std
     }
     if (i.meta.category == ZYDIS_CATEGORY_INTERRUPT) return false;
     memcpy(copy_, code, i.length);
-    if (needs_rip(i)) {
-        const std::int64_t moved = i.raw.disp.value + static_cast<std::int64_t>(address - slot);
-        if (i.raw.disp.size != 32 || moved != static_cast<std::int32_t>(moved)) return false;
-        const auto stored = static_cast<std::int32_t>(moved);
-        memcpy(copy_ + i.raw.disp.offset, &stored, sizeof stored);
-    }
-    static constexpr std::uint8_t jump_on[] = {0xff, 0x25, 0, 0, 0, 0};  // jmp *0(%rip), the address behind it
-    memcpy(copy_ + i.length, jump_on, sizeof jump_on);
-    memcpy(copy_ + i.length + sizeof jump_on, &next_, sizeof next_);
+    if (!correct_for_place(copy_, i, address, slot)) return false;
+    const far_jump on(next_);
+    memcpy(copy_ + i.length, on.bytes, sizeof on.bytes);
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lab/probes/code_memory.hpp"
+#include "lab/probes/moved_instruction.hpp"
 #include "preload/frame_rule.hpp"
 
 namespace millpond::probes {
@@ -52,8 +53,8 @@ class code_text {
         add_bytes(&number, sizeof number);
     }
     void jump_to(std::uintptr_t target) noexcept {
-        add(0xff, 0x25, 0, 0, 0, 0);  // jmp *0(%rip), the address behind it
-        add_number(target);
+        const far_jump jump(target);
+        add_bytes(jump.bytes, sizeof jump.bytes);
     }
     // The eight vector registers from, or to, the bytes at the stack pointer.
     void move_vectors(vectors kind, bool to_memory) noexcept {
@@ -99,14 +100,6 @@ class decoder {
     ZydisDecoder decoder_;
 };
 
-bool is_relative(const ZydisDecodedInstruction& i) noexcept {
-    return i.raw.imm[0].size != 0 && i.raw.imm[0].is_relative != 0;
-}
-
-bool needs_rip(const ZydisDecodedInstruction& i) noexcept {
-    return (i.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0 && i.raw.modrm.mod == 0 && i.raw.modrm.rm == 5;
-}
-
 // Whether the instruction does elsewhere what it does here, but for an address relative to rip.
 bool can_move(const ZydisDecodedInstruction& i) noexcept {
     switch (i.meta.category) {
@@ -119,7 +112,7 @@ bool can_move(const ZydisDecodedInstruction& i) noexcept {
         case ZYDIS_CATEGORY_SYSTEM:
             return false;
         default:
-            return !is_relative(i) && (!needs_rip(i) || i.raw.disp.size == 32);
+            return !has_relative_target(i);
     }
 }
 
@@ -127,12 +120,7 @@ bool can_move(const ZydisDecodedInstruction& i) noexcept {
 bool move_to(code_text& to, const ZydisDecodedInstruction& i, std::uintptr_t address) noexcept {
     std::uint8_t bytes[instruction_bytes_max];
     memcpy(bytes, reinterpret_cast<const void*>(address), i.length);
-    if (needs_rip(i)) {
-        const std::int64_t moved = i.raw.disp.value + static_cast<std::int64_t>(address - to.here());
-        if (moved != static_cast<std::int32_t>(moved)) return false;
-        const auto stored = static_cast<std::int32_t>(moved);
-        memcpy(bytes + i.raw.disp.offset, &stored, sizeof stored);
-    }
+    if (!correct_for_place(bytes, i, address, to.here())) return false;
     to.add_bytes(bytes, i.length);
     return true;
 }
@@ -143,7 +131,7 @@ bool leads_between(const decoder& decodes, std::uintptr_t entry, std::uintptr_t 
     ZydisDecodedInstruction i;
     for (std::uintptr_t at = entry; at < end; at += i.length) {
         if (!decodes.read(at, end, i)) return true;  // data among the code: it cannot be told
-        if (!is_relative(i)) continue;
+        if (!has_relative_target(i)) continue;
         const std::uintptr_t target = at + i.length + static_cast<std::uintptr_t>(i.raw.imm[0].value.s);
         if (target >= first && target < last) return true;
     }
