@@ -46,9 +46,7 @@ class slab_map {
 
     // The owner of the slab in which `address` lies; block_bytes is 0 where there is none.
     [[nodiscard]] slab_owner owner_of(const void* address) const noexcept {
-        const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - base_;
-        if (offset >= __atomic_load_n(&accessible_bytes_, __ATOMIC_RELAXED)) return {};
-        return unpack(__atomic_load_n(owners_ + offset / slab_bytes, __ATOMIC_RELAXED));
+        return contains(address) ? owner_at(address) : slab_owner{};
     }
     // The same for an address that is contained.
     [[nodiscard, gnu::always_inline]] slab_owner owner_at(const void* address) const noexcept {

@@ -105,14 +105,14 @@ class multipool {
     // Returns: a block of `bytes` aligned to `alignment` (a power of two), or null. Inline at any price, as allocate
     // and deallocate: gcc, left alone, makes calls of them in large source files, which cost as much as the rest.
     [[nodiscard, gnu::always_inline]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        if (void* block = take(bytes, alignment)) [[likely]]
+        if (void* block = take_at_hand(bytes, alignment)) [[likely]]
             return block;
         return try_allocate_slowly(bytes, alignment);
     }
 
     // Throws: what the source throws, or std::bad_alloc.
     [[nodiscard, gnu::always_inline]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (void* block = take(bytes, alignment)) [[likely]]
+        if (void* block = take_at_hand(bytes, alignment)) [[likely]]
             return block;
         return allocate_slowly(bytes, alignment);
     }
@@ -132,7 +132,11 @@ class multipool {
     // What the two above do without a call, for layers whose own usual way must make none. Returns: a block that is
     // there already and found by a table, or null: then try_allocate answers.
     [[nodiscard, gnu::always_inline]] void* take_at_hand(std::size_t bytes, std::size_t alignment) noexcept {
-        return take(bytes, alignment);
+        void* const block = at_class(
+            bytes, alignment, [](class_blocks& from) __attribute__((always_inline)) { return from.take(); },
+            [] { return static_cast<void*>(nullptr); });
+        if (detail::memory_checker && block != nullptr) give_out(block, bytes, alignment);
+        return block;
     }
     // Returns: whether the block is free now; if not, nothing has changed, and deallocate_block does it.
     [[nodiscard, gnu::always_inline]] bool put_at_hand(void* block, std::size_t bytes_of_block) noexcept {
@@ -297,15 +301,6 @@ class multipool {
         if (places::is_middle(bytes, alignment)) return found(class_at(places::of_middle(bytes)));
         if (places::is_wide(bytes, alignment)) return found(class_at(places::of_wide(bytes)));
         return none();
-    }
-
-    // Returns: a block that is there already and found by a table, or null.
-    [[nodiscard, gnu::always_inline]] void* take(std::size_t bytes, std::size_t alignment) noexcept {
-        void* const block = at_class(
-            bytes, alignment, [](class_blocks& from) __attribute__((always_inline)) { return from.take(); },
-            [] { return static_cast<void*>(nullptr); });
-        if (detail::memory_checker && block != nullptr) give_out(block, bytes, alignment);
-        return block;
     }
 
     // Effects: so many bytes of the block are open from now on.
