@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
 """Effects that come and go: rounds whose ratios lie in two groups, far from one another.
 
-·: :·                    ·::·.      one figure between the two would be true of no round
--54 %                    -2 %
+Rounds by their ratio:
+
+    ·: :·                    ·::·.      one figure between the two would be true of no round
+    -54 %                    -2 %
 """
 
 from __future__ import annotations
