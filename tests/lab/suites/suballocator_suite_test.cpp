@@ -235,7 +235,8 @@ TEST(suballocator_allocations, the_suballocator_asks_its_allocator_for_pages_of_
         const auto many = recorded(strategy, "doubles --count 30000");
         const auto few = recorded(strategy, "doubles --count 10000");
         EXPECT_EQ(of_size(many, 8, 8).size(), of_size(few, 8, 8).size()) << strategy;
-        EXPECT_LT(many.size() - few.size(), std::size_t{20000 / 64}) << strategy;
+        // A report of few digits less may have one text less, so neither need be the smaller.
+        EXPECT_LT(many.size(), few.size() + 20000 / 64) << strategy;
     }
 }
 
