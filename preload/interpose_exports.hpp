@@ -8,6 +8,8 @@
 //   void* allocate_aligned(size_t alignment, size_t bytes, const call_site&);
 //   void* reallocate(void* old, size_t bytes, const call_site&);   // old is never null
 //   void deallocate(void* p);  size_t usable_size(void* p);        // p is never null
+// It may have one more, for operator new, which cannot end in a jump to allocate as malloc does:
+//   void* allocate_inlined(size_t bytes, const call_site&);        // allocate, its usual way inlined
 // Null from an allocating function is a failure with errno set. What a call means for errno, overflow, alignment and
 // null is decided here, as the C library decides it, and nowhere else.
 #pragma once
@@ -47,6 +49,14 @@ inline constexpr std::size_t page_bytes = 4096;  // valloc and pvalloc on x86-64
         return nullptr;
     }
     return backend::reallocate(old, bytes, site);
+}
+
+template <class Backend = backend>
+[[gnu::always_inline]] inline void* allocate_for_new(std::size_t bytes, const entry_site& site) noexcept {
+    if constexpr (requires { Backend::allocate_inlined(bytes, site); })
+        return Backend::allocate_inlined(bytes, site);
+    else
+        return Backend::allocate(bytes, site);
 }
 
 [[gnu::always_inline]] inline void free_at(void* p) noexcept {
@@ -128,11 +138,11 @@ std::size_t malloc_usable_size(void* p) noexcept {
 // A throwing form that fails is repeated by the next operator new behind us, which calls the new-handler and throws as
 // the program's own C++ library does: so this library needs none. Its tries come back through malloc.
 MILLPOND_HOOK(_Znwm, void* operator new(std::size_t bytes)) {
-    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::entry_site::here());
+    void* const p = millpond::preload::allocate_for_new(bytes, millpond::preload::entry_site::here());
     return p != nullptr ? p : millpond::preload::next_new(bytes);
 }
 MILLPOND_HOOK(_Znam, void* operator new[](std::size_t bytes)) {
-    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::entry_site::here());
+    void* const p = millpond::preload::allocate_for_new(bytes, millpond::preload::entry_site::here());
     return p != nullptr ? p : millpond::preload::next_new(bytes);
 }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {

@@ -20,9 +20,9 @@ void* arena_pool::allocate_otherwise(std::size_t bytes, std::size_t alignment, t
     const bool observes_calls = __atomic_load_n(&observes_calls_, __ATOMIC_ACQUIRE);
     arena* const its = observes_calls ? of_innermost_call(self) : find_or_claim(self);
     if (its == nullptr || its->busy) return nullptr;
-    remember(its);
+    at_hand_[id_] = its;
     const std::size_t room = rounded(bytes) + (alignment > granule ? alignment : 0);
-    if (static_cast<std::size_t>(its->end - its->next) < room) {
+    if (!has_room(*its, its->next, room)) {
         enter(*its);
         const bool found = next_chunk(*its, room);
         leave(*its);
@@ -48,7 +48,7 @@ arena_pool::arena* arena_pool::find_or_claim(thread_id self) noexcept {
 std::size_t arena_pool::live_bytes_of(const arena& its) noexcept {
     std::size_t used_bytes = 0;
     for (chunk* each = its.first; each != nullptr; each = each->next) {
-        const char* const end = each == its.current ? its.next : each->end();
+        const char* const end = each == its.current ? std::min(its.next, its.end) : each->end();
         used_bytes += static_cast<std::size_t>(end - each->begin());
         if (each == its.current) break;
     }
@@ -133,9 +133,10 @@ void arena_pool::begin_call(thread_id self, std::uintptr_t place, bool trapped) 
     its->outer = outer;
     its->serves = true;
     its->return_address = preload::word_at(place);
+    its->address_at = reinterpret_cast<const std::uintptr_t*>(place);
     its->place = place;
     if (outer != nullptr) outer->serves = false;
-    remember(its);
+    at_hand_[id_] = its;
 }
 
 void arena_pool::end_call(thread_id self) noexcept {
@@ -147,7 +148,7 @@ void arena_pool::end_call(thread_id self) noexcept {
         return;
     }
     if (its->outer != nullptr) its->outer->serves = true;
-    remember(its->outer);
+    at_hand_[id_] = its->outer;
     serve_no_call(*its);
     its->resets_when_empty = true;
     if (its->used_blocks == 0 || its->busy) return;
@@ -169,18 +170,18 @@ void arena_pool::stop_observing_calls() noexcept {
 bool arena_pool::next_chunk(arena& its, std::size_t needed) noexcept {
     if (its.current != nullptr && its.used_blocks != 0 && its.resets_when_empty && is_empty(its)) {
         reset(its);
-        if (static_cast<std::size_t>(its.end - its.next) >= needed) return true;
+        if (has_room(its, its.next, needed)) return true;
     }
     for (chunk* kept = its.current != nullptr ? its.current->next : nullptr; kept != nullptr; kept = kept->next) {
         begin_chunk(its, kept);
-        if (static_cast<std::size_t>(its.end - its.next) >= needed) return true;
+        if (has_room(its, its.next, needed)) return true;
     }
     const std::size_t live_bytes = live_bytes_of(its);
     using bound = plan::arena_bound;
     if (its.held_bytes >= bound::held_bytes_min && its.held_bytes > bound::held_per_live_max * live_bytes) {
         if (live_bytes == 0 && kind_ == pool_kind::thread_arenas) {
             reset(its);
-            return static_cast<std::size_t>(its.end - its.next) >= needed;
+            return has_room(its, its.next, needed);
         }
         become_shared(its.held_bytes, live_bytes);
         return false;
@@ -205,11 +206,11 @@ bool arena_pool::add_chunk(arena& its, std::size_t needed) noexcept {
     fresh->bytes = bytes;
     memset(fresh->marks, 0, chunk::marks_bytes(bytes));
     for (std::size_t at = 0; at < bytes; at += slab_map::slab_bytes)
-        *static_cast<chunk**>(space_.map.note_of(static_cast<char*>(memory) + at)) = fresh;
+        *place_of(space_, static_cast<char*>(memory) + at) = {fresh, &its};
     (its.current != nullptr ? its.current->next : its.first) = fresh;
     its.held_bytes += bytes;
     begin_chunk(its, fresh);
-    return static_cast<std::size_t>(its.end - its.next) >= needed;
+    return has_room(its, its.next, needed);
 }
 
 void arena_pool::begin_chunk(arena& its, chunk* at) noexcept {
@@ -280,6 +281,7 @@ void arena_pool::note_bytes(void* counters, std::size_t held, std::size_t) noexc
 }
 
 void arena_pool::end_thread(thread_id ended) noexcept {
+    at_hand_[id_] = nullptr;
     for (arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other) {
         if (each->owner != ended) continue;
         serve_no_call(*each);
@@ -292,6 +294,7 @@ void arena_pool::end_thread(thread_id ended) noexcept {
 }
 
 void arena_pool::retire_unless_of(thread_id survivor, thread_id lock_holder) noexcept {
+    at_hand_[id_] = nullptr;
     lock_.retire_unless_held_by(lock_holder);
     if (instead_ != nullptr) instead_->retire_unless_held_by(lock_holder);
     for (arena* each = arenas_; each != nullptr; each = each->other) {

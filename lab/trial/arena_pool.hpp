@@ -60,10 +60,10 @@ class arena_pool {
     // Null inside of another call, or without memory. `alignment`: a power of two, at most 64. `stack`: the stack
     // pointer of who allocates, here and below; 0: not known.
     void* allocate(std::size_t bytes, std::size_t alignment, thread_id self, std::uintptr_t stack) noexcept {
-        arena* its = arena_of(self);
+        arena* its = at_hand_[id_];
         if (its != nullptr && has_ended(*its, stack)) [[unlikely]] {
             notice(stack);
-            its = arena_of(self);
+            its = at_hand_[id_];
         }
         if (its == nullptr) [[unlikely]]
             return allocate_otherwise(bytes, alignment, self);
@@ -75,16 +75,25 @@ class arena_pool {
         leave(*its);
         return p != nullptr ? p : allocate_otherwise(bytes, alignment, self);
     }
-    // The usual case, inline and without a call. Null: nothing has changed, and allocate answers.
-    [[gnu::always_inline]] void* take_at_hand(std::size_t bytes, thread_id self, std::uintptr_t stack) const noexcept {
-        arena* const its = arena_of(self);
-        if (its == nullptr || its->busy || has_ended(*its, stack) || !its->counted.has_line()) [[unlikely]]
+    // The usual case, inline and without a call, from the thread's arena of the pool with this id. Null: nothing has
+    // changed, and allocate answers.
+    //
+    // A signal handler may come between any two instructions and allocate and free in the same arena. So each change
+    // is one instruction, the block counts as alive before it is taken, and one that was taken from another chunk than
+    // is looked at stays unused.
+    [[gnu::always_inline]] static void* take_at_hand(std::size_t id, std::size_t bytes, std::uintptr_t stack) noexcept {
+        arena* const its = at_hand_[id];
+        if (its == nullptr || its->busy || has_ended(*its, stack) || !its->counted.has_line()) return nullptr;
+        chunk* const current = its->current;
+        const auto size = static_cast<std::ptrdiff_t>(rounded(bytes));
+        change(its->used_blocks, 1);
+        char* const p = advance(its->next, size);
+        if (its->end - p < size || its->current != current) [[unlikely]] {
+            change(its->used_blocks, -1);
             return nullptr;
-        enter(*its);
-        char* const p = take_from(*its, bytes, granule);
-        if (p != nullptr) [[likely]]
-            its->counted.count_allocation_in_line();
-        leave(*its);
+        }
+        current->mark(p + size);
+        its->counted.count_allocation_in_line();
         return p;
     }
     // `owner` is what the slab map says of the block.
@@ -104,20 +113,16 @@ class arena_pool {
         if (is_empty(its) && its.resets_when_empty) return reset_and_leave(its);
         leave(its);
     }
-    // The usual case, as take_at_hand. False: nothing has changed, and deallocate does it.
-    [[gnu::always_inline]] bool put_at_hand(void* block, preload::slab_owner owner, thread_id self,
-                                            std::uintptr_t stack) const noexcept {
-        if (owner.block_bytes != block_bytes_mark) [[unlikely]]
-            return false;
-        arena& its = *chunk_of(block)->of;
+    // The usual case, as take_at_hand, of any pool in this space. False: nothing has changed, and deallocate does it.
+    [[gnu::always_inline]] static bool put_at_hand(const preload::slab_space& space, void* block, thread_id self,
+                                                   std::uintptr_t stack) noexcept {
+        arena& its = *place_of(space, block)->its;
         if (__atomic_load_n(&its.owner, __ATOMIC_RELAXED) != self || its.busy || has_ended(its, stack) ||
             !its.counted.has_line()) [[unlikely]]
             return false;
         if (its.resets_when_empty && live_blocks_of(its) == 1) return false;
-        enter(its);
-        ++its.freed_blocks;
+        change(its.freed_blocks, 1);
         its.counted.count_deallocation_in_line();
-        leave(its);
         return true;
     }
     // The bytes that a block has.
@@ -166,7 +171,7 @@ class arena_pool {
         }
         void mark(const char* p) noexcept {
             const std::size_t i = index_of(p);
-            __atomic_store_n(&marks[i / 64], marks[i / 64] | std::uint64_t{1} << i % 64, __ATOMIC_RELAXED);
+            __asm__("orq %1, %0" : "+m"(marks[i / 64]) : "r"(std::uint64_t{1} << i % 64));
         }
         // Up to the next mark. Marks behind a block in use do not change.
         [[nodiscard]] std::size_t size_of(const char* block) const noexcept {
@@ -180,20 +185,23 @@ class arena_pool {
         }
     };
 
-    struct arena {
+    struct alignas(64) arena {
+        // `next` may lie behind `end`: there was no room.
         char *next = nullptr, *end = nullptr;
         chunk* current = nullptr;
         thread_id owner = no_thread;
+        // Of the innermost call, where its return address lies, and the address: a frame above it, or another address
+        // there, mean that the call has ended. Of no call, what never means that.
+        std::uintptr_t place = UINTPTR_MAX;
+        const std::uintptr_t* address_at = &return_address;
+        std::uintptr_t return_address = 0;
+        std::size_t used_blocks = 0;  // since it was empty
+        std::size_t freed_blocks = 0;
+        pool_line counted;
         volatile bool busy = false;
         bool resets_when_empty = false;
-        bool serves = false;  // the innermost call of its thread
-        // Of that call, where its return address lies, and the address: a frame above it, or another address there,
-        // mean that the call has ended. Of no call, what never means that.
-        std::uintptr_t place = UINTPTR_MAX;
-        std::uintptr_t return_address = 0;
-        std::uint32_t inner_calls = 0;                  // that run and share it
-        std::size_t used_blocks = 0, freed_blocks = 0;  // since it was empty
-        pool_line counted;
+        bool serves = false;            // the innermost call of its thread
+        std::uint32_t inner_calls = 0;  // that run and share it
         chunk* first = nullptr;
         std::size_t held_bytes = 0;
         arena* other = nullptr;                       // the next of the pool
@@ -201,12 +209,12 @@ class arena_pool {
         alignas(64) std::size_t freed_by_others = 0;  // blocks; atomic
     };
 
-    // The thread's arena of the pool that it used last; a guess, checked by arena_of.
-    struct latest_arena {
-        const arena_pool* of;
+    // What is noted of each slab of a chunk.
+    struct slab_place {
+        chunk* in;
         arena* its;
     };
-    static constexpr std::size_t latest_max = 4;
+    static_assert(sizeof(slab_place) <= preload::slab_map::note_bytes);
 
     static std::size_t rounded(std::size_t bytes) noexcept { return (bytes + granule - 1) & ~(granule - 1); }
     static char* aligned(char* p, std::size_t alignment) noexcept {
@@ -225,35 +233,45 @@ class arena_pool {
     }
     static std::size_t live_bytes_of(const arena& its) noexcept;
     static bool is_empty(const arena& its) noexcept { return live_blocks_of(its) == 0; }
+    // One instruction each, so that a signal handler of the thread sees all of it or nothing.
+    [[gnu::always_inline]] static void change(std::size_t& count, std::ptrdiff_t by) noexcept {
+        __asm__ volatile("addq %1, %0" : "+m"(count) : "er"(by) : "memory");
+    }
+    [[gnu::always_inline]] static char* advance(char*& place, std::ptrdiff_t by) noexcept {
+        __asm__ volatile("xaddq %1, %0" : "+m"(place), "+r"(by) : : "memory");
+        return reinterpret_cast<char*>(by);
+    }
+    // Whether there is as much from this place on.
+    static bool has_room(const arena& its, const char* from, std::size_t bytes) noexcept {
+        return its.end - from >= static_cast<std::ptrdiff_t>(bytes);
+    }
     // Null: it has no room.
-    [[gnu::always_inline]] static char* take_from(arena& its, std::size_t bytes, std::size_t alignment) noexcept {
+    static char* take_from(arena& its, std::size_t bytes, std::size_t alignment) noexcept {
         char* const p = alignment > granule ? aligned(its.next, alignment) : its.next;
         const std::size_t size = rounded(bytes);
-        if (size > static_cast<std::size_t>(its.end - p)) [[unlikely]]
+        if (!has_room(its, p, size)) [[unlikely]]
             return nullptr;
         its.next = p + size;
         its.current->mark(p + size);
         ++its.used_blocks;
         return p;
     }
-    [[nodiscard]] chunk* chunk_of(const void* block) const noexcept {
-        return *static_cast<chunk**>(space_.map.note_of(block));
+    static slab_place* place_of(const preload::slab_space& space, const void* block) noexcept {
+        return static_cast<slab_place*>(space.map.note_of(block));
     }
-    [[nodiscard]] arena* arena_of(thread_id self) const noexcept {
-        const latest_arena& seen = latest_[id_ % latest_max];
-        return seen.of == this && __atomic_load_n(&seen.its->owner, __ATOMIC_RELAXED) == self ? seen.its : nullptr;
-    }
+    [[nodiscard]] chunk* chunk_of(const void* block) const noexcept { return place_of(space_, block)->in; }
 
     [[gnu::noinline]] static void notice(std::uintptr_t stack) noexcept {
         if (frame_continues != nullptr) frame_continues(stack);
     }
     // Whether its call has, as far as the frame with this stack pointer shows.
     [[gnu::always_inline]] static bool has_ended(const arena& its, std::uintptr_t stack) noexcept {
-        return its.place != UINTPTR_MAX && (stack > its.place || preload::word_at(its.place) != its.return_address);
+        return stack > its.place || __atomic_load_n(its.address_at, __ATOMIC_RELAXED) != its.return_address;
     }
     static void serve_no_call(arena& its) noexcept {
         its.serves = false;
         its.place = UINTPTR_MAX;
+        its.address_at = &its.return_address;
         its.outer = nullptr;
         its.inner_calls = 0;
     }
@@ -270,7 +288,6 @@ class arena_pool {
     [[nodiscard]] arena* take_for_call(thread_id self) noexcept;
     [[nodiscard]] arena* claim(arena* spare, thread_id self) noexcept;
     [[nodiscard]] bool is_bounded() noexcept;
-    void remember(arena* its) noexcept { latest_[id_ % latest_max] = {its != nullptr ? this : nullptr, its}; }
     bool next_chunk(arena& its, std::size_t needed) noexcept;
     bool add_chunk(arena& its, std::size_t needed) noexcept;
     void become_shared(std::size_t held_bytes, std::size_t live_bytes) noexcept;
@@ -279,7 +296,8 @@ class arena_pool {
     static void begin_chunk(arena& its, chunk* at) noexcept;
     static void note_bytes(void* counters, std::size_t held, std::size_t used) noexcept;
 
-    static constinit inline thread_local latest_arena latest_[latest_max] = {};
+    // The calling thread's arena of each pool, if that is its own and takes what it allocates now.
+    static constinit inline thread_local arena* at_hand_[all_pool_counters::pools_max] = {};
 
     preload::slab_space& space_;
     pool_counters* counters_;

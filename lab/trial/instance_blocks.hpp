@@ -27,7 +27,7 @@ class instance_blocks {
     static constexpr std::size_t bytes_max = 1024;
     static constexpr std::uint32_t instances_max = 4096;
     // What the slab map says of these slabs: no block of another pool is so small.
-    static constexpr std::uint32_t block_bytes_mark = 1;
+    static constexpr std::uint32_t block_bytes_mark = 2;
 
     explicit instance_blocks(preload::pool_slabs slabs) noexcept : slabs_(slabs) {}
 

@@ -49,20 +49,14 @@ class alignas(64) pool {
     }
     // The usual case of allocate and deallocate, inline and without a call: this thread's pool, and a block at hand.
     // Null, false: nothing has changed, and those two answer.
-    [[gnu::always_inline]] void* take_at_hand(std::size_t bytes, thread_id self, std::uintptr_t stack) noexcept {
+    // Arenas have the same in arena_pool.
+    [[gnu::always_inline]] void* take_at_hand(std::size_t bytes, thread_id self) noexcept {
         if (kind_ == pool_kind::one_thread) return own_.take_at_hand(bytes, self);
-        if (kind_ == pool_kind::shared) return shared_->take_at_hand(bytes);
-        if (kind_ == pool_kind::instances) return nullptr;
-        return arenas_.take_at_hand(bytes, self, stack);
+        return kind_ == pool_kind::shared ? shared_->take_at_hand(bytes) : nullptr;
     }
     [[gnu::always_inline]] bool put_at_hand(void* block, preload::slab_owner owner, thread_id self) noexcept {
         if (kind_ == pool_kind::one_thread) return own_.put_at_hand(block, owner, self);
         return kind_ == pool_kind::shared && shared_->put_at_hand(block, owner);
-    }
-    // The same for arenas, which alone ask where the stack stands.
-    [[gnu::always_inline]] bool put_in_arena(void* block, preload::slab_owner owner, thread_id self,
-                                             std::uintptr_t stack) noexcept {
-        return has_arenas() && arenas_.put_at_hand(block, owner, self, stack);
     }
     [[nodiscard]] bool has_instances() const noexcept { return kind_ == pool_kind::instances; }
     // Of a pool of instances: from the one of this owner.

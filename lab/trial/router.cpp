@@ -147,7 +147,8 @@ bool router::start_pools(variant mode) noexcept {
         const pool_kind kind = planned ? routes.pools()[i].kind : pool_kind::shared;
         const bool huge_pages = planned ? routes.pools()[i].huge_pages != 0 : mode == variant::shared_huge;
         const auto id = static_cast<std::uint16_t>(i);
-        if (kind == pool_kind::instances) has_instances_ = true;
+        has_arenas_ |= has_arenas(kind);
+        has_instances_ |= kind == pool_kind::instances;
         if (!(new (pools_ + i) pool(space_, id, kind, huge_pages, private_counters.pools + i))->is_complete())
             return false;
     }

@@ -71,6 +71,14 @@ class router {
         return allocate_routed(bytes, site.return_address, site.stack, site.frame);
     }
 
+    [[gnu::always_inline]] static void* allocate_inlined(std::size_t bytes, const call_site& site) noexcept {
+        if (bytes - 1 >= own_words.small_max) [[unlikely]]
+            return allocate(bytes, site);
+        const auto [return_address, stack, frame] = site;
+        return has_arenas_ ? allocate_small_inlined<true>(bytes, return_address, stack, frame)
+                           : allocate_small_inlined<false>(bytes, return_address, stack, frame);
+    }
+
     static void* allocate_zeroed(std::size_t bytes, const call_site& site) noexcept {
         if (bytes - 1 >= own_words.small_max && !is_small_in_child(bytes)) return real::allocate_zeroed(bytes);
         // Whether a block was used before is the multipool's own affair, so every one is cleared.
@@ -112,11 +120,15 @@ class router {
     // The usual call, without a call of ours and without a walk: from a site whose owner is known, to a pool that has a
     // block at hand. It is what a trial costs; a change of the source has the last line of it. Null: nothing
     // has changed, and the long way is gone. In a child that has not adopted its pools no size is small enough to come
-    // here. `found` is what known_pool says.
+    // here. `found` is what known_pool says. `with_arenas`: false where no pool has any, which saves registers.
+    template <bool with_arenas = true>
     [[gnu::always_inline]] static void* take_at_hand(std::size_t bytes, std::uint64_t found,
                                                      std::uintptr_t stack) noexcept {
         if (found - 1 >= pool_count_) return nullptr;
-        return pools_[found - 1].take_at_hand(bytes, thread_.id(), stack);
+        if constexpr (with_arenas) {
+            if (void* const p = arena_pool::take_at_hand(found - 1, bytes, stack)) return p;
+        }
+        return pools_[found - 1].take_at_hand(bytes, thread_.id());
     }
 
     // What follows is apart from the functions above so that these, when they only pass calls on, save no register and
@@ -139,8 +151,18 @@ class router {
     }
     [[gnu::noinline]] static void* allocate_routed(std::size_t bytes, std::uintptr_t return_address,
                                                    std::uintptr_t stack, std::uintptr_t frame) noexcept {
+        if (has_arenas_) return allocate_routed_with_arenas(bytes, return_address, stack, frame);
+        return allocate_small_inlined<false>(bytes, return_address, stack, frame);
+    }
+    [[gnu::noinline]] static void* allocate_routed_with_arenas(std::size_t bytes, std::uintptr_t return_address,
+                                                               std::uintptr_t stack, std::uintptr_t frame) noexcept {
+        return allocate_small_inlined<true>(bytes, return_address, stack, frame);
+    }
+    template <bool with_arenas>
+    [[gnu::always_inline]] static void* allocate_small_inlined(std::size_t bytes, std::uintptr_t return_address,
+                                                               std::uintptr_t stack, std::uintptr_t frame) noexcept {
         const std::uint64_t found = looks_up_ ? owners_.match(return_address) : 1;
-        if (void* const p = take_at_hand(bytes, found, stack)) [[likely]]
+        if (void* const p = take_at_hand<with_arenas>(bytes, found, stack)) [[likely]]
             return p;
         if (found == 0) return allocate_unrouted(bytes);
         return allocate_further_out(bytes, return_address, stack, frame);
@@ -172,24 +194,26 @@ class router {
     }
     [[gnu::noinline]] static void deallocate_routed(void* p) noexcept {
         const preload::slab_owner owner = space_.map.owner_at(p);
+        if (owner.block_bytes == arena_pool::block_bytes_mark) return deallocate_in_arena(p);
         if (owner.block_bytes == 0) [[unlikely]]
             return real::deallocate(p);  // no block of anybody: what that does is the provider's affair
         pool& its = pools_[owner.pool];
         if (own_words.small_max != 0 && its.put_at_hand(p, owner, thread_.id())) [[likely]]
             return;
-        deallocate_by_frame(its, p, owner);
+        deallocate_slowly(p, owner, 0);
     }
-    // Of a function that was jumped to from the one that the program called, by its own frame.
-    static std::uintptr_t callers_stack(const void* frame) noexcept {
-        return reinterpret_cast<std::uintptr_t>(frame) + 2 * sizeof(void*);
+    // A frame may end a call. To know its own costs a function instructions, which no other pool shall pay. This one is
+    // jumped to from the one that the program called.
+    [[gnu::noinline]] static void deallocate_in_arena(void* p) noexcept {
+        const std::uintptr_t stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*);
+        if (own_words.small_max != 0 && arena_pool::put_at_hand(space_, p, thread_.id(), stack)) [[likely]]
+            return;
+        deallocate_slowly(p, space_.map.owner_at(p), stack);
     }
-    // In an arena, where a frame may end a call: to know its own frame costs a function instructions. And the long way.
-    [[gnu::noinline]] static void deallocate_by_frame(pool& its, void* p, preload::slab_owner owner) noexcept {
-        const std::uintptr_t stack = callers_stack(__builtin_frame_address(0));
-        if (own_words.small_max != 0 && its.put_in_arena(p, owner, thread_.id(), stack)) return;
+    [[gnu::noinline]] static void deallocate_slowly(void* p, preload::slab_owner owner, std::uintptr_t stack) noexcept {
         if (own_words.small_max == 0) [[unlikely]]
             adopt_if_child();
-        its.deallocate(p, owner, thread_.id(), stack);
+        pools_[owner.pool].deallocate(p, owner, thread_.id(), stack);
     }
 
     // Null if the program's allocator shall serve this.
@@ -277,7 +301,7 @@ class router {
     static inline bool looks_up_ = false;
     static inline bool stops_at_owner_ = false;  // there are routes: no frame beyond the owner is looked at
     static inline bool ignores_answer_ = false;
-    static inline bool has_instances_ = false;
+    static inline bool has_arenas_ = false, has_instances_ = false;
     static inline bool tells_children_ = false;  // the kernel empties own_words in a child
     static inline pool* pools_ = nullptr;
     static inline std::size_t pool_count_ = 0;
