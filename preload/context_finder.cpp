@@ -10,14 +10,13 @@ constexpr std::size_t first_places = 1024;
 constexpr std::size_t first_chunk_bytes = std::size_t{64} << 10;
 constexpr std::size_t chunk_bytes_max = std::size_t{8} << 20;
 constexpr std::size_t held_bytes_max = std::size_t{12} << 20;
-constexpr unsigned last_max = 1024;
-constexpr unsigned checks_each = 3;  // words that lead from one frame to the next, at most
-// Entries are given up if they agree fewer than `worth` times as often as not, for so many walks.
-constexpr std::uint32_t misses_judged = 1024, worth = 2, walks_without_entries = 64 * misses_judged;
+
+// Entries are given up if they agree fewer than `worth` times as often as not.
+constexpr std::uint32_t misses_judged = 512, worth = 2;
 
 // All frames of a stack, innermost first, with `rule_of` for those that no signal interrupted.
 template <class RuleOf>
-unsigned walk(const call_site& site, std::uintptr_t* return_addresses, unsigned max, const RuleOf& rule_of) noexcept {
+unsigned walk_whole(const call_site& site, std::uintptr_t* return_addresses, unsigned max, const RuleOf& rule_of) noexcept {
     frame_state s{site.return_address, site.stack, site.frame, 0};
     bool exact = false;
     unsigned depth = 0;
@@ -40,12 +39,10 @@ unsigned walk(const call_site& site, std::uintptr_t* return_addresses, unsigned 
 
 bool context_finder::start() noexcept {
     if (last_ != nullptr) return true;
-    constexpr std::size_t frames_bytes = sizeof(walked) * (last_max + depth_max);
-    auto* const memory = space_.pages.take<std::byte>(frames_bytes + sizeof(check) * checks_each * last_max);
-    if (memory == nullptr) return false;
-    last_ = reinterpret_cast<walked*>(memory);
-    fresh_ = last_ + last_max;
-    checks_ = reinterpret_cast<check*>(memory + frames_bytes);
+    walks_ = space_.pages.take<walks>(sizeof(walks));
+    if (walks_ == nullptr) return false;
+    walks_->in_front.stack = nowhere;
+    last_ = walks_->last;
     return true;
 }
 
@@ -59,10 +56,12 @@ bool context_finder::may_remember() noexcept {
         const bool pays = hits_ / worth >= misses_;
         hits_ = misses_ = 0;
         if (!pays) {
-            walks_left_ = walks_without_entries;
+            walks_left_ = next_pause_;
+            if (next_pause_ < pause_max) next_pause_ *= 2;
             drop_entries();
             return false;
         }
+        next_pause_ = first_pause;
     }
     if (held_bytes_ > held_bytes_max) drop_entries();
     if (index_ == nullptr) {
@@ -89,10 +88,10 @@ void context_finder::drop_entries() noexcept {
 
 void context_finder::drop_everything() noexcept {
     drop_entries();
-    if (last_ != nullptr)
-        space_.pages.give(last_, sizeof(walked) * (last_max + depth_max) + sizeof(check) * checks_each * last_max);
-    last_ = fresh_ = nullptr;
-    last_count_ = 0;
+    if (walks_ != nullptr) space_.pages.give(walks_, sizeof(walks));
+    walks_ = nullptr;
+    last_ = nullptr;
+    last_count_ = noded_ = told_ = told_depth_ = 0;
 }
 
 void* context_finder::take(std::size_t bytes) noexcept {
@@ -131,121 +130,166 @@ bool context_finder::grow_index() noexcept {
     return true;
 }
 
-// Whether the walk has come to a frame of the last walk from which everything further out still stands: its position +
-// 1, or 0. `candidate` moves outward with the walk; `barrier`: a frame whose word has changed, so that nothing inside
-// it can be joined.
-unsigned context_finder::join(const frame_state& s, unsigned& candidate, unsigned& barrier) const noexcept {
-    while (candidate > 0 && last_[candidate - 1].state.stack < s.stack) --candidate;
-    if (candidate == 0 || candidate > barrier) return 0;
-    const walked& met = last_[candidate - 1];
-    if (met.state.stack != s.stack || met.state.return_address != s.return_address) return 0;
-    if (met.needs_bp && met.state.frame != s.frame) return 0;
-    const std::uint32_t past = first_difference(met.checks);
-    if (past != 0) {
-        barrier = candidate - 1;
-        while (barrier > 0 && last_[barrier - 1].checks >= past) --barrier;
-        return 0;
-    }
-    return candidate;
-}
-
-// The innermost of the first `checks` checks whose word has changed: its position + 1, or 0.
-std::uint32_t context_finder::first_difference(std::uint32_t checks) const noexcept {
-    while (checks >= 4) {
-        const check* const four = checks_ + checks - 4;
+// The innermost word of those in [first, past) that has changed: its position + 1, or 0.
+std::uint32_t context_finder::first_difference(std::uint32_t past, std::uint32_t first) const noexcept {
+    while (past >= first + 4) {
+        const check* const four = walks_->checks + past - 4;
         if ((four[0].difference() | four[1].difference() | four[2].difference() | four[3].difference()) != 0) break;
-        checks -= 4;
+        past -= 4;
     }
-    while (checks > 0 && checks_[checks - 1].difference() == 0) --checks;
-    return checks;
+    while (past > first && walks_->checks[past - 1].difference() == 0) --past;
+    return past > first ? past : 0;
 }
 
-// Notes the words that lead from last_[frame] to the frame outside of it.
-void context_finder::note_checks(unsigned frame) noexcept {
-    walked& inner = last_[frame];
-    if (frame == 0) {
-        inner.checks = 0;
-        return;
+// Whether everything behind a frame of the last walk still holds. If not, no frame inside `barrier` can be joined.
+bool context_finder::still_stands(const walked& met, walked*& barrier) noexcept {
+    const std::uint32_t count = met.checks;
+    constexpr std::uint32_t all = near_checks + far_checks + turning_checks;
+    std::uint32_t changed;
+    if (count <= all) [[likely]] {
+        changed = first_difference(count, 0);
+    } else {
+        changed = first_difference(count, count - near_checks);
+        if (turning_at_ < far_checks || turning_at_ + turning_checks > count - near_checks) turning_at_ = far_checks;
+        if (changed == 0) changed = first_difference(turning_at_ + turning_checks, turning_at_);
+        if (changed == 0) changed = first_difference(far_checks, 0);
+        turning_at_ += turning_checks;
     }
-    const walked& outer = last_[frame - 1];
-    std::uint32_t count = outer.checks;
-    checks_[count++] = {outer.state.stack - 8, outer.state.return_address};
-    if (const std::uintptr_t slot = inner.cfa_slot(); slot != 0) checks_[count++] = {slot, outer.state.stack};
-    if (outer.needs_bp && outer.state.bp_slot != 0) checks_[count++] = {outer.state.bp_slot, outer.state.frame};
-    inner.checks = count;
+    if (changed == 0) return true;
+    while (barrier > last_ && barrier[-1].checks >= changed) --barrier;
+    return false;
+}
+
+std::uint32_t context_finder::number_frame(rule_cache::numbered_rule& found, std::uintptr_t return_address) noexcept {
+    const bool is_generated = found.rule.kind == frame_rule::no_module;
+    found.set_number(number_of(is_generated ? std::uintptr_t{context_tree::generated} : return_address));
+    return found.number;
+}
+
+// The frames of this walk, behind those of the last one that still stand; and the words that lead from each to the
+// frame outside of it.
+[[gnu::always_inline]] inline void context_finder::take_fresh(unsigned joined, unsigned depth) noexcept {
+    bool needs_bp = joined != 0 && last_[joined - 1].needs_bp;
+    const walked* outer = last_ + joined - 1;
+    for (walked* to = last_ + joined; depth-- > 0; outer = to++) {
+        const fresh_frame& f = walks_->fresh[depth];
+        needs_bp = f.uses_bp() || (f.rule.bp_rule == frame_rule::kept && needs_bp);
+        std::uint32_t checks = 0;
+        if (outer->stack != nowhere) [[likely]] {
+            // Read the other way round: whether a word is the one meant depends on those behind it.
+            checks = outer->checks;
+            walks_->checks[checks++] = {outer->stack - 8, outer->return_address};
+            if (outer->needs_bp && outer->bp_slot != 0) walks_->checks[checks++] = {outer->bp_slot, outer->frame};
+            if (const std::uintptr_t slot = f.cfa_slot(); slot != 0) [[unlikely]]
+                walks_->checks[checks++] = {slot, outer->stack};
+        }
+        to->return_address = f.state.return_address;
+        to->stack = f.state.stack;
+        to->frame = f.state.frame;
+        to->bp_slot = f.state.bp_slot;
+        to->checks = checks;
+        to->number = static_cast<std::uint32_t>(f.number);
+        to->needs_bp = needs_bp;
+        to->is_generated = f.rule.kind == frame_rule::no_module;
+    }
+}
+
+// Makes the last walk that of this stack. False where it cannot be: a signal frame crosses it, or it is deeper than is
+// remembered.
+template <bool Numbered>
+[[gnu::always_inline]] inline bool context_finder::walk(const call_site& site) noexcept {
+    frame_state s{site.return_address, site.stack, site.frame, 0};
+    walked* met = last_ + last_count_;  // moves outward with the walk; the frame before it may be joined
+    walked* barrier = met;              // a word has changed behind all frames from here on
+    fresh_frame* const fresh = walks_->fresh;
+    unsigned depth = 0, joined = 0;
+    bool is_cut = false;
+    while (true) {
+        while (met[-1].stack < s.stack) --met;
+        if (met[-1].stack == s.stack && met <= barrier && met[-1].return_address == s.return_address &&
+            (!met[-1].needs_bp || met[-1].frame == s.frame) && still_stands(met[-1], barrier)) {
+            joined = static_cast<unsigned>(met - last_);
+            break;
+        }
+        if (depth == depth_max) [[unlikely]] {
+            is_cut = true;
+            break;
+        }
+        rule_cache::numbered_rule found = space_.rules.find_numbered(s.return_address);
+        if (Numbered && found.number == 0) [[unlikely]]
+            number_frame(found, s.return_address);
+        fresh[depth++] = {s, found.rule, found.number};
+        if (found.rule.kind == frame_rule::signal) [[unlikely]]
+            return false;
+        if (!step(s, found.rule)) [[unlikely]] {
+            is_cut = found.rule.kind == frame_rule::unknown || found.rule.steps();
+            break;
+        }
+        if (s.return_address < 4096) [[unlikely]]  // the bottom of a thread or coroutine
+            break;
+    }
+    if (joined + depth >= last_max) [[unlikely]]
+        return false;
+    if (joined != 0) [[likely]] {
+        // The rbp of the frame that was joined may have come another way than last time.
+        last_[joined - 1].frame = s.frame;
+        last_[joined - 1].bp_slot = s.bp_slot;
+    }
+    if (noded_ > joined) noded_ = joined;
+    if (told_ > joined) told_ = joined;
+    if (is_cut) [[unlikely]]
+        last_[joined++] = {context_tree::cut, nowhere, 0, 0, 0, 0, 0, false, false};
+    take_fresh(joined, depth);
+    last_count_ = joined + depth;
+    return true;
+}
+
+// Whether there is room for a walk; the last one is given up where its code may be gone.
+[[gnu::always_inline]] inline bool context_finder::is_ready() noexcept {
+    const std::uint32_t now = __atomic_load_n(&space_.generation, __ATOMIC_ACQUIRE);
+    if (now != generation_) [[unlikely]] {
+        drop_entries();
+        last_count_ = noded_ = told_ = 0;
+        generation_ = now;
+    }
+    return last_ != nullptr || start();
+}
+
+std::uint32_t context_finder::node_of_last() noexcept {
+    std::uint32_t node = noded_ != 0 ? last_[noded_ - 1].node : 0;
+    for (; noded_ < last_count_; ++noded_) last_[noded_].node = node = space_.tree.child(node, last_[noded_].address());
+    return node;
 }
 
 std::uint32_t context_finder::find_by_walk(const call_site& site) noexcept {
-    const std::uint32_t now = __atomic_load_n(&space_.generation, __ATOMIC_ACQUIRE);
-    if (now != generation_) {
-        drop_entries();
-        last_count_ = 0;
-        generation_ = now;
-    }
-    if (!start()) return 0;
-
-    frame_state s{site.return_address, site.stack, site.frame, 0};
-    unsigned candidate = last_count_, barrier = last_count_, depth = 0, joined = 0;
-    std::uint32_t node = 0;
-    for (;; ++depth) {
-        joined = join(s, candidate, barrier);
-        if (joined != 0) break;
-        if (depth == depth_max) {
-            node = space_.tree.child(0, context_tree::cut);
-            break;
-        }
-        const frame_rule rule = space_.rules.find(s.return_address);
-        fresh_[depth] = {s, 0, false, rule, 0};
-        if (rule.kind == frame_rule::signal) return find_across_signal(site);
-        if (!step(s, rule)) {
-            if (rule.kind == frame_rule::unknown || rule.steps()) node = space_.tree.child(0, context_tree::cut);
-            ++depth;
-            break;
-        }
-        if (s.return_address < 4096) {  // the bottom of a thread or coroutine
-            ++depth;
-            break;
-        }
-    }
-    if (joined + depth > last_max) {  // deeper than is remembered
-        last_count_ = 0;
-        return find_across_signal(site);
-    }
-
-    bool needs_bp = joined != 0 && last_[joined - 1].needs_bp;
-    if (joined != 0) {
-        node = last_[joined - 1].node;
-        // The rbp of the frame that was joined may have come another way than last time.
-        last_[joined - 1].state = s;
-    }
-    for (unsigned i = depth; i-- > 0;) {
-        const walked& f = fresh_[i];
-        const bool uses = f.rule.kind == frame_rule::from_bp || f.rule.kind == frame_rule::through_bp ||
-                          f.rule.bp_rule == frame_rule::at_bp;
-        needs_bp = uses || (f.rule.bp_rule == frame_rule::kept && needs_bp);
-        const std::uintptr_t address =
-            f.rule.kind == frame_rule::no_module ? context_tree::generated : f.state.return_address;
-        node = space_.tree.child(node, address);
-        const unsigned at = joined + (depth - 1 - i);
-        last_[at] = f;
-        last_[at].needs_bp = needs_bp;
-        last_[at].node = node;
-        note_checks(at);
-    }
-    last_count_ = joined + depth;
+    if (!is_ready()) return 0;
+    if (!walk<false>(site)) return find_across_signal(site);
+    const std::uint32_t node = node_of_last();
     if (node != 0 && may_remember()) remember(site, node);
     return node;
+}
+
+std::uint32_t context_finder::step_by_walk(const call_site& site) noexcept {
+    --walks_left_;
+    if (!is_ready()) return 0;
+    return walk<true>(site) ? stepped : find_across_signal(site);
+}
+
+unsigned context_finder::last_walk(std::uintptr_t* return_addresses, unsigned max) const noexcept {
+    unsigned depth = 0;
+    for (unsigned i = last_count_; i-- > 0 && depth < max;) return_addresses[depth++] = last_[i].address();
+    return depth;
 }
 
 // A stack that a signal frame crosses, or that is too deep to remember: walked whole, kept nowhere.
 std::uint32_t context_finder::find_across_signal(const call_site& site) noexcept {
     // Not on the stack: a signal handler's may have two kilobytes in all.
-    auto* const addresses = reinterpret_cast<std::uintptr_t*>(fresh_);
-    const unsigned depth = walk(site, addresses, depth_max,
+    auto* const addresses = reinterpret_cast<std::uintptr_t*>(walks_->fresh);
+    const unsigned depth = walk_whole(site, addresses, depth_max,
                                 [this](std::uintptr_t return_address) { return space_.rules.find(return_address); });
     std::uint32_t node = depth == depth_max ? space_.tree.child(0, context_tree::cut) : 0;
     for (unsigned i = depth; i-- > 0;) node = space_.tree.child(node, addresses[i]);
-    last_count_ = 0;
+    last_count_ = noded_ = told_ = 0;
     return node;
 }
 
@@ -262,14 +306,9 @@ void context_finder::remember(const call_site& site, std::uint32_t node) noexcep
         e->words[count++] = static_cast<std::uint32_t>(word_at(address));
         return true;
     };
-    // The innermost frame is the key itself; its callers follow, inner to outer.
-    for (unsigned i = last_count_ - 1; i-- > 0;) {
-        const walked& f = last_[i];
-        const std::uintptr_t cfa_slot = last_[i + 1].cfa_slot();
-        if (cfa_slot != 0 && !depends_on(cfa_slot)) break;
-        if (f.needs_bp && f.state.bp_slot != 0 && !depends_on(f.state.bp_slot)) break;
-        if (!depends_on(f.state.stack - 8)) break;
-    }
+    // The innermost frame is the key itself; what leads to its callers follows, inner to outer.
+    for (std::uint32_t i = last_[last_count_ - 1].checks; i-- > 0;)
+        if (!depends_on(walks_->checks[i].address)) break;
     e->frame = site.frame;
     e->needs_frame = last_[last_count_ - 1].needs_bp;
     e->node = node;
@@ -281,7 +320,7 @@ void context_finder::remember(const call_site& site, std::uint32_t node) noexcep
 }
 
 unsigned context_finder::walk_uncached(const call_site& site, std::uintptr_t* return_addresses, unsigned max) noexcept {
-    return walk(site, return_addresses, max,
+    return walk_whole(site, return_addresses, max,
                 [](std::uintptr_t return_address) { return frame_rule::compute(return_address); });
 }
 

@@ -2,10 +2,11 @@
 // rule_cache: return address → frame_rule, for the whole process, so that call-frame information is read once for each
 // call site.
 //
-//   1024 slots │ 8192 slots │ 131072 slots      each made when the one before is full; 16 KiB to 2 MiB
-//   slot │ return address │ rule │              open addressing; an address is published after its rule
+//   1024 slots │ 8192 slots │ 131072 slots      each made when the one before is full; 24 KiB to 3 MiB
+//   slot │ return address │ rule │ number │     open addressing; an address is published after its rule
 //
-// A small program pays for a small table: under a limit of addresses, 2 MiB may be most of what it has. find:
+// The number is the user's own; 0 until it is set. A small program pays for a small table: under a limit of addresses,
+// 3 MiB may be most of what it has. find:
 // lock-free, a few ns when cached. Rules of code that belongs to no file are never kept, for anything may come to lie
 // there. forget(first, last) after an unload turns addresses into tombstones. Full tables stop caching and stay
 // correct.
@@ -21,19 +22,24 @@ namespace millpond::preload {
 
 class rule_cache {
   public:
-    [[nodiscard]] frame_rule find(std::uintptr_t return_address) noexcept {
-        for (stage& each : stages_) {
-            const slot* const table = __atomic_load_n(&each.table, __ATOMIC_ACQUIRE);
-            if (table == nullptr) break;
-            for (std::size_t i = each.hash(return_address);; ++i) {
-                const slot& s = table[i & each.mask()];
-                const std::uintptr_t address = __atomic_load_n(&s.return_address, __ATOMIC_ACQUIRE);
-                if (address == return_address) [[likely]]
-                    return s.rule;
-                if (address == empty) break;
-            }
+    struct numbered_rule {
+        frame_rule rule;
+        std::uint32_t number;
+        std::uint32_t* kept_number;  // null where the rule is not kept
+
+        // Only of what find_numbered() has just returned: an address that was forgotten in between keeps its own.
+        void set_number(std::uint32_t to) noexcept {
+            number = to;
+            if (kept_number != nullptr) __atomic_store_n(kept_number, to, __ATOMIC_RELAXED);
         }
-        return compute(return_address);
+    };
+
+    [[nodiscard]] frame_rule find(std::uintptr_t return_address) noexcept { return find_numbered(return_address).rule; }
+    [[nodiscard, gnu::always_inline]] numbered_rule find_numbered(std::uintptr_t return_address) noexcept {
+        slot* const s = find_slot(return_address);
+        if (s == nullptr) [[unlikely]]
+            return {compute(return_address), 0, nullptr};
+        return {s->rule, __atomic_load_n(&s->number, __ATOMIC_RELAXED), &s->number};
     }
 
     void forget(std::uintptr_t first, std::uintptr_t last) noexcept {
@@ -51,7 +57,23 @@ class rule_cache {
     struct slot {
         std::uintptr_t return_address;
         frame_rule rule;
+        std::uint32_t number;
     };
+    [[nodiscard, gnu::always_inline]] slot* find_slot(std::uintptr_t return_address) noexcept {
+        for (stage& each : stages_) {
+            slot* const table = __atomic_load_n(&each.table, __ATOMIC_ACQUIRE);
+            if (table == nullptr) break;
+            for (std::size_t i = each.hash(return_address);; ++i) {
+                slot& s = table[i & each.mask()];
+                const std::uintptr_t address = __atomic_load_n(&s.return_address, __ATOMIC_ACQUIRE);
+                if (address == return_address) [[likely]]
+                    return &s;
+                if (address == empty) break;
+            }
+        }
+        return nullptr;
+    }
+
     enum : std::uintptr_t { empty = 0, claimed = 1, tombstone = 2 };
     struct stage {
         unsigned bits;

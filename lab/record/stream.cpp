@@ -67,6 +67,7 @@ void stream::destroy(stream* s) noexcept {
 }
 
 void stream::open_block() noexcept {
+    finder_.forget_told();  // each block is read by itself
     if (!slot_) {
         // Full after every event.
         mpt_open_block(&writer_, sink_, mpt_header_bytes + mpt_event_bytes_max, number_, sequence_, ticks());
@@ -105,6 +106,36 @@ void stream::flush() noexcept {
     open_block();
 }
 
+// A new block begins with an empty stack: what was told is then told again.
+void stream::allocated_by_steps(unsigned operation, unsigned flags, void* p, std::size_t bytes, unsigned alignment_log2,
+                                std::uint64_t time, std::uint64_t duration) noexcept {
+    while (true) {
+        if (!slot_) [[unlikely]] {
+            if (out_.is_live()) lost(1);
+            return;
+        }
+        const unsigned entered = finder_.untold();
+        const bool fits = entered <= mpt_entered_with_event_max;
+        std::uint8_t* to = writer_.cursor;
+        if (fits) [[likely]]
+            to = mpt_put_stepped_allocate(&writer_, operation, flags, reinterpret_cast<std::uint64_t>(p), bytes,
+                                          alignment_log2, time, duration);
+        else
+            *to++ = mpt_steps;
+        const unsigned told = fits || entered < mpt_entered_max ? entered : unsigned{mpt_entered_max};
+        to = mpt_put_steps(to, finder_.returned(), told);
+        for (unsigned i = 0; i < told; ++i) to = mpt_put(to, finder_.untold_frame(i));
+        finder_.told(told);
+        if (fits && alignment_log2 != 0) [[unlikely]]
+            *to++ = static_cast<std::uint8_t>(alignment_log2);
+        mpt_commit(&writer_, to);
+        writer_.count -= !fits;  // steps by themselves are no event
+        if (mpt_full(&writer_)) [[unlikely]]
+            flush();
+        if (fits) return;
+    }
+}
+
 // The interval doubles, so that a long program's samples do not fill the disk; its distances are random.
 void stream::write_words(const preload::call_site& site) noexcept {
     using preload::caller_words;
@@ -126,12 +157,15 @@ void stream::check(const preload::call_site& site, std::uint32_t context) noexce
     until_check_ = random_up_to(2 * out_.shared().check_interval - 1);
     std::uintptr_t truth[2 * compared];
     const unsigned depth = preload::context_finder::walk_uncached(site, truth, 2 * compared);
-    unsigned agreeing = 0;
-    for (std::uint32_t id = context; agreeing < depth && id != 0; ++agreeing) {
-        const preload::context_tree::node node = space_.tree.at(id);
-        if (node.return_address != truth[agreeing]) break;
-        id = node.parent;
+    std::uintptr_t found[2 * compared];
+    unsigned known = 0, agreeing = 0;
+    if (context == preload::context_finder::stepped) {
+        known = finder_.last_walk(found, 2 * compared);
+    } else {
+        for (std::uint32_t id = context; known < 2 * compared && id != 0; id = space_.tree.at(id).parent)
+            found[known++] = space_.tree.at(id).return_address;
     }
+    while (agreeing < depth && agreeing < known && found[agreeing] == truth[agreeing]) ++agreeing;
     mpt_slot_process& c = out_.count();
     __atomic_add_fetch(&c.aliasing_sampled, 1, __ATOMIC_RELAXED);
     if (agreeing < depth) __atomic_add_fetch(&c.aliasing_differed_deep, 1, __ATOMIC_RELAXED);

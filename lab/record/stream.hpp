@@ -53,9 +53,11 @@ class stream {
     [[gnu::always_inline]] void allocated(unsigned operation, unsigned flags, void* p, std::size_t bytes,
                                           unsigned alignment_log2, const preload::call_site& site, std::uint64_t time,
                                           std::uint64_t duration) noexcept {
-        const std::uint32_t context = finder_.find(site);
+        const std::uint32_t context = finder_.find_or_step(site);
         if (--until_check_ == 0) [[unlikely]]
             check(site, context);
+        if (context == preload::context_finder::stepped)
+            return allocated_by_steps(operation, flags, p, bytes, alignment_log2, time, duration);
         mpt_write_allocate(&writer_, operation, flags, reinterpret_cast<std::uint64_t>(p), bytes, context,
                            alignment_log2, time, duration);
         if (mpt_full(&writer_)) [[unlikely]]
@@ -91,6 +93,9 @@ class stream {
     stream(output& out, preload::context_space& space, std::uint32_t number, bool is_needed) noexcept;
     static void dispose(stream* s) noexcept;
     [[gnu::noinline, gnu::cold]] void flush() noexcept;
+    [[gnu::noinline]] void allocated_by_steps(unsigned operation, unsigned flags, void* p, std::size_t bytes,
+                                              unsigned alignment_log2, std::uint64_t time,
+                                              std::uint64_t duration) noexcept;
     [[gnu::noinline]] void write_words(const preload::call_site& site) noexcept;
     [[gnu::noinline, gnu::cold]] void check(const preload::call_site& site, std::uint32_t context) noexcept;
     void open_block() noexcept;

@@ -13,7 +13,7 @@
 #include "lab/symbols/elf_file.hpp"
 #include "lab/trace/block_file.hpp"
 #include "lab/trace/block_output.hpp"
-#include "lab/trace/event_decoder.hpp"
+#include "lab/trace/column_splitter.hpp"
 #include "lab/trace/fields.hpp"
 #include "lab/trace/records.hpp"
 #include "lab/trace/trace_set.hpp"

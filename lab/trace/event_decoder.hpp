@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// event_decoder: turns the payload of one events block into events, a window at a time. column_splitter: makes columns
-// of rows.
+// event_decoder: turns the payload of one events block into events, a window at a time.
 //
 //   rows     │ tag time address bytes context │ tag address │ …            one cursor
 //   columns  │ tags │ addresses │ sizes │ contexts │ times │ durations │   six cursors, which the processor
@@ -72,24 +71,6 @@ class event_decoder {
     std::uint32_t thread_ = 0, left_ = 0;
     std::uint64_t contexts_ = 0, unknown_contexts_ = 0;
     const char* flaw_ = nullptr;
-};
-
-// Events in rows, as a recorder writes them, into columns, as a finished trace stores them. The fields keep their
-// bytes, so this is a copy by length. Columns compress to about two thirds of rows, and decode faster. O(bytes).
-class column_splitter {
-  public:
-    struct result {
-        std::span<const std::uint8_t> payload;  // valid until the next split
-        std::uint32_t events;
-        std::size_t rows_bytes;  // that were taken: fewer than given where they cannot be decoded further
-    };
-
-    // `rows` needs the padding of payload_buffer behind it.
-    result split(std::span<const std::uint8_t> rows);
-
-  private:
-    std::vector<std::uint8_t> columns_[column_count];
-    std::vector<std::uint8_t> payload_;
 };
 
 }  // namespace millpond::trace

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lab/trace/block_output.hpp"
-#include "lab/trace/event_decoder.hpp"
+#include "lab/trace/column_splitter.hpp"
 #include "lab/trace/fields.hpp"
 #include "lab/trace/records.hpp"
 #include "lab/trace/seal.h"
@@ -38,6 +38,7 @@ class finishing {
     void take_events(mpt_block_header header, std::uint64_t offset);
     void take_contexts(mpt_block_header header, std::uint64_t offset, bool sealed);
     void take_process(const mpt_block_header& header);
+    void write_new_contexts();
 
     // Whether a block of this kind and number is new: one that was copied may lie in its first slot, too.
     bool is_new(const mpt_block_header& header) {
@@ -64,9 +65,21 @@ class finishing {
     damage_list damages_;
     payload_buffer payload_;
     column_splitter splitter_;
+    stack_follower follower_;
+    std::uint32_t contexts_sequence_ = 0;  // of the next block of contexts that is made here
     std::set<std::tuple<std::uint8_t, std::uint32_t, std::uint32_t>> taken_;  // (kind, stream, sequence)
     std::uint64_t events_ = 0, contexts_ = 0;
 };
+
+// Contexts that events have told by their steps; they come before the events.
+void finishing::write_new_contexts() {
+    while (true) {
+        const stack_follower::new_nodes fresh = follower_.take_new();
+        if (fresh.count == 0) return;
+        output_->append(make_header(mpt_contexts, fresh.count, contexts_sequence_++, fresh.first), fresh.payload);
+        contexts_ = follower_.last();
+    }
+}
 
 // An earlier pass was cut off after it had given slots back: their blocks are in its file alone.
 bool finishing::go_on_with(const std::string& out, const std::string& name_end) {
@@ -77,7 +90,11 @@ bool finishing::go_on_with(const std::string& out, const std::string& name_end) 
             const mpt_block_header& h = block.header;
             is_new(h);
             if (h.kind == mpt_events) events_ += h.count;
-            if (h.kind == mpt_contexts) contexts_ = std::max(contexts_, h.first + h.count - 1);
+            if (h.kind != mpt_contexts) continue;
+            contexts_ = std::max(contexts_, h.first + h.count - 1);
+            contexts_sequence_ = std::max(contexts_sequence_, h.sequence + 1);
+            std::string why;
+            if (earlier.read_payload(block, payload_, why)) follower_.learn(h, payload_.bytes());
         }
         output_.emplace(out, name_end, blocks);
         return true;
@@ -140,11 +157,12 @@ void finishing::take(const slot_block& block) {
 }
 
 void finishing::take_events(mpt_block_header header, std::uint64_t offset) {
-    const column_splitter::result columns = splitter_.split(payload_.bytes());
+    const column_splitter::result columns = splitter_.split(payload_.bytes(), &follower_);
     if (columns.rows_bytes < payload_.bytes().size())
         damages_.add(offset, "the block cannot be decoded behind byte " + std::to_string(columns.rows_bytes) +
                                  " of its payload; the rest was left out");
     if (columns.events == 0) return;
+    write_new_contexts();
     header.layout = mpt_columns;
     header.count = columns.events;
     append(header, columns.payload);
@@ -170,6 +188,8 @@ void finishing::take_contexts(mpt_block_header header, std::uint64_t offset, boo
     }
     if (header.count == 0) return;
     contexts_ = std::max(contexts_, header.first + header.count - 1);
+    contexts_sequence_ = std::max(contexts_sequence_, header.sequence + 1);
+    follower_.learn(header, payload_.bytes().first(whole));
     append(header, payload_.bytes().first(whole));
 }
 

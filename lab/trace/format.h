@@ -39,7 +39,23 @@ enum { mpt_variables_before = 4096, mpt_variables_behind = 2304 };
 enum mpt_codec { mpt_raw = 0, mpt_zstd = 1 };
 enum mpt_layout { mpt_rows = 0, mpt_columns = 1 };
 
-enum mpt_operation { mpt_free = 0, mpt_allocate = 1, mpt_realloc_free = 2, mpt_realloc_allocate = 3, mpt_note = 4 };
+/* The last three are in FILE.partial only: their context is told by what changed of the stack (docs/trace_format.md). */
+enum mpt_operation {
+    mpt_free = 0,
+    mpt_allocate = 1,
+    mpt_realloc_free = 2,
+    mpt_realloc_allocate = 3,
+    mpt_note = 4,
+    mpt_stepped_allocate = 5,
+    mpt_steps = 6, /* no event: frames that returned and were entered */
+    mpt_stepped_realloc_allocate = 7
+};
+enum {
+    mpt_stepped = mpt_stepped_allocate - mpt_allocate, /* what makes an allocation one with steps */
+    mpt_entered_bits = 4,                              /* of the number of frames entered; those returned lie above */
+    mpt_entered_with_event_max = 4,
+    mpt_entered_max = 12 /* at once, without an event */
+};
 enum mpt_tag {
     mpt_operation_mask = 7,
     mpt_has_time = 8,

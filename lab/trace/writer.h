@@ -119,6 +119,22 @@ static inline void mpt_write_allocate(mpt_writer* w, unsigned operation, unsigne
     mpt_commit(w, to);
 }
 
+/* What changed of the stack since it was told last: so many frames returned, then these were entered. mpt_put of each
+ * frame follows, outermost first: the number of its node without a caller. A block begins with an empty stack. At most
+ * mpt_entered_with_event_max with an event, and mpt_entered_max without one, after the byte mpt_steps. */
+static inline uint8_t* mpt_put_steps(uint8_t* to, uint64_t returned, uint64_t entered) {
+    return mpt_put(to, returned << mpt_entered_bits | entered);
+}
+
+/* Writes an allocation up to its steps, which follow, and then its alignment_log2, if that is not 0, as a byte.
+ * mpt_commit makes it part of the block. */
+static inline uint8_t* mpt_put_stepped_allocate(mpt_writer* w, unsigned operation, unsigned flags, uint64_t address,
+                                                uint64_t bytes, unsigned alignment_log2, uint64_t time,
+                                                uint64_t duration) {
+    if (__builtin_expect(alignment_log2 != 0, 0)) flags |= mpt_has_alignment;
+    return mpt_put(mpt_put_common(w, (operation + mpt_stepped) | flags, address, time, duration), bytes);
+}
+
 static inline void mpt_write_note(mpt_writer* w, uint64_t subject, uint64_t value, uint64_t time) {
     uint8_t* to = w->cursor + 1;
     unsigned tag = mpt_note;

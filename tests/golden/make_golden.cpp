@@ -6,7 +6,7 @@
 #include "../lab/trace/recording.hpp"
 #include "lab/trace/block_file.hpp"
 #include "lab/trace/block_output.hpp"
-#include "lab/trace/event_decoder.hpp"
+#include "lab/trace/column_splitter.hpp"
 #include "lab/trace/records.hpp"
 
 namespace millpond::test {

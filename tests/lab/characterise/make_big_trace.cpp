@@ -21,7 +21,7 @@
 #include "lab/program/command_line.hpp"
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trace/block_output.hpp"
-#include "lab/trace/event_decoder.hpp"
+#include "lab/trace/column_splitter.hpp"
 #include "lab/trace/records.hpp"
 #include "lab/trace/slot_file.h"
 #include "lab/trace/writer.h"
