@@ -58,7 +58,8 @@ attributed_run::attributed_run(std::uint32_t subjects, subject_function subject_
              shape_.seed),
       lines_(shape_.line_bytes),
       map_(instructions),
-      transitions_(subjects, 0) {}
+      transitions_(subjects, 0),
+      live_(subjects, 0) {}
 
 // Returns whether it missed.
 bool attributed_run::through_cache(const millpond_reference& r, place where) {
@@ -115,6 +116,7 @@ void attributed_run::end_object(std::uint64_t address, thread_state& thread) {
     const std::uint32_t id = objects_.beginning_at(address);
     if (id == layout::object_map::none) return;
     thread.calls.free(objects_.object(id).subject);
+    --live_[objects_.object(id).subject];
     footprints_.end(id);
 }
 
@@ -122,11 +124,15 @@ void attributed_run::begin_object(const references::stream_event& event, thread_
     const std::uint64_t address = event.operands[0], bytes = event.operands[1];
     const std::uint32_t subject = subject_of_(event.operands[2]);
     // An object that is still there was freed in a part that is missing.
-    for (std::uint32_t old; (old = objects_.overlapping(address, bytes)) != layout::object_map::none;)
+    for (std::uint32_t old; (old = objects_.overlapping(address, bytes)) != layout::object_map::none;) {
+        --live_[objects_.object(old).subject];
         footprints_.end(old);
+    }
     objects_.begin({address, bytes, subject});
-    if (const std::uint32_t id = objects_.beginning_at(address); id != layout::object_map::none)
+    if (const std::uint32_t id = objects_.beginning_at(address); id != layout::object_map::none) {
+        ++live_[subject];
         affinity_.begin(id, bytes);
+    }
     thread.calls.allocate(subject, settling(thread));
 }
 
@@ -157,6 +163,7 @@ void attributed_run::take(const references::step& step) {
     map_.pass_to(totals_.instructions);
     totals_.instructions += step.instructions;
     thread.instructions += step.instructions;
+    thread.last = totals_.instructions;
     if (step.in_allocator) totals_.allocator_instructions += step.instructions;
     totals_.references += step.references.size();
     take_references(step, thread);
@@ -174,8 +181,14 @@ void attributed_run::finish() {
 std::vector<allocator_work> attributed_run::work_by_thread(std::uint32_t subject) const {
     std::vector<allocator_work> found;
     for (const auto& [number, thread] : threads_) {
-        if (!thread.work_for.empty() && thread.work_for[subject].calls + thread.work_for[subject].instructions > 0)
-            found.push_back(thread.work_for[subject]);
+        if (thread.work_for.empty() || thread.work_for[subject].calls + thread.work_for[subject].instructions == 0)
+            continue;
+        allocator_work work = thread.work_for[subject];
+        if (subject < subjects_ && live_[subject] > 0) {  // it is in use until the thread ends
+            work.own.last = thread.instructions;
+            work.all.last = thread.last;
+        }
+        found.push_back(work);
     }
     return found;
 }

@@ -88,7 +88,8 @@ class attributed_run {
     footprint footprint_of(std::uint32_t subject) const { return footprints_.of(subject); }
     allocator_work work_for(std::uint32_t subject) const;
     allocator_work work_for_unknown() const { return work_for(subjects_); }
-    // The same by thread, of those that did any. O(threads).
+    // The same by thread, of those that did any. Their spans end with the last call for the subject; while an object
+    // of it is alive, with the thread. O(threads).
     std::vector<allocator_work> work_by_thread(std::uint32_t subject) const;
     const affinity& together() const { return affinity_; }
     const reference_map& map() const { return map_; }
@@ -101,6 +102,7 @@ class attributed_run {
     struct thread_state {
         std::uint32_t latest = nothing;  // the subject of its latest reference to an object
         std::uint64_t instructions = 0;
+        std::uint64_t last = 0;  // of all threads, when it executed its latest
         allocator_calls calls;
         std::vector<allocator_work> work_for;  // by subject; the last of nobody known; empty before the first
         affinity::window window;
@@ -133,6 +135,7 @@ class attributed_run {
     attribution_totals totals_;
     std::uint64_t system_references_ = 0;
     std::vector<std::uint64_t> transitions_;
+    std::vector<std::uint64_t> live_;  // objects, by subject
     std::unordered_map<std::uint64_t, thread_state> threads_;
 };
 

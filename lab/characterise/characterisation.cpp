@@ -8,6 +8,7 @@
 #include "lab/characterise/reference_json.hpp"
 #include "lab/characterise/subsystem_json.hpp"
 #include "lab/program/json.hpp"
+#include "lab/program/program.hpp"
 #include "lab/trace/wholeness.hpp"
 
 namespace millpond::characterise {
@@ -17,7 +18,8 @@ constexpr std::size_t frames_max = 12;
 
 }  // namespace
 
-characterisation::characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups)
+characterisation::characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups,
+                                   const std::optional<window_request>& window)
     : path_(path),
       reader_(path),
       own_functions_(std::make_unique<symbols::context_functions>(reader_.contexts(), reader_.modules())),
@@ -27,12 +29,13 @@ characterisation::characterisation(const std::string& path, const std::vector<sy
       ticks_per_ns_(reader_.ticks_per_ns()),
       counts_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
       observations_(*functions_, subsystems_) {
-    run();
+    run(window);
 }
 
 characterisation::characterisation(const std::string& path, trace::reader&& reader,
                                    const symbols::context_functions& functions,
-                                   const std::vector<symbols::owner_group>& groups)
+                                   const std::vector<symbols::owner_group>& groups,
+                                   const std::optional<window_request>& window)
     : path_(path),
       reader_(std::move(reader)),
       functions_(&functions),
@@ -41,15 +44,31 @@ characterisation::characterisation(const std::string& path, trace::reader&& read
       ticks_per_ns_(reader_.ticks_per_ns()),
       counts_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
       observations_(*functions_, subsystems_) {
-    run();
+    run(window);
 }
 
-void characterisation::run() {
+void characterisation::find_window(const window_request& wanted) {
+    const auto has_references = [](const trace::block_record& block) { return block.header.kind == mpt_references; };
+    if (std::any_of(reader_.blocks().begin(), reader_.blocks().end(), has_references))
+        throw program::failure(program::usage,
+                               "--window " + wanted.text +
+                                   ": a recording with references has the window that it was captured in "
+                                   "(`millpond record --references --window FUNCTION`)");
+    window_ = event_window::find(wanted, reader_, *functions_);
+    windowed_.emplace(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_);
+}
+
+void characterisation::run(const std::optional<window_request>& window) {
+    if (window) find_window(*window);
     reader_.for_each_batch([this](const trace::event* batch, std::size_t count) {
         counts_.consume(batch, count);
         observations_.consume(batch, count);
+        if (!window_) return;
+        const auto consume = [this](const trace::event* part, std::size_t of) { windowed_->consume(part, of); };
+        window_->for_each_part(batch, count, consume, [this] { windowed_->begin_window(); }, consume);
     });
     counts_.finish();
+    if (windowed_) windowed_->finish();
     if (counts_.totals().words_noted > 0) owners_.emplace(reader_, subsystems_);
     observations_.finish(std::max(reader_.process().events_lost, counts_.totals().lost_by_notes));
 
@@ -57,7 +76,7 @@ void characterisation::run() {
     std::vector<thread_clock::stream_facts> facts;
     for (std::uint32_t number = 0; number < threads.size(); ++number) {
         const event_counts::thread_facts& t = threads[number];
-        if (t.last_tick != 0) facts.push_back({number, t.last_tick, t.operations, t.timed});
+        if (t.last_tick != 0) facts.push_back({number, t.last_tick, t.operations, t.timed, t.cpu.all()});
     }
     clock_ = std::make_unique<thread_clock>(reader_.blocks(), facts, reader_.process().first_tick, ticks_per_ns_);
 
@@ -86,6 +105,16 @@ void characterisation::run() {
             return contexts[a].objects != contexts[b].objects ? contexts[a].objects > contexts[b].objects : a < b;
         });
     }
+}
+
+std::vector<const thread_share*> characterisation::measured_shares(std::uint32_t subsystem) const {
+    if (!windowed_) return shares_[subsystem];
+    std::vector<const thread_share*> found;
+    for (const thread_share& share : windowed_->shares()) {
+        if (share.subsystem == subsystem && share.operations_in_all() > 0) found.push_back(&share);
+    }
+    std::sort(found.begin(), found.end(), [](const auto* a, const auto* b) { return a->thread < b->thread; });
+    return found;
 }
 
 double characterisation::share(std::uint32_t subsystem) const {
@@ -209,10 +238,22 @@ json characterisation::to_json() const {
          "of allocations cannot tell two calls in a row apart",
          "an object that is live when the trace ends outlives every scope",
          "pages (diffusion, heat map, pins) are counted; above 262 144 live objects they are estimated from a sample",
-         references_
-             ? "D, L and C are counted from the references"
-             : "D and C are estimated from the operations that were timed (1 in 64); L needs references to memory"});
+         references_ ? "D, L and C are counted from the references"
+                     : "D counts instructions: CPU time bounds it, and it is null where that does not tell it within a "
+                       "factor of 1.5; C is estimated from the operations that were timed (1 in 64); L needs "
+                       "references to memory (`millpond record --references` has what D and L need)"});
+    if (window_) all["notes"].push_back("D, V, U, C, N and W are those of the window, all else is of the whole trace");
+    all["window"] = window_json();
     return all;
+}
+
+json characterisation::window_json() const {
+    if (!window_) return nullptr;
+    return program::json_object({{"text", window_->text()},
+                                 {"first_event", window_->first_event()},
+                                 {"last_event", window_->last_event()},
+                                 {"from_seconds", seconds(window_->begin_tick())},
+                                 {"to_seconds", seconds(window_->end_tick())}});
 }
 
 json characterisation::pins_json() const {

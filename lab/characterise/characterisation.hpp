@@ -15,6 +15,7 @@
 
 #include "lab/attribution/attributed_run.hpp"
 #include "lab/characterise/event_counts.hpp"
+#include "lab/characterise/event_window.hpp"
 #include "lab/characterise/observed_scopes.hpp"
 #include "lab/characterise/owner_keys.hpp"
 #include "lab/characterise/scope_tree.hpp"
@@ -32,10 +33,14 @@ class characterisation {
   public:
     static constexpr const char* schema = "millpond.characterisation/1";
 
-    characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups);
+    // `window`: the part over which dimensions are measured; none: each subsystem from its first operation to the end
+    // of its last object. Throws program::failure (usage) for a window that does not fit.
+    characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups,
+                     const std::optional<window_request>& window = std::nullopt);
     // Of a reader and functions that are at hand; `functions` must outlive this object.
     characterisation(const std::string& path, trace::reader&& reader, const symbols::context_functions& functions,
-                     const std::vector<symbols::owner_group>& groups);
+                     const std::vector<symbols::owner_group>& groups,
+                     const std::optional<window_request>& window = std::nullopt);
     characterisation(const characterisation&) = delete;
     characterisation& operator=(const characterisation&) = delete;
 
@@ -62,12 +67,18 @@ class characterisation {
     const symbols::subsystem_map& subsystems() const { return subsystems_; }
     const scope_tree& scopes() const { return scopes_; }
     const event_counts& counts() const { return counts_; }
+    // What the dimensions are measured on: the window's, else all.
+    const event_counts& measured() const { return windowed_ ? *windowed_ : counts_; }
+    // Null: the dimensions are those of the whole trace.
+    const event_window* window() const { return window_ ? &*window_ : nullptr; }
     const thread_clock& clock() const { return *clock_; }
 
     // Subsystems that had events, the one that allocated most bytes first.
     const std::vector<std::uint32_t>& order() const { return order_; }
     // Shares of threads, by subsystem.
     const std::vector<const thread_share*>& shares(std::uint32_t subsystem) const { return shares_[subsystem]; }
+    // The same of those that performed operations in the window.
+    std::vector<const thread_share*> measured_shares(std::uint32_t subsystem) const;
     // The subsystem's share of all events, or of all bytes where that is more.
     double share(std::uint32_t subsystem) const;
     // Contexts of a subsystem that had allocations, the one with most bytes first.
@@ -83,9 +94,11 @@ class characterisation {
   private:
     static constexpr std::size_t pairs_max = 100;
 
-    void run();
+    void run(const std::optional<window_request>& window);
+    void find_window(const window_request& wanted);
     void find_later_touches();
     json pins_json() const;
+    json window_json() const;
 
     std::string path_;
     trace::reader reader_;
@@ -95,6 +108,8 @@ class characterisation {
     scope_tree scopes_;
     double ticks_per_ns_;
     event_counts counts_;
+    std::optional<event_window> window_;
+    std::optional<event_counts> windowed_;
     observed_scopes observations_;
     std::optional<owner_keys> owners_;
     std::unique_ptr<attribution::attributed_run> references_;

@@ -14,6 +14,13 @@ std::optional<double> estimated_share(double part, double whole) {
     return part / whole;
 }
 
+bounded_density density_of_times(double operations_least, double rest_most) {
+    const double whole = operations_least + faster_at_most * rest_most;
+    const double least = whole > 0 ? operations_least / whole : 0.0;
+    if (least * density_within * density_within < 1) return {least, std::nullopt};
+    return {least, std::sqrt(least)};  // the middle of the least and 1, by factors
+}
+
 double entropy(std::span<const std::uint64_t> counts) {
     double total = 0;
     for (const std::uint64_t count : counts) total += static_cast<double>(count);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // dvluc: the five dimensions of a subsystem's use of an allocator, from counts. Pure functions.
 //
-//   D density      time in its operations / CPU time of its threads over its duration, both without the recorder
-//                  (estimated); of a recording with references instructions in its operations / instructions of its
-//                  threads, each from its first operation to the end of its last (counted)
+//   D density      instructions in its operations / instructions of its threads, each from its first operation to the
+//                  end of its last, or of the thread while an object of it is alive (counted, from references);
+//                  without references bounded from CPU time, and a value only where it is known within density_within
 //   V variation    1 − exp(−H), H the entropy in nats over size classes; exp(H) is the effective number of sizes
 //   L locality     I / (I + M * T): references, lines of memory, transitions (counted; null for a recording without
 //                  references)
@@ -31,6 +31,21 @@ std::optional<double> estimated_share(double part, double whole);
 // Whether a thread counts among those that use a subsystem (W): it performs a hundredth of the operations of the
 // busiest.
 constexpr bool is_working(std::uint64_t operations, std::uint64_t busiest) { return 100 * operations >= busiest; }
+
+// Within this factor D is known, or it is null.
+constexpr double density_within = 1.5;
+// A program executes at most so many times the instructions of an allocator in the same time: allocators follow
+// pointers, and no program we know runs faster. It may run slower without a limit (misses, system calls).
+constexpr double faster_at_most = 4;
+
+struct bounded_density {
+    double at_least;
+    std::optional<double> value;  // none: the bounds are further apart than density_within on either side
+};
+
+// D from times without the recorder's: at least so long in operations, at most so long in all else. The upper bound is
+// 1, since nothing says how few instructions all else was. Both in one unit, not negative.
+bounded_density density_of_times(double operations_least, double rest_most);
 
 // In nats, over classes with these counts. 0 for nothing and for one class.
 double entropy(std::span<const std::uint64_t> counts);

@@ -111,7 +111,7 @@ inline thread_share& event_counts::share(thread_state& t, std::uint32_t number, 
 }
 
 thread_share& event_counts::add_share(thread_state& t, std::uint32_t number, std::uint32_t subsystem) {
-    shares_.push_back({std::min(number, packed_object::thread_max), subsystem, {}, 0, {}});
+    shares_.push_back({std::min(number, packed_object::thread_max), subsystem, {}, 0, 0, 0, {}});
     if (subsystem >= t.share_of.size()) t.share_of.resize(subsystem + 1, nullptr);
     return *(t.share_of[subsystem] = &shares_.back());
 }
@@ -126,6 +126,8 @@ inline void event_counts::add_operation(thread_share& s, const trace::event& e, 
     else if (e.op == trace::operation::free)
         kind = operation_kind::deallocation;
     s.operations[static_cast<std::size_t>(kind)] += e.op != trace::operation::realloc_free;
+    if (s.first_tick == 0) s.first_tick = e.time_ticks;
+    s.last_tick = e.time_ticks;
     if (e.duration_ticks != 0) [[unlikely]]
         counts_[s.subsystem].durations.add(kind, e.duration_ticks);
 }
@@ -255,6 +257,8 @@ void event_counts::touched(const left_object& object, std::size_t surviving, boo
 void event_counts::note(const trace::event& e) {
     thread_state& t = thread(e.thread);
     const std::uint64_t subject = e.bytes, value = e.address;
+    t.facts.add_note(e);
+    if (subject == mpt_note_thread_end || subject == mpt_note_cpu) t.facts.last_tick = e.time_ticks;
     if (subject == mpt_note_thread_end) {
         t.active.leave_all();
         t.ended = true;
@@ -290,6 +294,20 @@ void event_counts::survey_pages() {
     }
     addresses_.add(survey_, now, totals_.live_bytes);
     pinning_.add(survey_, now, totals_.live_bytes);
+}
+
+void event_counts::begin_window() {
+    for (subsystem_counts& s : counts_) {
+        s.opening_bytes = s.peak_bytes = s.live_bytes;
+        s.peak_objects = s.live_objects;
+        s.frees = s.realloc_frees = s.reallocations = 0;
+        std::fill(s.sizes.begin(), s.sizes.end(), 0);
+    }
+    for (context_counts& context : contexts_) context.objects = context.bytes = 0;
+    for (thread_share& each : shares_) {
+        each.operations = {};
+        each.first_tick = each.last_tick = 0;
+    }
 }
 
 void event_counts::finish() {

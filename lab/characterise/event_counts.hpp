@@ -19,6 +19,7 @@
 
 #include "lab/characterise/activations.hpp"
 #include "lab/characterise/address_map.hpp"
+#include "lab/characterise/cpu_notes.hpp"
 #include "lab/characterise/histogram.hpp"
 #include "lab/characterise/legality.hpp"
 #include "lab/characterise/operation_durations.hpp"
@@ -85,6 +86,7 @@ struct alignas(64) subsystem_counts {
     std::uint64_t first_empty_tick = 0, last_empty_tick = 0;  // moments at which nothing of it was alive; 0: never
     std::vector<diffusion_point> diffusion;
     operation_durations durations;
+    std::uint64_t opening_bytes = 0;  // alive when the window began; 0 without one
     // Summed up over the contexts at the end.
     std::uint64_t objects = 0, bytes = 0;
 
@@ -97,6 +99,7 @@ struct thread_share {
     std::uint32_t thread, subsystem;
     operation_counts operations{};
     std::uint64_t objects = 0;
+    std::uint64_t first_tick = 0, last_tick = 0;  // of its operations
     activation_bytes of_activations;
 
     std::uint64_t operations_in_all() const {
@@ -129,6 +132,9 @@ class event_counts {
 
     void consume(const trace::event* batch, std::size_t count);
     void finish();
+    // A window begins: sizes, bytes, peaks and operations are counted from here on, and what is alive was asked for at
+    // this moment. All else (legality, lifetimes, the durations of timed operations) goes on.
+    void begin_window();
 
     const trace_totals& totals() const { return totals_; }
     const std::vector<subsystem_counts>& subsystems() const { return counts_; }
@@ -148,12 +154,19 @@ class event_counts {
 
     struct thread_facts {
         std::uint64_t last_tick = 0, operations = 0, timed = 0;
+        std::uint64_t records = 0;  // events and notes
+        cpu_notes cpu;
 
         // A realloc is one operation in two events; either may carry its duration.
         void add(const trace::event& e) {
+            ++records;
             last_tick = e.time_ticks;
             operations += e.op != trace::operation::realloc_free;
             timed += e.duration_ticks != 0;
+        }
+        void add_note(const trace::event& e) {
+            if (e.bytes == mpt_note_cpu) cpu.add({e.time_ticks, e.address, records});
+            ++records;
         }
     };
     // By number of the stream.

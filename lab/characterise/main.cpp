@@ -2,7 +2,7 @@
 // millpond-characterise: what the subsystems of a recorded program do with memory.
 //
 //   millpond-characterise [--json FILE] [--contexts FILE] [--plan-out DIR] [--group NAME=PATTERN …]
-//                         [--scopes-out FILE] [--observed TRACE] [--cache DESCRIPTION] TRACE
+//                         [--scopes-out FILE] [--observed TRACE] [--cache DESCRIPTION] [--window WINDOW] TRACE
 //   millpond-characterise --summary [--json FILE] TRACE…
 //   millpond-characterise --sizes [--granule BYTES] [--largest BYTES] [--moments N] [--short-sites FILE] [--json FILE]
 //                         TRACE…
@@ -34,7 +34,7 @@ using namespace millpond::characterise;
 namespace program = millpond::program;
 
 struct options {
-    std::string json_to = "-", plan_out, contexts_to, scopes_to, observed;
+    std::string json_to = "-", plan_out, contexts_to, scopes_to, observed, window;
     std::vector<std::string> groups, traces;
     std::string short_sites;
     std::string cache = millpond::attribution::cache_shape::standard;
@@ -145,6 +145,8 @@ void check_sizes(const options& chosen) {
 }
 
 void check(const options& chosen) {
+    refuse((chosen.sizes || chosen.summary) && !chosen.window.empty(),
+           "--window is of the dimensions, which --summary and --sizes do not have: drop one of the two");
     if (chosen.sizes) return check_sizes(chosen);
     refuse(chosen.summary && !chosen.contexts_to.empty(), "--summary looks at no context: drop it, or --contexts");
     refuse(chosen.summary && !(chosen.scopes_to.empty() && chosen.observed.empty()),
@@ -165,7 +167,9 @@ void run(const options& chosen) {
     check(chosen);
     if (chosen.summary || chosen.sizes) return write_all(chosen);
     const auto cache = millpond::attribution::cache_shape::of(chosen.cache);
-    characterisation found(chosen.traces.front(), groups);
+    std::optional<window_request> window;
+    if (!chosen.window.empty()) window = window_request::parse(chosen.window);
+    characterisation found(chosen.traces.front(), groups, window);
     found.count_references(cache);
     require_whole(chosen.traces.front(), found, chosen.accepts_damaged);
     std::optional<characterisation> observed;
@@ -200,6 +204,11 @@ int main(int argc, char** argv) {
                "millpond-simulate takes them")
         .value_name("DESCRIPTION")
         .shows_default();
+    app.option("--window", chosen.window,
+               "measure the dimensions over this part of the trace: events=FROM:TO, seconds=FROM:TO or scope=FUNCTION, "
+               "an observed function from its first call to the end of its last; default: each subsystem from its "
+               "first operation to the end of its last object")
+        .value_name("WINDOW");
     app.flag("--summary", chosen.summary, "only the trace and the process, an array with an object for each trace");
     app.flag("--sizes", chosen.sizes, "only the sizes that are asked for, an array with an object for each trace");
     app.option("--granule", chosen.of_sizes.granule_bytes, "sizes are rounded up to this power of two")

@@ -10,6 +10,7 @@
 // add: O(1). mean: O(bins). Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -43,6 +44,18 @@ class operation_durations {
         double ticks = 0;
         for (std::size_t i = 0; i < operation_kinds; ++i) {
             if (operations[i] > 0) ticks += static_cast<double>(operations[i]) * mean(i, whole);
+        }
+        return ticks;
+    }
+
+    // The least that they take to execute: the mean of a kind without `clock`, which reading the clock around an
+    // operation may add, and at most `most`, since what takes longer waits for the kernel or for a lock.
+    double least_ticks_of(const operation_counts& operations, const operation_durations& whole, double clock,
+                          double most) const {
+        double ticks = 0;
+        for (std::size_t i = 0; i < operation_kinds; ++i) {
+            if (operations[i] > 0)
+                ticks += static_cast<double>(operations[i]) * std::clamp(mean(i, whole) - clock, 0.0, most);
         }
         return ticks;
     }

@@ -144,7 +144,7 @@ json references_json(const characterisation& all) {
          {"instructions", totals.instructions},
          {"allocator_instructions", totals.allocator_instructions},
          {"instructions_not_captured", totals.not_captured},
-         {"density", ratio_or_null(totals.allocator_instructions, totals.instructions)},
+         {"instruction_share", ratio_or_null(totals.allocator_instructions, totals.instructions)},
          {"cache", cache_json(run.shape())},
          {"misses", program::json_object({{"program", program_misses},
                                           {"allocator", run.of_place(attribution::place::allocator).misses()},
@@ -175,7 +175,7 @@ json references_json(const characterisation& all, std::uint32_t subsystem) {
     one["ratio"] = figures.ratio();
     one["miss_share"] = ratio_or_null(counts.misses(), misses_of(run));
     one["useful_share"] = ratio_or_null(counts.bytes.useful, counts.bytes.fetched);
-    one["density"] = ratio_or_null(work.instructions, run.totals().instructions);
+    one["instruction_share"] = ratio_or_null(work.instructions, run.totals().instructions);
     one["allocator"] = work_json(work);
     return one;
 }
@@ -189,6 +189,7 @@ json counted_density_json(const characterisation& all, std::uint32_t subsystem) 
     json density = program::json_object(
         {{"value", ratio_or_null(own, whole)},
          {"kind", "counted"},
+         {"method", "references"},
          {"absolute", program::json_object({{"allocator_instructions", own}, {"instructions", whole}})}});
     if (whole == 0) density["why_null"] = "no instruction of its operations was captured";
     return density;

@@ -90,19 +90,36 @@ json dimension(json value, const char* kind, json absolute) {
     return program::json_object({{"value", std::move(value)}, {"kind", kind}, {"absolute", std::move(absolute)}});
 }
 
-// What one thread did in a subsystem, between the subsystem's first event and its last.
+// What reading the clock around an operation may add to it; and the mean above which an operation waits for the kernel
+// or for a lock, and executes no more for that.
+constexpr double clock_ns = 10, operation_ns_most = 50;
+// Of what the recorder's time was estimated at, so much is certain: a preempted sample makes it too long.
+constexpr double recorder_certain = 0.5;
+
+// What one thread did in a subsystem, in the window. `operation_least_ns`: what its operations take at least.
 struct thread_time {
-    double operation_ns = 0, cpu_ns = 0, recorder_ns = 0;
+    double operation_ns = 0, operation_least_ns = 0, cpu_ns = 0, recorder_ns = 0;
     std::uint64_t operations = 0;
 };
 
+// The window: that of the characterisation, else from the thread's first operation to its last, or to its end while an
+// object is alive.
 thread_time time_of(const characterisation& all, const thread_share& share, const subsystem_counts& s) {
     const thread_clock& clock = all.clock();
+    const event_window* const window = all.window();
+    const std::uint64_t begin = window != nullptr ? window->begin_tick() : share.first_tick;
+    const std::uint64_t end = window != nullptr    ? window->end_tick()
+                              : s.live_objects > 0 ? ~std::uint64_t{0}
+                                                   : share.last_tick;
     const auto within = [&](double (thread_clock::*at)(std::uint32_t, std::uint64_t) const) {
-        return (clock.*at)(share.thread, s.last_tick) - (clock.*at)(share.thread, s.first_tick);
+        return (clock.*at)(share.thread, end) - (clock.*at)(share.thread, begin);
     };
-    const double ticks = s.durations.ticks_of(share.operations, all.counts().totals().durations);
-    return {ticks / all.ticks_per_ns(), within(&thread_clock::at), within(&thread_clock::recorder_at),
+    const operation_durations& whole = all.measured().totals().durations;
+    const double ticks = s.durations.ticks_of(share.operations, whole);
+    const double per_ns = all.ticks_per_ns();
+    const double least =
+        s.durations.least_ticks_of(share.operations, whole, clock_ns * per_ns, operation_ns_most * per_ns);
+    return {ticks / per_ns, least / per_ns, within(&thread_clock::at), within(&thread_clock::recorder_at),
             share.operations_in_all()};
 }
 
@@ -139,62 +156,88 @@ json contention_json(const std::vector<thread_time>& working, double duration_ns
     return unknown;
 }
 
+// D without references: what CPU time tells of it.
+json bounded_density_json(const thread_time& sum, const subsystem_counts& s, bool timed) {
+    json density = dimension(nullptr, "estimated",
+                             program::json_object({{"operation_seconds", nullptr},
+                                                   {"cpu_seconds", nullptr},
+                                                   {"operations", sum.operations},
+                                                   {"timed", s.durations.count()},
+                                                   {"at_least", nullptr}}));
+    density["method"] = "CPU time";
+    const bool has_cpu = sum.cpu_ns > 0;
+    if (timed) density["absolute"]["operation_seconds"] = sum.operation_ns * 1e-9;
+    if (has_cpu) density["absolute"]["cpu_seconds"] = sum.cpu_ns * 1e-9;
+    if (sum.operations == 0 || !timed || !has_cpu) {
+        density["why_null"] = sum.operations == 0 ? "no operation lies in the window"
+                              : !timed            ? "no operation was timed"
+                                                  : "no CPU time is known for its window";
+        return density;
+    }
+    const double cpu_most_ns = sum.cpu_ns + (1 - recorder_certain) * sum.recorder_ns;
+    const double rest_ns = std::max(0.0, cpu_most_ns - sum.operation_least_ns);
+    const bounded_density found = density_of_times(sum.operation_least_ns, rest_ns);
+    density["absolute"]["at_least"] = found.at_least;
+    if (found.value)
+        density["value"] = *found.value;
+    else
+        density["why_null"] =
+            "CPU time does not tell it within a factor of 1.5; `millpond record --references` counts "
+            "the instructions";
+    return density;
+}
+
 dimensions measure_dimensions(const characterisation& all, std::uint32_t subsystem) {
-    const subsystem_counts& s = all.counts().subsystems()[subsystem];
-    const trace_totals& totals = all.counts().totals();
+    const subsystem_counts& s = all.measured().subsystems()[subsystem];
+    const trace_totals& totals = all.measured().totals();
+    const std::vector<const thread_share*> shares = all.measured_shares(subsystem);
     std::vector<thread_time> threads;
-    for (const thread_share* share : all.shares(subsystem)) threads.push_back(time_of(all, *share, s));
+    for (const thread_share* share : shares) threads.push_back(time_of(all, *share, s));
     thread_time sum;
+    double recorder_most_ns = 0;  // on the thread on which it took most
     std::uint64_t busiest = 0;
     for (const thread_time& t : threads) {
         sum.operation_ns += t.operation_ns;
+        sum.operation_least_ns += t.operation_least_ns;
         sum.cpu_ns += t.cpu_ns;
         sum.operations += t.operations;
-        sum.recorder_ns = std::max(sum.recorder_ns, t.recorder_ns);
+        sum.recorder_ns += t.recorder_ns;
+        recorder_most_ns = std::max(recorder_most_ns, t.recorder_ns);
         busiest = std::max(busiest, t.operations);
     }
     std::vector<thread_time> working;
     for (const thread_time& t : threads) {
         if (is_working(t.operations, busiest)) working.push_back(t);
     }
-    const double recorded_ns = static_cast<double>(s.last_tick - s.first_tick) / all.ticks_per_ns();
-    const double duration_ns = recorded_ns - sum.recorder_ns;
+    const event_window* const window = all.window();
+    const std::uint64_t last_tick = s.live_objects > 0 ? std::max(totals.last_tick, s.last_tick) : s.last_tick;
+    const double recorded_ns =
+        static_cast<double>(window != nullptr ? window->end_tick() - window->begin_tick() : last_tick - s.first_tick) /
+        all.ticks_per_ns();
+    const double duration_ns = recorded_ns - recorder_most_ns;
     const bool timed = totals.durations.count() > 0;
-    const bool has_cpu = sum.cpu_ns > 0;
 
     dimensions result;
     result.working_threads = working.size();
     result.threads = threads.size();
-    result.cpu_seconds = has_cpu ? json(sum.cpu_ns * 1e-9) : json();
+    result.cpu_seconds = sum.cpu_ns > 0 ? json(sum.cpu_ns * 1e-9) : json();
     result.operation_seconds = timed ? json(sum.operation_ns * 1e-9) : json();
     operation_counts frees{};
     constexpr auto deallocation = static_cast<std::size_t>(operation_kind::deallocation);
-    for (const thread_share* share : all.shares(subsystem)) frees[deallocation] += share->operations[deallocation];
+    for (const thread_share* share : shares) frees[deallocation] += share->operations[deallocation];
     result.free_seconds =
         timed ? json(s.durations.ticks_of(frees, totals.durations) / all.ticks_per_ns() * 1e-9) : json();
-
-    const std::optional<double> dense = timed ? estimated_share(sum.operation_ns, sum.cpu_ns) : std::nullopt;
-    json density = dimension(dense ? json(*dense) : json(), "estimated",
-                             program::json_object({{"operation_seconds", result.operation_seconds},
-                                                   {"cpu_seconds", result.cpu_seconds},
-                                                   {"operations", sum.operations},
-                                                   {"timed", s.durations.count()}}));
-    if (!timed)
-        density["why_null"] = "no operation was timed";
-    else if (!has_cpu)
-        density["why_null"] = "no CPU time is known for its duration";
-    else if (!dense)
-        density["why_null"] = "the estimated time in its operations exceeds the CPU time of its threads";
 
     const double nats = entropy(s.sizes);
     json locality = dimension(nullptr, "counted", json::object());
     locality["why_null"] = "no references captured";
-    json utilization = dimension(
-        s.bytes > 0 ? json(share_of(static_cast<double>(s.peak_bytes), static_cast<double>(s.bytes))) : json(),
-        "counted", program::json_object({{"peak_live_bytes", s.peak_bytes}, {"bytes", s.bytes}}));
-    if (s.bytes == 0) utilization["why_null"] = "no bytes were asked for";
+    const std::uint64_t bytes = s.opening_bytes + s.bytes;
+    json utilization =
+        dimension(bytes > 0 ? json(share_of(static_cast<double>(s.peak_bytes), static_cast<double>(bytes))) : json(),
+                  "counted", program::json_object({{"peak_live_bytes", s.peak_bytes}, {"bytes", bytes}}));
+    if (bytes == 0) utilization["why_null"] = "no bytes were asked for";
     result.dvluc["C"] = contention_json(working, duration_ns, recorded_ns, timed);
-    result.dvluc["D"] = std::move(density);
+    result.dvluc["D"] = bounded_density_json(sum, s, timed);
     result.dvluc["V"] = dimension(variation(nats), "counted",
                                   program::json_object({{"entropy_nats", nats}, {"effective_sizes", std::exp(nats)}}));
     result.dvluc["L"] = std::move(locality);
@@ -227,7 +270,7 @@ json subsystem_json(const characterisation& all, std::uint32_t subsystem) {
     one["last_seconds"] = all.seconds(s.last_tick);
     one["lifetimes"] = lifetimes_json(s);
     one["sizes"] = sizes_json(s);
-    one["effective_sizes"] = std::exp(entropy(s.sizes));
+    one["effective_sizes"] = std::exp(entropy(all.measured().subsystems()[subsystem].sizes));
     one["contexts"] = all.contexts(subsystem).size();
     one["N"] = program::json_object({{"cpu_seconds", measured.cpu_seconds}});
     one["W"] = measured.working_threads;

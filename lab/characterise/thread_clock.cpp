@@ -30,31 +30,46 @@ thread_clock::thread_clock(const std::vector<trace::block_record>& blocks, const
     }
     for (const stream_facts& stream : streams) {
         std::vector<mpt_block_header>& headers = by_thread[stream.thread];
-        if (headers.empty()) continue;
-        std::sort(headers.begin(), headers.end(),
-                  [](const mpt_block_header& a, const mpt_block_header& b) { return a.sequence < b.sequence; });
-        // Stream 1 is the thread that the process began with; a later thread begins about when it first allocates.
-        const bool is_first = stream.thread == 1 && process_first_tick != 0;
-        const std::uint64_t start =
-            is_first ? std::min(process_first_tick, headers.front().first) : headers.front().first;
-        std::vector<point>& points = points_[stream.thread];
-        points.push_back({start, 0.0, 0.0});
-        const double scale = stream.timed == 0 ? 0.0
-                                               : static_cast<double>(stream.operations) /
-                                                     static_cast<double>(stream.timed) / ticks_per_ns;
-        const double most = unusual * usual_overhead(headers);
-        double recorder_ns = 0;
-        for (std::size_t i = 0; i < headers.size(); ++i) {
-            const std::uint64_t end = i + 1 < headers.size() ? headers[i + 1].first : stream.last_tick;
-            const double measured = headers[i].overhead_ticks;
-            recorder_ns += scale * (most > 0 ? std::min(measured, most * headers[i].count) : measured);
-            if (headers[i].cpu_ns == 0) continue;  // salvaged from an open block: nobody had closed it
-            const double net = static_cast<double>(headers[i].cpu_ns) - recorder_ns;
-            points.push_back({std::max(end, points.back().tick), std::max(net, points.back().ns), recorder_ns});
-        }
-        cpu_ns_ += points.back().ns;
-        recorder_ns_ += recorder_ns;
+        if (!headers.empty()) add_stream(stream, headers, process_first_tick, ticks_per_ns);
     }
+}
+
+void thread_clock::add_stream(const stream_facts& stream, std::vector<mpt_block_header>& headers,
+                              std::uint64_t process_first_tick, double ticks_per_ns) {
+    std::sort(headers.begin(), headers.end(),
+              [](const mpt_block_header& a, const mpt_block_header& b) { return a.sequence < b.sequence; });
+    // Stream 1 is the thread that the process began with; a later thread begins about when it first allocates.
+    const bool is_first = stream.thread == 1 && process_first_tick != 0;
+    const std::uint64_t start = is_first ? std::min(process_first_tick, headers.front().first) : headers.front().first;
+    std::vector<point>& points = points_[stream.thread];
+    points.push_back({start, 0.0, 0.0});
+    // No clock runs backward: what is known of an earlier moment holds at a later one.
+    const auto add = [&points](std::uint64_t tick, double cpu_ns, double recorder_ns) {
+        const point& last = points.back();
+        points.push_back({std::max(tick, last.tick), std::max(cpu_ns - recorder_ns, last.ns), recorder_ns});
+    };
+    const double scale =
+        stream.timed == 0 ? 0.0
+                          : static_cast<double>(stream.operations) / static_cast<double>(stream.timed) / ticks_per_ns;
+    const double most = unusual * usual_overhead(headers);
+    double recorder_ns = 0;
+    std::uint64_t records = 0;
+    auto note = stream.notes.begin();
+    for (std::size_t i = 0; i < headers.size(); ++i) {
+        const std::uint64_t end = i + 1 < headers.size() ? headers[i + 1].first : stream.last_tick;
+        const double measured = headers[i].overhead_ticks, count = headers[i].count;
+        const double own = scale * (most > 0 ? std::min(measured, most * count) : measured);
+        for (; note != stream.notes.end() && note->records < records + headers[i].count; ++note) {
+            const double share = static_cast<double>(note->records - records) / count;
+            add(note->tick, static_cast<double>(note->cpu_ns), recorder_ns + share * own);
+        }
+        recorder_ns += own;
+        records += headers[i].count;
+        // 0: salvaged from an open block, which nobody had closed. Such a block may say what was used when it began.
+        if (headers[i].cpu_ns != 0) add(end, static_cast<double>(headers[i].cpu_ns), recorder_ns);
+    }
+    cpu_ns_ += points.back().ns;
+    recorder_ns_ += recorder_ns;
 }
 
 double thread_clock::between(std::uint32_t thread, std::uint64_t tick, double point::* value) const {

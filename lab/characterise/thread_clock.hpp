@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // thread_clock: the CPU time that each thread of the recorded program had used at any moment, without the recorder's.
 //
-//   cpu ns   0 ─────── c1 ──────────── c2 ── c3       known at the end of each block, straight lines between
-//   ticks    start     block 1 ends    2     3
+//   cpu ns   0 ── n ── c1 ── n ─── n ─ c2 ── c3       known at the end of each block and where it was noted (n),
+//   ticks    start     block 1 ends    2     3        straight lines between
 //
 // The recorder's own time is estimated: what it measured in the operations that it timed, times operations / timed,
 // in each block no more than twice what the middle block has for each event: one preemption must not count 64 times.
@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "lab/characterise/cpu_notes.hpp"
 #include "lab/trace/reader.hpp"
 
 namespace millpond::characterise {
@@ -23,6 +24,7 @@ class thread_clock {
         std::uint32_t thread;
         std::uint64_t last_tick;          // of the stream's last event
         std::uint64_t operations, timed;  // of the whole stream
+        std::vector<cpu_note> notes{};    // in the order of the stream
     };
 
     thread_clock(const std::vector<trace::block_record>& blocks, const std::vector<stream_facts>& streams,
@@ -43,6 +45,8 @@ class thread_clock {
         double ns, recorder_ns;
     };
 
+    void add_stream(const stream_facts& stream, std::vector<mpt_block_header>& headers,
+                    std::uint64_t process_first_tick, double ticks_per_ns);
     double between(std::uint32_t thread, std::uint64_t tick, double point::* value) const;
 
     std::unordered_map<std::uint32_t, std::vector<point>> points_;

@@ -336,6 +336,10 @@ void recorder::before_filter() noexcept {
 void recorder::exiting() noexcept {
     if (!is_recording()) return;
     now_->out.count().exited = 1;
+    if (thread_.own != nullptr && thread_.busy == nullptr) {
+        const hold s;
+        if (s) s->note_cpu();
+    }
     // So that record can say of each whether it has a malloc of its own. Found before the lock is taken: the dynamic
     // linker has locks, too.
     struct modules {

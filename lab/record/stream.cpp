@@ -78,10 +78,25 @@ void stream::open_block() noexcept {
     header->cpu_ns = out_.is_mapped_ahead() ? 0 : thread_cpu_ns();  // in case this block is never closed
 }
 
+void stream::note_cpu() noexcept {
+    cpu_noted_tick_ = ticks();
+    // The late stream is that of several threads. A program that forbids itself system calls would end.
+    if (number_ == 0 || !slot_ || out_.is_mapped_ahead()) return;
+    const std::uint64_t used_ns = thread_cpu_ns();
+    auto* const header = reinterpret_cast<mpt_block_header*>(slot_.block());
+    header->cpu_ns = used_ns;  // in case this block is never closed
+    header->overhead_ticks = overhead_in_header();
+    noted(mpt_note_cpu, used_ns, cpu_noted_tick_);
+}
+
+std::uint32_t stream::overhead_in_header() const noexcept {
+    return overhead_ticks_ > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(overhead_ticks_);
+}
+
 std::uint32_t stream::close_block() noexcept {
     auto* const header = reinterpret_cast<mpt_block_header*>(slot_.block());
     header->cpu_ns = out_.is_mapped_ahead() ? 0 : thread_cpu_ns();
-    header->overhead_ticks = overhead_ticks_ > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(overhead_ticks_);
+    header->overhead_ticks = overhead_in_header();
     overhead_ticks_ = 0;
     return mpt_seal_block(header, writer_.count);
 }

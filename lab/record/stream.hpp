@@ -6,7 +6,7 @@
 // One thread owns a stream; nothing here is shared or locked. When nothing can be written any more, events are dropped
 // and counted, and the program goes on. Sampling: one operation in 64 is timed, one allocation in check_interval is
 // compared with an uncached walk; both at random distances, so that no loop of the program can fall into step with
-// them.
+// them. The thread's CPU time is noted at a timed operation, at most every millisecond or two.
 #pragma once
 
 #include <sys/single_threaded.h>
@@ -48,7 +48,10 @@ class stream {
     void timed(std::uint64_t own_ticks) noexcept {
         overhead_ticks_ += own_ticks;
         until_timed_ = random_up_to(2 * timed_interval - 1);
+        if (ticks() - cpu_noted_tick_ > cpu_interval_ticks) note_cpu();
     }
+    // Notes the CPU time that the calling thread, whose stream this is, has used so far. One system call.
+    [[gnu::noinline, gnu::cold]] void note_cpu() noexcept;
 
     [[gnu::always_inline]] void allocated(unsigned operation, unsigned flags, void* p, std::size_t bytes,
                                           unsigned alignment_log2, const preload::call_site& site, std::uint64_t time,
@@ -89,6 +92,7 @@ class stream {
   private:
     static constexpr std::uint32_t timed_interval = 64;
     static constexpr std::uint32_t words_doubled_after = 32768;
+    static constexpr std::uint64_t cpu_interval_ticks = std::uint64_t{1} << 22;  // one to two milliseconds
 
     stream(output& out, preload::context_space& space, std::uint32_t number, bool is_needed) noexcept;
     static void dispose(stream* s) noexcept;
@@ -100,6 +104,7 @@ class stream {
     [[gnu::noinline, gnu::cold]] void check(const preload::call_site& site, std::uint32_t context) noexcept;
     void open_block() noexcept;
     std::uint32_t close_block() noexcept;
+    [[nodiscard]] std::uint32_t overhead_in_header() const noexcept;
 
     std::uint32_t random_up_to(std::uint32_t limit) noexcept {  // 1 … limit
         random_ ^= random_ << 13;
@@ -119,6 +124,7 @@ class stream {
     slot slot_;  // none: nothing can be written any more
     std::uint64_t random_;
     std::uint64_t overhead_ticks_ = 0;
+    std::uint64_t cpu_noted_tick_ = 0;
     std::uint32_t number_;
     std::uint32_t sequence_ = 0;
     // Where an event goes that cannot be written.

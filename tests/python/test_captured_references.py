@@ -59,7 +59,7 @@ def test_a_row_has_locality_with_its_parts(example: Advice) -> None:
     assert first.name == "order_book"
     assert dict(zip(reference_words.HEADINGS[1:], first.cells, strict=True)) == {
  "misses": "5.25 k", "of all misses": "71.8 %", "useful of a line": "16.0 of 64 B", "L": "0.25",
-        "I": "400 k", "M (packed)": "800 (220)", "T": "1.50 k", "D": "22.5 %",
+        "I": "400 k", "M (packed)": "800 (220)", "T": "1.50 k", "instructions": "22.5 %",
     }  # fmt: skip
     places = {row.name: row.cells for row in reference_words.places(example)}
     assert places["stacks"][:2] == ("900 k", "65")

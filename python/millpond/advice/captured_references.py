@@ -55,5 +55,5 @@ def _with_counted(recorded: Subsystem, captured: Subsystem) -> Subsystem:
         one = captured.dimension(letter)
         if one.kind == "counted" and one.value is not None:
             known = recorded.dimension(letter).absolute or {}
-            dvluc[letter] = Dimension(one.value, one.kind, {**known, **(one.absolute or {})})
+            dvluc[letter] = Dimension(one.value, one.kind, {**known, **(one.absolute or {})}, method=one.method)
     return replace(recorded, dvluc=dvluc, references=captured.references)

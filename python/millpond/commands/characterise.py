@@ -36,6 +36,14 @@ def command(
             help="Count the misses of this cache, where the trace has references: attributed:line=64,size=32K,ways=8.",
         ),
     ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WINDOW",
+            help="Measure D, V, U and C over a part: events=FROM:TO, seconds=FROM:TO or scope=FUNCTION, an observed "
+            "one. Default: each subsystem while its objects are alive.",
+        ),
+    ] = None,
     damaged: DamagedOption = False,
 ) -> None:
     """Group a trace's allocations into subsystems; show their DVLUC, lifetimes and legality."""
@@ -46,6 +54,7 @@ def command(
         words += [f"--observed={observed}"] if observed else []
         words += [f"--scopes-out={scopes_out}"] if scopes_out else []
         words += [f"--cache={cache}"] if cache else []
+        words += [f"--window={window}"] if window else []
         words += [DAMAGED] if damaged else []
         said = native.require(CHARACTERISE, ["--json", str(out), *words, "--", str(trace)])
         data = read_json(out)

@@ -87,7 +87,7 @@ def _counters(document: Examination) -> Iterator[Finding]:
     if absent:
         names = list_text([c.name for c in absent])
         yield Finding("note", "counters", f"Not counted here: {names} ({absent[0].why_not}). No figure of Millpond "
-                      "needs them: times are CPU times, and density is estimated from them.")  # fmt: skip
+                      "needs them: times are CPU times, and D is counted from references.")  # fmt: skip
     elif hardware:
         yield Finding("note", "counters", "Hardware counters work: instructions and cache misses can be counted.")
 

@@ -13,7 +13,7 @@ from millpond.advice.layout_prediction import predicted_seconds_text
 from millpond.rounds.characterisation import ReferencePlace
 from millpond.system.wording import bytes_text, count_text, percent_text, seconds_text, share_text
 
-HEADINGS = ("subsystem", "misses", "of all misses", "useful of a line", "L", "I", "M (packed)", "T", "D")
+HEADINGS = ("subsystem", "misses", "of all misses", "useful of a line", "L", "I", "M (packed)", "T", "instructions")
 PLACE_HEADINGS = (
     "place",
     "references",
@@ -28,7 +28,8 @@ PLACE_HEADINGS = (
 EXPLANATION = (
     "L = I / (I + M × T): I references to its objects, M lines that they lay on at once (packed: as many as the same "
     "bytes need without holes between them), T transitions to another subsystem's objects. Useful: of the bytes of "
-    "each line that was fetched, those accessed before it was evicted. D: the allocator's instructions for it, of all."
+    "each line that was fetched, those accessed before it was evicted. Instructions: the allocator's for it, of all of "
+    "the run; D is of those while its objects are alive."
 )
 AFFINITY_EXPLANATION = (
     "Of the visits to two subsystems' objects, the share that met an object of the other that was allocated near it; "
@@ -139,7 +140,8 @@ def _row(one: CapturedSubsystem, line_bytes: int) -> MissRow:
     useful = "–" if r.useful_share is None else f"{line_bytes * r.useful_share:.1f} of {line_bytes} B"
     cells = (
         count_text(r.misses), percent(r.miss_share), useful, locality_text(r.locality), count_text(r.references),
-        f"{count_text(r.lines)} ({count_text(r.lines_packed)})", count_text(r.transitions), percent(r.density),
+        f"{count_text(r.lines)} ({count_text(r.lines_packed)})", count_text(r.transitions),
+        percent(r.instruction_share),
     )  # fmt: skip
     return MissRow(one.name, cells)
 

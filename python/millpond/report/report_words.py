@@ -20,9 +20,12 @@ from millpond.rounds.characterisation import (
     NOT_DECIDED,
     NOT_DISPROVED,
     OUTERMOST,
+    Dimension,
     RecordedTrace,
     ScopeLegality,
+    SubsystemFacts,
     TraceSummary,
+    Window,
 )
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
@@ -148,6 +151,26 @@ def cpu_share(row: Row, trace: RecordedTrace) -> float | None:
     seconds = (row.dimension("D").absolute or {}).get("operation_seconds")
     share = seconds / trace.cpu_seconds if seconds is not None and trace.cpu_seconds else None
     return share if share is not None and share <= 1 else None  # an estimate beyond all CPU time is none
+
+
+def density_text(d: Dimension) -> str:
+    """How D is known, behind its value: the kind with the method, or the reason why it is not."""
+    return d.why_null or (f"{d.kind}, from {d.method}" if d.method else d.kind or "unknown")
+
+
+def density_note(subsystems: Sequence[SubsystemFacts]) -> str:
+    """Why D is unknown for some subsystems; empty where it is known for all."""
+    unknown = [s.dimension("D") for s in subsystems if s.dimension("D").value is None]
+    reasons = dict.fromkeys(d.why_null for d in unknown if d.why_null)
+    return f"D is unknown for {len(unknown)} of {len(subsystems)}: {'; '.join(reasons)}." if reasons else ""
+
+
+def window_text(window: Window) -> str:
+    """Which part of the trace the dimensions are of."""
+    return (
+        f"D, V, U and C are of the window {window.text}: events {window.first_event} to {window.last_event}, "
+        f"{seconds_text(window.from_seconds)} to {seconds_text(window.to_seconds)} after the beginning."
+    )
 
 
 def short_advice(row: Row) -> str:

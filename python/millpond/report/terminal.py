@@ -19,7 +19,17 @@ from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Ef
 from millpond.advice.row_reasons import legality_text
 from millpond.report import reference_words, replay_words
 from millpond.report.cases import Case
-from millpond.report.report_words import EFFECT_WORDS, answer, commands, facts, not_measured, taken_off, trace_warnings
+from millpond.report.report_words import (
+    EFFECT_WORDS,
+    answer,
+    commands,
+    density_note,
+    facts,
+    not_measured,
+    taken_off,
+    trace_warnings,
+    window_text,
+)
 from millpond.rounds.characterisation import Characterisation, ReferenceFacts, SubsystemFacts
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.trial_data import TrialResult
@@ -133,7 +143,7 @@ def references_text(counted: ReferenceFacts) -> str:
     return (
         f"D, L and C are counted from {count_text(counted.references)} references. L = I/(I + M·T): I references to a "
         f"subsystem's objects, M cache lines that they lie on at most, T transitions to other subsystems. The "
-        f"allocator executes {share_text(counted.density)} of the instructions; in a cache of "
+        f"allocator executes {share_text(counted.instruction_share)} of the instructions; in a cache of "
         f"{bytes_text(counted.cache.bytes)} the program misses {count_text(misses.get('program'))} times, "
         f"{count_text(misses.get('indirect'))} of them on lines that the allocator evicted."
     )
@@ -154,6 +164,10 @@ def print_characterisation(data: Characterisation, out: Console) -> None:
     out.print(Text(", ".join(said)))
     print_warnings(trace_warnings(trace), out)
     out.print(subsystems_table(data.subsystems))
+    if data.window:
+        out.print(Text(window_text(data.window)))
+    if note := density_note(data.subsystems):
+        out.print(Text(note))
     if data.references:
         out.print(Text(references_text(data.references)))
 

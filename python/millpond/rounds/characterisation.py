@@ -146,12 +146,17 @@ class Lifetimes(Record, frozen=True):
 
 
 class Dimension(Record, frozen=True):
-    """One of D, V, L, U and C: its value in [0, 1], or why there is none; the figures that it is made of."""
+    """One of D, V, L, U and C: its value in [0, 1], or why there is none; the figures that it is made of.
+
+    `method`: of D, where its instructions come from: `references` (counted) or `CPU time` (known within a factor of
+    1.5, or null).
+    """
 
     value: float | None = field(default_factory=NULL)
     kind: str | None = None
     absolute: dict[str, Number | None] | None = None
     why_null: str | None = None
+    method: str | None = None
 
 
 class AllocationPlace(Record, frozen=True, kw_only=True):
@@ -277,7 +282,7 @@ class SubsystemReferences(CountedMisses, frozen=True, kw_only=True):
     ratio: float | None = field(default_factory=NULL)  # I / (M · T), as P0089R0 has it; None where T is 0
     miss_share: float | None = field(default_factory=NULL)  # of all misses
     useful_share: float | None = field(default_factory=NULL)  # of the bytes fetched
-    density: float | None = field(default_factory=NULL)  # the allocator's instructions for it, of all instructions
+    instruction_share: float | None = field(default_factory=NULL)  # the allocator's for it, of all of the run
     allocator: AllocatorWork = field(default_factory=AllocatorWork)
 
 
@@ -482,13 +487,13 @@ class Affinity(Record, frozen=True):
 
 
 class ReferenceFacts(Record, frozen=True, kw_only=True):
-    """All references of a run. `density` is the allocator's share of the instructions."""
+    """All references of a run. `instruction_share` is the allocator's share of the run's instructions."""
 
     references: int
     instructions: int
     allocator_instructions: int
     instructions_not_captured: int = field(default_factory=int)
-    density: float | None = field(default_factory=NULL)
+    instruction_share: float | None = field(default_factory=NULL)
     cache: SimulatedCache
     misses: dict[str, int]  # of program, allocator and system; `indirect` are some of the program's
     places: tuple[ReferencePlace, ...]
@@ -497,6 +502,16 @@ class ReferenceFacts(Record, frozen=True, kw_only=True):
     map: ReferenceMap | None = field(default_factory=NULL)
     damages: tuple[Damage, ...] = field(default_factory=NONE)
     notes: tuple[str, ...] = field(default_factory=NONE)
+
+
+class Window(Record, frozen=True):
+    """The part of a trace over which the dimensions are measured. `text`: as it was asked for; events count from 1."""
+
+    text: str
+    first_event: int
+    last_event: int
+    from_seconds: float
+    to_seconds: float
 
 
 class Characterisation(Record, frozen=True):
@@ -510,3 +525,4 @@ class Characterisation(Record, frozen=True):
     pins: Pins | None = field(default_factory=NULL)
     references: ReferenceFacts | None = field(default_factory=NULL)
     notes: tuple[str, ...] = ()
+    window: Window | None = field(default_factory=NULL)  # null: each subsystem's own, while its objects are alive

@@ -180,13 +180,15 @@ TEST(attributed_run, gives_the_allocators_work_to_the_owner_of_the_call) {
     EXPECT_EQ(one.run.work_for_unknown().instructions, 100);
 }
 
-TEST(attributed_run, knows_when_each_thread_worked_for_a_subject) {
+// Of calls that free what they have given, or of calls whose objects live on.
+void expect_spans(bool are_freed) {
     stream one;
     const auto call = [&](std::uint32_t subject, std::uint64_t address, std::uint32_t thread) {
         one.event(millpond_record_enter, {1}, thread);
         one.execute({}, 10, true, thread);
         one.event(millpond_record_leave, {}, thread);
         one.allocate(address, 16, subject, thread);
+        if (are_freed) one.event(millpond_record_free, {address}, thread);
     };
     one.execute({}, 1000, false, 1);  // before its first operation
     call(1, 0x10000, 1);
@@ -200,14 +202,18 @@ TEST(attributed_run, knows_when_each_thread_worked_for_a_subject) {
     ASSERT_EQ(works.size(), 2);
     std::sort(works.begin(), works.end(), [](const auto& a, const auto& b) { return a.calls > b.calls; });
     EXPECT_EQ(works[0].instructions, 20);
-    EXPECT_EQ(works[0].own.length(), 120);  // 10 + 100 + 10 of its own
+    EXPECT_EQ(works[0].own.length(), are_freed ? 120 : 2120);  // 10 + 100 + 10 of its own, and 2000 to the end
     EXPECT_EQ(works[0].all.first, 1000);
-    EXPECT_EQ(works[0].all.last, 1630);
+    EXPECT_EQ(works[0].all.last, are_freed ? 1630 : 3630);
     EXPECT_EQ(works[1].own.length(), 10);
     EXPECT_EQ(works[1].all.first, 1610);
     EXPECT_TRUE(one.run.work_by_thread(2).empty());
     EXPECT_EQ(one.run.work_for(1).instructions, 30);
 }
+
+TEST(attributed_run, knows_when_each_thread_worked_for_a_subject) { expect_spans(true); }
+
+TEST(attributed_run, a_subject_lasts_while_an_object_is_alive) { expect_spans(false); }
 
 TEST(attributed_run, transitions_are_those_of_each_thread) {
     stream one;

@@ -83,25 +83,25 @@ TEST_F(captured, parts_add_up_to_the_whole) {
                   whole["misses"]["program"].get<int>() + whole["misses"]["allocator"].get<int>());
         std::uint64_t references = 0, misses = 0,
                       instructions = whole["allocator"]["instructions"].get<std::uint64_t>();
-        double density = 0, miss_share = 0;
+        double instruction_share = 0, miss_share = 0;
         for (const json& each : all["subsystems"]) {
             const json& own = each["references"];
             references += own["references"].get<std::uint64_t>();
             misses += own["misses"].get<std::uint64_t>();
             instructions += own["allocator"]["instructions"].get<std::uint64_t>();
-            density += own["density"].get<double>();
+            instruction_share += own["instruction_share"].get<double>();
             miss_share += own["miss_share"].get<double>();
             EXPECT_LE(own["useful_bytes"].get<std::uint64_t>(), own["fetched_bytes"].get<std::uint64_t>());
             EXPECT_EQ(each["dvluc"]["L"]["kind"], "counted");
             EXPECT_EQ(each["dvluc"]["D"]["kind"], "counted");
             EXPECT_EQ(each["dvluc"]["C"]["kind"], "counted");
-            EXPECT_GE(each["dvluc"]["D"]["value"].get<double>(), own["density"].get<double>());
+            EXPECT_GE(each["dvluc"]["D"]["value"].get<double>(), own["instruction_share"].get<double>());
             EXPECT_LE(each["dvluc"]["D"]["value"].get<double>(), 1.0);
         }
         EXPECT_EQ(places[0]["references"], references);
         EXPECT_EQ(places[0]["misses"], misses);
         EXPECT_EQ(whole["allocator_instructions"], instructions);
-        EXPECT_LE(density, whole["density"].get<double>() + 1e-9);
+        EXPECT_LE(instruction_share, whole["instruction_share"].get<double>() + 1e-9);
         EXPECT_LE(miss_share, 1.0);
         std::uint64_t in_cells = 0;
         for (const json& cell : whole["map"]["cells"]) in_cells += cell[2].get<std::uint64_t>();

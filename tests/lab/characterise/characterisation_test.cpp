@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "lab/characterise/candidate_plans.hpp"
+#include "lab/program/program.hpp"
 #include "lab/trace/finish.hpp"
 #include "small_program.hpp"
 #include "tests/lab/trace/recording.hpp"
@@ -50,10 +51,12 @@ struct characterised : ::testing::Test {
     small_program program;
     std::uint64_t stopped_early = 0;
 
-    json of(const std::vector<event>& events, bool clean = true) {
+    json of(const std::vector<event>& events, bool clean = true, const std::string& window = {}) {
         const std::string path = write_trace(folder, program, events, clean, stopped_early);
         const symbols::context_functions functions = program.functions();
-        const characterisation found(path, trace::reader(path), functions, {});
+        std::optional<characterise::window_request> wanted;
+        if (!window.empty()) wanted = characterise::window_request::parse(window);
+        const characterisation found(path, trace::reader(path), functions, {}, wanted);
         plans = characterise::candidate_plans(found);
         return found.to_json();
     }
@@ -97,9 +100,104 @@ TEST_F(characterised, a_subsystem_has_the_dimensions_that_hands_compute) {
     // The recording says 1000 ns of CPU for its only block; 16 operations of 10 ns within it.
     EXPECT_NEAR(book["operation_seconds"].get<double>(), 160e-9, 1e-15);
     EXPECT_NEAR(book["N"]["cpu_seconds"].get<double>(), 1000e-9, 1e-15);
-    EXPECT_NEAR(book["dvluc"]["D"]["value"].get<double>(), 0.16, 1e-9);
+    EXPECT_TRUE(book["dvluc"]["D"]["value"].is_null()) << "CPU time does not say how fast the rest of it runs";
+    EXPECT_EQ(book["dvluc"]["D"]["method"], "CPU time");
     EXPECT_EQ(book["W"], 1);
     EXPECT_NEAR(book["lifetimes"]["max"].get<double>(), 1e-4, 1e-12);
+}
+
+TEST_F(characterised, cpu_time_tells_density_where_hardly_anything_else_runs) {
+    const std::uint32_t add = program.frame(program.frame(0, "main"), "book::add");
+    // 20 operations of 50 ns in 1000 ns of CPU: 40 each are certain, and the 200 left may have run four times as fast.
+    std::vector<event> events;
+    for (std::uint64_t i = 0; i < 10; ++i) {
+        events.push_back(allocation(100'000 * (2 * i + 1), 1, 0x1000, 16, add, 50));
+        events.push_back(deallocation(100'000 * (2 * i + 2), 1, 0x1000, 50));
+    }
+    const json density = subsystem(of(events), "book")["dvluc"]["D"];
+    EXPECT_NEAR(density["absolute"]["at_least"].get<double>(), 0.5, 1e-9);
+    EXPECT_NEAR(density["value"].get<double>(), std::sqrt(0.5), 1e-9);
+    EXPECT_EQ(density["method"], "CPU time");
+    EXPECT_FALSE(density.contains("why_null"));
+}
+
+TEST_F(characterised, cpu_time_counts_to_the_end_while_an_object_is_alive) {
+    const std::uint32_t add = program.frame(program.frame(0, "main"), "book::add");
+    const std::uint32_t later = program.frame(0, "page::print");
+    std::vector<event> events{allocation(100'000, 1, 0x1000, 16, add, 10), allocation(200'000, 1, 0x2000, 16, add, 10),
+                              allocation(400'000, 1, 0x3000, 16, later, 10), deallocation(500'000, 1, 0x3000, 10)};
+    EXPECT_NEAR(subsystem(of(events), "book")["N"]["cpu_seconds"].get<double>(), 1000e-9, 1e-15);
+    const std::vector<event> frees{deallocation(300'000, 1, 0x1000, 10), deallocation(300'000, 1, 0x2000, 10)};
+    events.insert(events.end() - 2, frees.begin(), frees.end());
+    EXPECT_NEAR(subsystem(of(events), "book")["N"]["cpu_seconds"].get<double>(), 500e-9, 1e-15);
+}
+
+TEST_F(characterised, a_window_has_its_own_operations_sizes_and_cpu_time) {
+    const std::uint32_t add = program.frame(program.frame(0, "main"), "book::add");
+    std::vector<event> events;
+    for (std::uint64_t i = 0; i < 10; ++i)
+        events.push_back(allocation(100'000 * (i + 1), 1, 0x1000 + 64 * i, i < 5 ? 16 : 32, add, 10));
+    events.push_back(deallocation(1'100'000, 1, 0x1000, 10));
+    const json book = subsystem(of(events, true, "events=6:11"), "book");
+    EXPECT_EQ(book["dvluc"]["D"]["absolute"]["operations"], 6);
+    EXPECT_EQ(book["dvluc"]["V"]["value"], 0) << "one size in the window";
+    EXPECT_EQ(book["dvluc"]["U"]["absolute"]["bytes"], 5 * 16 + 5 * 32) << "what is alive counts as asked for";
+    EXPECT_EQ(book["dvluc"]["U"]["absolute"]["peak_live_bytes"], 240);
+    EXPECT_EQ(book["bytes"], 240) << "all else is of the whole trace";
+    EXPECT_NEAR(book["N"]["cpu_seconds"].get<double>(), 500e-9, 1e-15);
+    const json seconds = subsystem(of(events, true, "seconds=0.0004:0.0008"), "book");
+    EXPECT_EQ(seconds["dvluc"]["D"]["absolute"]["operations"], 5) << "of 0.5, 0.6, … 0.9 ms";
+    EXPECT_NEAR(seconds["N"]["cpu_seconds"].get<double>(), 400e-9, 1e-15);
+    const json early = subsystem(of(events, true, "events=1:3"), "book");
+    EXPECT_EQ(early["dvluc"]["U"]["value"], 1);
+}
+
+TEST_F(characterised, windows_that_do_not_fit_are_refused) {
+    const std::uint32_t add = program.frame(program.frame(0, "main"), "book::add");
+    const std::vector<event> events{allocation(100'000, 1, 0x1000, 16, add, 10), deallocation(200'000, 1, 0x1000, 10)};
+    for (const auto& [window, why] : std::vector<std::pair<std::string, std::string>>{
+             {"events=1:3", "the trace has 2 events"},
+             {"events=2:1", "it ends before it begins"},
+             {"events=0:1", "events are counted from 1"},
+             {"events=1.5:", "whole numbers"},
+             {"seconds=7:9", "no event lies in it"},
+             {"seconds=x:9", "is no number"},
+             {"scope=run", "observed no call of any function"},
+             {"run", "a window is events=FROM:TO, seconds=FROM:TO or scope=FUNCTION"}}) {
+        try {
+            of(events, true, window);
+            ADD_FAILURE() << window;
+        } catch (const program::failure& refused) {
+            EXPECT_EQ(refused.status, program::usage);
+            EXPECT_NE(std::string(refused.what()).find(why), std::string::npos) << refused.what();
+        }
+    }
+}
+
+TEST_F(characterised, a_window_of_a_scope_lies_between_its_first_call_and_its_last) {
+    const std::uint32_t add = program.frame(program.frame(0, "main"), "book::add");
+    const std::uint32_t run = program.frame(0, "run"), other = program.frame(0, "other");
+    std::vector<event> events;
+    const auto note = [](std::uint64_t tick, std::uint64_t subject, std::uint32_t node) {
+        event made{};
+        made.op = trace::operation::note;
+        made.thread = 1;
+        made.time_ticks = tick;
+        made.bytes = subject;
+        made.address = node;
+        return made;
+    };
+    for (std::uint64_t i = 0; i < 10; ++i) {
+        if (i == 3 || i == 6) events.push_back(note(100'000 * (i + 1), mpt_note_entered, run));
+        if (i == 5 || i == 8) events.push_back(note(100'000 * (i + 1), mpt_note_left, run));
+        if (i == 9) events.push_back(note(100'000 * (i + 1), mpt_note_entered, other));
+        events.push_back(allocation(100'000 * (i + 1), 1, 0x1000 + 64 * i, 16, add, 10));
+    }
+    const json all = of(events, true, "scope=run");
+    EXPECT_EQ(all["window"]["first_event"], 4);
+    EXPECT_EQ(all["window"]["last_event"], 8);
+    EXPECT_EQ(subsystem(all, "book")["dvluc"]["D"]["absolute"]["operations"], 5);
+    EXPECT_THROW(of(events, true, "scope=absent"), program::failure);
 }
 
 TEST_F(characterised, two_threads_contend_for_their_shares_of_the_time) {

@@ -261,5 +261,38 @@ TEST(thread_clock, never_runs_backward) {
     }
 }
 
+TEST(thread_clock, knows_what_was_noted_within_a_block) {
+    // One block that nobody closed: it says what was used when it began, and the notes say the rest. 30 ticks of the
+    // recorder in one of ten operations, over a hundred records.
+    mpt_block_header header = block(1, 0, 1000, 50, 30);
+    header.count = 100;
+    const std::vector<trace::block_record> blocks{{0, header}};
+    const thread_clock clock(blocks, {{1, 9000, 100, 10, {{2000, 400, 50}, {9000, 5000, 99}}}}, 0, 1.0);
+    EXPECT_DOUBLE_EQ(clock.at(1, 2000), 400 - 150);
+    EXPECT_DOUBLE_EQ(clock.at(1, 9000), 5000 - 297);
+    EXPECT_DOUBLE_EQ(clock.recorder_at(1, 2000), 150);
+}
+
+TEST(cpu_notes, long_runs_keep_few_and_the_latest) {
+    cpu_notes notes;
+    for (std::uint64_t i = 1; i <= 100'000; ++i) notes.add({1000 * i, 1'500'000 * i, i});
+    EXPECT_LE(notes.all().size(), cpu_notes::notes_max);
+    EXPECT_GE(notes.all().size(), cpu_notes::notes_max / 4);
+    EXPECT_EQ(notes.all().back().records, 100'000u);
+    for (std::size_t i = 1; i < notes.all().size(); ++i) EXPECT_LT(notes.all()[i - 1].tick, notes.all()[i].tick);
+}
+
+TEST(density, is_known_within_a_factor_or_not_at_all) {
+    for (const double operations : {0.0, 1.0, 3.0, 3.1, 3.3, 10.0, 1e9}) {
+        const bounded_density found = density_of_times(operations, 1);
+        EXPECT_DOUBLE_EQ(found.at_least, operations / (operations + 4));
+        ASSERT_EQ(found.value.has_value(), operations > 3.2) << operations;  // 3.2 / 7.2 = 1 / 1.5²
+        if (!found.value) continue;
+        EXPECT_LE(*found.value / found.at_least, density_within + 1e-12);
+        EXPECT_LE(1 / *found.value, density_within + 1e-12);
+    }
+    EXPECT_EQ(density_of_times(0, 0).value, std::nullopt);
+}
+
 }  // namespace
 }  // namespace millpond::characterise

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSL-1.0
+// D of ten workloads against callgrind's count of the same window: a capture's is the count, and each of five ordinary
+// recordings has one within a factor of 1.5, or null. No time is compared, so a busy machine finds the same.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "../references/capture_run.hpp"
+
+namespace {
+
+using millpond::test::command_result;
+using nlohmann::json;
+
+struct instructions {
+    double allocator = 0, all = 0;
+};
+
+// What a profile of callgrind says of the calls from elsewhere of the allocator's functions, and of everything.
+instructions counted_in(const std::string& profile) {
+    instructions found;
+    std::map<std::string, std::string> names;  // callgrind writes a number, and the first time its name
+    const auto is_operation = [&](const std::string& number) {
+        const std::string& name = names[number];
+        if (name.starts_with("operator new") || name.starts_with("operator delete")) return true;
+        const std::string plain = name.substr(0, name.find_first_of("@'"));
+        return plain == "malloc" || plain == "calloc" || plain == "realloc" || plain == "free";
+    };
+    std::string caller, callee, line;
+    bool follows_call = false;
+    for (std::ifstream lines(profile); std::getline(lines, line);) {
+        const bool is_callee = line.starts_with("cfn=");
+        if (is_callee || line.starts_with("fn=")) {
+            const std::size_t at = line.find('='), end = line.find(' ');
+            std::string& number = is_callee ? callee : caller;
+            number = line.substr(at + 1, end == std::string::npos ? end : end - at - 1);
+            if (end != std::string::npos) names[number] = line.substr(end + 1);
+        } else if (line.starts_with("calls=")) {
+            follows_call = true;
+        } else if (line.starts_with("summary:") || line.starts_with("totals:")) {
+            found.all = std::stod(line.substr(line.find(':') + 1));
+        } else if (follows_call) {
+            follows_call = false;
+            if (is_operation(callee) && !is_operation(caller))
+                found.allocator += std::stod(line.substr(line.find(' ')));
+        }
+    }
+    return found;
+}
+
+class density : public testing::TestWithParam<const char*> {
+  protected:
+    void SetUp() override { MILLPOND_SKIP_WITHOUT_VALGRIND(); }
+
+    std::string program() const { return std::string(DENSITY_WORKLOADS " ") + GetParam(); }
+
+    double truth() const {
+        const std::string profile = folder_ / "profile";
+        const command_result done(
+            "LD_BIND_NOW=1 valgrind --tool=callgrind "
+            "--toggle-collect=millpond_measured_window --callgrind-out-file=" +
+            profile + " " + program() + " 2>&1");
+        EXPECT_EQ(done.status, 0) << done.output;
+        const instructions found = counted_in(profile);
+        EXPECT_GT(found.allocator, 0);
+        return found.allocator / found.all;
+    }
+
+    json dimension_d(const std::string& trace) const {
+        const command_result done(MILLPOND_CHARACTERISE " --group 'subject=work*' " + trace);
+        EXPECT_EQ(done.status, 0) << done.output.substr(0, 400);
+        const json all = json::parse(done.output, nullptr, false);
+        for (const json& each : all.value("subsystems", json::array())) {
+            if (each["name"] == "subject") return each["dvluc"]["D"];
+        }
+        ADD_FAILURE() << "no subsystem of work in " << done.output.substr(0, 400);
+        return json::object();
+    }
+
+    millpond::test::folder folder_;
+};
+
+TEST_P(density, counted_is_what_callgrind_counts) {
+    const std::string trace = folder_ / "trace.mpt";
+    const command_result done("LD_BIND_NOW=1 " +
+                              millpond::test::capture_command(trace, program(), "--window millpond_measured_window") +
+                              " 2>&1");
+    ASSERT_EQ(done.status, 0) << done.output;
+    const json found = dimension_d(trace);
+    const double expected = truth();
+    std::printf("%s: callgrind %.4f, references %s\n", GetParam(), expected, found["value"].dump().c_str());
+    EXPECT_EQ(found["method"], "references");
+    EXPECT_EQ(found["kind"], "counted");
+    ASSERT_TRUE(found["value"].is_number()) << found;
+    EXPECT_NEAR(found["value"].get<double>(), expected, expected / 200);
+}
+
+TEST_P(density, of_ordinary_recordings_is_near_or_null) {
+    const double expected = truth();
+    const std::string trace = folder_ / "trace.mpt";
+    std::printf("%s: callgrind %.4f, recordings", GetParam(), expected);
+    for (int i = 0; i < 5; ++i) {
+        const command_result done(RECORD_PROGRAM " -o " + trace + " -- " + program() + " 2>&1");
+        ASSERT_EQ(done.status, 0) << done.output;
+        const json found = dimension_d(trace);
+        std::printf(" %s (at least %s)", found["value"].dump().c_str(), found["absolute"]["at_least"].dump().c_str());
+        EXPECT_EQ(found["method"], "CPU time");
+        EXPECT_LE(found["absolute"]["at_least"].get<double>(), expected) << found;
+        if (found["value"].is_null()) {
+            EXPECT_TRUE(found["why_null"].is_string());
+            continue;
+        }
+        EXPECT_LE(std::abs(std::log(found["value"].get<double>() / expected)), std::log(1.5)) << found;
+    }
+    std::printf("\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(workloads, density,
+                         testing::Values("list_walked", "list_left", "list_shuffled", "pairs", "pairs_written",
+                                         "pairs_large", "growing", "texts_in_tree", "sparse", "two_threads"),
+                         [](const auto& of) { return std::string(of.param); });
+
+}  // namespace
