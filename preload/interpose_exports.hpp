@@ -8,6 +8,7 @@
 //   void* allocate_aligned(size_t alignment, size_t bytes, const call_site&);
 //   void* reallocate(void* old, size_t bytes, const call_site&);   // old is never null
 //   void deallocate(void* p);  size_t usable_size(void* p);        // p is never null
+//   or void deallocate(void* p, const call_site&);
 // It may have one more, for operator new, which cannot end in a jump to allocate as malloc does:
 //   void* allocate_inlined(size_t bytes, const call_site&);        // allocate, its usual way inlined
 // Null from an allocating function is a failure with errno set. What a call means for errno, overflow, alignment and
@@ -42,10 +43,19 @@ inline constexpr std::size_t page_bytes = 4096;  // valloc and pvalloc on x86-64
     return true;
 }
 
+// A backend that asks where a block is freed gets the site, too.
+template <class Backend = backend>
+[[gnu::always_inline]] inline void deallocate_at(void* p) noexcept {
+    if constexpr (requires(entry_site site) { Backend::deallocate(p, site); })
+        Backend::deallocate(p, entry_site::here());
+    else
+        Backend::deallocate(p);
+}
+
 [[gnu::always_inline]] inline void* reallocate_at(void* old, std::size_t bytes, const entry_site& site) noexcept {
     if (old == nullptr) return backend::allocate(bytes, site);
     if (bytes == 0 && real::is_libc()) {  // as the C library has it; other providers decide themselves
-        backend::deallocate(old);
+        deallocate_at(old);
         return nullptr;
     }
     return backend::reallocate(old, bytes, site);
@@ -60,7 +70,7 @@ template <class Backend = backend>
 }
 
 [[gnu::always_inline]] inline void free_at(void* p) noexcept {
-    if (p != nullptr) backend::deallocate(p);
+    if (p != nullptr) deallocate_at(p);
 }
 
 }  // namespace millpond::preload

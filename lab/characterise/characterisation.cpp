@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lab/characterise/container_list.hpp"
+#include "lab/characterise/freeing_list.hpp"
 #include "lab/characterise/later_touches.hpp"
 #include "lab/characterise/reference_json.hpp"
 #include "lab/characterise/subsystem_json.hpp"
@@ -191,6 +192,7 @@ json characterisation::to_json() const {
     facts["unmatched_frees"] = totals.unmatched_frees;
     facts["frees_not_seen"] = totals.lost_frees;
     facts["mended_hand_offs"] = totals.mended;
+    facts["frees_are_placed"] = totals.frees_are_placed;
     std::uint64_t owned = 0, named = 0, contexts = 0;
     for (const std::uint32_t s : order_) {
         const std::uint64_t events = counts_.subsystems()[s].events();
@@ -215,10 +217,14 @@ json characterisation::to_json() const {
     all["trace"] = std::move(facts);
     all["process"] = process_json(reader_.process());
     all["subsystems"] = json::array();
-    container_list containers(*this);
+    module_debug debug(*this);
+    container_list containers(*this, debug);
+    const freeing_list freeings(*this, debug);
     for (const std::uint32_t s : order_) {
         json one = subsystem_json(*this, s);
         one["containers"] = containers.of(s);
+        one["freed_at"] = freeings.of(s);
+        one["freed_elsewhere"] = freeings.left_out(s);
         for (json& scope : one["legality"]) {
             if (scope["scope"] != "function") continue;
             const symbols::source_place place = containers.declared(scope["name"].get<std::string>(), s);

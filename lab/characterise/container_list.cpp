@@ -26,25 +26,6 @@ std::string readable(std::string_view symbol) {
     return name.empty() ? std::string(symbol) : name;
 }
 
-bool is_library_source(std::string_view file) {
-    return file.find("/include/c++/") != std::string_view::npos || file.find("/c++/v1/") != std::string_view::npos;
-}
-
-// The functions around a call that returns to `address`. Compilers leave out now and then what they inlined at the call
-// itself, and only the line is of the library: then what they inlined directly around it stands for it.
-const std::vector<symbols::debug_frame>& inlined_at(symbols::debug_info& debug, std::uint64_t address) {
-    constexpr std::uint64_t near = 48;
-    const std::vector<symbols::debug_frame>& own = debug.frames(address - 1);
-    if (own.size() != 1 || !is_library_source(own.front().place.file)) return own;
-    for (std::uint64_t away = 0; away < near; ++away) {
-        const std::uint64_t at = away == 0 ? address : address - 1 - away;
-        const std::vector<symbols::debug_frame>& around = debug.frames(at);
-        if (around.empty() || around.back().die != own.front().die) continue;
-        if (around.size() > 1) return around;
-    }
-    return own;
-}
-
 bool is_word(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
 
 bool has_word(const std::string& line, const std::string& word) {
@@ -69,24 +50,6 @@ struct container_list::found {
     symbols::debug_frame frame{};
 };
 
-container_list::container_list(const characterisation& all)
-    : all_(all), debug_(all.reader().modules().size() + 1), why_(debug_.size()), opened_(debug_.size(), 0) {}
-
-symbols::debug_info* container_list::debug_of(std::uint32_t module) {
-    if (module == 0 || module >= debug_.size()) return nullptr;
-    if (!opened_[module]) {
-        opened_[module] = 1;
-        const trace::module_record& record = all_.reader().modules()[module - 1];
-        const auto& unreadable = all_.functions().unreadable();
-        const bool is_other =
-            std::any_of(unreadable.begin(), unreadable.end(), [&](const auto& one) { return one.path == record.path; });
-        if (!is_other && record.path.starts_with('/'))
-            debug_[module] = symbols::debug_info::open(record.path, why_[module]);
-        if (is_other) why_[module] = "its file has gone, or is another build now: record again";
-    }
-    return debug_[module].get();
-}
-
 container_list::found container_list::look_at(std::uint32_t context, bool with_debug_information, std::uint32_t& end) {
     const symbols::context_functions& functions = all_.functions();
     outward_walk walk;
@@ -102,10 +65,10 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
         }
         const symbols::frame_function& function = functions.function(id);
         symbols::debug_info* debug =
-            with_debug_information && !functions.in_standard_module(at) ? debug_of(node.module) : nullptr;
+            with_debug_information && !functions.in_standard_module(at) ? debug_.of(node.module) : nullptr;
         symbols::debug_frame outermost;
         if (debug != nullptr) {
-            for (const symbols::debug_frame& frame : inlined_at(*debug, node.offset)) {
+            for (const symbols::debug_frame& frame : module_debug::inlined_at(*debug, node.offset)) {
                 outermost = frame;
                 if (!frame.inlined) break;  // the symbol speaks for the function itself
                 if (frame.function.empty()) continue;
@@ -132,7 +95,7 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
         one.debug = walk.owner->debug;
         one.frame = walk.owner->frame;
     }
-    if (one.debug == nullptr && with_debug_information) one.why_no_place = why_nothing(functions.node(last));
+    if (one.debug == nullptr && with_debug_information) one.why_no_place = debug_.why_nothing(functions.node(last));
     const std::string why_no_types = one.debug != nullptr ? one.debug->why_no_types(one.frame) : std::string();
     if (!why_no_types.empty()) one.why_no_place = why_no_types;
     if (const auto name = symbols::name_container(inside)) {
@@ -141,7 +104,7 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
     } else if (!walk.call.empty()) {
         one.call = walk.call;
         one.why = "not a container: " + symbols::cut_name(one.call) + " allocates it";
-    } else if (is_library_source(one.place.file)) {
+    } else if (module_debug::is_library_source(one.place.file)) {
         one.why = "no container named: the debug information does not say what was inlined here";
     } else if (one.debug != nullptr && why_no_types.empty()) {
         one.why = "not a container: its own code calls operator new or malloc";
@@ -151,12 +114,6 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
         one.why = "no container named" + (one.why_no_place.empty() ? std::string() : ": " + one.why_no_place);
     }
     return one;
-}
-
-std::string container_list::why_nothing(const trace::context_node& node) {
-    if (node.module == 0 || node.module >= debug_.size()) return "its code lies in no file";
-    symbols::debug_info* const debug = debug_of(node.module);
-    return debug != nullptr ? debug->why_nothing(node.offset - 1) : why_[node.module];
 }
 
 // Whether a line of the source has the name of a variable; the source may be another by now, so it only orders.
@@ -227,6 +184,7 @@ json container_list::of(std::uint32_t subsystem) {
     struct place_sum {
         std::string function;
         symbols::source_place place;
+        symbols::source_language language;
         std::uint64_t bytes = 0;
         json members;
     };
@@ -263,6 +221,7 @@ json container_list::of(std::uint32_t subsystem) {
         place_sum& place = sum.places[one.function + "|" + one.place.file + "|" + std::to_string(one.place.line)];
         place.function = one.function;
         place.place = one.place;
+        if (place.bytes == 0 && one.debug != nullptr) place.language = one.debug->language(one.frame);
         place.bytes += counts.bytes;
         if (place.members.empty()) place.members = members;
     }
@@ -279,6 +238,8 @@ json container_list::of(std::uint32_t subsystem) {
                 shown.push_back(program::json_object({{"function", place->function},
                                                       {"file", place->place.file},
                                                       {"line", place->place.line},
+                                                      {"language", place->language.name},
+                                                      {"standard", place->language.standard},
                                                       {"bytes", place->bytes}}));
             for (const json& member : place->members) {
                 if (members.size() < members_max && std::find(members.begin(), members.end(), member) == members.end())
@@ -308,7 +269,7 @@ symbols::source_place container_list::declared(const std::string& function, std:
         for (std::uint32_t at = context; at != 0; at = functions.node(at).parent) {
             const std::uint32_t id = functions.function_of(at);
             if (id == symbols::context_functions::none || functions.function(id).name != function) continue;
-            symbols::debug_info* const debug = debug_of(functions.node(at).module);
+            symbols::debug_info* const debug = debug_.of(functions.node(at).module);
             return debug != nullptr ? debug->declared(functions.node(at).offset - 1) : symbols::source_place{};
         }
     }

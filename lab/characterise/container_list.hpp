@@ -13,18 +13,19 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "lab/characterise/characterisation.hpp"
+#include "lab/characterise/module_debug.hpp"
 #include "lab/symbols/debug_info.hpp"
 
 namespace millpond::characterise {
 
 class container_list {
   public:
-    explicit container_list(const characterisation& all);
+    // `debug` outlives it.
+    container_list(const characterisation& all, module_debug& debug) : all_(all), debug_(debug) {}
 
     json of(std::uint32_t subsystem);
     // Where a function around allocations of the subsystem is declared.
@@ -41,15 +42,11 @@ class container_list {
     found look_at(std::uint32_t context, bool with_debug_information, std::uint32_t& end);
     // Sets the variables that it may be; where they say more of its type than the walk did, that is its type.
     void name_by_variables(found& one);
-    symbols::debug_info* debug_of(std::uint32_t module);
-    std::string why_nothing(const trace::context_node& node);
     bool is_named_at(const std::string& name, const symbols::source_place& place);
     json members(const found& one, const std::string& type);
 
     const characterisation& all_;
-    std::vector<std::unique_ptr<symbols::debug_info>> debug_;  // by module id
-    std::vector<std::string> why_;                             // a module has none
-    std::vector<char> opened_;
+    module_debug& debug_;
     std::map<std::string, std::vector<std::string>> sources_;
 };
 

@@ -140,6 +140,10 @@ void event_counts::allocate(const trace::event& e) {
     t.active.enter(context.scope, scopes_, clock_);
     t.last_context = e.context;
     t.facts.add(e);
+    if (t.resized != no_context) [[unlikely]] {
+        if (e.op == trace::operation::realloc_allocate) freeings_.add_resize(e.context, t.resized);
+        t.resized = no_context;
+    }
 
     if (s.peak_objects == 0) s.first_tick = e.time_ticks;
     s.last_tick = e.time_ticks;
@@ -197,10 +201,14 @@ void event_counts::object_ended(const packed_object& o, trace::moment at, trace:
     s.lifetimes_ns.add(
         static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<double>(ticks) * ns_per_tick_)));
     if (how == trace::ending::freed) {
-        if (event != nullptr && event->op == trace::operation::realloc_free)
+        if (event != nullptr && event->op == trace::operation::realloc_free) {
             ++s.realloc_frees;
-        else
+            thread(at.thread).resized = context.subsystem;
+        } else {
             ++s.frees;
+            const std::uint32_t freed_at = thread(at.thread).freed_at;
+            if (event != nullptr && freed_at != no_context) freeings_.add_free(freed_at, context.subsystem);
+        }
         if (at.thread != o.thread()) ++s.freed_by_others;
         // The operation counts where the object belongs, for the thread that performs it.
         thread_share& whose = share(thread(at.thread), at.thread, context.subsystem);
@@ -266,6 +274,9 @@ void event_counts::note(const trace::event& e) {
         totals_.lost_by_notes += value;
     } else if (subject == mpt_note_word) {
         ++totals_.words_noted;
+    } else if (subject == mpt_note_freed_at) {
+        t.freed_at = value < nodes_.size() ? static_cast<std::uint32_t>(value) : 0;
+        totals_.frees_are_placed = true;
     } else if (subject == mpt_note_returned) {
         std::uint32_t node = t.last_context;
         for (std::uint64_t i = 0; i < value && node != 0; ++i) node = nodes_[node].parent;

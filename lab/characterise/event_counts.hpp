@@ -20,6 +20,7 @@
 #include "lab/characterise/activations.hpp"
 #include "lab/characterise/address_map.hpp"
 #include "lab/characterise/cpu_notes.hpp"
+#include "lab/characterise/freeing_counts.hpp"
 #include "lab/characterise/histogram.hpp"
 #include "lab/characterise/legality.hpp"
 #include "lab/characterise/operation_durations.hpp"
@@ -111,6 +112,7 @@ struct trace_totals {
     std::uint64_t events = 0, allocations = 0, frees = 0, reallocations = 0, bytes = 0;
     std::uint64_t live_bytes = 0, peak_bytes = 0, live_objects = 0, peak_objects = 0;
     std::uint64_t words_noted = 0;  // at allocations: owners may be among them
+    bool frees_are_placed = false;  // their contexts are recorded
     std::uint64_t lost_by_notes = 0, unmatched_frees = 0, lost_frees = 0, mended = 0;
     std::uint64_t first_tick = 0, last_tick = 0;
     operation_durations durations;
@@ -143,6 +145,7 @@ class event_counts {
     const legality_record& legality() const { return legality_; }
     const address_map& addresses() const { return addresses_; }
     const class pinning& pinning() const { return pinning_; }
+    const freeing_counts& freeings() const { return freeings_; }
     // Objects and bytes of each context that are live when the trace ends; known after finish().
     const std::vector<live_counts>& left() const { return left_; }
 
@@ -173,10 +176,14 @@ class event_counts {
     std::vector<thread_facts> threads() const;
 
   private:
+    static constexpr std::uint32_t no_context = ~std::uint32_t{0};
+
     struct thread_state {
         activations active;
         std::vector<thread_share*> share_of;  // by subsystem; null: none
         std::uint32_t last_context = 0;
+        std::uint32_t freed_at = no_context;  // the context of its frees from here on
+        std::uint32_t resized = no_context;   // the subsystem of a block that its next event resizes
         bool ended = false;
         thread_facts facts;
     };
@@ -226,6 +233,7 @@ class event_counts {
     page_survey survey_;
     address_map addresses_;
     class pinning pinning_;
+    freeing_counts freeings_;
     std::vector<live_counts> left_;
     std::vector<left_object> left_objects_;
     std::uint64_t next_survey_, survey_interval_, looks_ = 0;

@@ -96,6 +96,9 @@ int main(int argc, char** argv) {
     app.flag("--owners", options.samples_owners,
              "sample the registers and the stack at allocations: 'millpond characterise' finds in them which "
              "instance of a type each object belongs to");
+    app.flag("--frees", options.places_frees,
+             "record the call stack of each free, too: 'millpond characterise' says where each subsystem's blocks are "
+             "freed");
     app.option("--finish", unfinished, "complete the recording of FILE whose recorder was interrupted")
         .value_name("FILE")
         .excludes(file);

@@ -41,6 +41,7 @@ struct recorder::image_state {
     std::uint64_t clock_ticks = 0;  // what two readings of the clock cost at least
     pthread_key_t thread_end = 0;
     bool has_thread_end = false;
+    bool places_frees = false;
     bool was_forked_in_hook = false;          // this process, and it has not begun yet
     probes::event_watcher watcher = nullptr;  // where scopes are observed
 };
@@ -261,6 +262,9 @@ void recorder::begin_image() noexcept {
     char owners[8];
     preload::find_variable(owners_variable, owners, sizeof owners);
     if (owners[0] != 0) preload::caller_words::keep();
+    char frees[8];
+    preload::find_variable(frees_variable, frees, sizeof frees);
+    image_.places_frees = frees[0] != 0;
     image_.clock_ticks = ~std::uint64_t{0};
     for (int i = 0; i < 32; ++i) {
         const std::uint64_t first = ticks(), second = ticks();
@@ -452,8 +456,8 @@ void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_sit
     return p;
 }
 
-void recorder::deallocate(void* p) noexcept {
-    watch(preload::call_site::here());
+void recorder::deallocate(void* p, const preload::call_site& site) noexcept {
+    watch(site);
     const hold s;
     if (!s) [[unlikely]]
         return preload::real::deallocate(p);
@@ -461,10 +465,13 @@ void recorder::deallocate(void* p) noexcept {
         const std::uint64_t before = ticks();
         preload::real::deallocate(p);
         const std::uint64_t done = ticks();
+        if (image_.places_frees) s->place_frees(site);
         s->freed(mpt_free, p, before, done - before > image_.clock_ticks ? done - before - image_.clock_ticks : 1);
         s->timed(ticks() - done);
         return;
     }
+    if (image_.places_frees) [[unlikely]]
+        s->place_frees(site);
     s->freed(mpt_free, p, s->stamp(), 0);
     preload::real::deallocate(p);
 }

@@ -36,7 +36,7 @@ class recorder {
     static void* allocate_zeroed(std::size_t bytes, const preload::call_site& site) noexcept;
     static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const preload::call_site& site) noexcept;
     static void* reallocate(void* old, std::size_t bytes, const preload::call_site& site) noexcept;
-    static void deallocate(void* p) noexcept;
+    static void deallocate(void* p, const preload::call_site& site) noexcept;
     static std::size_t usable_size(void* p) noexcept { return preload::real::usable_size(p); }
 
     // Before main, and at the first event. Safe to call again.

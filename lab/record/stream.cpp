@@ -68,6 +68,7 @@ void stream::destroy(stream* s) noexcept {
 
 void stream::open_block() noexcept {
     finder_.forget_told();  // each block is read by itself
+    freed_at_ = no_context;
     if (!slot_) {
         // Full after every event.
         mpt_open_block(&writer_, sink_, mpt_header_bytes + mpt_event_bytes_max, number_, sequence_, ticks());

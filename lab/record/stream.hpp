@@ -74,6 +74,14 @@ class stream {
             flush();
     }
 
+    // Notes where the blocks are freed that follow, unless that is where the last one was.
+    void place_frees(const preload::call_site& site) noexcept {
+        const std::uint32_t context = finder_.find(site);
+        if (context == freed_at_) return;
+        freed_at_ = context;  // first: with the note, the next block may begin, which knows of none
+        noted(mpt_note_freed_at, context, 0);
+    }
+
     // Notes what stood in the caller's registers and on its stack, of all of the first allocations and then of some:
     // one of them may be the owner of the next.
     void sample_words(const preload::call_site& site) noexcept {
@@ -93,6 +101,7 @@ class stream {
     static constexpr std::uint32_t timed_interval = 64;
     static constexpr std::uint32_t words_doubled_after = 32768;
     static constexpr std::uint64_t cpu_interval_ticks = std::uint64_t{1} << 22;  // one to two milliseconds
+    static constexpr std::uint32_t no_context = ~std::uint32_t{0};
 
     stream(output& out, preload::context_space& space, std::uint32_t number, bool is_needed) noexcept;
     static void dispose(stream* s) noexcept;
@@ -117,6 +126,7 @@ class stream {
     std::uint32_t stamps_ = 15;  // the first event has a time
     std::uint32_t until_timed_ = 1;
     std::uint32_t until_check_ = 1;
+    std::uint32_t freed_at_ = no_context;  // as this block has it
     std::uint32_t until_words_ = 1, words_interval_ = 1, words_sampled_ = 0;
     preload::context_finder finder_;
     preload::context_space& space_;

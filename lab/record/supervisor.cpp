@@ -277,6 +277,7 @@ ending run(const record_options& options) {
     if (!observed.empty()) libraries += ":" + own_library("libmillpond-probes.so");
     start_options.environment = {{"LD_PRELOAD", measure::preload_value(libraries)}, {variable, partial}};
     if (options.samples_owners) start_options.environment.emplace_back(owners_variable, "1");
+    if (options.places_frees) start_options.environment.emplace_back(frees_variable, "1");
     if (!observed.empty()) start_options.environment.emplace_back(probes::scopes_variable, observed);
     const keeper kept(partial, file);
     const measure::signal_relay relay;

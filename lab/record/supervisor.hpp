@@ -20,6 +20,7 @@ struct record_options {
     bool dies_with_recorder = false;              // the program is killed with us
     std::vector<std::string> scopes;              // functions to observe: names in the executable …
     std::string scopes_file;                      // … and a file that characterise has written (scope_list.hpp)
+    bool places_frees = false;                    // notes of the contexts in which blocks are freed
     bool samples_owners = false;                  // notes of the words at allocations, among which the owners are
     std::uint64_t scope_entries_max = 1'000'000;  // after so many a function is observed no more
     std::vector<std::string> command;

@@ -22,6 +22,9 @@ inline constexpr char variable[] = "MILLPOND_RECORD";
 // Set where the words at allocations are sampled (--owners).
 inline constexpr char owners_variable[] = "MILLPOND_OWNERS";
 
+// Set where the contexts of frees are recorded (--frees).
+inline constexpr char frees_variable[] = "MILLPOND_FREES";
+
 // What a process says that cannot open FILE.partial. Who it is the kernel adds.
 struct refusal_message {
     uint32_t magic;

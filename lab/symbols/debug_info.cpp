@@ -210,6 +210,11 @@ std::string debug_info::why_nothing(std::uint64_t address) {
     return "its split debug information " + name + " is missing: keep it, or build without -gsplit-dwarf";
 }
 
+source_language debug_info::language(const debug_frame& frame) {
+    const auto unit = state_->unit_of_die.find(frame.die);
+    return unit != state_->unit_of_die.end() ? state_->indexed(unit->second).language(frame.die) : source_language{};
+}
+
 source_place debug_info::declared(std::uint64_t address) {
     const std::vector<debug_frame>& known = frames(address);
     const auto unit = known.empty() ? state_->unit_of_die.end() : state_->unit_of_die.find(known.back().die);
@@ -241,6 +246,7 @@ std::unique_ptr<debug_info> debug_info::open(const std::string&, std::string& wh
 std::string debug_info::why_no_types(const debug_frame&) { return {}; }
 std::string debug_info::why_nothing(std::uint64_t) { return {}; }
 source_place debug_info::declared(std::uint64_t) { return {}; }
+source_language debug_info::language(const debug_frame&) { return {}; }
 
 const std::vector<debug_frame>& debug_info::frames(std::uint64_t) {
     static const std::vector<debug_frame> none;

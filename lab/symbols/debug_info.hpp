@@ -30,6 +30,12 @@ struct debug_frame {
     std::string symbol{};   // of a language whose names only symbols tell apart from those of C++; else empty
 };
 
+// What a source file is written in: "C", "C++" or another name; the standard it was compiled by, as "C++17". Empty: not
+// known.
+struct source_language {
+    std::string name, standard;
+};
+
 struct declaration {
     std::string name, kind, type;  // kind: member, local variable, parameter, captured, static variable
     source_place place;
@@ -50,6 +56,8 @@ class debug_info {
     const std::vector<declaration>& declarations(const debug_frame& frame);
     // Why the unit of a frame describes no types: it has line tables alone (-g1). Empty: it does.
     std::string why_no_types(const debug_frame& frame);
+    // The language of the function of a frame.
+    source_language language(const debug_frame& frame);
     // Why frames() has nothing for an address; empty: no reason is known.
     std::string why_nothing(std::uint64_t address);
 

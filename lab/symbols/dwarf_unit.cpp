@@ -7,6 +7,7 @@
 
 #include "lab/symbols/demangle.hpp"
 #include "lab/symbols/owner.hpp"
+#include "lab/symbols/producer.hpp"
 #include "lab/symbols/rust_name.hpp"
 
 namespace millpond::symbols {
@@ -378,6 +379,18 @@ source_place dwarf_unit::declared(std::uint64_t function) const {
     Dwarf_Die die;
     Dwarf* dwarf = dwarf_cu_getdwarf(unit_.cu);
     return dwarf != nullptr && dwarf_offdie(dwarf, function, &die) != nullptr ? declared_at(&die) : source_place{};
+}
+
+source_language dwarf_unit::language(std::uint64_t function) const {
+    Dwarf_Die die, unit;
+    Dwarf* dwarf = dwarf_cu_getdwarf(unit_.cu);
+    if (dwarf == nullptr || dwarf_offdie(dwarf, function, &die) == nullptr) return {};
+    // With -flto, only what a function was made from lies in the unit of its source.
+    Dwarf_Die made_from = origin_of(die);
+    if (dwarf_diecu(&made_from, &unit, nullptr, nullptr) == nullptr) return {};
+    Dwarf_Attribute found;
+    const char* const producer = dwarf_formstring(dwarf_attr(&unit, DW_AT_producer, &found));
+    return language_of(dwarf_srclang(&unit), producer != nullptr ? producer : "");
 }
 
 std::vector<declaration> dwarf_unit::declarations(std::uint64_t offset) {

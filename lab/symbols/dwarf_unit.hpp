@@ -25,6 +25,8 @@ class dwarf_unit {
     std::vector<debug_frame> frames(std::uint64_t address);
     std::vector<declaration> declarations(std::uint64_t die);
     source_place declared(std::uint64_t function) const;
+    // Of the unit that a function was compiled in.
+    source_language language(std::uint64_t function) const;
     // Types are described: it is not made of line tables alone (-g1, -gline-tables-only).
     bool has_types() const { return has_types_; }
 

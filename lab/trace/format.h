@@ -72,7 +72,8 @@ enum mpt_note_subject {
     mpt_note_left = 5,    /* and ends */
     mpt_note_scope = 6,   /* value: node * 256 + mpt_scope_state */
     mpt_note_word = 7,    /* a word at the next allocation; value: word * 32 + position */
-    mpt_note_cpu = 8      /* value: the CPU nanoseconds that the thread has used so far */
+    mpt_note_cpu = 8,     /* value: the CPU nanoseconds that the thread has used so far */
+    mpt_note_freed_at = 9 /* the context of this stream's frees from now on */
 };
 /* Whether the activations of a scope are all in the trace, else why not. */
 enum mpt_scope_state {

@@ -15,7 +15,7 @@ from millpond.system.becoming import become
 
 USAGE = """\
 usage: millpond record -o FILE [--max-bytes N] [--for SECONDS] [--ahead N] [--mode OCTAL] [--check-contexts]
-                       [--owners] [--scopes FILE] [--scope FUNCTION]... [--scope-entries N] -- PROGRAM ARGS...
+                       [--owners] [--frees] [--scopes FILE] [--scope FUNCTION]... [--scope-entries N] -- PROGRAM ARGS...
        millpond record --finish FILE
        millpond record --references -o FILE [--from N] [--instructions N] [--sample BURST/PERIOD]
                        [--skip-start | --window FUNCTION] [--mode OCTAL] [--simulate DESCRIPTION]...
@@ -37,6 +37,8 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
   --scope-entries N observe a function no more after N entries (1000000); each takes some 6 us
   --owners          sample the registers and the stack at allocations: only then can characterise say which instance
                     of a type each object belongs to
+  --frees           record the call stack of each free, too: only then can characterise say where the blocks of a
+                    subsystem are freed; some 20 ns a free
   --finish FILE     complete a recording whose recorder was killed, whose disk was full, or whose program has left
                     processes behind; of references, too
 

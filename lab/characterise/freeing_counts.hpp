@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+// freeing_counts: in which contexts the blocks of each subsystem are freed and resized, and how many.
+//
+//   (context of the free, subsystem of the block) ─▶ frees, resizes
+//
+// Frees have contexts in recordings that were made with --frees; resizes (realloc) have them always. An addition is one
+// look-up, or none where the pair is that of the last one. Memory grows with the pairs that meet. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+namespace millpond::characterise {
+
+struct freeing_count {
+    std::uint64_t frees = 0, resizes = 0;
+};
+
+class freeing_counts {
+  public:
+    void add_free(std::uint32_t context, std::uint32_t subsystem) { ++at(context, subsystem).frees; }
+    void add_resize(std::uint32_t context, std::uint32_t subsystem) { ++at(context, subsystem).resizes; }
+
+    // Calls use(context, subsystem, const freeing_count&) for each pair, in no order.
+    template <class Use>
+    void for_each(Use&& use) const {
+        for (const auto& [pair, count] : counts_)
+            use(static_cast<std::uint32_t>(pair >> 32), static_cast<std::uint32_t>(pair), count);
+    }
+
+  private:
+    freeing_count& at(std::uint32_t context, std::uint32_t subsystem) {
+        const std::uint64_t pair = std::uint64_t{context} << 32 | subsystem;
+        if (last_ == nullptr || pair != last_pair_) {
+            last_ = &counts_[pair];
+            last_pair_ = pair;
+        }
+        return *last_;
+    }
+
+    std::unordered_map<std::uint64_t, freeing_count> counts_;
+    std::uint64_t last_pair_ = 0;
+    freeing_count* last_ = nullptr;  // entries of an unordered_map stay where they are
+};
+
+}  // namespace millpond::characterise

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+// freeing_list: where the source frees and resizes the blocks of each subsystem, and how many of others at each place.
+//
+//   free ◀─ operator delete ◀─ std::default_delete ◀─ shop::book::drop ◀─ shop::close
+//           └───── through, the outermost of them ┘    └─ place           └─ caller
+//
+// The place is the innermost call in code that is not the library's, whatever owns it: a wrapper that frees everything
+// is one, and its callers say which of them frees what. Frees have places in recordings that were made with --frees;
+// resizes (realloc) have them always. Names come from symbols where there is no debug information; lines do not.
+// O(contexts that free); memory grows with the places. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "lab/characterise/characterisation.hpp"
+#include "lab/characterise/module_debug.hpp"
+
+namespace millpond::characterise {
+
+class freeing_list {
+  public:
+    // `debug` outlives it.
+    freeing_list(const characterisation& all, module_debug& debug);
+
+    // The places at which most blocks of a subsystem are freed or resized, the first with most, at most places_max.
+    json of(std::uint32_t subsystem) const;
+    // How many are freed or resized at places that of() leaves out.
+    std::uint64_t left_out(std::uint32_t subsystem) const;
+
+  private:
+    static constexpr std::size_t places_max = 24, callers_max = 4;
+
+    struct source_call {
+        std::string function;
+        symbols::source_place place;
+        symbols::source_language language;
+    };
+    struct walk {
+        source_call at, caller;
+        std::string through;  // the library's function that calls free; empty: the place does
+    };
+    using counts = std::map<std::uint32_t, freeing_count>;  // by subsystem
+    struct caller_sum {
+        source_call at;
+        counts of;
+    };
+    struct place_sum {
+        source_call at;
+        std::string through;
+        counts of;
+        std::map<std::string, caller_sum> callers;
+    };
+
+    walk look_at(std::uint32_t context);
+    static std::string key_of(const source_call& call);
+    static std::uint64_t own(const counts& of, std::uint32_t subsystem);
+    static std::uint64_t others(const counts& of, std::uint32_t subsystem);
+    static json call_json(const source_call& call, const counts& of, std::uint32_t subsystem);
+
+    const characterisation& all_;
+    module_debug& debug_;
+    std::map<std::string, place_sum> places_;
+};
+
+}  // namespace millpond::characterise
