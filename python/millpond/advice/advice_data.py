@@ -175,13 +175,16 @@ class RowReplay(PlanPrediction, frozen=True, kw_only=True):
 
 
 class SourceChange(Record, frozen=True, kw_only=True):
-    """One change: a declaration before and after, or in words, with its place."""
+    """One change: a line before and after, or in words, with its place. `kind`: allocate, free or resize, for blocks
+    that code of the program's own makes; type for a declaration.
+    """
 
     file: str
     line: int
     before: str = field(default_factory=str)
     after: str = field(default_factory=str)
     what: str
+    kind: str = "type"
 
 
 class Code(Record, frozen=True, kw_only=True):
@@ -189,6 +192,8 @@ class Code(Record, frozen=True, kw_only=True):
 
     owner: str
     namespace: str
+    language: str = "C++"  # of the header
+    needs: str = ""  # what the build must change for it
     first_bytes: int | None = field(default_factory=NULL)
     first_bytes_reason: str
     size_classes: tuple[int, ...] = field(default_factory=NONE)

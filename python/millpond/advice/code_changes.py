@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 
 from msgspec.structs import replace
 
 from millpond.advice.advice_data import Advice, Code, SourceChange
+from millpond.advice.code_allocating import allocating_changes
+from millpond.advice.code_bytes import replacements_of
+from millpond.advice.code_freeing import freeing_changes
 from millpond.advice.code_header import ALIASES, container_of, is_pmr, wanted
-from millpond.advice.code_homes import FUNCTION, INSTANCE, Home, homes
+from millpond.advice.code_homes import FUNCTION, INSTANCE, C, Home, homes
+from millpond.advice.code_needs import needs
+from millpond.advice.code_source import lines_of
 from millpond.advice.container_words import place_text
 from millpond.rounds.characterisation import AllocationPlace, Container, Member
-from millpond.system.any_bytes import system_form
 from millpond.system.wording import list_text
 
 CONTAINERS_AT_MOST = 12
 # Of a home's bytes: for less nobody changes a line.
 _WORTH_A_CHANGE = 0.01
-_BYTES_MAX = 4 << 20
 _OTHERS_MAX = 8
 _HEAD_LINES = 8  # of a function before its body
 
@@ -32,12 +33,17 @@ _HEAD_LINES = 8  # of a function before its body
 def changes(home: Home) -> list[SourceChange]:
     """What to change: of a declaration before and after, or in words, each with its place."""
     found: list[SourceChange] = []
-    if home.kind == FUNCTION:
+    if home.kind == FUNCTION and home.language != C:
         found.append(_scope(home))
     total = sum(container.bytes for container in home.containers)
+    makes_blocks = False
     for container in home.containers[:CONTAINERS_AT_MOST]:
         if container.bytes < _WORTH_A_CHANGE * total:  # sorted: the rest is smaller still
             break
+        if container.type is None and (home.kind != INSTANCE or home.language == C):
+            found += allocating_changes(home, container)
+            makes_blocks = True
+            continue
         first = next(iter(container.places), AllocationPlace())
         certain, possible = _candidates(container)
         for member in certain:
@@ -52,6 +58,25 @@ def changes(home: Home) -> list[SourceChange]:
             before, after = f"{container.type} …;", f"{rewritten(container.type, home)} …;"
             found.append(SourceChange(file=first.file, line=first.line, before=before, after=after, what=what))
         found += [SourceChange(file=first.file, line=first.line, what=sentence) for sentence in said]
+    if makes_blocks:
+        found += freeing_changes(home, replacements_of(home))
+    return one_for_each_place(found)
+
+
+def one_for_each_place(changes: Sequence[SourceChange]) -> list[SourceChange]:
+    """The changes, of which each line that makes, frees or resizes blocks has one: the first that has code."""
+    found: list[SourceChange] = []
+    at: dict[tuple[str, int], int] = {}
+    for change in changes:
+        place = (change.file, change.line)
+        known = at.get(place) if change.kind != "type" and change.file and change.line else None
+        if known is None:
+            if change.kind != "type" and change.file and change.line:
+                at[place] = len(found)
+            if change not in found:
+                found.append(change)
+        elif change.before and not found[known].before:
+            found[known] = change
     return found
 
 
@@ -117,7 +142,7 @@ def code_of_rows(advice: Advice) -> dict[str, Code]:
     taken: dict[tuple[str, int], str] = {}  # a template's declaration serves all of its instances
     for home in homes(advice):
         code = Code(
-            owner=home.owner, namespace=home.space, first_bytes=home.first_bytes or None,
+            owner=home.owner, namespace=home.space, language=home.language, needs=needs(home), first_bytes=home.first_bytes or None,
             first_bytes_reason=home.first_reason, size_classes=home.classes, size_classes_reason=home.classes_reason,
             changes=tuple(_unless_taken(change, home, taken) for change in changes(home)),
         )  # fmt: skip
@@ -187,30 +212,7 @@ def calls(home: Home, container: Container) -> Sequence[str]:
         return [f"call `{space}::make_unique<T>(…)`, whose result is a `{space}::unique_ptr<T>`"]
     if name in WITHOUT_ALLOCATOR:
         return [WITHOUT_ALLOCATOR[name]]
-    if type_:
-        return []
-    if container.call:
-        return [
-            f"`{container.call}` allocates here: a container of the header, or `{space}::allocate_bytes`, in its place"
-        ]
-    return [
-        f"`new T{{…}}` and `delete p` become `{space}::make<T>(…)` and `{space}::destroy(p)`, for objects of exactly "
-        "the type T",
-        f"`malloc(n)`, `realloc(p, n)` and `free(p)` become `{space}::allocate_bytes(n)`, "
-        f"`{space}::resize_bytes(p, n)` and `{space}::free_bytes(p)`",
-    ]
-
-
-@cache
-def lines_of(file: str) -> tuple[str, ...]:
-    """The lines of a source file; none where it cannot be read."""
-    path = Path(system_form(file))
-    try:
-        if not path.is_file() or path.stat().st_size > _BYTES_MAX:
-            return ()
-        return tuple(path.read_text(encoding="utf-8", errors="replace").split("\n"))
-    except OSError:
-        return ()
+    return []
 
 
 def declaration_line(member: Member) -> str:

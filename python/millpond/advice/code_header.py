@@ -10,6 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from millpond.advice.code_bytes import (
+    ADDRESS,
+    BYTES_BY_ADDRESS,
+    BYTES_BY_HEAD,
+    BYTES_BY_SIZE,
+    HEAD,
+    MAKE_BY_ADDRESS,
+    POOL_BY_ADDRESS,
+    SIZE,
+    found_by,
+)
 from millpond.advice.code_homes import FUNCTION, INSTANCE, NAMESPACE, PHASE, PROCESS, THREAD, Home
 from millpond.rounds.characterisation import OUTERMOST
 
@@ -86,6 +97,11 @@ def header(homes: Sequence[Home], program: str) -> str:
             standard.add(header_name)
     if any(h.kind == INSTANCE for h in homes):
         standard.add("scoped_allocator")
+    if any(is_by_address(h) for h in homes):
+        standard |= {"atomic", "cstdint", "cstdlib"}
+        checked = ["", "#if defined(MILLPOND_CHECKED)", "#include <map>", "#include <mutex>", "#endif"]
+    else:
+        checked = []
     lines = [
         f"// The allocators that Millpond advises for {one_line(program)}.",
         "//",
@@ -93,8 +109,10 @@ def header(homes: Sequence[Home], program: str) -> str:
         "#pragma once",
         "",
         *[f"#include <{name}>" for name in sorted(standard)],
+        *checked,
         "",
         "#include <millpond/bind.hpp>",
+        *(["#include <millpond/block.hpp>"] if checked else []),
         "#include <millpond/core.hpp>",
         "#include <millpond/local.hpp>",
         "#include <millpond/wrap.hpp>",
@@ -113,7 +131,7 @@ def _home(home: Home) -> str:
     blocks = [
         "\n".join([
             f"// Owner: {one_line(home.owner)}.",
-            f"// First bytes: {one_line(home.first_reason)}.",
+            f"// First bytes: {'a slab of 64 KiB' if is_by_address(home) else one_line(home.first_reason)}.",
             f"// Size classes: {one_line(home.classes_reason)}.",
         ]),
         {PROCESS: _pool, PHASE: _phase, FUNCTION: _function, THREAD: _thread, INSTANCE: _instance}[home.kind](home),
@@ -124,11 +142,23 @@ def _home(home: Home) -> str:
     return f"namespace {space} {{\n\n" + "\n\n".join(blocks) + f"\n\n}}  // namespace {space}\n"
 
 
+def is_by_address(home: Home) -> bool:
+    """The pool of a home lies in slabs, so that the address of a block tells its size."""
+    return home.kind == PROCESS and BYTES in wanted(home) and found_by(home) == ADDRESS
+
+
 def _first(home: Home) -> str:
+    if is_by_address(home):
+        return "()"
     return f"(millpond::first_chunk{{{home.first_bytes}}})" if home.first_bytes else "()"
 
 
 def _pool(home: Home) -> str:
+    if is_by_address(home):
+        pool = "millpond::multipool<slabs, millpond::four_an_octave<pooled_bytes_max>>"
+        # A lock around it: what threads keep for themselves has no size by its address.
+        pool = f"millpond::synchronized<{pool}>" if home.several_threads else pool
+        return f"{POOL_BY_ADDRESS}\n\nusing pool_type = millpond::in_mode<{pool}>;\n\n{_only(home)}"
     name = "synchronized_multipool" if home.several_threads else "multipool"
     sizes = ", ".join(map(str, home.classes))
     arguments = f"<millpond::chunk_cache, millpond::class_map<{sizes}>>" if home.classes else "<>"
@@ -372,9 +402,13 @@ def wanted(home: Home) -> list[str]:
 def replacements(home: Home) -> list[str]:
     """The code of everything that is wanted, in blocks."""
     names = wanted(home)
-    blocks = [_CONSTRUCT] if set(_CONSTRUCTS) & set(names) else []
+    constructs = [n for n in _CONSTRUCTS if n in names and not (n == MAKE and is_by_address(home))]
+    blocks = [_CONSTRUCT] if constructs else []
     blocks += [ALIASES[n][1] for n in names if n in ALIASES]
-    apart = {MAKE: _MAKE, BYTES: _BYTES, RESOURCE: _RESOURCE[home.kind == "function"]}
+    make, bytes_ = {
+        ADDRESS: (MAKE_BY_ADDRESS, BYTES_BY_ADDRESS), SIZE: (_MAKE, BYTES_BY_SIZE), HEAD: (_MAKE, BYTES_BY_HEAD)
+    }[found_by(home)]  # fmt: skip
+    apart = {MAKE: make, BYTES: bytes_, RESOURCE: _RESOURCE[home.kind == "function"]}
     return [*blocks, *(code for name, code in apart.items() if name in names)]
 
 
@@ -410,36 +444,6 @@ void destroy(T* object) noexcept {
     if (object == nullptr) return;
     std::destroy_at(object);
     allocator<T>().deallocate(object, 1);
-}"""
-
-_BYTES = """\
-// In the place of malloc, realloc and free: the size stands before each block, since an allocator of ours asks for it.
-struct alignas(16) block_head {
-    std::size_t units;
-    allocator<block_head> from;
-};
-
-[[nodiscard]] inline void* allocate_bytes(std::size_t bytes) {
-    const std::size_t units = 1 + bytes / sizeof(block_head) + 1;
-    allocator<block_head> from;
-    return ::new (static_cast<void*>(from.allocate(units))) block_head{units, from} + 1;
-}
-
-inline void free_bytes(void* block) noexcept {
-    if (block == nullptr) return;
-    block_head* const head = static_cast<block_head*>(block) - 1;
-    allocator<block_head> from = head->from;
-    from.deallocate(head, head->units);
-}
-
-[[nodiscard]] inline void* resize_bytes(void* block, std::size_t bytes) {
-    void* const moved = allocate_bytes(bytes);
-    if (block != nullptr) {
-        const std::size_t held = ((static_cast<block_head*>(block) - 1)->units - 1) * sizeof(block_head);
-        std::memcpy(moved, block, held < bytes ? held : bytes);
-        free_bytes(block);
-    }
-    return moved;
 }"""
 
 _RESOURCE = {

@@ -12,18 +12,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from millpond.advice.advice_data import Advice, Row
+from millpond.advice.freeing_places import merged_places
 from millpond.cells.plan_file import PlanRoute
 from millpond.rounds.characterisation import (
     ALIVE_AT_END,
     NOT_DECIDED,
     NOT_DISPROVED,
     OUTERMOST,
+    AllocationPlace,
     Container,
+    FreeingPlace,
     ScopeLegality,
 )
 from millpond.system.wording import bytes_text, list_text
 
 NAMESPACE = "millpond_advice"
+C, CPP = "C", "C++"
 PROCESS, FUNCTION, THREAD, PHASE, INSTANCE = "process", "function", "thread", "phase", "instance"
 # The first chunk of a pool or an arena: later ones double, so more is not gained by a larger one.
 POOL_BYTES_MAX = 256 << 10
@@ -49,6 +53,11 @@ class Home:
     classes_reason: str
     containers: tuple[Container, ...]
     function_place: tuple[str, int] = ("", 0)  # where an arena's function is declared
+    language: str = CPP  # of the header: C where the code is C, and no container of C++ is among it
+    standards: tuple[tuple[str, str], ...] = ()  # files whose code changes, with what each was compiled by
+    freed_at: tuple[FreeingPlace, ...] = ()
+    freed_elsewhere: int = 0
+    frees: int = 0
 
     @property
     def space(self) -> str:
@@ -142,7 +151,22 @@ def _home(route: PlanRoute, rows: Mapping[str, Row], taken: set[str]) -> Home:
         function=function, legality=(judged[0].legality or "") if judged else "", several_threads=several,
         first_bytes=first, first_reason=reason, classes=classes, classes_reason=why, containers=tuple(containers),
         function_place=(judged[0].file, judged[0].line) if judged else ("", 0),
+        language=_language(containers), standards=_standards(own, containers),
+        freed_at=merged_places(row.freed_at for row in own), freed_elsewhere=sum(row.freed_elsewhere for row in own),
+        frees=sum(row.frees or 0 for row in own),
     )  # fmt: skip
+
+
+def _language(containers: Sequence[Container]) -> str:
+    places = [place for c in containers for place in c.places]
+    is_c = any(place.language == C for place in places) and not any(c.type for c in containers)
+    return C if is_c else CPP
+
+
+def _standards(own: Sequence[Row], containers: Sequence[Container]) -> tuple[tuple[str, str], ...]:
+    places: list[AllocationPlace | FreeingPlace] = [place for c in containers for place in c.places]
+    places += [place for row in own for place in row.freed_at]
+    return tuple(sorted({(place.file, place.standard) for place in places if place.file and place.standard}))
 
 
 def _judged(own: Iterable[Row], kind: str, function: str) -> list[ScopeLegality]:

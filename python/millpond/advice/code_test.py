@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from millpond.advice.code_header import ALIASES, BYTES, HEADER, MAKE, RESOURCE, one_line, wanted
+from millpond.advice.code_bytes import HEAD, found_by
+from millpond.advice.code_header import ALIASES, BYTES, HEADER, MAKE, RESOURCE, is_by_address, one_line, wanted
 from millpond.advice.code_homes import FUNCTION, INSTANCE, PHASE, THREAD, Home
 
 TEST = "millpond_advice_test.cpp"
@@ -91,10 +92,21 @@ def _calls(home: Home, name: str) -> list[str]:
     if name == MAKE:
         return [f"{{ record* made = {space}::make<record>(7); expect(*made == record(7)); {space}::destroy(made); }}"]
     if name == BYTES:
-        return [
-            f"compare_bytes([](void* b, std::size_t n) {{ return {space}::resize_bytes(b, n); }}, "
-            f"[](void* b) {{ {space}::free_bytes(b); }}, random);"
-        ]
+        sized = (
+            f"compare_bytes([](void* b, std::size_t held, std::size_t n) {{ return {space}::resize_bytes(b, held, n); }}, "
+            f"[](void* b, std::size_t n) {{ {space}::deallocate_bytes(b, n); }}, random);"
+        )
+        by_address = (
+            f"compare_bytes([](void* b, std::size_t, std::size_t n) {{ return b == nullptr ? {space}::allocate_bytes(n) : "
+            f"{space}::resize_bytes(b, n); }}, [](void* b, std::size_t) {{ {space}::free_bytes(b); }}, random);"
+        )
+        if not is_by_address(home):
+            return [by_address if found_by(home) == HEAD else sized]
+        owned = (
+            f"{{ void* one = {space}::allocate_bytes(50); void* other = std::malloc(50); expect({space}::owns(one) && "
+            f"!{space}::owns(other)); {space}::free_bytes(one); {space}::free_bytes(other); }}"
+        )
+        return [sized, by_address, owned]
     if name == RESOURCE:
         return [f"compare_resource({space}::resource(), random);"]
     return []
@@ -262,13 +274,15 @@ void compare_bytes(Resize resize, Free free_block, dice& random) {
     unsigned char* block = nullptr;
     int held = 0;
     for (int i = 0; i < operations; ++i) {
-        const int bytes = 1 + random.below(500);
-        block = static_cast<unsigned char*>(resize(block, static_cast<std::size_t>(bytes)));
+        const int bytes = 1 + random.below(random.below(20) == 0 ? 50000 : 500);
+        block = static_cast<unsigned char*>(resize(block, static_cast<std::size_t>(held), static_cast<std::size_t>(bytes)));
+        expect(block != nullptr);
+        if (block == nullptr) return;
         for (int k = 0; k < std::min(held, bytes); ++k) expect(block[k] == k % 251);
         for (int k = 0; k < bytes; ++k) block[k] = static_cast<unsigned char>(k % 251);
         held = bytes;
     }
-    free_block(block);
+    free_block(block, static_cast<std::size_t>(held));
 }
 """),
     ({RESOURCE}, """\

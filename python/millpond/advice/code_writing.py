@@ -16,8 +16,12 @@ from pathlib import Path
 from millpond.advice import choice_words
 from millpond.advice.advice_data import Advice, Code
 from millpond.advice.code_changes import CONTAINERS_AT_MOST, code_of_rows
+from millpond.advice.code_allocating import freeing_note
 from millpond.advice.code_header import HEADER, header
-from millpond.advice.code_homes import FUNCTION, THREAD, Home, foreign_rows, foreign_text, homes
+from millpond.advice.code_homes import FUNCTION, THREAD, C, Home, foreign_rows, foreign_text, homes
+from millpond.advice.code_needs import option_of
+from millpond.advice.code_pool import C_HEADER, c_header
+from millpond.advice.code_pool_test import C_TEST, c_test
 from millpond.advice.code_test import TEST, test
 from millpond.advice.container_words import container_text, place_text, without_members
 from millpond.advice.decision import MALLOC, UNDECIDED
@@ -48,8 +52,11 @@ def files_of(advice: Advice) -> dict[str, str]:
     program = shlex.join(advice.program.argv)
     chosen = homes(advice)
     written = {NOTE: note(advice, chosen)}
-    if chosen:
-        written |= {HEADER: header(chosen, program), TEST: test(chosen, program)}
+    cpp, c = [h for h in chosen if h.language != C], [h for h in chosen if h.language == C]
+    if cpp:
+        written |= {HEADER: header(cpp, program), TEST: test(cpp, program)}
+    if c:
+        written |= {C_HEADER: c_header(c, program), C_TEST: c_test(c, program)}
     return written
 
 
@@ -72,7 +79,7 @@ def write(advice: Advice, folder: Path) -> str:
         if aside is not None:
             with suppress(OSError):
                 shutil.rmtree(aside)
-    if HEADER not in files:
+    if len(files) == 1:
         undecided = advice.choice is not None and advice.choice.kind == UNDECIDED
         why = "it is not decided whether to change the source"
         if not undecided:
@@ -93,7 +100,7 @@ def note(advice: Advice, chosen: Sequence[Home]) -> str:
         parts.append(f"Without a change of the source, run the program as:\n\n    {choice.command}")
     if chosen:
         code = code_of_rows(advice)
-        parts += [_home(home, code[home.subsystems[0]]) for home in chosen] + [_build(advice)]
+        parts += [_home(home, code[home.subsystems[0]]) for home in chosen] + [_build(advice, chosen)]
     if fewer := [one for row in advice.subsystems for one in row.fewer_blocks]:
         listed = "\n".join(f"- {_plain(words(one))}" for one in fewer)
         parts.append(f"## Without an allocator\n\nThese blocks need not be; what that saves was not tried.\n\n{listed}")
@@ -144,6 +151,7 @@ def _home(home: Home, code: Code) -> str:
         f"- Owner: {_plain(home.owner)}.",
         f"- First bytes: {_plain(home.first_reason)}.",
         f"- Size classes: {_plain(home.classes_reason)}.",
+        *([f"- The build: {_plain(code.needs)}."] if code.needs else []),
         "",
         "What it allocates:",
         "",
@@ -151,42 +159,61 @@ def _home(home: Home, code: Code) -> str:
         *[f"- {_plain(line)}" for line in without_members(home.containers[:CONTAINERS_AT_MOST])],
         *([] if home.containers else ["- no container is named: this advice was made without them"]),
         "",
-        f'What to change, after `#include "{HEADER}"`:',
+        f'What to change, after `#include "{C_HEADER if home.language == C else HEADER}"`:',
         "",
     ]
-    for change in code.changes:
+    own_code = [change for change in code.changes if change.kind != "type"]
+    if own_code and (said := freeing_note(home)):
+        lines += [f"- {said[0].upper()}{said[1:]}."]
+    for change in (*(c for c in code.changes if c.kind == "type"), *own_code):
         place = place_text(change, whole=True)
         lines.append(f"- {_code(place) + ': ' if place else ''}{change.what}")
         if change.before:
             lines += ["", "  ```diff", f"  -{change.before}", f"  +{change.after}", "  ```"]
         elif change.after:
             lines += ["", "  ```cpp", f"  {change.after}", "  ```"]
-    if home.kind in (FUNCTION, THREAD):
+    if own_code:
+        lines += [
+            "",
+            "The pool's blocks may go to no other free, and no other block to the pool's: make all of these changes, or none.",
+        ]
+    if home.kind in (FUNCTION, THREAD) and home.language != C:
         lines += ["", "The containers must be made while the arena lives, and end before it does."]
-    lines += [
-        "",
-        "A container of the header is another type than the standard one. Where both meet, write the new type there "
-        "too (`auto` and templates need no change), or copy the elements.",
-    ]
+    if home.language != C:
+        lines += [
+            "",
+            "A container of the header is another type than the standard one. Where both meet, write the new type there "
+            "too (`auto` and templates need no change), or copy the elements. A function that other programs call has "
+            "another ABI then.",
+        ]
     return "\n".join(lines)
 
 
-def _build(advice: Advice) -> str:
-    shown = shlex.quote(include_folder())
+def _build(advice: Advice, chosen: Sequence[Home]) -> str:
     again = shlex.join(advice.program.argv)
-    return f"""\
-## Test it
-
-    c++ -std=c++20 -DMILLPOND_CHECKED -I {shown} {TEST} -o millpond_advice_test -pthread
+    parts = ["## Test it"]
+    if cpp := [home for home in chosen if home.language != C]:
+        shown, option = shlex.quote(include_folder()), option_of(cpp[0])
+        parts.append(f"""\
+    c++ {option} -DMILLPOND_CHECKED -I {shown} {TEST} -o millpond_advice_test -pthread
     ./millpond_advice_test
 
 It compares the containers of the header with those of the standard library, in checked mode, which reports every
-misuse of an allocator with its place. Build the changed program with `-std=c++20 -DMILLPOND_CHECKED -I {shown}` and run
-it once in the same way, then without `-DMILLPOND_CHECKED`: its output must be what it was.
+misuse of an allocator with its place. Build the changed program with `{option} -DMILLPOND_CHECKED -I {shown}` and run
+it once in the same way, then without `-DMILLPOND_CHECKED`: its output must be what it was.""")
+    if c := [home for home in chosen if home.language == C]:
+        parts.append(f"""\
+    cc {option_of(c[0])} -DMILLPOND_CHECKED {C_TEST} -o millpond_advice_c_test
+    ./millpond_advice_c_test
 
+It does random operations on the pools of {C_HEADER}, which is all that they need: no library, and no C++. Build the
+changed program with `-DMILLPOND_CHECKED` and run it once, which ends at a free that is not the pool's, then without: its
+output must be what it was.""")
+    parts.append(f"""\
     millpond advise -- {again}
 
-says afterwards whether there is more to gain."""
+says afterwards whether there is more to gain.""")
+    return "\n\n".join(parts)
 
 
 def include_folder() -> str:

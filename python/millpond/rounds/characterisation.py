@@ -94,6 +94,7 @@ class RecordedTrace(TraceSummary, frozen=True):
     unmatched_frees: int | None = None
     frees_not_seen: int | None = None
     mended_hand_offs: int | None = None
+    frees_are_placed: bool | None = None
     recorder_seconds: float | None = None
     peak_live_objects: int | None = None
     end_live_objects: int | None = None
@@ -160,12 +161,43 @@ class Dimension(Record, frozen=True):
 
 
 class AllocationPlace(Record, frozen=True, kw_only=True):
-    """Where the source asks for the memory of a container."""
+    """Where the source asks for the memory of a container. `language` and `standard` ("C", "C17") are those that its
+    file was compiled by; empty where the debug information does not say.
+    """
 
     function: str | None = None
     file: str = field(default_factory=str)
     line: int = field(default_factory=int)
+    language: str = ""
+    standard: str = ""
     bytes: int | None = None
+
+
+class FreeingCall(Record, frozen=True, kw_only=True):
+    """A call that frees or resizes blocks of a subsystem: how many of it, and how many of all others."""
+
+    function: str
+    file: str = ""
+    line: int = 0
+    language: str = ""
+    standard: str = ""
+    frees: int = 0
+    resizes: int = 0
+    of_others: int = 0
+
+    @property
+    def own(self) -> int:
+        """The subsystem's blocks that pass here."""
+        return self.frees + self.resizes
+
+
+class FreeingPlace(FreeingCall, frozen=True, kw_only=True):
+    """The innermost such call in code that is not the library's. `through`: the library's function between it and the
+    free, such as std::default_delete. `callers`: who calls its function for it, with most blocks first.
+    """
+
+    through: str | None = field(default_factory=NULL)
+    callers: tuple[FreeingCall, ...] = field(default_factory=NONE)
 
 
 class Member(Record, frozen=True, kw_only=True):
@@ -310,6 +342,8 @@ class SubsystemFacts(Record, frozen=True, kw_only=True):
     dvluc: dict[str, Dimension] | None = None
     legality: tuple[ScopeLegality, ...] = field(default_factory=NONE)
     containers: tuple[Container, ...] | None = None
+    freed_at: tuple[FreeingPlace, ...] = ()  # without frees where their places were not recorded
+    freed_elsewhere: int = 0  # frees and resizes at places that are not listed
     modules: tuple[str, ...] = ()  # the files that its own functions lie in
 
     def dimension(self, letter: str) -> Dimension:

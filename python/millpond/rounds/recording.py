@@ -154,7 +154,7 @@ def record(
     options = bounds.options() if bounds else []
     with preparation.ready(folder) as cwd, stdin.first() as descriptor:
         started, cpu_before = time.monotonic(), _children_cpu_seconds()
-        finished = native.run(RECORD, [*options, "-o", str(file), "--", *argv], stdin=descriptor, folder=cwd)
+        finished = native.run(RECORD, [*options, "--frees", "-o", str(file), "--", *argv], stdin=descriptor, folder=cwd)
         seconds, cpu_seconds = time.monotonic() - started, _children_cpu_seconds() - cpu_before
     traces = trace_set(file)
     if not traces:

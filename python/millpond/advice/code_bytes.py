@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What a written C++ header offers in the place of new, malloc, realloc, free and delete.
+
+Blocks have no head wherever the allocator can do without, so that the memory is what the trial measured:
+
+- by address: a pool of the process over slabs of one size each, as the trial's; the address of a block tells its size.
+- by size: a pool that several threads share, or an arena of a phase; whoever frees must know the size.
+- by head: an arena of calls or of threads; 16 bytes before each block say which arena it is of.
+"""
+
+from __future__ import annotations
+
+from millpond.advice.code_freeing import Replacements, shares_places
+from millpond.advice.code_homes import C, PHASE, PROCESS, Home
+
+ADDRESS, SIZE, HEAD = "address", "size", "head"
+
+
+def found_by(home: Home) -> str:
+    """How a free finds what it must know of a block: ADDRESS, SIZE or HEAD."""
+    if home.language == C:
+        return ADDRESS
+    if home.kind == PROCESS:
+        return SIZE if home.several_threads and not shares_places(home) else ADDRESS
+    return SIZE if home.kind == PHASE else HEAD
+
+
+def replacements_of(home: Home) -> Replacements:
+    """The functions that the header of a home has for places that free."""
+    if home.language == C:
+        name = home.name
+        return Replacements(f"{name}_free_any", f"{name}_resize_any", f"{name}_owns", f"{name}_free", f"{name}_resize")
+    space, how = home.space, found_by(home)
+    sized = (f"{space}::deallocate_bytes", f"{space}::resize_bytes")
+    if how == SIZE:
+        return Replacements("", "", "", *sized, destroy=f"{space}::destroy")
+    by_address = (f"{space}::free_bytes", f"{space}::resize_bytes")
+    owns = f"{space}::owns" if how == ADDRESS else ""
+    if how == HEAD:
+        sized = by_address
+    return Replacements(*by_address, owns, *sized, destroy=f"{space}::destroy")
+
+
+POOL_BY_ADDRESS = """\
+// The addresses of the pool: slabs of 64 KiB, each of blocks of one size, so that the address of a block tells its size.
+class slabs {
+  public:
+    static constexpr std::size_t preferred_chunk_bytes = std::size_t{64} << 10;
+    static constexpr bool has_long_slabs = true;
+
+    [[nodiscard]] void* try_allocate_slab(std::size_t bytes, std::size_t, std::size_t block_bytes) noexcept {
+        addresses& own = only();
+        const std::size_t first = own.used.load(std::memory_order_relaxed), past = first + count_of(bytes);
+        if (own.first == nullptr || past > own.slabs || !commit(own.range, own.skipped + past * preferred_chunk_bytes) ||
+            !own.sizes.commit_to(past * sizeof(std::uint32_t)))
+            return nullptr;
+        for (std::size_t i = first; i < past; ++i)
+            std::atomic_ref(own.size_of(i)).store(static_cast<std::uint32_t>(block_bytes), std::memory_order_relaxed);
+        own.used.store(past, std::memory_order_release);
+        return own.first + first * preferred_chunk_bytes;
+    }
+    // Blocks above the largest class, which lie elsewhere.
+    [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
+    }
+    void deallocate(void* block, std::size_t, std::size_t alignment) noexcept {
+        if (block_bytes_at(block) == 0) ::operator delete(block, std::align_val_t{alignment});
+    }
+
+    // The size of the blocks where the address lies; 0 if that is no slab.
+    [[nodiscard]] static std::size_t block_bytes_at(const void* address) noexcept {
+        addresses& own = only();
+        const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(own.first);
+        const std::size_t number = offset / preferred_chunk_bytes;
+        if (number >= own.used.load(std::memory_order_acquire)) return 0;
+        return std::atomic_ref(own.size_of(number)).load(std::memory_order_relaxed);
+    }
+
+  private:
+    struct addresses {
+        millpond::reservation range{std::size_t{1} << (sizeof(void*) > 4 ? 36 : 29)};
+        millpond::reservation sizes{range.size() / preferred_chunk_bytes * sizeof(std::uint32_t)};
+        std::size_t skipped = range.data() == nullptr ? 0 : (0 - reinterpret_cast<std::uintptr_t>(range.data())) % preferred_chunk_bytes;
+        std::size_t slabs = range.size() < skipped ? 0 : (range.size() - skipped) / preferred_chunk_bytes;
+        std::byte* first = range.data() == nullptr ? nullptr : range.data() + skipped;
+        std::atomic<std::size_t> used{0};
+
+        [[nodiscard]] std::uint32_t& size_of(std::size_t number) const noexcept {
+            return reinterpret_cast<std::uint32_t*>(sizes.data())[number];
+        }
+    };
+
+    [[nodiscard]] static addresses& only() noexcept {
+        static addresses& made = *new addresses;
+        return made;
+    }
+    [[nodiscard]] static std::size_t count_of(std::size_t bytes) noexcept {
+        return (bytes + preferred_chunk_bytes - 1) / preferred_chunk_bytes;
+    }
+    // A system call for 2 MiB at a time, where there is as much.
+    [[nodiscard]] static bool commit(millpond::reservation& range, std::size_t bytes) noexcept {
+        constexpr std::size_t step = std::size_t{2} << 20;
+        return bytes <= range.committed() || range.commit_to((bytes + step - 1) / step * step) || range.commit_to(bytes);
+    }
+};
+
+// Larger blocks are malloc's.
+inline constexpr std::size_t pooled_bytes_max = std::size_t{32} << 10;"""
+
+
+_LIVE = """\
+// What is asked of a block's address: which pool it is of, and its size. In checked mode, blocks lie where they do not in
+// other builds, so that is written down.
+#if defined(MILLPOND_CHECKED)
+struct asked_for {
+    std::size_t bytes, alignment;
+};
+class live_blocks {
+  public:
+    static live_blocks& all() {
+        static live_blocks& only = *new live_blocks;
+        return only;
+    }
+    void add(const void* block, asked_for what) {
+        const std::lock_guard lock(mutex_);
+        blocks_[block] = what;
+    }
+    // Returns: what was asked for; 0 bytes aligned to 0 if the block is none of the pool's.
+    asked_for find(const void* block, bool forget) {
+        const std::lock_guard lock(mutex_);
+        const auto found = blocks_.find(block);
+        if (found == blocks_.end()) return {0, 0};
+        const asked_for what = found->second;
+        if (forget) blocks_.erase(found);
+        return what;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::map<const void*, asked_for> blocks_;
+};
+#endif
+
+// Aligned as malloc's blocks are, and to `alignment`.
+[[nodiscard]] inline void* take_block(std::size_t bytes, std::size_t alignment) noexcept {
+    const std::size_t usual = bytes <= 8 ? 8 : 16;
+    const std::size_t aligned = alignment > usual ? alignment : usual;
+    if (bytes > pooled_bytes_max) {
+        return aligned > 16 ? std::aligned_alloc(aligned, (bytes + aligned - 1) / aligned * aligned) : std::malloc(bytes);
+    }
+    void* const block = pool().try_allocate(bytes, aligned);
+#if defined(MILLPOND_CHECKED)
+    if (block != nullptr) live_blocks::all().add(block, {bytes, aligned});
+#endif
+    return block;
+}
+
+[[nodiscard]] inline bool owns([[maybe_unused]] const void* block) noexcept {
+#if defined(MILLPOND_CHECKED)
+    return live_blocks::all().find(block, false).alignment != 0;
+#else
+    return slabs::block_bytes_at(block) != 0;
+#endif
+}
+
+// In the place of free, for blocks of the pool and of malloc.
+inline void free_bytes(void* block) noexcept {
+#if defined(MILLPOND_CHECKED)
+    const asked_for what = live_blocks::all().find(block, true);
+    if (what.alignment != 0) return pool().deallocate(block, what.bytes, what.alignment);
+    if (slabs::block_bytes_at(block) != 0) return pool().deallocate(block, 1, 1);  // a misuse, which is reported
+#else
+    if (const std::size_t bytes = slabs::block_bytes_at(block)) return pool().deallocate(block, bytes, 1);
+#endif
+    std::free(block);
+}"""
+
+MAKE_BY_ADDRESS = (
+    _LIVE
+    + """
+
+// In the place of `new T(…)` and `delete p`. The object may be deleted as one of a base that has a virtual destructor.
+template <class T, class... Arguments>
+[[nodiscard]] T* make(Arguments&&... arguments) {
+    void* const place = take_block(sizeof(T), alignof(T));
+    if (place == nullptr) throw std::bad_alloc();
+    struct guard {
+        void* place;
+        ~guard() {
+            if (place != nullptr) free_bytes(place);
+        }
+    } unfinished{place};
+    T* object;
+    if constexpr (std::is_constructible_v<T, Arguments...>)
+        object = ::new (place) T(std::forward<Arguments>(arguments)...);
+    else
+        object = ::new (place) T{std::forward<Arguments>(arguments)...};
+    unfinished.place = nullptr;
+    return object;
+}
+
+template <class T>
+void destroy(T* object) noexcept {
+    if (object == nullptr) return;
+    void* block;
+    if constexpr (std::is_polymorphic_v<T>)
+        block = const_cast<void*>(dynamic_cast<const void*>(object));
+    else
+        block = const_cast<std::remove_cv_t<T>*>(object);
+    object->~T();
+    free_bytes(block);
+}"""
+)
+
+BYTES_BY_ADDRESS = """\
+// In the place of malloc; null where there is no memory.
+[[nodiscard]] inline void* allocate_bytes(std::size_t bytes) noexcept { return take_block(bytes, 1); }
+
+// In the place of free, where the size that was asked for is known. What resize_bytes(block, bytes) has resized,
+// free_bytes frees.
+inline void deallocate_bytes(void* block, std::size_t bytes) noexcept {
+    if (block == nullptr) return;
+    if (bytes > pooled_bytes_max) return std::free(block);
+#if defined(MILLPOND_CHECKED)
+    static_cast<void>(live_blocks::all().find(block, true));
+#endif
+    pool().deallocate(block, bytes, bytes <= 8 ? 8 : 16);
+}
+
+// In the place of realloc, for blocks of the pool and of malloc. One that would be mostly empty moves, unless it is
+// small.
+[[nodiscard]] inline void* resize_bytes(void* block, std::size_t bytes) noexcept {
+#if defined(MILLPOND_CHECKED)
+    const asked_for what = live_blocks::all().find(block, false);
+    if (what.alignment == 0) return std::realloc(block, bytes);
+    const std::size_t held = what.bytes;
+#else
+    const std::size_t held = slabs::block_bytes_at(block);
+    if (held == 0) return std::realloc(block, bytes);
+#endif
+    if (bytes <= held && (bytes >= held / 4 || held <= 128)) return block;
+    void* const moved = allocate_bytes(bytes);
+    if (moved == nullptr) return bytes <= held ? block : nullptr;
+    std::memcpy(moved, block, held < bytes ? held : bytes);
+    free_bytes(block);
+    return moved;
+}
+
+// The same, where the size that was asked for is known.
+[[nodiscard]] inline void* resize_bytes(void* block, std::size_t held, std::size_t bytes) noexcept {
+    void* const moved = allocate_bytes(bytes);
+    if (block == nullptr || moved == nullptr) return moved;
+    std::memcpy(moved, block, held < bytes ? held : bytes);
+    deallocate_bytes(block, held);
+    return moved;
+}"""
+
+BYTES_BY_SIZE = """\
+// In the place of malloc, realloc and free. Blocks have no head: whoever frees or resizes one says the size that was
+// asked for. Null where there is no memory.
+[[nodiscard]] inline void* allocate_bytes(std::size_t bytes) noexcept {
+    return pool().try_allocate(bytes, bytes <= 8 ? 8 : 16);
+}
+
+inline void deallocate_bytes(void* block, std::size_t bytes) noexcept {
+    if (block != nullptr) pool().deallocate(block, bytes, bytes <= 8 ? 8 : 16);
+}
+
+[[nodiscard]] inline void* resize_bytes(void* block, std::size_t held, std::size_t bytes) noexcept {
+    void* const moved = allocate_bytes(bytes);
+    if (block == nullptr || moved == nullptr) return moved;
+    std::memcpy(moved, block, held < bytes ? held : bytes);
+    deallocate_bytes(block, held);
+    return moved;
+}"""
+
+BYTES_BY_HEAD = """\
+// In the place of malloc, realloc and free: the size and the arena stand in 16 bytes before each block, which the trial
+// did not have, for a block may be freed in another call than the one whose arena it is of.
+struct alignas(16) block_head {
+    std::size_t units;
+    allocator<block_head> from;
+};
+
+[[nodiscard]] inline void* allocate_bytes(std::size_t bytes) {
+    const std::size_t units = 1 + (bytes + sizeof(block_head) - 1) / sizeof(block_head);
+    allocator<block_head> from;
+    return ::new (static_cast<void*>(from.allocate(units))) block_head{units, from} + 1;
+}
+
+inline void free_bytes(void* block) noexcept {
+    if (block == nullptr) return;
+    block_head* const head = static_cast<block_head*>(block) - 1;
+    allocator<block_head> from = head->from;
+    from.deallocate(head, head->units);
+}
+
+[[nodiscard]] inline void* resize_bytes(void* block, std::size_t bytes) {
+    void* const moved = allocate_bytes(bytes);
+    if (block != nullptr) {
+        const std::size_t held = ((static_cast<block_head*>(block) - 1)->units - 1) * sizeof(block_head);
+        std::memcpy(moved, block, held < bytes ? held : bytes);
+        free_bytes(block);
+    }
+    return moved;
+}"""

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Where the blocks of a home are freed and resized, and what is written there instead.
+
+A change that leaves one of these places as it is gives a block of the pool to the program's own free. Each place is
+told with its counts, and with how many blocks of others pass the same call.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from millpond.advice.advice_data import SourceChange
+from millpond.advice.code_homes import Home
+from millpond.advice.code_source import source_line
+from millpond.advice.container_words import place_text
+from millpond.rounds.characterisation import FreeingPlace
+from millpond.system.wording import list_text, plural
+
+PLACES_AT_MOST = 12
+# Containers of the library free what they hold themselves; these free what the program has made.
+_FREES_FOR_THE_PROGRAM = ("std::default_delete", "std::unique_ptr", "std::__uniq_ptr", "std::_Sp_counted_ptr<",
+                          "std::_Sp_counted_deleter")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Replacements:
+    """What a header offers in the place of free, realloc and delete; empty: it has none by the block's address."""
+
+    free: str
+    resize: str
+    owns: str
+    sized_free: str
+    sized_resize: str
+    destroy: str = ""  # of C++
+
+
+def freeing_changes(home: Home, known: Replacements) -> list[SourceChange]:
+    """What to change where the blocks of a home are freed and resized by code of the program's own."""
+    places = own_places(home)
+    found = [_at(place, known) for place in places[:PLACES_AT_MOST]]
+    left = sum(p.own for p in places[PLACES_AT_MOST:]) + home.freed_elsewhere
+    if left:
+        found.append(SourceChange(
+            file="", line=0, kind="free",
+            what=f"{plural(left, 'more of these blocks')[:-1]} are freed or resized at other places, which are not listed: "
+            "search for every `free`, `realloc` and `delete` that they can reach",
+        ))  # fmt: skip
+    if home.frees and not any(place.frees for place in home.freed_at):
+        found.append(SourceChange(
+            file="", line=0, kind="free",
+            what="where these blocks are freed was not recorded: find every `free` and `delete` that they can reach "
+            "before anything is changed (`millpond record --frees` records the places)",
+        ))  # fmt: skip
+    return found
+
+
+def own_places(home: Home) -> list[FreeingPlace]:
+    """Where the program's own code frees or resizes what a home's own code has made."""
+    return [place for place in home.freed_at if place.through is None or _for_the_program(place.through)]
+
+
+def _for_the_program(through: str) -> bool:
+    return through.startswith(_FREES_FOR_THE_PROGRAM) or through.startswith("operator delete")
+
+
+def shares_places(home: Home) -> bool:
+    """Whether a call that frees blocks of a home frees others, too."""
+    return any(place.of_others for place in own_places(home))
+
+
+def _counts(place: FreeingPlace) -> str:
+    did = [f"frees {place.frees}"] if place.frees else []
+    did += [f"resizes {place.resizes}"] if place.resizes else []
+    text = f"{list_text(did)} of these blocks"
+    if place.of_others:
+        share = 100 * place.of_others / (place.of_others + place.own)
+        text += f", and {place.of_others} of others ({share:.0f} % of what passes here)"
+    return text + (" and no others" if not place.of_others else "")
+
+
+def _at(place: FreeingPlace, known: Replacements) -> SourceChange:
+    """The change of one place: of its line where the source is at hand, in words everywhere."""
+    kind = "free" if place.frees else "resize"
+    said = f"{place.function} {_counts(place)}"
+    if place.through and _for_the_program(place.through) and not place.through.startswith("operator delete"):
+        what = f"{said}, through {place.through}: the pointer's type must change there, and with it the ABI"
+        return SourceChange(file=place.file, line=place.line, what=what, kind=kind)
+    if line := source_line(place.file, place.line, _CALL):
+        number, text = line
+        changed = _changed(text, place, known)
+        if changed and changed != text:
+            return SourceChange(
+                file=place.file, line=number, before=text.strip(), after=changed.strip(), kind=kind,
+                what=f"{said}{_callers(place, known)}",
+            )  # fmt: skip
+    return SourceChange(file=place.file, line=place.line, what=f"{said}: {_words(place, known)}", kind=kind)
+
+
+_CALL = re.compile(r"\b(?:free|cfree|realloc|reallocarray)\s*\(|\bdelete\b(?!\s*;)")
+
+
+def _changed(line: str, place: FreeingPlace, known: Replacements) -> str:
+    """The line with the calls of the header; empty where it has another form than a plain call."""
+    if place.resizes and len(re.findall(r"(?<![\w.>:])(?:std::)?realloc\s*\(", line)) == 1 and known.resize:
+        return re.sub(r"(?<![\w.>:])(?:std::)?realloc(?=\s*\()", known.resize, line)
+    if place.frees and len(re.findall(r"(?<![\w.>:])(?:std::)?free\s*\(", line)) == 1 and known.free:
+        return re.sub(r"(?<![\w.>:])(?:std::)?free(?=\s*\()", known.free, line)
+    found = re.search(r"\bdelete\s+([\w.>\-]+)\s*;", line)
+    if not (place.frees and found and known.destroy and line.count("delete") == 1):
+        return ""
+    pointer = found[1]
+    if not place.of_others:
+        return line.replace(found[0], f"{known.destroy}({pointer});")
+    if not known.owns:
+        return ""
+    return line.replace(
+        found[0], f"{{ if ({known.owns}({pointer})) {known.destroy}({pointer}); else delete {pointer}; }}"
+    )
+
+
+def _callers(place: FreeingPlace, known: Replacements) -> str:
+    """Which callers free these blocks alone, where the place frees others, too."""
+    alone = [one for one in place.callers if not one.of_others and one.file]
+    if not place.of_others or not alone:
+        return ""
+    listed = list_text([f"{one.function} ({place_text(one)})" for one in alone])
+    return f". {listed} frees no others: `{known.sized_free}(p, bytes)` may stand there instead"
+
+
+def _words(place: FreeingPlace, known: Replacements) -> str:
+    """What to do at a place whose line is not at hand."""
+    if place.resizes and not place.frees:
+        by_address = f"`realloc(p, bytes)` becomes `{known.resize}(p, bytes)`" if known.resize else ""
+        by_size = f"`{known.sized_resize}(p, held, bytes)`"
+    else:
+        by_address = f"`free(p)` becomes `{known.free}(p)`" if known.free else ""
+        by_size = f"`{known.sized_free}(p, bytes)`"
+    if not by_address:
+        return f"pass the size that was asked for there: {by_size}; it cannot be found from the block"
+    if place.of_others:
+        ours = f"`if ({known.owns}(p))`, and leave the old call for the others" if known.owns else ""
+        also = f"; where it is no plain `free`, ask {ours}" if ours else ""
+        return f"{by_address}, which passes blocks of others on to malloc{also}{_callers(place, known)}"
+    return f"{by_address}, or {by_size} where the size that was asked for is known"

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The language standard that a written header needs, against those that the program was built by."""
+
+from __future__ import annotations
+
+from millpond.advice.code_homes import C, Home
+from millpond.system.wording import list_text
+
+_FILES_AT_MOST = 4
+_NEEDED = {C: ("C99", "c11", 1999), "C++": ("C++20", "c++20", 2020)}
+
+
+def year_of(standard: str) -> int:
+    """The year of `C++17` or `C89`; 0 where it names none."""
+    digits = "".join(letter for letter in standard if letter.isdigit())[-2:]
+    return 0 if not digits else int(digits) + (1900 if int(digits) > 70 else 2000)
+
+
+def compiled_as(home: Home) -> list[tuple[str, str]]:
+    """The files of a home that are in the header's language, with the standard of each."""
+    is_cpp = home.language != C
+    return [(file, standard) for file, standard in home.standards if ("++" in standard) == is_cpp]
+
+
+def option_of(home: Home) -> str:
+    """The option of a compiler under which the header compiles: the program's own standard where that is enough."""
+    name, option, year = _NEEDED[home.language]
+    known = [standard for _, standard in compiled_as(home)]
+    newest = max(known, key=year_of, default=name)
+    return f"-std={newest.lower()}" if year_of(newest) > year else f"-std={option}"
+
+
+def needs(home: Home) -> str:
+    """What the build must change: the files that were compiled by an older standard; empty where nothing must."""
+    name, option, year = _NEEDED[home.language]
+    files = [(file, standard) for file, standard in compiled_as(home) if year_of(standard) < year]
+    said = []
+    if files:
+        listed = [f"{file.rsplit('/', 1)[-1]} ({standard})" for file, standard in files[:_FILES_AT_MOST]]
+        if len(files) > _FILES_AT_MOST:
+            listed.append(f"{len(files) - _FILES_AT_MOST} others")
+        gnu = f"gnu{option.removeprefix('c')}"
+        said.append(f"the header needs {name}: compile {list_text(listed)} with -std={option} or -std={gnu}")
+    if home.language != C and (c_files := sorted({f for f, s in home.standards if "++" not in s and s.startswith(C)})):
+        listed = [file.rsplit("/", 1)[-1] for file in c_files[:_FILES_AT_MOST]]
+        said.append(f"the header is C++, and {list_text(listed)} is C: compile it as C++, or leave its lines as they are")
+    return "; ".join(said)
