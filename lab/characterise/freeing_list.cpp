@@ -62,9 +62,13 @@ freeing_list::walk freeing_list::look_at(std::uint32_t context) {
         const bool is_standard = functions.in_standard_module(at);
         const std::string name = id != symbols::context_functions::none ? functions.function(id).name : std::string();
         symbols::debug_info* const debug = is_standard ? nullptr : debug_.of(node.module);
+        // The place is the `delete` that calls it.
+        const bool passes_on = functions.in_deleting_destructor(at) && found.at.function.empty();
         bool done = false, has_own_name = false;
         if (debug != nullptr) {
             for (const symbols::debug_frame& frame : module_debug::inlined_at(*debug, node.offset)) {
+                has_own_name = has_own_name || !frame.inlined;
+                if (!frame.inlined && passes_on) continue;
                 std::string known = frame.symbol.empty() ? symbols::own_demangled(frame.function).name
                                                          : symbols::own(frame.symbol).name;
                 if (!frame.inlined && !name.empty()) known = name;
@@ -72,11 +76,10 @@ freeing_list::walk freeing_list::look_at(std::uint32_t context) {
                 const bool is_library =
                     is_library_function(known) || module_debug::is_library_source(frame.place.file);
                 done = take(known, is_library, frame.place, debug->language(frame));
-                has_own_name = has_own_name || !frame.inlined;
                 if (done) break;
             }
         }
-        if (!done && !has_own_name && !name.empty())
+        if (!done && !has_own_name && !name.empty() && !passes_on)
             done = take(name, is_standard || is_library_function(name), {}, {});
         if (done) break;
     }

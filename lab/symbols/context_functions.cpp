@@ -49,6 +49,7 @@ context_functions::context_functions(const std::vector<trace::context_node>& nod
     std::unordered_map<std::string, std::uint32_t> by_name;
     function_of_node_.resize(nodes.size(), none);
     symbol_of_node_.resize(nodes.size(), 0);
+    deletes_.resize(nodes.size(), false);
     for (std::size_t i = 1; i < nodes.size(); ++i) {
         const trace::context_node& node = nodes[i];
         if (node.module == 0 || node.module > modules.size()) continue;
@@ -73,6 +74,7 @@ context_functions::context_functions(const std::vector<trace::context_node>& nod
             entry->second = same->second;
         }
         function_of_node_[i] = entry->second;
+        deletes_[i] = without_suffixes(found->symbol).ends_with("D0Ev");  // its form in the Itanium ABI
         if (!found->standard || !found->symbol.starts_with("_")) continue;
         const auto [symbol, is_first] = known_symbol.try_emplace(found, static_cast<std::uint32_t>(symbols_.size()));
         if (is_first) symbols_.emplace_back(found->symbol);

@@ -45,6 +45,8 @@ class context_functions {
     std::string_view symbol_of(std::uint32_t node) const {
         return node < symbol_of_node_.size() ? std::string_view(symbols_[symbol_of_node_[node]]) : std::string_view();
     }
+    // A frame of the form of a destructor that also frees, which a `delete` of a base calls.
+    bool in_deleting_destructor(std::uint32_t node) const { return node < deletes_.size() && deletes_[node]; }
 
     std::uint32_t node_count() const { return static_cast<std::uint32_t>(nodes_->size()); }
     const trace::context_node& node(std::uint32_t id) const { return (*nodes_)[id]; }
@@ -64,6 +66,7 @@ class context_functions {
     std::vector<std::uint32_t> function_of_node_;
     std::vector<std::string> symbols_{""};
     std::vector<std::uint32_t> symbol_of_node_;
+    std::vector<bool> deletes_;  // by node
     std::vector<unreadable_module> unreadable_;
 };
 

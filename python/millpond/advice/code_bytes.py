@@ -42,22 +42,24 @@ def replacements_of(home: Home) -> Replacements:
 
 
 POOL_BY_ADDRESS = """\
-// The addresses of the pool: slabs of 64 KiB, each of blocks of one size, so that the address of a block tells its size.
+// Slabs of 64 KiB, each of blocks of one size, in extents of 2 MiB: the address of a block tells its size.
 class slabs {
   public:
     static constexpr std::size_t preferred_chunk_bytes = std::size_t{64} << 10;
     static constexpr bool has_long_slabs = true;
 
     [[nodiscard]] void* try_allocate_slab(std::size_t bytes, std::size_t, std::size_t block_bytes) noexcept {
-        addresses& own = only();
-        const std::size_t first = own.used.load(std::memory_order_relaxed), past = first + count_of(bytes);
-        if (own.first == nullptr || past > own.slabs || !commit(own.range, own.skipped + past * preferred_chunk_bytes) ||
-            !own.sizes.commit_to(past * sizeof(std::uint32_t)))
-            return nullptr;
-        for (std::size_t i = first; i < past; ++i)
-            std::atomic_ref(own.size_of(i)).store(static_cast<std::uint32_t>(block_bytes), std::memory_order_relaxed);
-        own.used.store(past, std::memory_order_release);
-        return own.first + first * preferred_chunk_bytes;
+        tables& own = only();
+        const std::size_t wanted = (bytes + preferred_chunk_bytes - 1) / preferred_chunk_bytes * preferred_chunk_bytes;
+        if (static_cast<std::size_t>(own.last - own.next) < wanted && !own.take_chunk()) return nullptr;
+        char* const first = own.next;
+        for (std::size_t at = 0; at < wanted; at += preferred_chunk_bytes) {
+            std::atomic<std::uint32_t>* const size = own.size_at(first + at, true);
+            if (size == nullptr) return nullptr;
+            size->store(static_cast<std::uint32_t>(block_bytes), std::memory_order_relaxed);
+        }
+        own.next += wanted;
+        return first;
     }
     // Blocks above the largest class, which lie elsewhere.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
@@ -67,40 +69,52 @@ class slabs {
         if (block_bytes_at(block) == 0) ::operator delete(block, std::align_val_t{alignment});
     }
 
-    // The size of the blocks where the address lies; 0 if that is no slab.
+    // The size of the blocks where the address lies; 0 if that is no slab of the pool.
     [[nodiscard]] static std::size_t block_bytes_at(const void* address) noexcept {
-        addresses& own = only();
-        const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(own.first);
-        const std::size_t number = offset / preferred_chunk_bytes;
-        if (number >= own.used.load(std::memory_order_acquire)) return 0;
-        return std::atomic_ref(own.size_of(number)).load(std::memory_order_relaxed);
+        const std::atomic<std::uint32_t>* const size = only().size_at(address, false);
+        return size != nullptr ? size->load(std::memory_order_relaxed) : 0;
     }
 
   private:
-    struct addresses {
-        millpond::reservation range{std::size_t{1} << (sizeof(void*) > 4 ? 36 : 29)};
-        millpond::reservation sizes{range.size() / preferred_chunk_bytes * sizeof(std::uint32_t)};
-        std::size_t skipped = range.data() == nullptr ? 0 : (0 - reinterpret_cast<std::uintptr_t>(range.data())) % preferred_chunk_bytes;
-        std::size_t slabs = range.size() < skipped ? 0 : (range.size() - skipped) / preferred_chunk_bytes;
-        std::byte* first = range.data() == nullptr ? nullptr : range.data() + skipped;
-        std::atomic<std::size_t> used{0};
+    static constexpr std::size_t extent_bytes = std::size_t{2} << 20, table_size = 8192;
+    using extent = std::array<std::atomic<std::uint32_t>, extent_bytes / preferred_chunk_bytes>;
+    using extent_table = std::array<std::atomic<extent*>, table_size>;
 
-        [[nodiscard]] std::uint32_t& size_of(std::size_t number) const noexcept {
-            return reinterpret_cast<std::uint32_t*>(sizes.data())[number];
+    struct tables {
+        std::array<std::atomic<extent_table*>, table_size> by_address{};
+        char *next = nullptr, *last = nullptr;
+        std::size_t chunk_extents = 1;  // of the next chunk
+
+        bool take_chunk() noexcept {
+            const std::size_t bytes = chunk_extents * extent_bytes;
+            next = static_cast<char*>(::operator new(bytes, std::align_val_t{extent_bytes}, std::nothrow));
+            last = next != nullptr ? next + bytes : nullptr;
+            if (next != nullptr && chunk_extents < 32) chunk_extents *= 2;
+            return next != nullptr;
+        }
+        // Where the size of an address's slab stands; null if there is no such place, nor memory to make one.
+        std::atomic<std::uint32_t>* size_at(const void* address, bool make) noexcept {
+            const std::uintptr_t slab = reinterpret_cast<std::uintptr_t>(address) / preferred_chunk_bytes;
+            const std::uintptr_t number = slab / std::tuple_size_v<extent>;
+            if (number / table_size >= table_size) return nullptr;
+            extent_table* const table = of(by_address[number / table_size], make);
+            extent* const its = table != nullptr ? of((*table)[number % table_size], make) : nullptr;
+            return its != nullptr ? &(*its)[slab % std::tuple_size_v<extent>] : nullptr;
+        }
+        template <class T>
+        static T* of(std::atomic<T*>& place, bool make) noexcept {
+            T* known = place.load(std::memory_order_acquire);
+            if (known == nullptr && make) {
+                known = new (std::nothrow) T{};
+                place.store(known, std::memory_order_release);
+            }
+            return known;
         }
     };
 
-    [[nodiscard]] static addresses& only() noexcept {
-        static addresses& made = *new addresses;
+    [[nodiscard]] static tables& only() noexcept {
+        static tables& made = *new tables;
         return made;
-    }
-    [[nodiscard]] static std::size_t count_of(std::size_t bytes) noexcept {
-        return (bytes + preferred_chunk_bytes - 1) / preferred_chunk_bytes;
-    }
-    // A system call for 2 MiB at a time, where there is as much.
-    [[nodiscard]] static bool commit(millpond::reservation& range, std::size_t bytes) noexcept {
-        constexpr std::size_t step = std::size_t{2} << 20;
-        return bytes <= range.committed() || range.commit_to((bytes + step - 1) / step * step) || range.commit_to(bytes);
     }
 };
 

@@ -15,9 +15,10 @@ from millpond.advice.advice_data import Advice, Code, SourceChange
 from millpond.advice.code_allocating import allocating_changes
 from millpond.advice.code_bytes import replacements_of
 from millpond.advice.code_freeing import freeing_changes
-from millpond.advice.code_header import ALIASES, container_of, is_pmr, wanted
+from millpond.advice.code_header import ALIASES, container_of, first_text, is_in_slabs, is_pmr, wanted
 from millpond.advice.code_homes import FUNCTION, INSTANCE, C, Home, homes
 from millpond.advice.code_needs import needs
+from millpond.advice.code_returned import returned_text
 from millpond.advice.code_source import lines_of
 from millpond.advice.container_words import place_text
 from millpond.rounds.characterisation import AllocationPlace, Container, Member
@@ -47,7 +48,8 @@ def changes(home: Home) -> list[SourceChange]:
         first = next(iter(container.places), AllocationPlace())
         certain, possible = _candidates(container)
         for member in certain:
-            found += [one for one in _of_member(member, home) if one not in found]
+            files = tuple(place.file for place in container.places)
+            found += [one for one in _of_member(member, home, files) if one not in found]
         said = calls(home, container)
         if possible:
             what = f"one of these becomes a `{rewritten(possible[0].type, home)}`: "
@@ -55,6 +57,7 @@ def changes(home: Home) -> list[SourceChange]:
             found.append(SourceChange(file=first.file, line=first.line, what=what))
         if container.type and not container.members and not said:
             what = "wherever it is declared" + (f", used by {first.function}" if first.function else "")
+            what += "; a function that returns it, or takes it, changes its type and its ABI too"
             before, after = f"{container.type} …;", f"{rewritten(container.type, home)} …;"
             found.append(SourceChange(file=first.file, line=first.line, before=before, after=after, what=what))
         found += [SourceChange(file=first.file, line=first.line, what=sentence) for sentence in said]
@@ -100,8 +103,11 @@ def _candidates(container: Container) -> tuple[list[Member], list[Member]]:
     return [], members
 
 
-def _of_member(member: Member, home: Home) -> list[SourceChange]:
-    """The declaration of a variable, as the source at hand has it, and the lines that name its iterators."""
+def _of_member(member: Member, home: Home, files: Sequence[str] = ()) -> list[SourceChange]:
+    """The declaration of a variable, as the source at hand has it, and the lines that name its iterators.
+
+    A variable that is returned is told in words: its declaration alone would not compile.
+    """
     type_, name, kind = member.type, member.name.rsplit(".", 1)[-1], member.kind
 
     def in_words(what: str) -> list[SourceChange]:
@@ -113,6 +119,9 @@ def _of_member(member: Member, home: Home) -> list[SourceChange]:
     after = f"{rewritten(type_, home)} {name};"
     if after == before:
         return []
+    returned = returned_text(member, rewritten(type_, home), files)
+    if returned and kind == "local variable":
+        return in_words(f"it becomes a `{rewritten(type_, home)}` if what it is returned as may change. {returned}")
     if kind == "parameter":
         return in_words(f"what is passed to it becomes a `{rewritten(type_, home)}`")
     if line := declaration_line(member):
@@ -126,6 +135,8 @@ def _of_member(member: Member, home: Home) -> list[SourceChange]:
     must, may = other_lines(replace(member, line=number), home)
     if may:
         kind += f"; the same type is named in {_line_numbers(may)}: change it there too, where it meets {name}"
+    if returned:
+        kind += f". {returned}"
     lines = [(number, before, after, kind), *((other, old, new, f"a type of {name}") for other, old, new in must)]
     return [
         SourceChange(file=member.file, line=place, before=old, after=new, what=what) for place, old, new, what in lines
@@ -142,8 +153,8 @@ def code_of_rows(advice: Advice) -> dict[str, Code]:
     taken: dict[tuple[str, int], str] = {}  # a template's declaration serves all of its instances
     for home in homes(advice):
         code = Code(
-            owner=home.owner, namespace=home.space, language=home.language, needs=needs(home), first_bytes=home.first_bytes or None,
-            first_bytes_reason=home.first_reason, size_classes=home.classes, size_classes_reason=home.classes_reason,
+            owner=home.owner, namespace=home.space, language=home.language, needs=needs(home), first_bytes=None if is_in_slabs(home) else home.first_bytes or None,
+            first_bytes_reason=first_text(home), size_classes=home.classes, size_classes_reason=home.classes_reason,
             changes=tuple(_unless_taken(change, home, taken) for change in changes(home)),
         )  # fmt: skip
         found.update(dict.fromkeys(home.subsystems, code))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from millpond.advice.advice_data import SourceChange
 from millpond.advice.code_homes import Home
-from millpond.advice.code_source import source_line
+from millpond.advice.code_source import lines_of, source_line
 from millpond.advice.container_words import place_text
 from millpond.rounds.characterisation import FreeingPlace
 from millpond.system.wording import list_text, plural
@@ -86,6 +86,7 @@ def _at(place: FreeingPlace, known: Replacements) -> SourceChange:
     if place.through and _for_the_program(place.through) and not place.through.startswith("operator delete"):
         what = f"{said}, through {place.through}: the pointer's type must change there, and with it the ABI"
         return SourceChange(file=place.file, line=place.line, what=what, kind=kind)
+    text, how = "", ""
     if line := source_line(place.file, place.line, _CALL):
         number, text = line
         changed = _changed(text, place, known)
@@ -94,7 +95,9 @@ def _at(place: FreeingPlace, known: Replacements) -> SourceChange:
                 file=place.file, line=number, before=text.strip(), after=changed.strip(), kind=kind,
                 what=f"{said}{_callers(place, known)}",
             )  # fmt: skip
-    return SourceChange(file=place.file, line=place.line, what=f"{said}: {_words(place, known)}", kind=kind)
+    elif lines_of(place.file):
+        how = "by what it calls on this line (a call that ends a function leaves no trace of that function): "
+    return SourceChange(file=place.file, line=place.line, what=f"{said}: {how}{_words(place, known, text)}", kind=kind)
 
 
 _CALL = re.compile(r"\b(?:free|cfree|realloc|reallocarray)\s*\(|\bdelete\b(?!\s*;)")
@@ -106,17 +109,16 @@ def _changed(line: str, place: FreeingPlace, known: Replacements) -> str:
         return re.sub(r"(?<![\w.>:])(?:std::)?realloc(?=\s*\()", known.resize, line)
     if place.frees and len(re.findall(r"(?<![\w.>:])(?:std::)?free\s*\(", line)) == 1 and known.free:
         return re.sub(r"(?<![\w.>:])(?:std::)?free(?=\s*\()", known.free, line)
-    found = re.search(r"\bdelete\s+([\w.>\-]+)\s*;", line)
+    found = re.search(r"\bdelete\s+(?!\[)([^;{}]+);", line)
     if not (place.frees and found and known.destroy and line.count("delete") == 1):
         return ""
-    pointer = found[1]
+    pointer = found[1].strip()
     if not place.of_others:
         return line.replace(found[0], f"{known.destroy}({pointer});")
-    if not known.owns:
+    if not known.owns or not re.fullmatch(r"[\w.>\-]+", pointer):  # else it would be evaluated twice
         return ""
-    return line.replace(
-        found[0], f"{{ if ({known.owns}({pointer})) {known.destroy}({pointer}); else delete {pointer}; }}"
-    )
+    both = f"if ({known.owns}({pointer})) {known.destroy}({pointer}); else delete {pointer};"
+    return line.replace(found[0], f"{{ {both} }}")
 
 
 def _callers(place: FreeingPlace, known: Replacements) -> str:
@@ -128,18 +130,28 @@ def _callers(place: FreeingPlace, known: Replacements) -> str:
     return f". {listed} frees no others: `{known.sized_free}(p, bytes)` may stand there instead"
 
 
-def _words(place: FreeingPlace, known: Replacements) -> str:
-    """What to do at a place whose line is not at hand."""
+def _words(place: FreeingPlace, known: Replacements, line: str) -> str:
+    """What to do at a place whose line is not at hand, or has no plain call."""
+    if place.of_others and not known.owns:
+        return (
+            "blocks of others pass here, and a block does not say whose it is: give these blocks a call of their own, "
+            f"which does `{known.sized_free}`"
+        )
     if place.resizes and not place.frees:
-        by_address = f"`realloc(p, bytes)` becomes `{known.resize}(p, bytes)`" if known.resize else ""
+        calls = [f"`realloc(p, bytes)` becomes `{known.resize}(p, bytes)`"] if known.resize else []
         by_size = f"`{known.sized_resize}(p, held, bytes)`"
     else:
-        by_address = f"`free(p)` becomes `{known.free}(p)`" if known.free else ""
+        calls = [f"`free(p)` becomes `{known.free}(p)`"] if known.free else []
         by_size = f"`{known.sized_free}(p, bytes)`"
-    if not by_address:
+    if known.destroy and place.frees and not (line and "delete" not in line):
+        others = calls if not line or "free" in line else []
+        calls = [f"`delete p` becomes `{known.destroy}(p)`", *others]
+    if not calls:
         return f"pass the size that was asked for there: {by_size}; it cannot be found from the block"
+    said = list_text(calls)
     if place.of_others:
-        ours = f"`if ({known.owns}(p))`, and leave the old call for the others" if known.owns else ""
-        also = f"; where it is no plain `free`, ask {ours}" if ours else ""
-        return f"{by_address}, which passes blocks of others on to malloc{also}{_callers(place, known)}"
-    return f"{by_address}, or {by_size} where the size that was asked for is known"
+        return (
+            f"where `{known.owns}(p)`, {said}, and the old call stays for the others; `{known.free}` does so by itself "
+            f"where they are malloc's{_callers(place, known)}"
+        )
+    return f"{said}; where the size that was asked for is known, {by_size} does as well"

@@ -21,7 +21,7 @@ from millpond.advice.code_bytes import (
     SIZE,
     found_by,
 )
-from millpond.advice.code_homes import FUNCTION, INSTANCE, NAMESPACE, PHASE, PROCESS, THREAD, Home
+from millpond.advice.code_homes import FUNCTION, INSTANCE, NAMESPACE, PHASE, PROCESS, THREAD, C, Home
 from millpond.rounds.characterisation import OUTERMOST
 
 HEADER = "millpond_advice.hpp"
@@ -98,7 +98,7 @@ def header(homes: Sequence[Home], program: str) -> str:
     if any(h.kind == INSTANCE for h in homes):
         standard.add("scoped_allocator")
     if any(is_by_address(h) for h in homes):
-        standard |= {"atomic", "cstdint", "cstdlib"}
+        standard |= {"array", "atomic", "cstdint", "cstdlib", "tuple"}
         checked = ["", "#if defined(MILLPOND_CHECKED)", "#include <map>", "#include <mutex>", "#endif"]
     else:
         checked = []
@@ -112,7 +112,6 @@ def header(homes: Sequence[Home], program: str) -> str:
         *checked,
         "",
         "#include <millpond/bind.hpp>",
-        *(["#include <millpond/block.hpp>"] if checked else []),
         "#include <millpond/core.hpp>",
         "#include <millpond/local.hpp>",
         "#include <millpond/wrap.hpp>",
@@ -131,7 +130,7 @@ def _home(home: Home) -> str:
     blocks = [
         "\n".join([
             f"// Owner: {one_line(home.owner)}.",
-            f"// First bytes: {'a slab of 64 KiB' if is_by_address(home) else one_line(home.first_reason)}.",
+            f"// First bytes: {one_line(first_text(home))}.",
             f"// Size classes: {one_line(home.classes_reason)}.",
         ]),
         {PROCESS: _pool, PHASE: _phase, FUNCTION: _function, THREAD: _thread, INSTANCE: _instance}[home.kind](home),
@@ -145,6 +144,16 @@ def _home(home: Home) -> str:
 def is_by_address(home: Home) -> bool:
     """The pool of a home lies in slabs, so that the address of a block tells its size."""
     return home.kind == PROCESS and BYTES in wanted(home) and found_by(home) == ADDRESS
+
+
+def is_in_slabs(home: Home) -> bool:
+    """The first bytes of a home's allocator are a slab."""
+    return is_by_address(home) or home.language == C
+
+
+def first_text(home: Home) -> str:
+    """The first bytes of a home's allocator, in words."""
+    return "a slab of 64 KiB, as in the trial" if is_in_slabs(home) else home.first_reason
 
 
 def _first(home: Home) -> str:

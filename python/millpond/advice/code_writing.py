@@ -17,7 +17,7 @@ from millpond.advice import choice_words
 from millpond.advice.advice_data import Advice, Code
 from millpond.advice.code_changes import CONTAINERS_AT_MOST, code_of_rows
 from millpond.advice.code_allocating import freeing_note
-from millpond.advice.code_header import HEADER, header
+from millpond.advice.code_header import HEADER, first_text, header
 from millpond.advice.code_homes import FUNCTION, THREAD, C, Home, foreign_rows, foreign_text, homes
 from millpond.advice.code_needs import option_of
 from millpond.advice.code_pool import C_HEADER, c_header
@@ -149,7 +149,7 @@ def _home(home: Home, code: Code) -> str:
     lines = [
         f"## {', '.join(_code(s) for s in home.subsystems)}",
         f"- Owner: {_plain(home.owner)}.",
-        f"- First bytes: {_plain(home.first_reason)}.",
+        f"- First bytes: {_plain(first_text(home))}.",
         f"- Size classes: {_plain(home.classes_reason)}.",
         *([f"- The build: {_plain(code.needs)}."] if code.needs else []),
         "",
