@@ -14,7 +14,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from millpond.advice.advise_program import Options, advise
+from millpond.advice.advise_options import Options
+from millpond.advice.advise_program import advise
 from millpond.commands.compare import print_builds
 from millpond.report import terminal
 from millpond.report.comparison.builds import Asked, compare_builds

@@ -16,7 +16,8 @@ from msgspec.structs import asdict, replace
 
 from millpond.advice import inputs, merged
 from millpond.advice.advice_data import NOTHING, Advice, AnalysedProgram, Effect, Estimate, Row
-from millpond.advice.advise_program import Options, advise
+from millpond.advice.advise_options import Options
+from millpond.advice.advise_program import advise
 from millpond.advice.inputs import Judged
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import Plan

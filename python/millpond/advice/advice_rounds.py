@@ -8,26 +8,33 @@ bare run ─▶ choosing: each candidate plan and each malloc of this machine ag
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from millpond.advice import effects
+from millpond.advice.advice_state import KeptState, NamedPlan
 from millpond.advice.findings import Findings, Tried
+from millpond.advice.judged_cells import most_important_first, roles_of_mallocs
 from millpond.advice.layout_prediction import mallocs_in_order
+from millpond.advice.looks import Looks
 from millpond.advice.verdict import quick_estimate
 from millpond.cells.cell import Cell, Malloc, Outcome
 from millpond.cells.plans import Plan, combine, without_repeats
 from millpond.rounds import mallocs, schedule
 from millpond.rounds.fresh_process import describe
-from millpond.rounds.interleaved_rounds import Listener, by_round, measured_rounds, run_rounds
+from millpond.rounds.interleaved_rounds import Listener, Work, by_round, measured_rounds, run_rounds
 from millpond.rounds.noise import Spread
 from millpond.rounds.trial_rounds import Laboratory, time_limit
+from millpond.statistics.order_statistics import Comparison
 from millpond.store.round_log import RoundLog
 from millpond.system.progress import ProgressReport, say
 from millpond.system.wording import plural, seconds_text
 
 # Combinations of the best helpers that are compared before a judgement, besides all of them.
 _COMBINED_AT_MOST = 4
+# A run that is expected to take a second may take a fifth of it: a judgement that goes on ends by time.
+_QUICKER_AT_MOST = 5
 _JUDGED_METRICS = ("cpu_seconds", "peak_bytes")
 _CURE = "--prepare COMMAND before each run, or --cwd-copy, gives every run what the first one found"
 
@@ -36,10 +43,17 @@ class Advising:
     """The rounds of one `advise`: fills in the findings; every outcome is kept in the log as it comes."""
 
     def __init__(
-        self, found: Findings, log: RoundLog, laboratory: Laboratory, deadline: float, end: float, seed: int
-    ) -> None:
-        """`deadline`: when the rounds are to end. `end`: until when they may go on where a verdict lacks rounds."""
+        self, found: Findings, log: RoundLog, laboratory: Laboratory, deadline: float, end: float, seed: int,
+        kept: KeptState, *, goes_on: bool = False,
+    ) -> None:  # fmt: skip
+        """`deadline`: when the rounds are to end. `end`: until when they may go on where a verdict lacks rounds.
+
+        `kept`: how far an earlier run came; each step is kept there. `goes_on`: a judgement that is there gets more
+        rounds, as many as there is time for.
+        """
         self._end = end
+        self._kept = kept
+        self._goes_on = goes_on
         self._found = found
         self._log = log
         self._journal = log.journal
@@ -63,27 +77,38 @@ class Advising:
             found.why_no_trial = f"not tried: recording took {took}, the whole of the budget; --budget gives more"
             return
         self._laboratory.limit_seconds = time_limit(found.recording.seconds)
-        started = time.monotonic()
-        bare = self._laboratory.run_bare(self._bare())
-        self._log.keep(bare)
-        seconds = time.monotonic() - started
+        seconds = self._kept.steps.bare_seconds
+        if seconds is None:
+            started = time.monotonic()
+            bare = self._laboratory.run_bare(self._bare())
+            self._log.keep(bare)
+            seconds = time.monotonic() - started
+            if not self._ends_as_recorded(bare):
+                self._kept.forget()
+                return
+            self._kept.advance(bare_seconds=seconds, bare_exit_status=bare.exit_status)
         # The recorded run was no quicker: where it was, the machine was busy during this one.
         self._run_seconds = schedule.seconds_of_run(min(seconds, found.recording.seconds))
         self._laboratory.limit_seconds = time_limit(seconds)
-        self._laboratory.expected = (bare.exit_status, bare.signal)
+        self._laboratory.expected = (self._kept.steps.bare_exit_status, 0)
+        self._laboratory.look_up_before_first(found.candidates or [self._empty_plan()])
+        self._judge(*self._choose())
+
+    def _ends_as_recorded(self, bare: Outcome) -> bool:
+        """Whether runs of the program can be compared; says why not."""
+        found = self._found
         recorded = (found.recording.exit_status, found.recording.signal)
         if bare.signal:
             how = describe(bare.exit_status, bare.signal)
             found.why_no_trial = f"not tried: the program {how}, so that its runs cannot be compared"
-            return
+            return False
         if recorded != (bare.exit_status, bare.signal):
             found.why_no_trial = (
                 f"not tried: the program {describe(bare.exit_status, 0)} where the recorded run "
                 f"{describe(*recorded)}: a run leaves something behind that changes the next one; {_CURE}"
             )
-            return
-        self._laboratory.look_up(found.candidates or [self._empty_plan()])
-        self._judge(*self._choose())
+            return False
+        return True
 
     def _bare(self) -> Cell:
         return effects.control_cell(self._program, "bare")
@@ -105,27 +130,35 @@ class Advising:
         names = mallocs_in_order(list(found.mallocs), predicted) if predicted else list(found.mallocs)
         others = 1 + len(names) + (1 if found.candidates else 0)
         spending = schedule.choosing(self._left(), self._run_seconds, len(found.candidates), others)
-        candidates = found.candidates[: spending.candidates]
-        if not spending.choosing_rounds:
+        steps = self._kept.steps
+        found.arenas = {counts.pool: counts for counts in steps.arenas}
+        candidates = found.candidates[: spending.candidates if steps.candidates is None else steps.candidates]
+        if not spending.choosing_rounds and steps.candidates is None:
             return candidates[:1], list(dict.fromkeys([*self._always_judged(), *names]))[:2]
+        self._kept.advance(candidates=len(candidates))
         cells = [self._bare(), *(self._malloc(n) for n in names)]
         if candidates:
             cells += [
                 effects.control_cell(self._program, "looked_up"),
                 *(effects.plan_cell(self._program, p) for p in candidates),
             ]
-        say(f"choosing among {plural(len(candidates), 'candidate')} and {plural(len(names), 'malloc')}")
+        if steps.chosen is None:
+            say(f"choosing among {plural(len(candidates), 'candidate')} and {plural(len(names), 'malloc')}")
         # Runs are often quicker than expected: more rounds than planned, as long as the judgement keeps its time.
         started = time.monotonic()
         outcomes = run_rounds(
-            cells, self._laboratory, self._listener, stage="choosing", rounds=schedule.CHOOSING_ROUNDS,
+            cells, self._laboratory, self._listener, stage="choosing",
+            rounds=steps.choosing_rounds or schedule.CHOOSING_ROUNDS,
             deadline=self._deadline
             - schedule.seconds_of_judgement(self._run_seconds, spending.judged, spending.verdict_rounds),
-            at_least=spending.choosing_rounds, seed=self._seed, warm_up=False, memory=self._log,
+            at_least=steps.choosing_rounds or spending.choosing_rounds, seed=self._seed, warm_up=False,
+            memory=self._log,
         )  # fmt: skip
+        self._adopt(outcomes, "choosing")
         self._run_seconds = max((time.monotonic() - started) / max(1, len(outcomes)), self._slow_seconds(outcomes))
         self._note_failures(outcomes)
         self._note_arenas(outcomes)
+        self._kept.advance(choosing_rounds=measured_rounds(outcomes), arenas=tuple(found.arenas.values()))
         screened, found.screened_mallocs = effects.screen(outcomes, self._program, candidates, names)
         if estimate := quick_estimate(screened, found.screened_mallocs):
             say(f"quick estimate, {plural(measured_rounds(outcomes), 'round')}: {estimate}")
@@ -135,6 +168,18 @@ class Advising:
             evidence = self._journal.evidence("choosing", behind, _JUDGED_METRICS)
             found.tried[name] = Tried(by_name[name], comparisons, evidence, judged=False)
         best = effects.best_mallocs(found.screened_mallocs, self._always_judged())
+        if steps.chosen is not None:
+            found.unjudged = steps.unjudged
+            return [plan.unpacked for plan in steps.chosen], list(steps.mallocs)
+        plans = self._plans_to_judge(candidates, screened)
+        chosen = tuple(NamedPlan.of(plan) for plan in plans)
+        self._kept.advance(chosen=chosen, mallocs=tuple(best), unjudged=found.unjudged)
+        return plans, best
+
+    def _plans_to_judge(self, candidates: list[Plan], screened: dict[str, dict[str, Comparison]]) -> list[Plan]:
+        """The plan to be advised, then the single ones that it is made of."""
+        found = self._found
+        by_name = {p.name: p for p in candidates}
         barred = {pool for pool, counts in found.arenas.items() if not counts.may_be_proposed}
         excluded = {p.name for p in candidates if any(r.pool in barred for r in p.routes)}
         screened = {name: comparisons for name, comparisons in screened.items() if name not in excluded}
@@ -143,14 +188,14 @@ class Advising:
         if not helpers:
             promising = effects.most_promising(screened)
             if promising is None or self._has_time_for_plan():
-                return [by_name[promising]] if promising else [], best
+                return [by_name[promising]] if promising else []
             # Rounds of a plan that looked no better would cost the mallocs their verdict.
             found.unjudged = promising
-            return [], best
+            return []
         joined = without_repeats([by_name[name] for name in effects.substantial(screened, helping)])
         chosen = self._best_of(joined) if len(joined) > 1 else joined[0]
         rest = [h for h in helpers if h is not chosen]
-        return [chosen, *rest[: schedule.helpers(self._left(), self._run_seconds, len(rest))]], best
+        return [chosen, *rest[: schedule.helpers(self._left(), self._run_seconds, len(rest))]]
 
     def _always_judged(self) -> list[str]:
         """What needs no change of the source and no other malloc on the machine: ours, and the C library's own."""
@@ -188,6 +233,7 @@ class Advising:
             [*self._behind_net(), *cells], self._laboratory, self._listener, stage="combining", rounds=rounds,
             deadline=self._deadline, seed=self._seed + 2, warm_up=False, memory=self._log,
         )  # fmt: skip
+        self._adopt(outcomes, "combining")
         self._note_failures(outcomes)
         compared = [(p, effects.compare_net(outcomes, self._program, p, "cpu_seconds")) for p in plans]
         ratios = [(p, c.median) for p, c in compared if c is not None]
@@ -199,76 +245,84 @@ class Advising:
         found = self._found
         chosen = plans[0] if plans else None
         by_role = effects.roles(self._program, chosen)
-        cells = self._most_important_first(by_role, plans, best)
+        cells = most_important_first(self._program, by_role, plans, [self._malloc(name) for name in best])
         if len(cells) < 2:
             found.why_no_trial = "not tried: no subsystem is large enough, and this machine has no other malloc"
             return
         least = schedule.JUDGED_AT_LEAST if chosen else schedule.JUDGED_WITHOUT_PLAN
-        cells = cells[: schedule.judged(self._left(), self._run_seconds, len(cells), least)]
+        steps = self._kept.steps
+        judged_before = steps.judged if steps.chosen is not None else None
+        cells = cells[: judged_before or schedule.judged(self._left(), self._run_seconds, len(cells), least)]
         singles = [p for p in plans if p.alone and effects.plan_cell(self._program, p) in cells]
         best = [name for name in best if self._malloc(name) in cells]
-        if schedule.judging(self._left(), self._run_seconds, len(cells)) == 0:
+        by_name = {name: self._malloc(name) for name in best}
+        there = Work.of(cells, stage="judging", rounds=sys.maxsize, memory=self._log).recalled()
+        looks = Looks(
+            spent=steps.spent, made=steps.looks, earlier=measured_rounds(there), decided=steps.decided,
+            goes_on=self._goes_on,
+        )  # fmt: skip
+        if not there and schedule.judging(self._left(), self._run_seconds, len(cells)) == 0:
             need = seconds_text(len(cells) * self._run_seconds)
             found.why_no_trial = f"not tried: one round takes about {need}, more than is left of the budget"
             return
-        # Runs are often quicker than expected: as many rounds as the time has room for. A verdict comes before replays.
-        left = self._end - time.monotonic()
-        room = schedule.judging(left, self._run_seconds, len(cells))
-        say(f"judging {plural(len(cells), 'contender')}, at most {plural(schedule.MOST_ROUNDS, 'round')}")
-        started = time.monotonic()
-        outcomes = run_rounds(
-            cells, self._laboratory, self._listener, stage="judging", rounds=schedule.MOST_ROUNDS,
-            deadline=self._deadline, at_least=max(schedule.FEWEST_VERDICT_ROUNDS, min(room, schedule.VERDICT_ROUNDS)),
-            at_least_until=float("inf") if room >= schedule.FEWEST_VERDICT_ROUNDS else self._end,
-            seed=self._seed + 1, warm_up=False, memory=self._log, looks=schedule.LOOKS,
-            is_decided=lambda so_far: effects.is_decided(*self._split(so_far, chosen, singles, best)),
-        )  # fmt: skip
-        each_seconds = (time.monotonic() - started) / max(1, len(outcomes))
-        found.verdict_seconds = schedule.FEWEST_VERDICT_ROUNDS * len(cells) * each_seconds
-        found.verdict_lacks_seconds = found.verdict_seconds - left
+        self._kept.advance(judged=len(cells))
+
+        def split(so_far: Sequence[Outcome]) -> tuple[effects.Effects, effects.Effects]:
+            by_malloc = roles_of_mallocs(so_far, self._bare(), by_name)
+            spent = looks.look(measured_rounds(so_far))
+            return effects.split(so_far, self._program, chosen, singles, by_malloc, looks=spent)
+
+        outcomes = self._judging_rounds(cells, looks, len(there), lambda so_far: effects.is_decided(*split(so_far)))
         self._note_failures(outcomes)
         found.chosen = chosen
         found.rounds = measured_rounds(outcomes)
         by_metric = {m: list(by_round(outcomes, cells[0], m).values()) for m in _JUDGED_METRICS}
         found.bare = Spread.each(by_metric)
         found.whole = {metric: rounds.median for metric, rounds in found.bare.items()}
-        judged = self._roles_of_mallocs(outcomes, best)
-        found.effects, alone = self._split(outcomes, chosen, singles, best)
+        judged = roles_of_mallocs(outcomes, self._bare(), by_name)
+        found.effects, alone = split(outcomes)
+        self._kept.advance(
+            looks=looks.made, spent=looks.look(found.rounds), decided=effects.is_decided(found.effects, alone)
+        )
         found.plan_against_malloc = alone.pop(effects.AGAINST_MALLOC, {})
         found.judged_mallocs = {n: alone[Malloc(n).label] for n in best if Malloc(n).label in alone}
         found.best_malloc = judged.get("malloc", "")
         self._point_at_evidence(by_role, chosen, singles, alone, judged)
 
-    def _split(
-        self, outcomes: Sequence[Outcome], chosen: Plan | None, singles: list[Plan], best: list[str]
-    ) -> tuple[effects.Effects, effects.Effects]:
-        by_role = self._roles_of_mallocs(outcomes, best)
-        # Below the first look time has ended the rounds, which is the only look then.
-        looks = len(schedule.LOOKS) if measured_rounds(outcomes) >= schedule.LOOKS[0] else 1
-        return effects.split(outcomes, self._program, chosen, singles, by_role, looks=looks)
+    def _judging_rounds(
+        self, cells: list[Cell], looks: Looks, there: int, is_decided: Callable[[Sequence[Outcome]], bool]
+    ) -> list[Outcome]:
+        """The rounds of a judgement. `there`: so many outcomes earlier runs have left."""
+        # Runs are often quicker than expected: as many rounds as the time has room for. A verdict comes before replays.
+        left = self._end - time.monotonic()
+        room = schedule.judging(left, self._run_seconds, len(cells))
+        enough = schedule.rounds_in(left, self._run_seconds, len(cells)) * _QUICKER_AT_MOST
+        rounds = min(looks.rounds, looks.earlier + enough) if looks.continues else looks.rounds
+        least = max(schedule.FEWEST_VERDICT_ROUNDS, min(room, schedule.VERDICT_ROUNDS))
+        if rounds > looks.earlier:
+            at_most = f"at most {plural(rounds, 'round')}"
+            many = f"on from {plural(looks.earlier, 'round')}" if looks.earlier else at_most
+            say(f"judging {plural(len(cells), 'contender')}, {many}")
+        started = time.monotonic()
+        outcomes = run_rounds(
+            cells, self._laboratory, self._listener, stage="judging", rounds=rounds, deadline=self._deadline,
+            at_least=least, at_least_until=float("inf") if room >= schedule.FEWEST_VERDICT_ROUNDS else self._end,
+            seed=self._seed + 1, warm_up=False, memory=self._log, looks=looks.numbers, is_decided=is_decided,
+        )  # fmt: skip
+        ran = len(outcomes) - there
+        each_seconds = (time.monotonic() - started) / ran if ran else self._run_seconds
+        self._found.verdict_seconds = schedule.FEWEST_VERDICT_ROUNDS * len(cells) * each_seconds
+        self._found.verdict_lacks_seconds = self._found.verdict_seconds - left
+        self._adopt(outcomes, "judging")
+        return outcomes
 
-    def _roles_of_mallocs(self, outcomes: Sequence[Outcome], best: list[str]) -> dict[str, str]:
-        """Role → malloc: the one with the least CPU in the judged rounds is the best; huge pages have a role too."""
-
-        ratios = {
-            name: found.median
-            for name in best
-            if (found := effects.compare_cells(outcomes, self._malloc(name), self._bare(), "cpu_seconds"))
-        }
-        ranked = sorted(ratios, key=lambda name: ratios[name])
-        by_role = {"malloc": ranked[0]} if ranked else {}
-        by_role |= {f"malloc {n}": name for n, name in enumerate(ranked[1:], 2)}
-        if mallocs.HUGE in ranked:
-            by_role["huge"] = mallocs.HUGE
-        return by_role
-
-    def _most_important_first(self, by_role: dict[str, Cell], plans: list[Plan], best: list[str]) -> list[Cell]:
-        """The contenders of a judgement. Those at the end are left out where time is short."""
-        mallocs_cells = [self._malloc(name) for name in best]
-        under_plan = [by_role[role] for role in ("looked_up", "plan") if "plan" in by_role]
-        cells = [by_role["bare"], *mallocs_cells[:1], *under_plan, *mallocs_cells[1:]]
-        cells += [by_role["merged"]] if "merged" in by_role else []
-        return cells + [effects.plan_cell(self._program, p) for p in plans[1:]]
+    def _adopt(self, outcomes: list[Outcome], stage: str) -> None:
+        """Takes the rounds of earlier runs into this one's file, and notes how many they are."""
+        copied = self._log.adopt(outcomes)
+        if copied:
+            words = f"{plural(copied, 'round')} of {stage} from earlier runs"
+            self._found.earlier[stage] = copied
+            say(words)
 
     def _point_at_evidence(
         self, by_role: dict[str, Cell], chosen: Plan | None, singles: list[Plan], alone: effects.Effects,

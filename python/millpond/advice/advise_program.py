@@ -10,61 +10,30 @@ record ─▶ the process that allocated most ─▶ characterise ─▶ candida
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from millpond.advice.advice_data import Advice
 from millpond.advice.advice_rounds import Advising
-from millpond.advice.allocation_bound import bound_of
-from millpond.advice.captured_references import counted, not_captured, of_run, routable
+from millpond.advice.advice_state import AdviceState, KeptState, earlier_state
+from millpond.advice.advise_options import Options
 from millpond.advice.document import document
-from millpond.advice.findings import Findings, Preference
-from millpond.advice.lasting_arenas import split_lasting
-from millpond.advice.layout_prediction import LayoutPredictor, in_order
-from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
-from millpond.doctor.references_error import ReferencesError, references_error
+from millpond.advice.findings import Findings
+from millpond.advice.identity import Identity, identity_of
+from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_seconds, not_replayed, predict
+from millpond.advice.recorded_findings import follow_program, found_now
 from millpond.doctor.replay_error import replay_error
-from millpond.rounds import mallocs, recording, schedule
-from millpond.rounds.fresh_process import describe
-from millpond.rounds.preparation import NO_PREPARATION, Preparation
-from millpond.rounds.reference_capture import CapturedRun, capture
 from millpond.rounds.trial_rounds import Laboratory
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog, logged
-from millpond.store.store import DEFAULT, Store
+from millpond.store.store import Store
 from millpond.system import machine
-from millpond.system.errors import Failure
+from millpond.system.errors import Failure, Status
 from millpond.system.progress import ProgressReport, say
 from millpond.system.standard_input import StandardInput
 from millpond.system.temporary import temporary_folder
-from millpond.system.wording import bytes_text, plural, seconds_text
-
-# Of the whole budget, for the recording, which takes as long again to be finished: a program that takes longer could
-# not be judged in what is left.
-RECORDING_SHARE = 0.4
-# Even where the budget is less, so that `--budget 0` shows what a short program allocates.
-RECORDING_SECONDS_MIN = 2.0
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the user decides. `budget_seconds` is for everything, recording included; None: it follows the program.
-    `process` is a number from 1.
-
-    `trace_bytes`: what the recording may write; None: a share of the disk's free bytes. `references`: also capture the
-    program's data references, beyond the budget.
-    """
-
-    budget_seconds: float | None = None
-    process: int | None = None
-    store: Path = DEFAULT
-    seed: int = 1
-    preparation: Preparation = NO_PREPARATION
-    trace_bytes: int | None = None
-    references: bool = False
-    prefer: Preference = Preference.BALANCED
+from millpond.system.wording import list_text, plural
 
 
 def advise(program: tuple[str, ...], options: Options) -> Advice:
@@ -74,28 +43,88 @@ def advise(program: tuple[str, ...], options: Options) -> Advice:
     store.prepare()
     with temporary_folder() as folder:
         stdin = StandardInput(folder)
-        say(f"recording {program[0]}")
-        found = _record(program, folder, stdin, options)
-        if options.budget_seconds is None:
-            _follow_program(found, time.monotonic() - started)
-        deadline = started + found.budget_seconds
-        _observe(found, folder, stdin, deadline - time.monotonic(), options.preparation)
-        journal = Journal("advise", program, seed=options.seed)
+        identity = _identity(program, stdin, options)
+        earlier = earlier_state(store, program, identity, is_required=options.goes_on) if identity else None
+        if earlier is not None:
+            found, deadline = _found_earlier(earlier, options, started)
+        else:
+            found, deadline = found_now(program, folder, stdin, options, started)
+        # An input that can be read once only is no part of what later runs could compare.
+        subject = identity.digest if identity else ""
+        journal = Journal("advise", program, seed=options.seed, subject=subject)
         _note_counts(found, journal)
         laboratory = Laboratory(folder, program, stdin, options.seed, options.preparation)
-        if options.references and found.characterisation:
-            before = time.monotonic()
-            _capture(found, folder, stdin, options)
-            deadline += time.monotonic() - before
-        found.candidates, found.lasting = split_lasting(found.candidates, found.subsystems)
-        with logged(store, journal) as log:
+        with logged(store, journal, resume=identity is not None) as log:
             if not found.why_no_trial:
-                reserved = _replay_seconds(found, deadline - time.monotonic())
-                Advising(found, log, laboratory, deadline - reserved, deadline, options.seed).run()
-                _predict(found, log, folder, store, deadline, options.seed)
+                state = AdviceState.of(found, identity or Identity({}), journal.run, str(machine.this_machine()))
+                if earlier is not None:
+                    state = replace(state, steps=earlier.steps, replay=earlier.replay)
+                kept = KeptState(store, state)
+                _try(found, kept, log, laboratory, deadline, options)
+                _replay(found, kept, log, folder, deadline, options.seed)
+        _say_earlier(found)
         advice = replace(document(found), machine=str(machine.this_machine()), run=journal.run, seed=options.seed)
         _keep(store, journal, found, advice)
         return advice
+
+
+def _identity(program: tuple[str, ...], stdin: StandardInput, options: Options) -> Identity | None:
+    """What the advice is about; None where standard input is a stream, which only the first run of all may read."""
+    if not stdin.is_stream:
+        return identity_of(program, stdin, options.of_rounds())
+    if options.goes_on:
+        raise Failure(
+            Status.USAGE,
+            "--continue needs the same input again, and standard input is a pipe; give it as a file (< FILE)",
+        )
+    return None
+
+
+def _found_earlier(earlier: AdviceState, options: Options, started: float) -> tuple[Findings, float]:
+    """What an earlier run found out before its first round, and when the budget of this one ends."""
+    say(f"going on from run {earlier.run}: its recording is used")
+    found = earlier.findings(options.prefer)
+    if options.budget_seconds is None:
+        follow_program(found, 0.0)
+        found.notes = list(dict.fromkeys(found.notes))
+    else:
+        found.budget_seconds = options.budget_seconds
+    return found, started + found.budget_seconds
+
+
+def _try(
+    found: Findings, kept: KeptState, log: RoundLog, laboratory: Laboratory, deadline: float, options: Options
+) -> None:
+    """The rounds. The state is kept from the beginning, so that a run that is killed can be continued."""
+    left = deadline - time.monotonic()
+    reserved = _replay_seconds(found, left) if kept.state.replay is None else 0.0
+    kept.write()
+    try:
+        Advising(
+            found, log, laboratory, deadline - reserved, deadline, options.seed, kept, goes_on=options.goes_on
+        ).run()
+    except BaseException:
+        if not log.rounds:
+            kept.forget()
+        raise
+
+
+def _replay(found: Findings, kept: KeptState, log: RoundLog, folder: Path, deadline: float, seed: int) -> None:
+    """Predicts what was tried from the trace; what an earlier run predicted stays, since its trace is gone."""
+    if found.process.trace.name:
+        _predict(found, log, folder, kept.store, deadline, seed)
+        kept.predicted(found.replay)
+    elif kept.state.replay is not None:
+        found.replay = kept.state.replay
+    else:
+        found.replay = not_replayed("the run that has recorded the program ended before its replays")
+
+
+def _say_earlier(found: Findings) -> None:
+    """Notes how many rounds are those of earlier runs."""
+    if found.earlier:
+        counts = list_text([f"{count} of {stage}" for stage, count in found.earlier.items()])
+        found.notes.append(f"rounds of earlier runs of the same program and input are used: {counts}")
 
 
 def _replay_seconds(found: Findings, left_seconds: float) -> float:
@@ -124,127 +153,6 @@ def _keep(store: Store, journal: Journal, found: Findings, advice: Advice) -> No
         store.write_contexts(journal.run, found.contexts)
         store.write_characterisation(journal.run, found.characterisation.to_json())
     store.write_document("advice", journal.run, advice.to_json())
-
-
-def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options) -> Findings:
-    budget_seconds = schedule.BUDGET_MOST_SECONDS if options.budget_seconds is None else options.budget_seconds
-    bounds = recording.Bounds(
-        max(RECORDING_SHARE * budget_seconds, RECORDING_SECONDS_MIN),
-        options.trace_bytes or recording.trace_bytes_in(folder),
-    )
-    recorded = recording.record(program, folder, stdin, options.preparation, bounds)
-    chosen = recording.choose(recorded.processes, options.process)
-    found = Findings(program, recorded, chosen, budget_seconds=budget_seconds, prefer=options.prefer)
-    if not chosen.summary.trace.events:
-        found.why_no_trial = "not tried: the program has no heap events"
-        return found
-    found.characterisation, found.contexts, found.candidates = recording.characterise(chosen, folder)
-    if chosen.summary.trace.stopped_early:
-        found.notes.append(
-            f"the recording reached {bytes_text(bounds.trace_bytes)} (--max-trace) and stopped there; what is said of "
-            "the trace covers the time before"
-        )
-    if recorded.was_stopped:
-        found.why_no_trial = (
-            f"not tried: the program had not ended after {seconds_text(bounds.seconds)} of recording, its share of the "
-            "budget, and was stopped; runs that do not end cannot be compared: give it an input with which it ends, or "
-            "more --budget (`millpond record --for SECONDS` keeps the trace of a program that never ends)"
-        )
-    elif recorded.signal:
-        how = describe(recorded.exit_status, recorded.signal)
-        found.why_no_trial = f"not tried: the program {how}, so that its runs cannot be compared"
-    elif not found.candidates:
-        found.notes.append("no subsystem is large enough to be tried alone")
-    return found
-
-
-def _follow_program(found: Findings, spent_seconds: float) -> None:
-    """Gives the program the budget that a verdict on it needs, and says so; none where no allocator can matter."""
-    run_seconds = schedule.seconds_of_run(_bare_seconds(found))
-    names = [malloc.name for malloc in mallocs.contenders()[0]]
-    found.budget_seconds = schedule.budget(spent_seconds, run_seconds, len(found.candidates) + len(names) + 2)
-    if found.characterisation and not found.why_no_trial:
-        found.bound = bound_of(found.characterisation.trace, found.recording.cpu_seconds)
-    if found.bound and not (found.bound.huge_pages_may_matter and mallocs.HUGE in names):
-        found.why_no_trial = f"not tried: {found.bound.words}; --budget SECONDS tries all the same"
-    elif found.bound:
-        rounds = schedule.seconds_of_judgement(run_seconds, schedule.JUDGED_WITHOUT_PLAN, schedule.FEW_VERDICT_ROUNDS)
-        found.budget_seconds = spent_seconds + rounds
-        found.notes.append(f"only huge pages were tried: {found.bound.words}; --budget SECONDS tries all")
-    if not found.why_no_trial:
-        say(
-            f"a run takes about {seconds_text(_bare_seconds(found))}: at most {seconds_text(found.budget_seconds)} in "
-            "all, less where it is decided earlier (--budget SECONDS)"
-        )
-
-
-def _bare_seconds(found: Findings) -> float:
-    """What a run takes without the recorder, as far as the trace says: the recorder may take nine tenths of it."""
-    recorder = (found.characterisation.trace.recorder_seconds if found.characterisation else None) or 0.0
-    return max(found.recording.seconds - recorder, 0.1 * found.recording.seconds)
-
-
-def _observe(
-    found: Findings, folder: Path, stdin: StandardInput, left_seconds: float, preparation: Preparation
-) -> None:
-    """A second recording, in which the candidate scopes are observed: without it no function is called legal.
-
-    It is left out where its share of what is left would cost the verdict.
-    """
-    if found.recording.signal or found.bound or not recording.scopes_file(folder).is_file():
-        return
-    seconds = schedule.observing(left_seconds, schedule.seconds_of_run(_bare_seconds(found)))
-    observed = None
-    if seconds == 0:
-        why_not = "the time goes to the verdict; more --budget observes them"
-    else:
-        say("observing scopes")
-        observed, why_not = recording.observe(
-            found.program, found.recording, found.process, folder, stdin, seconds, preparation
-        )  # fmt: skip
-    if observed is None:
-        found.notes.append(f"no scope was observed, so none is called legal: {why_not}")
-    else:
-        found.characterisation, found.candidates = observed
-
-
-def _capture(found: Findings, folder: Path, stdin: StandardInput, options: Options) -> None:
-    """One run under the tool, before any round. Where it cannot be had, the advice says why."""
-    say("capturing references")
-    try:
-        run = capture(found.program, found.process.number, folder, stdin, options.preparation)
-    except Failure as failure:
-        found.references = not_captured(str(failure))
-        found.notes.append(f"no references were captured: {found.references.why_null}")
-        return
-    if found.characterisation:
-        run = routable(run, found.characterisation)
-    found.references = of_run(run)
-    if found.characterisation:
-        found.characterisation = counted(found.characterisation, run.characterisation)
-    if not found.why_no_trial:
-        _rank(found, run, folder, found.budget_seconds, references_error(Store(options.store)))
-
-
-def _rank(found: Findings, run: CapturedRun, folder: Path, seconds: float, error: ReferencesError) -> None:
-    """Predicts the candidates from the captured run: those that are worth a trial, the best first."""
-    found.candidates = [*run.plans, *found.candidates]  # where time is short, the captured run's own come first
-    inner = folder.absolute() / "predicted"
-    inner.mkdir(exist_ok=True)
-    if run.trace is None or not found.references:
-        return
-    predictor = LayoutPredictor(run.trace, inner, time.monotonic() + seconds, error=error)
-    paths = {m.name: m.path for m in mallocs.contenders()[0] if m.path is not None}
-    try:
-        predicted = predictor.predict(found.candidates, paths)
-    except Failure as failure:
-        found.notes.append(f"no layout was predicted: {failure}")
-        return
-    found.notes += predictor.notes
-    found.references = replace(found.references, predicted=predicted)
-    kept = in_order(found.candidates, predicted)
-    found.dropped = [p for p in found.candidates if p not in kept]
-    found.candidates = kept
 
 
 def _note_counts(found: Findings, journal: Journal) -> None:

@@ -97,7 +97,7 @@ def roles(program: Sequence[str], plan: Plan | None) -> dict[str, Cell]:
 
 
 def compare_cells(
-    outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str, looks: int = 1
+    outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str, looks: float = 1
 ) -> Comparison | None:
     """Paired within rounds; None where no round has both."""
     left, right = by_round(outcomes, of, metric), by_round(outcomes, against, metric)
@@ -111,7 +111,7 @@ def compare_net(
     plan: Plan,
     metric: str,
     against: Cell | None = None,
-    looks: int = 1,
+    looks: float = 1,
 ) -> Comparison | None:
     """The plan, without what only a trial costs, against `against` (the bare program), in rounds that have both."""
     bare, looked_up = control_cell(program, "bare"), control_cell(program, "looked_up")
@@ -128,7 +128,7 @@ def compare_net(
 
 
 def _pool_extra(
-    outcomes: Sequence[Outcome], under_plan: Cell, bare: Cell, metric: str, looks: int
+    outcomes: Sequence[Outcome], under_plan: Cell, bare: Cell, metric: str, looks: float
 ) -> Comparison | None:  # fmt: skip
     """What is taken off a plan for its pools, as a change of the program as it is; None where nothing is."""
     cost = by_round(outcomes, under_plan, COST_OF[metric]) if metric in COST_OF else {}
@@ -144,7 +144,7 @@ def split(
     plan: Plan | None,
     alone: Sequence[Plan],
     mallocs: Mapping[str, str] | None = None,
-    looks: int = 1,
+    looks: float = 1,
 ) -> tuple[Effects, dict[str, dict[str, Comparison]]]:
     """The effects by effect and metric; and by name what plans of `alone` give net, and each malloc, by metric.
 

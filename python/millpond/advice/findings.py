@@ -81,6 +81,7 @@ class Findings:
     references: CapturedReferences | None = None  # None: not asked for
     bound: AllocationBound | None = None  # what bounds the gain below one per cent: no allocator is tried then
     why_no_trial: str = ""
+    earlier: dict[str, int] = field(default_factory=dict)  # stage → rounds that earlier runs have left
     notes: list[str] = field(default_factory=list)
 
     @property

@@ -12,7 +12,8 @@ import typer
 
 from millpond.advice import code_writing
 from millpond.advice.advice_data import Advice
-from millpond.advice.advise_program import Options, advise
+from millpond.advice.advise_options import Options
+from millpond.advice.advise_program import advise
 from millpond.advice.findings import Preference
 from millpond.advice.inputs import Judged, advise_on_inputs, judge_again
 from millpond.cells.plans import Plan, of_file
@@ -22,7 +23,7 @@ from millpond.rounds.preparation import Preparation
 from millpond.store.store import DEFAULT, Store
 from millpond.system import output
 from millpond.system.arguments import CommandLine, bytes_of, program_of
-from millpond.system.errors import cannot_write
+from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.new_folders import make_folder
 from millpond.system.progress import say
 
@@ -54,6 +55,13 @@ def command(
         Path | None,
         typer.Option(metavar="FILE", help="Advise on several inputs: a line of arguments each, in the place of {}."),
     ] = None,
+    goes_on: Annotated[
+        bool,
+        typer.Option(
+            "--continue",
+            help="Go on from the earlier advise of the same program in this store: more rounds, until it is decided.",
+        ),
+    ] = False,
     prefer: Annotated[
         Preference, typer.Option(help="What to advise for; balanced: 1 % of CPU weighs as much as 1 % of peak memory.")
     ] = Preference.BALANCED,
@@ -81,10 +89,16 @@ def command(
     output.prove_writable(str(html) if html else None)
     if write is not None:
         code_writing.prove_empty(write)
+    if goes_on and inputs is not None:
+        raise Failure(
+            Status.USAGE, "--continue goes on with one command line; without --inputs, name that of one input"
+        )
     preparation = Preparation(prepare, cwd_copy)
 
     def within(words: tuple[str, ...], seconds: float | None) -> Advice:
-        return advise(words, Options(seconds, process, store, seed, preparation, max_trace, references, prefer))
+        return advise(
+            words, Options(seconds, process, store, seed, preparation, max_trace, references, prefer, goes_on)
+        )
 
     def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
         return judge_again(words, plans, seconds, Store(store), seed, preparation)

@@ -215,9 +215,9 @@ def run_rounds(
     work = Work.of(cells, stage=stage, rounds=rounds, shard=shard, memory=memory)
     outcomes = work.recalled()
     runs = work.runs(warm_up=warm_up)
-    if not runs:
-        return outcomes
     begun = measured_rounds(outcomes)
+    if not runs or (begun in looks and is_decided(outcomes)):
+        return outcomes
     longest = 0.0
     listener.begin(stage, runs)
     try:

@@ -132,6 +132,11 @@ def judging(left_seconds: float, run_seconds: float, contenders: int) -> int:
     return max(0, min(int(left_seconds / (contenders * run_seconds)), MOST_ROUNDS))
 
 
+def rounds_in(left_seconds: float, run_seconds: float, contenders: int) -> int:
+    """How many rounds of so many contenders take so long, one at least."""
+    return max(1, int(left_seconds / (contenders * run_seconds)))
+
+
 def helpers(left_seconds: float, run_seconds: float, helpful: int) -> int:
     """How many helpful candidates can also be judged alone without costing the verdict its rounds."""
     room = int(left_seconds / (VERDICT_ROUNDS * run_seconds)) - JUDGED

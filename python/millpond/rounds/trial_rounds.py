@@ -54,6 +54,7 @@ class Laboratory:
         self._modules: Path | None = None
         self._looked_up: Plan | None = None
         self._costs = PairCosts({})
+        self._unseen: Sequence[Plan] | None = None
         self.expected = (0, 0)
         self.limit_seconds: float | None = None
 
@@ -119,8 +120,15 @@ class Laboratory:
     def _quiet(self) -> list[str]:
         return ["--stdin", str(self._stdin.path.absolute()), "--stdout", os.devnull, "--stderr", os.devnull]
 
+    def look_up_before_first(self, plans: Sequence[Plan]) -> None:
+        """As `look_up`, but only when the first round is run: a judgement that has all its rounds needs none of it."""
+        self._unseen = plans
+
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One round. Failure where the laboratory itself cannot run it."""
+        if self._unseen is not None:
+            plans, self._unseen = self._unseen, None
+            self.look_up(plans)
         return self._run(cell, stage, number, self._quiet(), None)
 
     def _run(self, cell: Cell, stage: str, number: int, streams: list[str], descriptor: int | None) -> Outcome:

@@ -181,17 +181,21 @@ def _ranks(values: Sequence[float]) -> np.ndarray:
     return mean[place]
 
 
-def level_of_look(looks: int) -> float:
-    """What the interval of one of so many looks has to attain, so that all of them together attain LEVEL."""
+def level_of_look(looks: float) -> float:
+    """What the interval of one of so many looks has to attain, so that all of them together attain LEVEL.
+
+    Looks need not be alike: where one may err as often as one of N alike, `looks` is N.
+    """
     return 1.0 - (1.0 - LEVEL) / looks
 
 
 def compare(
-    metric: str, of: str, against: str, of_values: Sequence[float], against_values: Sequence[float], looks: int = 1
+    metric: str, of: str, against: str, of_values: Sequence[float], against_values: Sequence[float], looks: float = 1
 ) -> Comparison | None:
     """The paired comparison of two contenders, judged on its own; None where no round has values above zero of both.
 
-    `looks`: at how many numbers of rounds the comparison may be made, of which the last one counts.
+    `looks`: at how many numbers of rounds the comparison may be made, of which the last one counts; see
+    `level_of_look`.
     """
     pairs = [(a, b) for a, b in zip(of_values, against_values, strict=True) if a > 0.0 and b > 0.0]
     if not pairs:

@@ -65,6 +65,7 @@ class RoundLog:
         self._resume = resume
         self._unfinished = Unfinished(store.folder / "observations", journal.about())
         self._written = 0
+        self._kept: set[tuple[Cell, str, int]] = set()
         self.rounds: set[int] = set()
 
     def keep(self, outcome: Outcome, metrics: Metrics | None = None) -> None:
@@ -72,8 +73,19 @@ class RoundLog:
         self.journal.add_outcomes([outcome], metrics)
         self._unfinished.append(self.journal.rows[self._written :])
         self._written = len(self.journal.rows)
+        self._kept.add((outcome.cell, outcome.stage, outcome.round))
         if outcome.round > 0:
             self.rounds.add(outcome.round)
+
+    def adopt(self, outcomes: Sequence[Outcome]) -> int:
+        """Copies what earlier runs have left into this run, so that its file has all rounds that it rests on.
+
+        Returns the number of measured rounds that were copied. Failure (status 4) where they cannot be written.
+        """
+        earlier = [o for o in outcomes if (o.cell, o.stage, o.round) not in self._kept]
+        for outcome in earlier:
+            self.keep(outcome)
+        return len({outcome.round for outcome in earlier if outcome.round > 0})
 
     def recall(self, cells: Sequence[Cell], stage: str) -> list[list[Outcome]]:
         """The outcomes of these cells in that stage of each earlier run of the same, the oldest run first."""

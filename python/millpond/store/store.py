@@ -18,7 +18,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -117,6 +117,20 @@ class Store:
         except Unreadable as reason:
             self._inspector.skip(path, reason)
             return None
+
+    def documents_of(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The documents of one kind with their runs, the latest first, whatever their runs have kept besides."""
+        paths = sorted(path for of, path in self._inspector.documents() if of == _document_kind(kind))
+        for path in reversed(paths):
+            run = path.name.removesuffix(DOCUMENT)
+            document = self.document(kind, run)
+            if document is not None:
+                yield run, document
+
+    def remove_document(self, kind: str, run: str) -> None:
+        """Forgets a document of a run, where it has one."""
+        with suppress(OSError):
+            (self.folder / _document_kind(kind) / f"{run}{DOCUMENT}").unlink()
 
     def documents_here(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """The documents of one kind from runs of the same name on this machine, with their runs, the latest first.

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What an `advise` needs to go on where an earlier one of the same program stopped ("millpond.advice_state/1").
+
+    advise            record ─▶ state ─▶ choose ─▶ state ─▶ judge ─▶ state      a document of its run, beside its rounds
+    advise again      the same program, input, libraries, machine? ─▶ state and rounds are used; only what lacks is run
+                      anything else ─▶ the new one says what changed, and begins with a recording
+
+The rounds themselves lie in the store as they came (`round_log`), so a run that was killed is continued, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec import field
+from msgspec.structs import replace
+
+from millpond.advice.advice_data import CapturedReferences, Replay
+from millpond.advice.findings import Findings, Preference
+from millpond.advice.identity import Identity
+from millpond.cells.cell import PoolCounts
+from millpond.cells.plan_file import PlanFile
+from millpond.cells.plans import Plan, of_file
+from millpond.rounds.characterisation import Characterisation
+from millpond.rounds.recording import Process, Recording
+from millpond.store.call_tree import CallTree
+from millpond.store.store import Misfit, Store
+from millpond.system.errors import Failure, Status
+from millpond.system.progress import say
+from millpond.system.records import NONE, Record
+from millpond.system.wording import list_text
+
+SCHEMA = "millpond.advice_state/1"
+KIND = "advice_state"
+
+
+class NamedPlan(Record, frozen=True):
+    """A plan with its name for tables."""
+
+    name: str
+    plan: PlanFile
+
+    @classmethod
+    def of(cls, plan: Plan) -> NamedPlan:
+        """A plan as it is kept."""
+        return cls(plan.name, plan.file)
+
+    @property
+    def unpacked(self) -> Plan:
+        """The plan that was kept."""
+        return of_file(self.plan, self.name)
+
+
+class RecordedRun(Record, frozen=True, kw_only=True):
+    """How the recorded program ended, what it took, and its processes, of which number `chosen` is analysed."""
+
+    exit_status: int
+    signal: int
+    seconds: float
+    cpu_seconds: float
+    chosen: int
+    processes: tuple[Characterisation, ...]
+
+
+class Steps(Record, frozen=True, kw_only=True):
+    """How far the rounds are.
+
+    `bare_*`: of the run that showed how the program ends. `candidates` were tried in `choosing_rounds` rounds;
+    `chosen` plans and `mallocs` follow from these. `judged` contenders are judged. `looks`: how often a judgement that
+    had a verdict was continued and looked at again; `spent`: the looks that the latest verdict stands for.
+    """
+
+    bare_seconds: float | None = None
+    bare_exit_status: int = 0
+    candidates: int | None = None
+    choosing_rounds: int | None = None
+    chosen: tuple[NamedPlan, ...] | None = None
+    mallocs: tuple[str, ...] = ()
+    unjudged: str = ""
+    arenas: tuple[PoolCounts, ...] = ()
+    judged: int | None = None
+    looks: int = 0
+    spent: float | None = None
+    decided: bool = False
+
+
+class AdviceState(Record, frozen=True, kw_only=True):
+    """A recording with all that follows from it, and how far the rounds are. `program`: its words (`argv`)."""
+
+    schema: str = field(default_factory=lambda: SCHEMA)
+    run: str
+    machine: str
+    program: dict[str, tuple[str, ...]]
+    identity: Identity
+    recording: RecordedRun
+    characterisation: Characterisation | None = None
+    contexts: CallTree = field(default_factory=CallTree)
+    candidates: tuple[NamedPlan, ...] = field(default_factory=NONE)
+    lasting: tuple[NamedPlan, ...] = ()
+    dropped: tuple[NamedPlan, ...] = ()
+    references: CapturedReferences | None = None
+    replay: Replay | None = None
+    notes: tuple[str, ...] = ()
+    steps: Steps = field(default_factory=Steps)
+
+    @classmethod
+    def of(cls, found: Findings, identity: Identity, run: str, machine: str) -> AdviceState:
+        """What is known before the first round."""
+        recording = found.recording
+        return cls(
+            run=run, machine=machine, program={"argv": found.program}, identity=identity,
+            recording=RecordedRun(
+                exit_status=recording.exit_status, signal=recording.signal, seconds=recording.seconds,
+                cpu_seconds=recording.cpu_seconds, chosen=found.process.number,
+                processes=tuple(process.summary for process in recording.processes),
+            ),
+            characterisation=found.characterisation, contexts=found.contexts,
+            candidates=_kept(found.candidates), lasting=_kept(found.lasting), dropped=_kept(found.dropped),
+            references=found.references, notes=tuple(found.notes),
+        )  # fmt: skip
+
+    def findings(self, prefer: Preference) -> Findings:
+        """The findings as they were before the first round. Traces are gone: their paths name no files."""
+        kept = self.recording
+        processes = tuple(Process(n, Path(), summary) for n, summary in enumerate(kept.processes, 1))
+        recording = Recording(
+            kept.exit_status, kept.signal, kept.seconds, processes, cpu_seconds=kept.cpu_seconds
+        )  # fmt: skip
+        return Findings(
+            tuple(self.program["argv"]), recording, processes[kept.chosen - 1],
+            characterisation=self.characterisation, contexts=self.contexts,
+            candidates=[plan.unpacked for plan in self.candidates], lasting=[plan.unpacked for plan in self.lasting],
+            dropped=[plan.unpacked for plan in self.dropped],
+            references=self.references, notes=list(self.notes), prefer=prefer,
+        )  # fmt: skip
+
+
+def _kept(plans: Sequence[Plan]) -> tuple[NamedPlan, ...]:
+    return tuple(NamedPlan.of(plan) for plan in plans)
+
+
+@dataclass
+class KeptState:
+    """The state of a run, written to the store with each step. Not thread-safe."""
+
+    store: Store
+    state: AdviceState
+
+    def write(self) -> None:
+        """Keeps it as it is, where later runs could know it again. Failure (status 4) where that is impossible."""
+        if not self.state.identity.parts:
+            return
+        self.store.write_document(KIND, self.state.run, self.state.to_json())
+
+    @property
+    def steps(self) -> Steps:
+        return self.state.steps
+
+    def advance(self, **steps: object) -> None:
+        """Keeps the state with these fields of its steps."""
+        self.state = replace(self.state, steps=replace(self.state.steps, **steps))
+        self.write()
+
+    def predicted(self, replay: Replay) -> None:
+        """Keeps what replay predicts."""
+        self.state = replace(self.state, replay=replay)
+        self.write()
+
+    def forget(self) -> None:
+        """Removes it: the run came to nothing."""
+        self.store.remove_document(KIND, self.state.run)
+
+
+def earlier_state(store: Store, program: Sequence[str], identity: Identity, *, is_required: bool) -> AdviceState | None:
+    """The state of the latest advise of the same, for a new run to go on from; None where there is none.
+
+    Says what changed since the latest one of this command line. `is_required`: Failure (status 3) where this command
+    line was never advised in this store.
+    """
+    changed: list[str] | None = None
+    for run, document in store.documents_of(KIND):
+        try:
+            with store.fitting((KIND, run)):
+                state = AdviceState.from_json(document)
+        except Misfit:
+            continue
+        if tuple(state.program.get("argv", ())) != tuple(program):
+            continue
+        if state.identity == identity:
+            return state
+        changed = changed if changed is not None else state.identity.changed(identity)
+    if changed is not None:
+        say(f"the earlier advise is not continued: {list_text(_words(changed))} changed since; starting again")
+    elif is_required:
+        raise Failure(
+            Status.INPUT,
+            f"there is nothing to continue: the store {store.folder} has no advise of this command line; leave "
+            "--continue out to begin, or name the store of the earlier one with --store",
+        )
+    return None
+
+
+def _words(parts: Sequence[str]) -> list[str]:
+    return [part if part == "Millpond" else f"the {part}" for part in parts]

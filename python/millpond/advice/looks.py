@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSL-1.0
+"""At which numbers of rounds a judgement is looked at, and what each look may err, however often it is continued.
+
+    advise              looks after   11   16   21   31         0.235 of the error each: 0.94 of it in all
+    --continue          looks after   62   124  248  …          the k-th: 0.06 / (k (k + 1)) of it, 0.06 in all
+
+Whoever goes on until he likes what he sees errs more often than he says. The shares of all looks sum to the error that
+is allowed (Bonferroni; alpha spending of Lan and DeMets 1983), so intervals and p-values hold at every look. Time may
+end a first run between its looks, which makes no look more; where it ends before the first, that is its only one.
+"""
+
+from __future__ import annotations
+
+from millpond.rounds.schedule import LOOKS, MOST_ROUNDS
+
+# Of the error, what a first run may spend; the rest is for continuations. With so much the interval of 11 rounds is
+# still that from the second to the tenth (98.83 %); with a little less it would be from the first to the last.
+FIRST_SHARE = 0.94
+# From one look of a continuation to the next.
+_GROWTH = 2
+_NEXT_AT_MOST = 20
+# A continuation ends by time, not by rounds.
+_WITHOUT_END = 1_000_000
+
+
+class Looks:
+    """The looks of one run at a judgement. Not thread-safe.
+
+    `spent`: what the latest verdict of earlier runs stood for, as `compare` has it; None: there was none. `made`: looks
+    of earlier continuations. `earlier`: rounds that are there. `decided`: by the latest verdict. `goes_on`: asked for
+    more rounds than a first run makes.
+    """
+
+    def __init__(
+        self, *, spent: float | None = None, made: int = 0, earlier: int = 0, decided: bool = False,
+        goes_on: bool = False,
+    ) -> None:  # fmt: skip
+        self._spent = spent
+        self.earlier = earlier
+        self._latest = earlier  # rounds at the latest look
+        self.made = made
+        self.numbers: tuple[int, ...] = LOOKS
+        self.rounds = MOST_ROUNDS
+        if spent is None:
+            return
+        if decided or (earlier >= MOST_ROUNDS and not goes_on):
+            self.numbers, self.rounds = (), earlier
+        else:
+            self.numbers, self.rounds = _following(earlier), _WITHOUT_END if goes_on else MOST_ROUNDS
+
+    @property
+    def continues(self) -> bool:
+        """Whether this run goes on from a verdict."""
+        return self._spent is not None
+
+    def look(self, rounds: int) -> float:
+        """A look after so many rounds: the number of looks that it counts for, to be given to `compare`."""
+        if self._spent is None:
+            return (len(LOOKS) if rounds >= LOOKS[0] else 1) / FIRST_SHARE
+        if rounds == self.earlier:
+            return self._spent
+        if rounds != self._latest:
+            self._latest = rounds
+            self.made += 1
+        return self.made * (self.made + 1) / (1.0 - FIRST_SHARE)
+
+
+def _following(rounds: int) -> tuple[int, ...]:
+    """The numbers of rounds of the next looks."""
+    found: list[int] = []
+    while len(found) < _NEXT_AT_MOST:
+        rounds = max(LOOKS[0], _GROWTH * rounds)
+        found.append(rounds)
+    return tuple(found)

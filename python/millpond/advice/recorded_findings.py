@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What an advice knows before its first round: a recording of the program, and what follows from it.
+
+record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans ─▶ a second recording, scopes observed
+       ─▶ with --references: a captured run ─▶ misses predicted for each candidate, their order
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from millpond.advice.advise_options import Options
+from millpond.advice.allocation_bound import bound_of
+from millpond.advice.captured_references import counted, not_captured, of_run, routable
+from millpond.advice.findings import Findings
+from millpond.advice.lasting_arenas import split_lasting
+from millpond.advice.layout_prediction import LayoutPredictor, in_order
+from millpond.doctor.references_error import ReferencesError, references_error
+from millpond.rounds import mallocs, recording, schedule
+from millpond.rounds.fresh_process import describe
+from millpond.rounds.preparation import Preparation
+from millpond.rounds.reference_capture import CapturedRun, capture
+from millpond.store.store import Store
+from millpond.system.errors import Failure
+from millpond.system.progress import say
+from millpond.system.standard_input import StandardInput
+from millpond.system.wording import bytes_text, seconds_text
+
+# Of the whole budget, for the recording, which takes as long again to be finished: a program that takes longer could
+# not be judged in what is left.
+RECORDING_SHARE = 0.4
+# Even where the budget is less, so that `--budget 0` shows what a short program allocates.
+RECORDING_SECONDS_MIN = 2.0
+
+
+def found_now(
+    program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options, started: float
+) -> tuple[Findings, float]:
+    """What recordings of the program say, and when the budget ends."""
+    say(f"recording {program[0]}")
+    found = _record(program, folder, stdin, options)
+    if options.budget_seconds is None:
+        follow_program(found, time.monotonic() - started)
+    deadline = started + found.budget_seconds
+    _observe(found, folder, stdin, deadline - time.monotonic(), options.preparation)
+    if options.references and found.characterisation:
+        before = time.monotonic()
+        _capture(found, folder, stdin, options)
+        deadline += time.monotonic() - before
+    found.candidates, found.lasting = split_lasting(found.candidates, found.subsystems)
+    return found, deadline
+
+
+def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options) -> Findings:
+    budget_seconds = schedule.BUDGET_MOST_SECONDS if options.budget_seconds is None else options.budget_seconds
+    bounds = recording.Bounds(
+        max(RECORDING_SHARE * budget_seconds, RECORDING_SECONDS_MIN),
+        options.trace_bytes or recording.trace_bytes_in(folder),
+    )
+    recorded = recording.record(program, folder, stdin, options.preparation, bounds)
+    chosen = recording.choose(recorded.processes, options.process)
+    found = Findings(program, recorded, chosen, budget_seconds=budget_seconds, prefer=options.prefer)
+    if not chosen.summary.trace.events:
+        found.why_no_trial = "not tried: the program has no heap events"
+        return found
+    found.characterisation, found.contexts, found.candidates = recording.characterise(chosen, folder)
+    if chosen.summary.trace.stopped_early:
+        found.notes.append(
+            f"the recording reached {bytes_text(bounds.trace_bytes)} (--max-trace) and stopped there; what is said of "
+            "the trace covers the time before"
+        )
+    if recorded.was_stopped:
+        found.why_no_trial = (
+            f"not tried: the program had not ended after {seconds_text(bounds.seconds)} of recording, its share of the "
+            "budget, and was stopped; runs that do not end cannot be compared: give it an input with which it ends, or "
+            "more --budget (`millpond record --for SECONDS` keeps the trace of a program that never ends)"
+        )
+    elif recorded.signal:
+        how = describe(recorded.exit_status, recorded.signal)
+        found.why_no_trial = f"not tried: the program {how}, so that its runs cannot be compared"
+    elif not found.candidates:
+        found.notes.append("no subsystem is large enough to be tried alone")
+    return found
+
+
+def follow_program(found: Findings, spent_seconds: float) -> None:
+    """Gives the program the budget that a verdict on it needs, and says so; none where no allocator can matter."""
+    run_seconds = schedule.seconds_of_run(_bare_seconds(found))
+    names = [malloc.name for malloc in mallocs.contenders()[0]]
+    found.budget_seconds = schedule.budget(spent_seconds, run_seconds, len(found.candidates) + len(names) + 2)
+    if found.characterisation and not found.why_no_trial:
+        found.bound = bound_of(found.characterisation.trace, found.recording.cpu_seconds)
+    if found.bound and not (found.bound.huge_pages_may_matter and mallocs.HUGE in names):
+        found.why_no_trial = f"not tried: {found.bound.words}; --budget SECONDS tries all the same"
+    elif found.bound:
+        rounds = schedule.seconds_of_judgement(run_seconds, schedule.JUDGED_WITHOUT_PLAN, schedule.FEW_VERDICT_ROUNDS)
+        found.budget_seconds = spent_seconds + rounds
+        found.notes.append(f"only huge pages were tried: {found.bound.words}; --budget SECONDS tries all")
+    if not found.why_no_trial:
+        say(
+            f"a run takes about {seconds_text(_bare_seconds(found))}: at most {seconds_text(found.budget_seconds)} in "
+            "all, less where it is decided earlier (--budget SECONDS)"
+        )
+
+
+def _bare_seconds(found: Findings) -> float:
+    """What a run takes without the recorder, as far as the trace says: the recorder may take nine tenths of it."""
+    recorder = (found.characterisation.trace.recorder_seconds if found.characterisation else None) or 0.0
+    return max(found.recording.seconds - recorder, 0.1 * found.recording.seconds)
+
+
+def _observe(
+    found: Findings, folder: Path, stdin: StandardInput, left_seconds: float, preparation: Preparation
+) -> None:
+    """A second recording, in which the candidate scopes are observed: without it no function is called legal.
+
+    It is left out where its share of what is left would cost the verdict.
+    """
+    if found.recording.signal or found.bound or not recording.scopes_file(folder).is_file():
+        return
+    seconds = schedule.observing(left_seconds, schedule.seconds_of_run(_bare_seconds(found)))
+    observed = None
+    if seconds == 0:
+        why_not = "the time goes to the verdict; more --budget observes them"
+    else:
+        say("observing scopes")
+        observed, why_not = recording.observe(
+            found.program, found.recording, found.process, folder, stdin, seconds, preparation
+        )  # fmt: skip
+    if observed is None:
+        found.notes.append(f"no scope was observed, so none is called legal: {why_not}")
+    else:
+        found.characterisation, found.candidates = observed
+
+
+def _capture(found: Findings, folder: Path, stdin: StandardInput, options: Options) -> None:
+    """One run under the tool, before any round. Where it cannot be had, the advice says why."""
+    say("capturing references")
+    try:
+        run = capture(found.program, found.process.number, folder, stdin, options.preparation)
+    except Failure as failure:
+        found.references = not_captured(str(failure))
+        found.notes.append(f"no references were captured: {found.references.why_null}")
+        return
+    if found.characterisation:
+        run = routable(run, found.characterisation)
+    found.references = of_run(run)
+    if found.characterisation:
+        found.characterisation = counted(found.characterisation, run.characterisation)
+    if not found.why_no_trial:
+        _rank(found, run, folder, found.budget_seconds, references_error(Store(options.store)))
+
+
+def _rank(found: Findings, run: CapturedRun, folder: Path, seconds: float, error: ReferencesError) -> None:
+    """Predicts the candidates from the captured run: those that are worth a trial, the best first."""
+    found.candidates = [*run.plans, *found.candidates]  # where time is short, the captured run's own come first
+    inner = folder.absolute() / "predicted"
+    inner.mkdir(exist_ok=True)
+    if run.trace is None or not found.references:
+        return
+    predictor = LayoutPredictor(run.trace, inner, time.monotonic() + seconds, error=error)
+    paths = {m.name: m.path for m in mallocs.contenders()[0] if m.path is not None}
+    try:
+        predicted = predictor.predict(found.candidates, paths)
+    except Failure as failure:
+        found.notes.append(f"no layout was predicted: {failure}")
+        return
+    found.notes += predictor.notes
+    found.references = replace(found.references, predicted=predicted)
+    kept = in_order(found.candidates, predicted)
+    found.dropped = [p for p in found.candidates if p not in kept]
+    found.candidates = kept
