@@ -395,7 +395,7 @@ def test_no_temporary_file_is_left(lab: FakeLab, tmp_path: Path, monkeypatch: py
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU)
     assert lab.run_apart("advise", "--budget=2", "--", "true").status == 0
     lab.configure(fails={"record": [5, "no such program"]})
-    assert lab.run_apart("advise", "--budget=2", "--", "true").status == 5
+    assert lab.run_apart("advise", "--budget=2", "--store=other", "--", "true").status == 5
     assert not list(place.iterdir())
 
 

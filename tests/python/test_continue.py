@@ -18,6 +18,7 @@ from millpond.advice.advice_state import KIND, AdviceState
 from millpond.advice.looks import Looks
 from millpond.cells.cell import Outcome
 from millpond.cells.metrics import Metrics
+from millpond.rounds import schedule
 from millpond.rounds.schedule import LOOKS, MOST_ROUNDS
 from millpond.statistics.order_statistics import ALPHA, compare
 from millpond.store.round_log import RoundLog
@@ -113,6 +114,22 @@ def test_more_rounds_settle_what_was_open(lab: FakeLab, program: Path) -> None:
     after = rounds_run(lab)
     assert advise(lab, program, "--continue").status == 0
     assert rounds_run(lab) == after, "what is decided needs no more rounds"
+
+
+@pytest.mark.lengthy
+def test_few_rounds_more_leave_the_verdict_and_are_kept(
+    lab: FakeLab, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.configure(**NOISY)
+    advise(lab, program)
+    first = advice(lab)
+    with monkeypatch.context() as patch:
+        patch.setattr(schedule, "rounds_in", lambda *_: 2)
+        assert advise(lab, program, "--continue").status == 0
+    second = advice(lab)
+    assert second["rounds"] == first["rounds"] == MOST_ROUNDS
+    assert _without(second["effects"], {"evidence"}) == _without(first["effects"], {"evidence"})
+    assert "10 rounds more are kept: the verdict changes after 62 at the earliest" in second["notes"]
 
 
 def _judged(lab: FakeLab) -> list[Any]:
@@ -218,20 +235,19 @@ def test_a_damaged_state_is_passed_over(lab: FakeLab, program: Path) -> None:
 @given(st.lists(st.tuples(st.integers(1, 400), st.booleans()), min_size=1, max_size=12))
 def test_all_looks_together_spend_no_more_than_the_error(runs: list[tuple[int, bool]]) -> None:
     """Whatever the numbers of rounds at which time ends a run, and however often it is continued."""
-    spent, made, rounds, shares = None, 0, 0, 0.0
+    spent, judged, made, there, shares = None, 0, 0, 0, 0.0
     for more, goes_on in runs:
-        looks = Looks(spent=spent, made=made, earlier=rounds, goes_on=goes_on)
-        end = min(rounds + more, max(looks.rounds, rounds))
-        passed = [n for n in looks.numbers if rounds < n <= end]
-        ends = passed if looks.continues else [n for n in passed if n < end]
-        for n in dict.fromkeys([*ends, end]):
-            factor = looks.look(n)
-            if n > rounds:
-                shares += 1.0 / factor
-        if end > rounds:
-            spent, made, rounds = looks.look(end), looks.made, end
+        looks = Looks(spent=spent, judged=judged, made=made, there=there, goes_on=goes_on)
+        end = min(there + more, max(looks.rounds, there))
+        rests_on = looks.judged(end)
+        passed = [n for n in looks.numbers if n < end] if spent is None else [n for n in looks.numbers if n <= end]
+        for number in dict.fromkeys([*passed, rests_on]):
+            factor = looks.look(number)
+            shares += 1.0 / factor if number != judged else 0.0
+        spent, judged, made, there = looks.look(rests_on), rests_on, looks.made, end
+        again = Looks(spent=spent, judged=judged, made=made, there=there)
+        assert again.look(judged) == spent, "the same rounds have the same interval"
     assert shares <= 1.0 + 1e-9
-    assert Looks(spent=spent, made=made, earlier=rounds).look(rounds) == spent, "no more rounds, no other interval"
 
 
 def test_the_first_look_is_no_wider_for_what_is_left_to_continuations() -> None:
@@ -247,15 +263,16 @@ def test_equal_programs_are_called_different_in_a_twentieth_however_often_it_is_
     wrong = 0
     for _ in range(300):
         values: list[float] = []
-        spent, made, is_wrong = None, 0, False
+        spent, judged, made, is_wrong = None, 0, 0, False
         for run in range(4):
-            looks = Looks(spent=spent, made=made, earlier=len(values), goes_on=run > 0)
-            for number in looks.numbers[:3] if run else LOOKS:
+            looks = Looks(spent=spent, judged=judged, made=made, there=len(values), goes_on=run > 0)
+            for number in looks.numbers[:1] if run else LOOKS:
                 while len(values) < number:
                     values.append(source.lognormvariate(0.0, 0.05))
                 found = compare("cpu_seconds", "a", "b", values, [1.0] * number, looks.look(number))
                 assert found is not None
                 is_wrong = is_wrong or found.verdict in ("better", "worse")
-            spent, made = looks.look(len(values)), looks.made
+            judged = len(values)
+            spent, made = looks.look(judged), looks.made
         wrong += is_wrong
     assert wrong <= 300 * ALPHA

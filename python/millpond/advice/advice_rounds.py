@@ -91,7 +91,8 @@ class Advising:
         self._run_seconds = schedule.seconds_of_run(min(seconds, found.recording.seconds))
         self._laboratory.limit_seconds = time_limit(seconds)
         self._laboratory.expected = (self._kept.steps.bare_exit_status, 0)
-        self._laboratory.look_up_before_first(found.candidates or [self._empty_plan()])
+        prepare = self._laboratory.look_up if self._kept.steps.chosen is None else self._laboratory.look_up_before_first
+        prepare(found.candidates or [self._empty_plan()])
         self._judge(*self._choose())
 
     def _ends_as_recorded(self, bare: Outcome) -> bool:
@@ -257,10 +258,7 @@ class Advising:
         best = [name for name in best if self._malloc(name) in cells]
         by_name = {name: self._malloc(name) for name in best}
         there = Work.of(cells, stage="judging", rounds=sys.maxsize, memory=self._log).recalled()
-        looks = Looks(
-            spent=steps.spent, made=steps.looks, earlier=measured_rounds(there), decided=steps.decided,
-            goes_on=self._goes_on,
-        )  # fmt: skip
+        looks = steps.further_looks(measured_rounds(there), goes_on=self._goes_on)
         if not there and schedule.judging(self._left(), self._run_seconds, len(cells)) == 0:
             need = seconds_text(len(cells) * self._run_seconds)
             found.why_no_trial = f"not tried: one round takes about {need}, more than is left of the budget"
@@ -274,6 +272,7 @@ class Advising:
 
         outcomes = self._judging_rounds(cells, looks, len(there), lambda so_far: effects.is_decided(*split(so_far)))
         self._note_failures(outcomes)
+        outcomes = self._looked_at(outcomes, looks)
         found.chosen = chosen
         found.rounds = measured_rounds(outcomes)
         by_metric = {m: list(by_round(outcomes, cells[0], m).values()) for m in _JUDGED_METRICS}
@@ -282,8 +281,9 @@ class Advising:
         judged = roles_of_mallocs(outcomes, self._bare(), by_name)
         found.effects, alone = split(outcomes)
         self._kept.advance(
-            looks=looks.made, spent=looks.look(found.rounds), decided=effects.is_decided(found.effects, alone)
-        )
+            looks=looks.made, spent=looks.look(found.rounds), judged_rounds=found.rounds,
+            decided=effects.is_decided(found.effects, alone),
+        )  # fmt: skip
         found.plan_against_malloc = alone.pop(effects.AGAINST_MALLOC, {})
         found.judged_mallocs = {n: alone[Malloc(n).label] for n in best if Malloc(n).label in alone}
         found.best_malloc = judged.get("malloc", "")
@@ -297,32 +297,41 @@ class Advising:
         left = self._end - time.monotonic()
         room = schedule.judging(left, self._run_seconds, len(cells))
         enough = schedule.rounds_in(left, self._run_seconds, len(cells)) * _QUICKER_AT_MOST
-        rounds = min(looks.rounds, looks.earlier + enough) if looks.continues else looks.rounds
+        rounds = min(looks.rounds, looks.there + enough) if looks.continues else looks.rounds
         least = max(schedule.FEWEST_VERDICT_ROUNDS, min(room, schedule.VERDICT_ROUNDS))
-        if rounds > looks.earlier:
+        if rounds > looks.there:
             at_most = f"at most {plural(rounds, 'round')}"
-            many = f"on from {plural(looks.earlier, 'round')}" if looks.earlier else at_most
+            many = f"on from {plural(looks.there, 'round')}" if looks.there else at_most
             say(f"judging {plural(len(cells), 'contender')}, {many}")
+            self._laboratory.look_up_now()
         started = time.monotonic()
         outcomes = run_rounds(
             cells, self._laboratory, self._listener, stage="judging", rounds=rounds, deadline=self._deadline,
             at_least=least, at_least_until=float("inf") if room >= schedule.FEWEST_VERDICT_ROUNDS else self._end,
             seed=self._seed + 1, warm_up=False, memory=self._log, looks=looks.numbers, is_decided=is_decided,
         )  # fmt: skip
-        ran = len(outcomes) - there
-        each_seconds = (time.monotonic() - started) / ran if ran else self._run_seconds
+        each_seconds = (time.monotonic() - started) / max(1, len(outcomes) - there)
         self._found.verdict_seconds = schedule.FEWEST_VERDICT_ROUNDS * len(cells) * each_seconds
         self._found.verdict_lacks_seconds = self._found.verdict_seconds - left
         self._adopt(outcomes, "judging")
         return outcomes
 
+    def _looked_at(self, outcomes: list[Outcome], looks: Looks) -> list[Outcome]:
+        """The rounds that the verdict rests on; a note says what is kept for the next look."""
+        numbers = sorted({o.round for o in outcomes if o.round > 0})
+        judged = set(numbers[: looks.judged(len(numbers))])
+        after = next((n for n in looks.numbers if n > len(numbers)), 0)
+        if len(judged) < len(numbers) and after:
+            kept = plural(len(numbers) - len(judged), "round")
+            self._found.notes.append(f"{kept} more are kept: the verdict changes after {after} at the earliest")
+        return [o for o in outcomes if o.round in judged or o.round == 0]
+
     def _adopt(self, outcomes: list[Outcome], stage: str) -> None:
         """Takes the rounds of earlier runs into this one's file, and notes how many they are."""
         copied = self._log.adopt(outcomes)
         if copied:
-            words = f"{plural(copied, 'round')} of {stage} from earlier runs"
             self._found.earlier[stage] = copied
-            say(words)
+            say(f"{plural(copied, 'round')} of {stage} from earlier runs")
 
     def _point_at_evidence(
         self, by_role: dict[str, Cell], chosen: Plan | None, singles: list[Plan], alone: effects.Effects,

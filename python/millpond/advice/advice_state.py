@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from millpond.advice.advice_data import CapturedReferences, Replay
 from millpond.advice.findings import Findings, Preference
 from millpond.advice.identity import Identity
+from millpond.advice.looks import Looks
 from millpond.cells.cell import PoolCounts
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import Plan, of_file
@@ -69,7 +70,8 @@ class Steps(Record, frozen=True, kw_only=True):
 
     `bare_*`: of the run that showed how the program ends. `candidates` were tried in `choosing_rounds` rounds;
     `chosen` plans and `mallocs` follow from these. `judged` contenders are judged. `looks`: how often a judgement that
-    had a verdict was continued and looked at again; `spent`: the looks that the latest verdict stands for.
+    had a verdict was continued and looked at again; `spent`: the looks that the latest verdict stands for, on
+    `judged_rounds`.
     """
 
     bare_seconds: float | None = None
@@ -83,7 +85,15 @@ class Steps(Record, frozen=True, kw_only=True):
     judged: int | None = None
     looks: int = 0
     spent: float | None = None
+    judged_rounds: int = 0
     decided: bool = False
+
+    def further_looks(self, rounds: int, *, goes_on: bool) -> Looks:
+        """The looks at a judgement that has so many rounds already."""
+        return Looks(
+            spent=self.spent, judged=self.judged_rounds, made=self.looks, there=rounds, decided=self.decided,
+            goes_on=goes_on,
+        )  # fmt: skip
 
 
 class AdviceState(Record, frozen=True, kw_only=True):

@@ -97,7 +97,7 @@ def _try(
 ) -> None:
     """The rounds. The state is kept from the beginning, so that a run that is killed can be continued."""
     left = deadline - time.monotonic()
-    reserved = _replay_seconds(found, left) if kept.state.replay is None else 0.0
+    reserved = _replay_seconds(found, left) if found.process.trace.name else 0.0
     kept.write()
     try:
         Advising(

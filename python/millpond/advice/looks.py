@@ -6,7 +6,9 @@
 
 Whoever goes on until he likes what he sees errs more often than he says. The shares of all looks sum to the error that
 is allowed (Bonferroni; alpha spending of Lan and DeMets 1983), so intervals and p-values hold at every look. Time may
-end a first run between its looks, which makes no look more; where it ends before the first, that is its only one.
+end a first run between its looks, which makes no look more; where it ends before the first, that is its only one. A
+continuation has twice the rounds at each look, since a look at few more rounds would only widen the intervals: its
+verdict is that of its latest look, or stays the earlier one, and what lies behind is kept for the next look.
 """
 
 from __future__ import annotations
@@ -26,38 +28,51 @@ _WITHOUT_END = 1_000_000
 class Looks:
     """The looks of one run at a judgement. Not thread-safe.
 
-    `spent`: what the latest verdict of earlier runs stood for, as `compare` has it; None: there was none. `made`: looks
-    of earlier continuations. `earlier`: rounds that are there. `decided`: by the latest verdict. `goes_on`: asked for
-    more rounds than a first run makes.
+    `spent`: what the latest verdict of earlier runs stood for, as `compare` has it; None: there was none. `judged`: the
+    rounds of that verdict. `made`: looks of earlier continuations. `there`: rounds that earlier runs have left.
+    `decided`: by that verdict. `goes_on`: asked for more rounds than a first run makes.
+
+    `numbers`: of rounds, at which to look. `rounds`: how many there may be.
     """
 
     def __init__(
-        self, *, spent: float | None = None, made: int = 0, earlier: int = 0, decided: bool = False,
+        self, *, spent: float | None = None, judged: int = 0, made: int = 0, there: int = 0, decided: bool = False,
         goes_on: bool = False,
     ) -> None:  # fmt: skip
         self._spent = spent
-        self.earlier = earlier
-        self._latest = earlier  # rounds at the latest look
+        self._judged = self._latest = judged
+        self.there = there
         self.made = made
         self.numbers: tuple[int, ...] = LOOKS
         self.rounds = MOST_ROUNDS
         if spent is None:
             return
-        if decided or (earlier >= MOST_ROUNDS and not goes_on):
-            self.numbers, self.rounds = (), earlier
-        else:
-            self.numbers, self.rounds = _following(earlier), _WITHOUT_END if goes_on else MOST_ROUNDS
+        if decided or (there >= MOST_ROUNDS and not goes_on):
+            self.numbers, self.rounds = (), there
+            return
+        numbers = _following(judged)
+        if not goes_on:
+            numbers = [*(n for n in numbers if n < MOST_ROUNDS), MOST_ROUNDS]
+        due = [there] if numbers[0] <= there else []
+        self.numbers = (*due, *(n for n in numbers if n > there))
+        self.rounds = _WITHOUT_END if goes_on else MOST_ROUNDS
 
     @property
     def continues(self) -> bool:
         """Whether this run goes on from a verdict."""
         return self._spent is not None
 
+    def judged(self, rounds: int) -> int:
+        """On how many of so many rounds, the first, the verdict rests."""
+        if self._spent is None:
+            return rounds
+        return max((n for n in self.numbers if n <= rounds), default=self._judged)
+
     def look(self, rounds: int) -> float:
-        """A look after so many rounds: the number of looks that it counts for, to be given to `compare`."""
+        """A look at so many rounds, one of `judged`: the number of looks that it counts for, as `compare` has it."""
         if self._spent is None:
             return (len(LOOKS) if rounds >= LOOKS[0] else 1) / FIRST_SHARE
-        if rounds == self.earlier:
+        if rounds == self._judged:
             return self._spent
         if rounds != self._latest:
             self._latest = rounds
@@ -65,10 +80,10 @@ class Looks:
         return self.made * (self.made + 1) / (1.0 - FIRST_SHARE)
 
 
-def _following(rounds: int) -> tuple[int, ...]:
+def _following(rounds: int) -> list[int]:
     """The numbers of rounds of the next looks."""
     found: list[int] = []
     while len(found) < _NEXT_AT_MOST:
         rounds = max(LOOKS[0], _GROWTH * rounds)
         found.append(rounds)
-    return tuple(found)
+    return found

@@ -124,11 +124,15 @@ class Laboratory:
         """As `look_up`, but only when the first round is run: a judgement that has all its rounds needs none of it."""
         self._unseen = plans
 
-    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        """One round. Failure where the laboratory itself cannot run it."""
+    def look_up_now(self) -> None:
+        """Looks up what `look_up_before_first` has put off."""
         if self._unseen is not None:
             plans, self._unseen = self._unseen, None
             self.look_up(plans)
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        """One round. Failure where the laboratory itself cannot run it."""
+        self.look_up_now()
         return self._run(cell, stage, number, self._quiet(), None)
 
     def _run(self, cell: Cell, stage: str, number: int, streams: list[str], descriptor: int | None) -> Outcome:
