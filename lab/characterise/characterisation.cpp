@@ -216,23 +216,7 @@ json characterisation::to_json() const {
     all["schema"] = schema;
     all["trace"] = std::move(facts);
     all["process"] = process_json(reader_.process());
-    all["subsystems"] = json::array();
-    module_debug debug(*this);
-    container_list containers(*this, debug);
-    const freeing_list freeings(*this, debug);
-    for (const std::uint32_t s : order_) {
-        json one = subsystem_json(*this, s);
-        one["containers"] = containers.of(s);
-        one["freed_at"] = freeings.of(s);
-        one["freed_elsewhere"] = freeings.left_out(s);
-        for (json& scope : one["legality"]) {
-            if (scope["scope"] != "function") continue;
-            const symbols::source_place place = containers.declared(scope["name"].get<std::string>(), s);
-            scope["file"] = place.file;
-            scope["line"] = place.line;
-        }
-        all["subsystems"].push_back(std::move(one));
-    }
+    all["subsystems"] = subsystems_json();
     std::vector<std::size_t> position(subsystems_.subsystems().size());
     for (std::size_t i = 0; i < order_.size(); ++i) position[order_[i]] = i;
     all["heat_map"] = counts_.addresses().to_json([this](std::uint64_t tick) { return seconds(tick); },
@@ -260,6 +244,28 @@ json characterisation::window_json() const {
                                  {"last_event", window_->last_event()},
                                  {"from_seconds", seconds(window_->begin_tick())},
                                  {"to_seconds", seconds(window_->end_tick())}});
+}
+
+// Each with its places in the source, which the debug information tells.
+json characterisation::subsystems_json() const {
+    json all = json::array();
+    module_debug debug(*this);
+    container_list containers(*this, debug);
+    const freeing_list freeings(*this, debug);
+    for (const std::uint32_t s : order_) {
+        json one = subsystem_json(*this, s);
+        one["containers"] = containers.of(s);
+        one["freed_at"] = freeings.of(s);
+        one["freed_elsewhere"] = freeings.left_out(s);
+        for (json& scope : one["legality"]) {
+            if (scope["scope"] != "function") continue;
+            const symbols::source_place place = containers.declared(scope["name"].get<std::string>(), s);
+            scope["file"] = place.file;
+            scope["line"] = place.line;
+        }
+        all.push_back(std::move(one));
+    }
+    return all;
 }
 
 json characterisation::pins_json() const {

@@ -99,6 +99,7 @@ class characterisation {
     void find_later_touches();
     json pins_json() const;
     json window_json() const;
+    json subsystems_json() const;
 
     std::string path_;
     trace::reader reader_;

@@ -73,8 +73,7 @@ freeing_list::walk freeing_list::look_at(std::uint32_t context) {
                                                          : symbols::own(frame.symbol).name;
                 if (!frame.inlined && !name.empty()) known = name;
                 if (known.empty()) continue;
-                const bool is_library =
-                    is_library_function(known) || module_debug::is_library_source(frame.place.file);
+                const bool is_library = is_library_function(known) || module_debug::is_library_source(frame.place.file);
                 done = take(known, is_library, frame.place, debug->language(frame));
                 if (done) break;
             }

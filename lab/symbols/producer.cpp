@@ -25,7 +25,8 @@ std::string_view name_of(int language) {
                                                                       {0x13, "D"},
                                                                       {0x16, "Go"},
                                                                       {0x1c, "Rust"}}};
-    const auto known = std::find_if(others.begin(), others.end(), [=](const auto& one) { return one.first == language; });
+    const auto known =
+        std::find_if(others.begin(), others.end(), [=](const auto& one) { return one.first == language; });
     return known != others.end() ? known->second : std::string_view();
 }
 
@@ -42,9 +43,7 @@ std::string standard_of_option(std::string_view option) {
     return (is_cpp ? "C++" : "C") + std::string(year);
 }
 
-std::string_view word_at(std::string_view text, std::size_t at) {
-    return text.substr(at, text.find(' ', at) - at);
-}
+std::string_view word_at(std::string_view text, std::size_t at) { return text.substr(at, text.find(' ', at) - at); }
 
 }  // namespace
 

@@ -37,8 +37,8 @@ def _at(home: Home, container: Container, place: AllocationPlace) -> SourceChang
         if found is not None:
             return found
         what = (
-            f"{where} has `{container.call}` allocate here: call `{allocate}(bytes)` in its place, and do here what else "
-            f"`{container.call}` does, such as counting bytes or handling a failure"
+            f"{where} has `{container.call}` allocate here: call `{allocate}(bytes)` in its place, and do here what "
+            f"else `{container.call}` does, such as counting bytes or handling a failure"
         )
         return SourceChange(file=place.file, line=place.line, what=what, kind="allocate")
     if line := source_line(place.file, place.line, _ANY):
@@ -124,5 +124,7 @@ def freeing_note(home: Home) -> str:
     if how == "size":
         return "blocks have no head, so each place that frees one must know the size that was asked for"
     if how == "head":
-        return "each block of allocate_bytes has a head of 16 bytes, which the trial did not have: the peak is so much higher"
+        return (
+            "each block of allocate_bytes has a head of 16 bytes, which the trial's had not: the peak is so much higher"
+        )
     return ""

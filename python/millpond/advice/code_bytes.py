@@ -11,7 +11,7 @@ Blocks have no head wherever the allocator can do without, so that the memory is
 from __future__ import annotations
 
 from millpond.advice.code_freeing import Replacements, shares_places
-from millpond.advice.code_homes import C, PHASE, PROCESS, Home
+from millpond.advice.code_homes import PHASE, PROCESS, C, Home
 
 ADDRESS, SIZE, HEAD = "address", "size", "head"
 
@@ -123,8 +123,8 @@ inline constexpr std::size_t pooled_bytes_max = std::size_t{32} << 10;"""
 
 
 _LIVE = """\
-// What is asked of a block's address: which pool it is of, and its size. In checked mode, blocks lie where they do not in
-// other builds, so that is written down.
+// What is asked of a block's address: whether it is the pool's, and its size. In checked mode, blocks lie elsewhere, so
+// that is written down.
 #if defined(MILLPOND_CHECKED)
 struct asked_for {
     std::size_t bytes, alignment;
@@ -160,7 +160,8 @@ class live_blocks {
     const std::size_t usual = bytes <= 8 ? 8 : 16;
     const std::size_t aligned = alignment > usual ? alignment : usual;
     if (bytes > pooled_bytes_max) {
-        return aligned > 16 ? std::aligned_alloc(aligned, (bytes + aligned - 1) / aligned * aligned) : std::malloc(bytes);
+        if (aligned <= 16) return std::malloc(bytes);
+        return std::aligned_alloc(aligned, (bytes + aligned - 1) / aligned * aligned);
     }
     void* const block = pool().try_allocate(bytes, aligned);
 #if defined(MILLPOND_CHECKED)

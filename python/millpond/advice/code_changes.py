@@ -153,7 +153,8 @@ def code_of_rows(advice: Advice) -> dict[str, Code]:
     taken: dict[tuple[str, int], str] = {}  # a template's declaration serves all of its instances
     for home in homes(advice):
         code = Code(
-            owner=home.owner, namespace=home.space, language=home.language, needs=needs(home), first_bytes=None if is_in_slabs(home) else home.first_bytes or None,
+            owner=home.owner, namespace=home.space, language=home.language, needs=needs(home),
+            first_bytes=None if is_in_slabs(home) else home.first_bytes or None,
             first_bytes_reason=first_text(home), size_classes=home.classes, size_classes_reason=home.classes_reason,
             changes=tuple(_unless_taken(change, home, taken) for change in changes(home)),
         )  # fmt: skip

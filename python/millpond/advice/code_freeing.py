@@ -15,7 +15,7 @@ from millpond.advice.code_homes import Home
 from millpond.advice.code_source import lines_of, source_line
 from millpond.advice.container_words import place_text
 from millpond.rounds.characterisation import FreeingPlace
-from millpond.system.wording import list_text, plural
+from millpond.system.wording import list_text
 
 PLACES_AT_MOST = 12
 # Containers of the library free what they hold themselves; these free what the program has made.
@@ -43,8 +43,8 @@ def freeing_changes(home: Home, known: Replacements) -> list[SourceChange]:
     if left:
         found.append(SourceChange(
             file="", line=0, kind="free",
-            what=f"{plural(left, 'more of these blocks')[:-1]} are freed or resized at other places, which are not listed: "
-            "search for every `free`, `realloc` and `delete` that they can reach",
+            what=f"{left} more of these blocks are freed or resized at other places, which are not listed: search for "
+            "every `free`, `realloc` and `delete` that they can reach",
         ))  # fmt: skip
     if home.frees and not any(place.frees for place in home.freed_at):
         found.append(SourceChange(

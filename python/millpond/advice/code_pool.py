@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millpond.advice.code_homes import PROCESS, Home
 from millpond.advice.code_header import one_line
+from millpond.advice.code_homes import PROCESS, Home
 
 C_HEADER = "millpond_advice.h"
 
@@ -31,8 +31,8 @@ def _home(home: Home) -> str:
     lines = [f"Owner: {comment(home.owner)}."]
     if home.kind != PROCESS:
         lines.append(
-            "The plan gives it another allocator than a pool of the process, which this header has for C alone: measure "
-            "again what it saves."
+            "The plan gives it another allocator than a pool of the process, which is all that there is for C: "
+            "measure again what it saves."
         )
     if home.several_threads:
         lines.append("Several threads use it, so each call takes a lock, which the trial's pool did not.")
@@ -44,7 +44,7 @@ _HEAD = """\
 /* The pools that Millpond advises for PROGRAM.
  *
  *   void* EXAMPLE_allocate(size_t bytes);                            in the place of malloc
- *   void EXAMPLE_free(void* block, size_t bytes);                    of free, where the size that was asked for is known
+ *   void EXAMPLE_free(void* block, size_t bytes);                    of free, where the size asked for is known
  *   void EXAMPLE_free_any(void* block);                              of free, for blocks of the pool and of malloc
  *   void* EXAMPLE_resize(void* block, size_t held, size_t bytes);    of realloc, where the size it has is known
  *   void* EXAMPLE_resize_any(void* block, size_t bytes);             of realloc, for blocks of the pool and of malloc
@@ -52,13 +52,13 @@ _HEAD = """\
  *
  *   slab of 64 KiB  | 32 | block | block | block | ...      blocks of one size; the first 32 bytes are not used
  *
- * Include it wherever the pool is used; nothing has to be linked. C99 or newer, or C++, compiled by gcc or clang. Blocks
- * have no head: by its address, a free finds the slab, and by the slab the size. Requests above 32 KiB go to malloc and
- * come back to free. Memory that a pool has taken serves its own size until the process ends. A null block is freed as
- * nothing and resized as a new one. Null is returned where there is no memory. Aligned as malloc's blocks are. What
- * EXAMPLE_resize_any has resized, which moves seldom, EXAMPLE_free_any frees, and not EXAMPLE_free.
- * Cost: some ten instructions, a free by address some twenty. -DMILLPOND_CHECKED ends the program at a free with a wrong
- * size or of a block that was just freed. Threads: what is not said to be locked is for one thread at a time. */
+ * Include it wherever the pool is used; nothing has to be linked. C99 or newer, or C++, compiled by gcc or clang.
+ * Blocks have no head: by its address, a free finds the slab, and by the slab the size. Requests above 32 KiB go to
+ * malloc and come back to free. Memory that a pool has taken serves its own size until the process ends. A null block
+ * is freed as nothing and resized as a new one. Null is returned where there is no memory. Aligned as malloc's blocks
+ * are. What EXAMPLE_resize_any has resized, which moves seldom, EXAMPLE_free_any frees, and not EXAMPLE_free.
+ * Cost: some ten instructions, a free by address some twenty. -DMILLPOND_CHECKED ends the program at a free with a
+ * wrong size or of a block that was just freed. Threads: what is not said to be locked is for one thread at a time. */
 #ifndef MILLPOND_ADVICE_H
 #define MILLPOND_ADVICE_H
 
@@ -182,7 +182,7 @@ static __attribute__((noinline, unused)) char* millpond_take_slabs(millpond_pool
             chunk = (char*)malloc((extents + 1) * MILLPOND_EXTENT_BYTES);
         }
         if (chunk == NULL) return NULL;
-        chunk += (MILLPOND_EXTENT_BYTES - ((uintptr_t)chunk & (MILLPOND_EXTENT_BYTES - 1))) & (MILLPOND_EXTENT_BYTES - 1);
+        chunk += (size_t)(0 - (uintptr_t)chunk) & (MILLPOND_EXTENT_BYTES - 1);
         pool->slab = chunk;
         pool->slab_end = chunk + extents * MILLPOND_EXTENT_BYTES;
         pool->chunk_extents = extents < 32 ? 2 * extents : 32;

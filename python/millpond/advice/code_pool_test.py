@@ -93,7 +93,8 @@ static void test_NAME(void) {
         if (one->block == NULL) {
             one->by_address = below(8) == 0;
             fill(one, one->by_address ? malloc(bytes + 1) : NAME_allocate(bytes), bytes, operation);
-            expect(NAME_owns(one->block) == (!one->by_address && bytes <= MILLPOND_POOLED_MAX), "owns is wrong", operation);
+            expect(NAME_owns(one->block) == (!one->by_address && bytes <= MILLPOND_POOLED_MAX), "owns is wrong",
+                   operation);
             continue;
         }
         look_at(one, one->bytes, operation);

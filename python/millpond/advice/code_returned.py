@@ -46,7 +46,9 @@ def _ends_function(line: str, member: Member) -> bool:
 def takes_any_type(member: Member) -> bool:
     """Whether the function of a local variable deduces what it returns."""
     for line in reversed(lines_of(member.file)[max(0, member.line - _LINES_BACK) : member.line - 1]):
-        if re.search(r"\)\s*(?:const|noexcept|mutable|\s)*\{?\s*$", line) and not line.lstrip().startswith(("if", "for")):
+        if re.search(r"\)\s*(?:const|noexcept|mutable|\s)*\{?\s*$", line) and not line.lstrip().startswith(
+            ("if", "for")
+        ):
             return bool(re.search(r"\bauto\b", line)) and "->" not in line
     return False
 

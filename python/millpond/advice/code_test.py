@@ -67,6 +67,15 @@ def _home(home: Home) -> list[str]:
     return lines
 
 
+def _bytes(resize: str, free: str) -> str:
+    """The comparison of a way to resize a block and one to free it."""
+    parameters = "[[maybe_unused]] std::size_t held, std::size_t n"
+    return (
+        f"compare_bytes([](void* b, {parameters}) {{ return {resize}; }}, "
+        f"[](void* b, [[maybe_unused]] std::size_t n) {{ {free}; }}, random);"
+    )
+
+
 def _calls(home: Home, name: str) -> list[str]:
     space = home.space
     if name in _SEQUENCES:
@@ -92,14 +101,9 @@ def _calls(home: Home, name: str) -> list[str]:
     if name == MAKE:
         return [f"{{ record* made = {space}::make<record>(7); expect(*made == record(7)); {space}::destroy(made); }}"]
     if name == BYTES:
-        sized = (
-            f"compare_bytes([](void* b, std::size_t held, std::size_t n) {{ return {space}::resize_bytes(b, held, n); }}, "
-            f"[](void* b, std::size_t n) {{ {space}::deallocate_bytes(b, n); }}, random);"
-        )
-        by_address = (
-            f"compare_bytes([](void* b, std::size_t, std::size_t n) {{ return b == nullptr ? {space}::allocate_bytes(n) : "
-            f"{space}::resize_bytes(b, n); }}, [](void* b, std::size_t) {{ {space}::free_bytes(b); }}, random);"
-        )
+        resize, free = f"{space}::resize_bytes", f"{space}::deallocate_bytes"
+        sized = _bytes(f"{resize}(b, held, n)", f"{free}(b, n)")
+        by_address = _bytes(f"b == nullptr ? {space}::allocate_bytes(n) : {resize}(b, n)", f"{space}::free_bytes(b)")
         if not is_by_address(home):
             return [by_address if found_by(home) == HEAD else sized]
         owned = (
@@ -275,7 +279,8 @@ void compare_bytes(Resize resize, Free free_block, dice& random) {
     int held = 0;
     for (int i = 0; i < operations; ++i) {
         const int bytes = 1 + random.below(random.below(20) == 0 ? 50000 : 500);
-        block = static_cast<unsigned char*>(resize(block, static_cast<std::size_t>(held), static_cast<std::size_t>(bytes)));
+        const auto had = static_cast<std::size_t>(held), wanted = static_cast<std::size_t>(bytes);
+        block = static_cast<unsigned char*>(resize(block, had, wanted));
         expect(block != nullptr);
         if (block == nullptr) return;
         for (int k = 0; k < std::min(held, bytes); ++k) expect(block[k] == k % 251);

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from millpond.advice import choice_words
 from millpond.advice.advice_data import Advice, Code
-from millpond.advice.code_changes import CONTAINERS_AT_MOST, code_of_rows
 from millpond.advice.code_allocating import freeing_note
+from millpond.advice.code_changes import CONTAINERS_AT_MOST, code_of_rows
 from millpond.advice.code_header import HEADER, first_text, header
 from millpond.advice.code_homes import FUNCTION, THREAD, C, Home, foreign_rows, foreign_text, homes
 from millpond.advice.code_needs import option_of
@@ -175,16 +175,17 @@ def _home(home: Home, code: Code) -> str:
     if own_code:
         lines += [
             "",
-            "The pool's blocks may go to no other free, and no other block to the pool's: make all of these changes, or none.",
+            "The pool's blocks may go to no other free, and no other block to the pool's: make all of these changes, "
+            "or none.",
         ]
     if home.kind in (FUNCTION, THREAD) and home.language != C:
         lines += ["", "The containers must be made while the arena lives, and end before it does."]
     if home.language != C:
         lines += [
             "",
-            "A container of the header is another type than the standard one. Where both meet, write the new type there "
-            "too (`auto` and templates need no change), or copy the elements. A function that other programs call has "
-            "another ABI then.",
+            "A container of the header is another type than the standard one. Where both meet, write the new type "
+            "there too (`auto` and templates need no change), or copy the elements. A function that other programs "
+            "call has another ABI then.",
         ]
     return "\n".join(lines)
 
@@ -206,9 +207,9 @@ it once in the same way, then without `-DMILLPOND_CHECKED`: its output must be w
     cc {option_of(c[0])} -DMILLPOND_CHECKED {C_TEST} -o millpond_advice_c_test
     ./millpond_advice_c_test
 
-It does random operations on the pools of {C_HEADER}, which is all that they need: no library, and no C++. Build the
-changed program with `-DMILLPOND_CHECKED` and run it once, which ends at a free that is not the pool's, then without: its
-output must be what it was.""")
+It does random operations on the pools of {C_HEADER}, which is all that they need: no library, and no C++. Build
+the changed program with `-DMILLPOND_CHECKED` and run it once, which ends at a free that is not the pool's, then
+without: its output must be what it was.""")
     parts.append(f"""\
     millpond advise -- {again}
 

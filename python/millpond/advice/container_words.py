@@ -111,9 +111,9 @@ def lines(row: SubsystemFacts, most: int = 6) -> list[str]:
     return said + without_members(containers[:most])
 
 
-def change_lines(code: Code, most: int = 8) -> list[str]:
-    """What to change, a line each: `change book.hpp:12 to …`."""
-    said = []
+def change_lines(code: Code, most: int = 12) -> list[str]:
+    """What to change, a line each: `change book.hpp:12 to …`; first what the build must change."""
+    said = [f"the build: {code.needs}"] if code.needs else []
     for change in code.changes[:most]:
         place = place_text(change)
         if change.after and change.before:

@@ -258,5 +258,53 @@ TEST(legality, lets_a_note_tell_invocations_apart) {
     EXPECT_EQ(outlived(told), 1u);
 }
 
+// The pairs that a pass counted, as "context subsystem frees resizes", sorted.
+std::vector<std::string> freeings_of(const pass& found) {
+    std::vector<std::string> pairs;
+    found.counted.freeings().for_each(
+        [&](std::uint32_t context, std::uint32_t subsystem, const characterise::freeing_count& count) {
+            pairs.push_back(std::to_string(context) + " " + found.subsystems.subsystems()[subsystem].name + " " +
+                            std::to_string(count.frees) + " " + std::to_string(count.resizes));
+        });
+    std::sort(pairs.begin(), pairs.end());
+    return pairs;
+}
+
+event resize(std::uint64_t time, std::uint32_t thread, std::uint64_t address, bool ends, std::uint32_t context = 0) {
+    event e = ends ? deallocation(time, thread, address) : allocation(time, thread, address, 16, context);
+    e.op = ends ? operation::realloc_free : operation::realloc_allocate;
+    return e;
+}
+
+TEST(freeings, belong_to_the_subsystem_of_the_block_and_the_context_of_the_free) {
+    small_program program;
+    const std::uint32_t main = program.frame(0, "main");
+    const std::uint32_t a = program.frame(main, "a::add"), b = program.frame(main, "b::add"),
+                        drop = program.frame(main, "drop"), grow = program.frame(main, "grow");
+    const std::vector<event> events{
+        allocation(10, 1, 0x1000, 8, a),      allocation(20, 1, 0x2000, 8, b),
+        allocation(30, 1, 0x3000, 8, a),      allocation(40, 1, 0x4000, 8, a),
+        note(50, 1, mpt_note_freed_at, drop), deallocation(51, 1, 0x1000),
+        deallocation(60, 1, 0x2000),          resize(70, 1, 0x3000, true),
+        resize(71, 1, 0x5000, false, grow),   note(80, 2, mpt_note_freed_at, main),
+        deallocation(81, 2, 0x4000),          note(90, 1, mpt_note_freed_at, 999'999),
+        deallocation(91, 1, 0x5000),
+    };
+    const pass found(program, events);
+    EXPECT_EQ(freeings_of(found),
+              (std::vector<std::string>{"0 grow 1 0", std::to_string(main) + " a 1 0", std::to_string(drop) + " a 1 0",
+                                        std::to_string(drop) + " b 1 0", std::to_string(grow) + " a 0 1"}));
+    EXPECT_TRUE(found.counted.totals().frees_are_placed);
+}
+
+TEST(freeings, of_a_recording_without_places_are_resizes_alone) {
+    small_program program;
+    const std::uint32_t a = program.frame(program.frame(0, "main"), "a::add");
+    const pass found(program, {allocation(10, 1, 0x1000, 8, a), resize(20, 1, 0x1000, true),
+                               resize(21, 1, 0x2000, false, a), deallocation(30, 1, 0x2000)});
+    EXPECT_EQ(freeings_of(found), (std::vector<std::string>{std::to_string(a) + " a 0 1"}));
+    EXPECT_FALSE(found.counted.totals().frees_are_placed);
+}
+
 }  // namespace
 }  // namespace millpond::test

@@ -49,7 +49,10 @@ def characterised(program: Path, *arguments: str) -> dict[str, dict[str, Any]]:
     """The subsystems of one run, by name."""
     trace = program.with_suffix(".mpt")
     subprocess.run(
-        [BIN / "millpond-record", "--frees", "-o", trace, "--", program, *arguments], capture_output=True, check=True, timeout=120
+        [BIN / "millpond-record", "--frees", "-o", trace, "--", program, *arguments],
+        capture_output=True,
+        check=True,
+        timeout=120,
     )
     text = subprocess.run([BIN / "millpond-characterise", trace], capture_output=True, check=True, timeout=120).stdout
     return {s["name"]: s for s in json.loads(text)["subsystems"]}

@@ -18,6 +18,7 @@ from millpond.advice.code_writing import NOTE, write
 from tiers import mostly_more, scaled
 
 POOL = "new_object_memory"
+CPP_OPTIONS = ("-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-I", str(INCLUDE), "-pthread")
 SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
@@ -100,8 +101,7 @@ def test_cpp_changes_name_both_news_and_the_delete(tmp_path: Path) -> None:
     write(advice, folder)
     apply(changes_of(advice), HEADER)
     for more in ((), ("-DMILLPOND_CHECKED",)):
-        options = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-I", str(INCLUDE), "-I", str(folder), "-pthread"]
-        assert output(build(words[0], source, *options, *more)) == expected
+        assert output(build(words[0], source, *CPP_OPTIONS, "-I", str(folder), *more)) == expected
 
 
 @pytest.mark.lengthy
@@ -154,8 +154,7 @@ int main() {
     assert "needs C++20: compile main.cpp (C++17) with -std=c++20" in note
     apply(changes_of(advice), HEADER)
     for more in ((), ("-DMILLPOND_CHECKED",)):
-        options = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-I", str(INCLUDE), "-I", str(folder), "-pthread"]
-        assert output(build(words[0], source, *options, *more)) == expected
+        assert output(build(words[0], source, *CPP_OPTIONS, "-I", str(folder), *more)) == expected
 
 
 def headers_of(folder: Path) -> Path:
@@ -176,9 +175,7 @@ def headers_of(folder: Path) -> Path:
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("standard", mostly_more(["c11", "c99", "gnu17", "c++98", "c++20"]))
-def test_c_header_compiles_cleanly_and_keeps_blocks(
-    standard: str, c_compiler: str, tmp_path: Path, seed: int
-) -> None:
+def test_c_header_compiles_cleanly_and_keeps_blocks(standard: str, c_compiler: str, tmp_path: Path, seed: int) -> None:
     folder = headers_of(tmp_path / "written")
     # Compiled twice: the pool is one for all sources.
     (folder / "other.c").write_text(
@@ -212,7 +209,7 @@ struct slabs {
     void* try_allocate_slab(std::size_t bytes, std::size_t, std::size_t) noexcept {
         return std::aligned_alloc(preferred_chunk_bytes, (bytes + 65535) / 65536 * 65536);
     }
-    void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept { return try_allocate_slab(bytes, alignment, 0); }
+    void* try_allocate(std::size_t bytes, std::size_t) noexcept { return try_allocate_slab(bytes, 0, 0); }
     void deallocate(void* chunk, std::size_t, std::size_t) noexcept { std::free(chunk); }
 };
 
