@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from compiling import INCLUDE, compilers
+from compiling import BIN, INCLUDE, characterised, compilers
 from handed_over import C_PROGRAM, CPP_PROGRAM, advice_for, apply, build, changes_of, output, planted
 
 from millpond.advice.code_header import HEADER
@@ -269,8 +270,6 @@ def test_c_pool_places_blocks_as_the_trial_does(tmp_path: Path, seed: int) -> No
 def test_language_and_standard_are_those_of_the_compiler(option: str, tmp_path: Path) -> None:
     if "gcc" not in compilers():
         pytest.skip("gcc is not on this machine")
-    from compiling import characterised
-
     source = planted(CPP_PROGRAM, tmp_path / "source")
     program = build(compilers()["gcc"][0], source, option, "-O1", "-g")
     row = characterised(program)["drawing"]
@@ -279,3 +278,52 @@ def test_language_and_standard_are_those_of_the_compiler(option: str, tmp_path: 
     assert {(place["language"], place["standard"]) for place in places} == {("C++", standard)}
     assert sum(place["frees"] for place in row["freed_at"]) == row["frees"] == 20000
     assert Counter(place["line"] for place in row["freed_at"]) == {8: 1}
+
+
+THREADS = """\
+#include <thread>
+#include <vector>
+struct ring {
+    std::vector<long*> held = std::vector<long*>(1000);
+    __attribute__((noinline)) void fill() {
+        for (long*& one : held) one = new long(1);
+    }
+    __attribute__((noinline)) void empty() {
+        for (long* one : held) {
+            delete one;
+        }
+    }
+};
+int main() {
+    ring all;
+    for (int round = 0; round < 3; ++round) {
+        std::thread([&] { all.fill(); }).join();
+        std::thread([&] { all.empty(); }).join();
+    }
+}
+"""
+
+
+@pytest.mark.lengthy
+def test_frees_of_other_threads_have_their_own_place(tmp_path: Path) -> None:
+    words = next(iter(compilers().values()))
+    source = planted({"main.cpp": THREADS}, tmp_path / "source")
+    program = build(words[0], source, "-std=c++20", "-O1", "-g", "-pthread")
+    row = characterised(program)["ring"]
+    assert [(p["function"], p["line"], p["frees"]) for p in row["freed_at"] if p["through"] is None] == [
+        ("ring::empty", 10, 3000)
+    ]
+
+
+@pytest.mark.lengthy
+def test_a_recording_without_frees_says_so(c_compiler: str, tmp_path: Path) -> None:
+    source = planted(C_PROGRAM, tmp_path / "source")
+    program = build(c_compiler, source, "-std=c11", "-O1", "-g", "-fno-optimize-sibling-calls")
+    trace = tmp_path / "plain.mpt"
+    subprocess.run([BIN / "millpond-record", "-o", trace, "--", program], capture_output=True, check=True, timeout=120)
+    text = subprocess.run([BIN / "millpond-characterise", trace], capture_output=True, check=True, timeout=120).stdout
+    found = json.loads(text)
+    assert found["trace"]["frees_are_placed"] is False
+    rows = {row["name"]: row for row in found["subsystems"]}
+    assert rows["new_object"]["freed_at"] == []
+    assert [(p["line"], p["resizes"]) for p in rows["new_text"]["freed_at"]] == [(9, 30000)]
