@@ -153,6 +153,16 @@ def test_lines_at_hand_are_changed(tmp_path: Path) -> None:
     ]
 
 
+def test_arrays_are_freed_as_bytes(tmp_path: Path) -> None:
+    source = tmp_path / "make.cpp"
+    source.write_text("a = new int[n];\ndelete[] a;\n")
+    place = AllocationPlace(file=str(source), line=1, function="make", language="C++", standard="C++20", bytes=9)
+    found = changes(container(None, places=(place,)), freed_at=(replace(FREED, file=str(source), line=2),), frees=10)
+    assert not any(c.before for c in found)
+    assert f"{SPACE}::allocate_bytes(n * sizeof(T))" in found[0].what
+    assert f"`delete[] p` becomes `{SPACE}::free_bytes(p)`" in found[1].what and "destroy" not in found[1].what
+
+
 def test_a_returned_variable_is_told_in_words(tmp_path: Path) -> None:
     source = tmp_path / "book.cpp"
     source.write_text("orders book::all() {\n    std::map<int, order> found;\n    return found;\n}\n"

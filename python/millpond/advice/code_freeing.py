@@ -143,7 +143,9 @@ def _words(place: FreeingPlace, known: Replacements, line: str) -> str:
     else:
         calls = [f"`free(p)` becomes `{known.free}(p)`"] if known.free else []
         by_size = f"`{known.sized_free}(p, bytes)`"
-    if known.destroy and place.frees and not (line and "delete" not in line):
+    if re.search(r"\bdelete\s*\[", line):
+        calls = [f"`delete[] p` becomes `{known.free}(p)`, after the destructors"] if known.free else []
+    elif known.destroy and place.frees and not (line and "delete" not in line):
         others = calls if not line or "free" in line else []
         calls = [f"`delete p` becomes `{known.destroy}(p)`", *others]
     if not calls:
