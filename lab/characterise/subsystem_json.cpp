@@ -238,8 +238,10 @@ dimensions measure_dimensions(const characterisation& all, std::uint32_t subsyst
     if (bytes == 0) utilization["why_null"] = "no bytes were asked for";
     result.dvluc["C"] = contention_json(working, duration_ns, recorded_ns, timed);
     result.dvluc["D"] = bounded_density_json(sum, s, timed);
-    result.dvluc["V"] = dimension(variation(nats), "counted",
-                                  program::json_object({{"entropy_nats", nats}, {"effective_sizes", std::exp(nats)}}));
+    json variety = dimension(s.objects > 0 ? json(variation(nats)) : json(), "counted",
+                             program::json_object({{"entropy_nats", nats}, {"effective_sizes", std::exp(nats)}}));
+    if (s.objects == 0) variety["why_null"] = "no allocation lies in the window";
+    result.dvluc["V"] = std::move(variety);
     result.dvluc["L"] = std::move(locality);
     result.dvluc["U"] = std::move(utilization);
     return result;

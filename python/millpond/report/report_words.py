@@ -159,10 +159,14 @@ def density_text(d: Dimension) -> str:
 
 
 def density_note(subsystems: Sequence[SubsystemFacts]) -> str:
-    """Why D is unknown for some subsystems; empty where it is known for all."""
-    unknown = [s.dimension("D") for s in subsystems if s.dimension("D").value is None]
+    """Where D comes from, and why it is unknown for some subsystems; empty where nothing says so."""
+    every = [s.dimension("D") for s in subsystems]
+    methods = dict.fromkeys(d.method for d in every if d.value is not None and d.method)
+    unknown = [d for d in every if d.value is None]
     reasons = dict.fromkeys(d.why_null for d in unknown if d.why_null)
-    return f"D is unknown for {len(unknown)} of {len(subsystems)}: {'; '.join(reasons)}." if reasons else ""
+    said = [f"D is from {list_text(list(methods))}."] if methods else []
+    said += [f"D is unknown for {len(unknown)} of {len(every)}: {'; '.join(reasons)}."] if reasons else []
+    return " ".join(said)
 
 
 def window_text(window: Window) -> str:

@@ -150,6 +150,8 @@ TEST_F(characterised, a_window_has_its_own_operations_sizes_and_cpu_time) {
     EXPECT_NEAR(seconds["N"]["cpu_seconds"].get<double>(), 400e-9, 1e-15);
     const json early = subsystem(of(events, true, "events=1:3"), "book");
     EXPECT_EQ(early["dvluc"]["U"]["value"], 1);
+    const json freed = subsystem(of(events, true, "events=11:11"), "book");
+    EXPECT_TRUE(freed["dvluc"]["V"]["value"].is_null()) << "nothing is allocated there";
 }
 
 TEST_F(characterised, windows_that_do_not_fit_are_refused) {
