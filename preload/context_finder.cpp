@@ -16,7 +16,8 @@ constexpr std::uint32_t misses_judged = 512, worth = 2;
 
 // All frames of a stack, innermost first, with `rule_of` for those that no signal interrupted.
 template <class RuleOf>
-unsigned walk_whole(const call_site& site, std::uintptr_t* return_addresses, unsigned max, const RuleOf& rule_of) noexcept {
+unsigned walk_whole(const call_site& site, std::uintptr_t* return_addresses, unsigned max,
+                    const RuleOf& rule_of) noexcept {
     frame_state s{site.return_address, site.stack, site.frame, 0};
     bool exact = false;
     unsigned depth = 0;
@@ -285,8 +286,9 @@ unsigned context_finder::last_walk(std::uintptr_t* return_addresses, unsigned ma
 std::uint32_t context_finder::find_across_signal(const call_site& site) noexcept {
     // Not on the stack: a signal handler's may have two kilobytes in all.
     auto* const addresses = reinterpret_cast<std::uintptr_t*>(walks_->fresh);
-    const unsigned depth = walk_whole(site, addresses, depth_max,
-                                [this](std::uintptr_t return_address) { return space_.rules.find(return_address); });
+    const unsigned depth = walk_whole(site, addresses, depth_max, [this](std::uintptr_t return_address) {
+        return space_.rules.find(return_address);
+    });
     std::uint32_t node = depth == depth_max ? space_.tree.child(0, context_tree::cut) : 0;
     for (unsigned i = depth; i-- > 0;) node = space_.tree.child(node, addresses[i]);
     last_count_ = noded_ = told_ = 0;
@@ -321,7 +323,7 @@ void context_finder::remember(const call_site& site, std::uint32_t node) noexcep
 
 unsigned context_finder::walk_uncached(const call_site& site, std::uintptr_t* return_addresses, unsigned max) noexcept {
     return walk_whole(site, return_addresses, max,
-                [](std::uintptr_t return_address) { return frame_rule::compute(return_address); });
+                      [](std::uintptr_t return_address) { return frame_rule::compute(return_address); });
 }
 
 }  // namespace millpond::preload

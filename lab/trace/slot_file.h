@@ -17,7 +17,7 @@
 enum {
     mpt_slot_file_magic = 0x4654504D, /* "MPTF" */
     mpt_slot_magic = 0x5354504D,      /* "MPTS" */
-    mpt_slot_file_version = 2,         /* 2: events whose context is told by steps */
+    mpt_slot_file_version = 2,        /* 2: events whose context is told by steps */
     mpt_slot_bytes = 65536,
     mpt_slot_head_bytes = 64, /* of mpt_slot */
     mpt_slots_ahead = 4096,   /* by which the file is longer than what is used, so that slots can be mapped */

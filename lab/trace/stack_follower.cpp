@@ -123,7 +123,8 @@ stack_follower::new_nodes stack_follower::take_new() {
         to = mpt_put(to, mpt_zigzag(std::int64_t{first} + static_cast<std::int64_t>(i) - std::int64_t{one.parent}));
         to = mpt_put(mpt_put(to, places_[one.frame].module), places_[one.frame].offset);
     }
-    return {first, static_cast<std::uint32_t>(count), {payload_.data(), static_cast<std::size_t>(to - payload_.data())}};
+    return {
+        first, static_cast<std::uint32_t>(count), {payload_.data(), static_cast<std::size_t>(to - payload_.data())}};
 }
 
 }  // namespace millpond::trace
