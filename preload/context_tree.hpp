@@ -27,6 +27,7 @@ class context_tree {
     // Return addresses that stand for no call.
     static constexpr std::uintptr_t cut = 1;        // the walk ended here: depth limit, or no call-frame information
     static constexpr std::uintptr_t generated = 2;  // code that belongs to no file
+    static constexpr std::uintptr_t frees = 4;      // no frame: its caller is a stack that frees
 
     using observer = void (*)(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
 

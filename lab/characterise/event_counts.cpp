@@ -275,7 +275,7 @@ void event_counts::note(const trace::event& e) {
     } else if (subject == mpt_note_word) {
         ++totals_.words_noted;
     } else if (subject == mpt_note_freed_at) {
-        t.freed_at = value < nodes_.size() ? static_cast<std::uint32_t>(value) : 0;
+        t.freed_at = value < nodes_.size() ? nodes_[static_cast<std::uint32_t>(value)].parent : 0;
         totals_.frees_are_placed = true;
     } else if (subject == mpt_note_returned) {
         std::uint32_t node = t.last_context;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// freeing_counts: in which contexts the blocks of each subsystem are freed and resized, and how many.
+// freeing_counts: frees and resizes of each subsystem's blocks, by the context in which they happen.
 //
 //   (context of the free, subsystem of the block) ─▶ frees, resizes
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// freeing_list: where the source frees and resizes the blocks of each subsystem, and how many of others at each place.
+// freeing_list: the places at which each subsystem's blocks are freed and resized, with counts of others' at each.
 //
 //   free ◀─ operator delete ◀─ std::default_delete ◀─ shop::book::drop ◀─ shop::close
 //           └───── through, the outermost of them ┘    └─ place           └─ caller

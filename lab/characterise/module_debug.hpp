@@ -23,12 +23,12 @@ class module_debug {
 
     // Null where there is none: why() has the reason.
     symbols::debug_info* of(std::uint32_t module);
-    // Why nothing is known of a frame, as a half-sentence with what to do.
+    // The reason why nothing is known of a frame, as a half-sentence with what to do.
     std::string why_nothing(const trace::context_node& node);
 
     // The functions around a call that returns to `address`, the innermost first.
     static const std::vector<symbols::debug_frame>& inlined_at(symbols::debug_info& debug, std::uint64_t address);
-    // Whether a file is a header of the C++ library.
+    // Returns: true if a file is a header of the C++ library.
     static bool is_library_source(std::string_view file);
 
   private:

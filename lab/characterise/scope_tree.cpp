@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "lab/trace/format.h"
+
 namespace millpond::characterise {
 namespace {
 
@@ -42,8 +44,13 @@ std::vector<std::uint32_t> choose(std::vector<enclosing> all) {
 void scope_tree::choose_candidates(const symbols::context_functions& functions,
                                    const symbols::subsystem_map& subsystems) {
     const std::uint32_t nodes = functions.node_count();
-    std::vector<char> has_child(nodes, 0);
-    for (std::uint32_t i = 1; i < nodes; ++i) has_child[functions.node(i).parent] = 1;
+    // What frees, and the marks that say so, have a child, too: only what allocates is looked at.
+    std::vector<char> has_child(nodes, 0), frees(nodes, 0);
+    for (std::uint32_t i = 1; i < nodes; ++i) {
+        const trace::context_node& node = functions.node(i);
+        has_child[node.parent] = 1;
+        if (node.module == 0 && node.offset == mpt_offset_frees) frees[i] = frees[node.parent] = 1;
+    }
     // Innermost frames are leaves of the tree, but for the rare one that calls malloc and others through one pointer.
     std::vector<std::vector<std::uint32_t>> contexts(subsystems.subsystems().size());
     for (const bool leaves : {true, false}) {
@@ -51,7 +58,7 @@ void scope_tree::choose_candidates(const symbols::context_functions& functions,
         for (std::size_t s = 0; s < contexts.size(); ++s) served[s] = !contexts[s].empty();
         for (std::uint32_t i = 1; i < nodes; ++i) {
             const std::uint32_t s = subsystems.subsystem_of(i);
-            if (leaves ? has_child[i] == 0 : served[s] == 0) contexts[s].push_back(i);
+            if (frees[i] == 0 && (leaves ? has_child[i] == 0 : served[s] == 0)) contexts[s].push_back(i);
         }
     }
 

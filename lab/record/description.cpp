@@ -266,9 +266,11 @@ void description::seal_contexts() noexcept {
 
 void description::add_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept {
     if (!contexts_) return;
-    const bool is_code = return_address > preload::context_tree::generated;
+    const bool is_code = return_address > preload::context_tree::frees;
     const std::uint32_t of = is_code ? module_of(return_address) : 0;
-    std::uint64_t offset = return_address == preload::context_tree::cut ? 1 : 0;
+    std::uint64_t offset = mpt_offset_generated;
+    if (return_address == preload::context_tree::cut) offset = mpt_offset_cut;
+    if (return_address == preload::context_tree::frees) offset = mpt_offset_frees;
     if (of != 0) offset = return_address - modules_[of - 1].bias;
     std::uint8_t* to = mpt_put(cursor_, mpt_zigzag(std::int64_t{id} - std::int64_t{parent}));
     cursor_ = mpt_put(mpt_put(to, of), offset);

@@ -78,8 +78,9 @@ class stream {
     void place_frees(const preload::call_site& site) noexcept {
         const std::uint32_t context = finder_.find(site);
         if (context == freed_at_) return;
+        const std::uint32_t node = space_.tree.child(context, preload::context_tree::frees);
         freed_at_ = context;  // first: with the note, the next block may begin, which knows of none
-        noted(mpt_note_freed_at, context, 0);
+        noted(mpt_note_freed_at, node, 0);
     }
 
     // Notes what stood in the caller's registers and on its stack, of all of the first allocations and then of some:

@@ -28,6 +28,12 @@ enum mpt_kind {
     mpt_counts = 9,  /* what simulators counted on its references */
     mpt_regions = 10 /* where its stacks and the data of its modules lie */
 };
+/* Offsets of nodes of contexts without a module. */
+enum mpt_offset {
+    mpt_offset_generated = 0, /* code without a file */
+    mpt_offset_cut = 1,       /* the stack was cut here */
+    mpt_offset_frees = 2      /* no frame: its caller is a context that frees */
+};
 enum mpt_region {
     mpt_region_stack = 1,
     mpt_region_data = 2,
@@ -73,7 +79,8 @@ enum mpt_note_subject {
     mpt_note_scope = 6,   /* value: node * 256 + mpt_scope_state */
     mpt_note_word = 7,    /* a word at the next allocation; value: word * 32 + position */
     mpt_note_cpu = 8,     /* value: the CPU nanoseconds that the thread has used so far */
-    mpt_note_freed_at = 9 /* the context of this stream's frees from now on */
+    mpt_note_freed_at =
+        9 /* where this stream frees from now on: a node mpt_offset_frees, whose caller is the context */
 };
 /* Whether the activations of a scope are all in the trace, else why not. */
 enum mpt_scope_state {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Where code of the program's own makes blocks, by new, malloc or a function of its own, and what stands there instead.
+"""Places at which the program's own code makes blocks, by new, malloc or a wrapper, and the code that replaces them.
 
 Each place gets one change: its line where the source is at hand and has a plain call, else words.
 """
@@ -20,7 +20,7 @@ _ANY = re.compile(rf"{_MALLOC.pattern}|\bnew\b")
 
 
 def allocating_changes(home: Home, container: Container) -> list[SourceChange]:
-    """What to change where the blocks of a container are made that is none: a change for each place."""
+    """Changes of the places that make blocks of a container without a type: one for each."""
     places = container.places or (AllocationPlace(),)
     return [_at(home, container, place) for place in places]
 
@@ -98,7 +98,7 @@ def new_line(line: str, home: Home) -> str:
 
 
 def _words(line: str, home: Home) -> str:
-    """What to write in the place of what a line has, which may not be at hand."""
+    """Instructions for a line that has no plain call, or is not at hand."""
     allocate = allocate_name(home)
     by_malloc = f"`malloc(bytes)` becomes `{allocate}(bytes)`"
     if re.search(r"\bcalloc\s*\(", line):
@@ -119,7 +119,7 @@ def _words(line: str, home: Home) -> str:
 
 
 def freeing_note(home: Home) -> str:
-    """What must be known of all places that free: empty where the block's address tells."""
+    """The requirement on all places that free; empty where the block's address is enough."""
     how = found_by(home)
     if how == "size":
         return "blocks have no head, so each place that frees one must know the size that was asked for"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a written C++ header offers in the place of new, malloc, realloc, free and delete.
+"""Functions of a written C++ header in the place of new, malloc, realloc, free and delete.
 
 Blocks have no head wherever the allocator can do without, so that the memory is what the trial measured:
 
@@ -17,7 +17,7 @@ ADDRESS, SIZE, HEAD = "address", "size", "head"
 
 
 def found_by(home: Home) -> str:
-    """How a free finds what it must know of a block: ADDRESS, SIZE or HEAD."""
+    """Returns ADDRESS, SIZE or HEAD: the way in which a free learns the size of a block."""
     if home.language == C:
         return ADDRESS
     if home.kind == PROCESS:
@@ -26,7 +26,7 @@ def found_by(home: Home) -> str:
 
 
 def replacements_of(home: Home) -> Replacements:
-    """The functions that the header of a home has for places that free."""
+    """Functions of a home's header for places that free."""
     if home.language == C:
         name = home.name
         return Replacements(f"{name}_free_any", f"{name}_resize_any", f"{name}_owns", f"{name}_free", f"{name}_resize")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Where the blocks of a home are freed and resized, and what is written there instead.
+"""Places at which the blocks of a home are freed and resized, and the code that replaces them.
 
 A change that leaves one of these places as it is gives a block of the pool to the program's own free. Each place is
 told with its counts, and with how many blocks of others pass the same call.
@@ -25,7 +25,7 @@ _FREES_FOR_THE_PROGRAM = ("std::default_delete", "std::unique_ptr", "std::__uniq
 
 @dataclass(frozen=True)
 class Replacements:
-    """What a header offers in the place of free, realloc and delete; empty: it has none by the block's address."""
+    """Names of a header's functions in the place of free, realloc and delete; empty: it has none by the address."""
 
     free: str
     resize: str
@@ -36,7 +36,7 @@ class Replacements:
 
 
 def freeing_changes(home: Home, known: Replacements) -> list[SourceChange]:
-    """What to change where the blocks of a home are freed and resized by code of the program's own."""
+    """Changes of the places at which the program's own code frees or resizes the blocks of a home."""
     places = own_places(home)
     found = [_at(place, known) for place in places[:PLACES_AT_MOST]]
     left = sum(p.own for p in places[PLACES_AT_MOST:]) + home.freed_elsewhere
@@ -56,7 +56,7 @@ def freeing_changes(home: Home, known: Replacements) -> list[SourceChange]:
 
 
 def own_places(home: Home) -> list[FreeingPlace]:
-    """Where the program's own code frees or resizes what a home's own code has made."""
+    """Places at which the program's own code frees or resizes blocks that it has made."""
     return [place for place in home.freed_at if place.through is None or _for_the_program(place.through)]
 
 
@@ -65,7 +65,7 @@ def _for_the_program(through: str) -> bool:
 
 
 def shares_places(home: Home) -> bool:
-    """Whether a call that frees blocks of a home frees others, too."""
+    """True if a call that frees blocks of a home frees others, too."""
     return any(place.of_others for place in own_places(home))
 
 
@@ -122,7 +122,7 @@ def _changed(line: str, place: FreeingPlace, known: Replacements) -> str:
 
 
 def _callers(place: FreeingPlace, known: Replacements) -> str:
-    """Which callers free these blocks alone, where the place frees others, too."""
+    """Names the callers that free these blocks alone, where the place frees others, too."""
     alone = [one for one in place.callers if not one.of_others and one.file]
     if not place.of_others or not alone:
         return ""
@@ -131,7 +131,7 @@ def _callers(place: FreeingPlace, known: Replacements) -> str:
 
 
 def _words(place: FreeingPlace, known: Replacements, line: str) -> str:
-    """What to do at a place whose line is not at hand, or has no plain call."""
+    """Instructions for a place whose line is not at hand, or has no plain call."""
     if place.of_others and not known.owns:
         return (
             "blocks of others pass here, and a block does not say whose it is: give these blocks a call of their own, "

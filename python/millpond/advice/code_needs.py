@@ -31,7 +31,7 @@ def option_of(home: Home) -> str:
 
 
 def needs(home: Home) -> str:
-    """What the build must change: the files that were compiled by an older standard; empty where nothing must."""
+    """Names the files that must be compiled by a newer standard; empty where none must."""
     name, option, year = _NEEDED[home.language]
     files = [(file, standard) for file, standard in compiled_as(home) if year_of(standard) < year]
     said = []

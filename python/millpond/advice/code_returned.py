@@ -44,7 +44,7 @@ def _ends_function(line: str, member: Member) -> bool:
 
 
 def takes_any_type(member: Member) -> bool:
-    """Whether the function of a local variable deduces what it returns."""
+    """True if the function of a local variable deduces the type of its result."""
     for line in reversed(lines_of(member.file)[max(0, member.line - _LINES_BACK) : member.line - 1]):
         if re.search(r"\)\s*(?:const|noexcept|mutable|\s)*\{?\s*$", line) and not line.lstrip().startswith(
             ("if", "for")
@@ -54,7 +54,7 @@ def takes_any_type(member: Member) -> bool:
 
 
 def returned_text(member: Member, type_: str, files: Iterable[str] = ()) -> str:
-    """What follows from the return of a variable; empty where none is known of."""
+    """Consequences of the return of a variable, in words; empty where no return is known."""
     lines = returned_at(member, files)
     if not lines or (member.kind == "local variable" and takes_any_type(member)):
         return ""

@@ -282,12 +282,18 @@ TEST(freeings, belong_to_the_subsystem_of_the_block_and_the_context_of_the_free)
     const std::uint32_t a = program.frame(main, "a::add"), b = program.frame(main, "b::add"),
                         drop = program.frame(main, "drop"), grow = program.frame(main, "grow");
     const std::vector<event> events{
-        allocation(10, 1, 0x1000, 8, a),      allocation(20, 1, 0x2000, 8, b),
-        allocation(30, 1, 0x3000, 8, a),      allocation(40, 1, 0x4000, 8, a),
-        note(50, 1, mpt_note_freed_at, drop), deallocation(51, 1, 0x1000),
-        deallocation(60, 1, 0x2000),          resize(70, 1, 0x3000, true),
-        resize(71, 1, 0x5000, false, grow),   note(80, 2, mpt_note_freed_at, main),
-        deallocation(81, 2, 0x4000),          note(90, 1, mpt_note_freed_at, 999'999),
+        allocation(10, 1, 0x1000, 8, a),
+        allocation(20, 1, 0x2000, 8, b),
+        allocation(30, 1, 0x3000, 8, a),
+        allocation(40, 1, 0x4000, 8, a),
+        note(50, 1, mpt_note_freed_at, program.frees(drop)),
+        deallocation(51, 1, 0x1000),
+        deallocation(60, 1, 0x2000),
+        resize(70, 1, 0x3000, true),
+        resize(71, 1, 0x5000, false, grow),
+        note(80, 2, mpt_note_freed_at, program.frees(main)),
+        deallocation(81, 2, 0x4000),
+        note(90, 1, mpt_note_freed_at, 999'999),
         deallocation(91, 1, 0x5000),
     };
     const pass found(program, events);
@@ -295,6 +301,19 @@ TEST(freeings, belong_to_the_subsystem_of_the_block_and_the_context_of_the_free)
               (std::vector<std::string>{"0 grow 1 0", std::to_string(main) + " a 1 0", std::to_string(drop) + " a 1 0",
                                         std::to_string(drop) + " b 1 0", std::to_string(grow) + " a 0 1"}));
     EXPECT_TRUE(found.counted.totals().frees_are_placed);
+}
+
+TEST(freeings, choose_no_scopes_of_what_allocates) {
+    small_program program;
+    const std::uint32_t main = program.frame(0, "main"), add = program.frame(program.frame(main, "run"), "a::add");
+    const std::vector<event> events{allocation(10, 1, 0x1000, 8, add), deallocation(20, 1, 0x1000)};
+    const auto candidates = [&] {
+        const pass found(program, events);
+        return found.scopes.candidates(found.subsystem("a"));
+    };
+    const std::vector<std::uint32_t> before = candidates();
+    for (std::uint64_t i = 0; i < 20; ++i) program.frees(program.frame(program.frame(main, "close", i), "a::drop", i));
+    EXPECT_EQ(candidates(), before);
 }
 
 TEST(freeings, of_a_recording_without_places_are_resizes_alone) {

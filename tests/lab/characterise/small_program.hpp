@@ -27,6 +27,13 @@ class small_program {
         return static_cast<std::uint32_t>(nodes_.size() - 1);
     }
 
+    // The mark of a frame that frees, as notes of frees have it.
+    std::uint32_t frees(std::uint32_t frame) {
+        nodes_.push_back({frame, 0, mpt_offset_frees});
+        function_of_node_.push_back(0);
+        return static_cast<std::uint32_t>(nodes_.size() - 1);
+    }
+
     const std::vector<trace::context_node>& nodes() const { return nodes_; }
     std::uint32_t function_of(std::uint32_t node) const { return function_of_node_[node]; }
     const std::string& name(std::uint32_t function) const { return functions_[function].name; }

@@ -181,7 +181,7 @@ def build(compiler: str, folder: Path, *options: str) -> Path:
 
 
 def output(program: Path) -> str:
-    """What a program prints; it must end well and complain of nothing."""
+    """Output of a program, which must end well and complain of nothing."""
     done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (0, ""), (program, done.returncode, done.stderr[:2000])
     return done.stdout

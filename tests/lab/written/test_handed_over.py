@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What is handed over works to the letter: planted programs, changed as the advice says, compile and run as before."""
+"""Planted programs that are changed as the advice says compile and run as before."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 def sanitizes(compiler: str, folder: Path) -> bool:
-    """Whether programs with sanitizers can be built here."""
+    """True if programs with sanitizers can be built here."""
     source = folder / "empty.c"
     source.write_text("int main(void) { return 0; }\n")
     command = [compiler, *SANITIZED, str(source), "-o", str(folder / "empty")]
