@@ -38,7 +38,7 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
   --owners          sample the registers and the stack at allocations: only then can characterise say which instance
                     of a type each object belongs to
   --frees           record the call stack of each free, too: only then can characterise say where the blocks of a
-                    subsystem are freed; some 20 ns a free
+                    subsystem are freed; some 10 ns a free
   --finish FILE     complete a recording whose recorder was killed, whose disk was full, or whose program has left
                     processes behind; of references, too
 
