@@ -6,6 +6,8 @@
 namespace millpond::preload {
 namespace {
 
+// Behind a stack that was cut, others are cut at the same frame, unless fewer frames than these remain.
+constexpr unsigned cut_depth_min = context_finder::depth_max / 2;
 constexpr std::size_t first_places = 1024;
 constexpr std::size_t first_chunk_bytes = std::size_t{64} << 10;
 constexpr std::size_t chunk_bytes_max = std::size_t{8} << 20;
@@ -161,10 +163,9 @@ bool context_finder::still_stands(const walked& met, walked*& barrier) noexcept 
     return false;
 }
 
-std::uint32_t context_finder::number_frame(rule_cache::numbered_rule& found, std::uintptr_t return_address) noexcept {
+void context_finder::number_frame(rule_cache::numbered_rule& found, std::uintptr_t return_address) noexcept {
     const bool is_generated = found.rule.kind == frame_rule::no_module;
     found.set_number(number_of(is_generated ? std::uintptr_t{context_tree::generated} : return_address));
-    return found.number;
 }
 
 // The frames of this walk, behind those of the last one that still stand; and the words that lead from each to the
@@ -174,7 +175,7 @@ std::uint32_t context_finder::number_frame(rule_cache::numbered_rule& found, std
     const walked* outer = last_ + joined - 1;
     for (walked* to = last_ + joined; depth-- > 0; outer = to++) {
         const fresh_frame& f = walks_->fresh[depth];
-        needs_bp = f.uses_bp() || (f.rule.bp_rule == frame_rule::kept && needs_bp);
+        needs_bp = f.uses_bp() || (f.what->rule.bp_rule == frame_rule::kept && needs_bp);
         std::uint32_t checks = 0;
         if (outer->stack != nowhere) [[likely]] {
             // Read the other way round: whether a word is the one meant depends on those behind it.
@@ -189,9 +190,9 @@ std::uint32_t context_finder::number_frame(rule_cache::numbered_rule& found, std
         to->frame = f.state.frame;
         to->bp_slot = f.state.bp_slot;
         to->checks = checks;
-        to->number = static_cast<std::uint32_t>(f.number);
+        to->number = f.what->known_number();
         to->needs_bp = needs_bp;
-        to->is_generated = f.rule.kind == frame_rule::no_module;
+        to->is_generated = f.what->rule.kind == frame_rule::no_module;
     }
 }
 
@@ -210,20 +211,24 @@ template <bool Numbered>
         if (met[-1].stack == s.stack && met <= barrier && met[-1].return_address == s.return_address &&
             (!met[-1].needs_bp || met[-1].frame == s.frame) && still_stands(met[-1], barrier)) {
             joined = static_cast<unsigned>(met - last_);
-            break;
+            if (last_->stack != nowhere || joined + depth > cut_depth_min) [[likely]]
+                break;
+            joined = 0;  // of a stack that was cut too little is left: walk on
+            barrier = last_;
         }
         if (depth == depth_max) [[unlikely]] {
             is_cut = true;
             break;
         }
-        rule_cache::numbered_rule found = space_.rules.find_numbered(s.return_address);
-        if (Numbered && found.number == 0) [[unlikely]]
-            number_frame(found, s.return_address);
-        fresh[depth++] = {s, found.rule, found.number};
-        if (found.rule.kind == frame_rule::signal) [[unlikely]]
-            return false;
-        if (!step(s, found.rule)) [[unlikely]] {
-            is_cut = found.rule.kind == frame_rule::unknown || found.rule.steps();
+        fresh_frame& now = fresh[depth++];
+        now.state = s;
+        rule_cache::numbered_rule* const found = space_.rules.find_numbered(s.return_address, now.not_kept);
+        now.what = found;
+        if (Numbered && found->known_number() == 0) [[unlikely]]
+            number_frame(*found, s.return_address);
+        if (!step(s, found->rule)) [[unlikely]] {
+            if (found->rule.kind == frame_rule::signal) return false;
+            is_cut = found->rule.kind == frame_rule::unknown || found->rule.steps();
             break;
         }
         if (s.return_address < 4096) [[unlikely]]  // the bottom of a thread or coroutine

@@ -167,16 +167,19 @@ class context_finder {
     // A frame of the current walk.
     struct fresh_frame {
         frame_state state;
-        frame_rule rule;
-        std::uint64_t number;
+        const rule_cache::numbered_rule* what;
+        rule_cache::numbered_rule not_kept;  // where `what` is not in the cache
 
         // Where a function that realigned its stack keeps the address of its caller's frame; 0 for all others.
         [[nodiscard]] std::uintptr_t cfa_slot() const noexcept {
+            const frame_rule& rule = what->rule;
+            if (rule.kind != frame_rule::through_bp && rule.kind != frame_rule::through_sp) [[likely]]
+                return 0;
             const auto offset = static_cast<std::uintptr_t>(static_cast<std::intptr_t>(rule.cfa_offset));
-            if (rule.kind == frame_rule::through_bp) return state.frame + offset;
-            return rule.kind == frame_rule::through_sp ? state.stack + offset : 0;
+            return (rule.kind == frame_rule::through_bp ? state.frame : state.stack) + offset;
         }
         [[nodiscard]] bool uses_bp() const noexcept {
+            const frame_rule& rule = what->rule;
             return rule.kind == frame_rule::from_bp || rule.kind == frame_rule::through_bp ||
                    rule.bp_rule == frame_rule::at_bp;
         }
@@ -240,8 +243,8 @@ class context_finder {
     void take_fresh(unsigned joined, unsigned depth) noexcept;
     std::uint32_t node_of_last() noexcept;
     std::uint32_t number_of(std::uintptr_t address) noexcept { return space_.tree.child(0, address); }
-    [[gnu::noinline, gnu::cold]] std::uint32_t number_frame(rule_cache::numbered_rule& found,
-                                                            std::uintptr_t return_address) noexcept;
+    [[gnu::noinline, gnu::cold]] void number_frame(rule_cache::numbered_rule& found,
+                                                   std::uintptr_t return_address) noexcept;
     bool may_remember() noexcept;
     [[gnu::noinline, gnu::cold]] std::uint32_t find_across_signal(const call_site& site) noexcept;
     void remember(const call_site& site, std::uint32_t node) noexcept;

@@ -25,21 +25,23 @@ class rule_cache {
     struct numbered_rule {
         frame_rule rule;
         std::uint32_t number;
-        std::uint32_t* kept_number;  // null where the rule is not kept
 
-        // Only of what find_numbered() has just returned: an address that was forgotten in between keeps its own.
-        void set_number(std::uint32_t to) noexcept {
-            number = to;
-            if (kept_number != nullptr) __atomic_store_n(kept_number, to, __ATOMIC_RELAXED);
-        }
+        [[nodiscard]] std::uint32_t known_number() const noexcept { return __atomic_load_n(&number, __ATOMIC_RELAXED); }
+        void set_number(std::uint32_t to) noexcept { __atomic_store_n(&number, to, __ATOMIC_RELAXED); }
     };
 
-    [[nodiscard]] frame_rule find(std::uintptr_t return_address) noexcept { return find_numbered(return_address).rule; }
-    [[nodiscard, gnu::always_inline]] numbered_rule find_numbered(std::uintptr_t return_address) noexcept {
-        slot* const s = find_slot(return_address);
-        if (s == nullptr) [[unlikely]]
-            return {compute(return_address), 0, nullptr};
-        return {s->rule, __atomic_load_n(&s->number, __ATOMIC_RELAXED), &s->number};
+    [[nodiscard]] frame_rule find(std::uintptr_t return_address) noexcept {
+        const slot* const s = find_slot(return_address);
+        return s != nullptr ? s->kept.rule : compute(return_address);
+    }
+    // Where the rule is kept, for as long as the cache is there, or `otherwise`, with a rule that is not kept. A number
+    // set there is never that of another module's code at the same address.
+    [[nodiscard, gnu::always_inline]] numbered_rule* find_numbered(std::uintptr_t return_address,
+                                                                   numbered_rule& otherwise) noexcept {
+        if (slot* const s = find_slot(return_address)) [[likely]]
+            return &s->kept;
+        otherwise = {compute(return_address), 0};
+        return &otherwise;
     }
 
     void forget(std::uintptr_t first, std::uintptr_t last) noexcept {
@@ -56,8 +58,7 @@ class rule_cache {
   private:
     struct slot {
         std::uintptr_t return_address;
-        frame_rule rule;
-        std::uint32_t number;
+        numbered_rule kept;
     };
     [[nodiscard, gnu::always_inline]] slot* find_slot(std::uintptr_t return_address) noexcept {
         for (stage& each : stages_) {
@@ -119,7 +120,7 @@ class rule_cache {
             std::uintptr_t seen = empty;
             if (__atomic_compare_exchange_n(&s.return_address, &seen, std::uintptr_t{claimed}, false, __ATOMIC_ACQ_REL,
                                             __ATOMIC_ACQUIRE)) {
-                s.rule = rule;
+                s.kept.rule = rule;
                 __atomic_store_n(&s.return_address, return_address, __ATOMIC_RELEASE);
                 return;
             }

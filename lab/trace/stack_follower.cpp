@@ -2,22 +2,30 @@
 #include "lab/trace/stack_follower.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "lab/trace/fields.hpp"
 
 namespace millpond::trace {
 
+namespace {
+
+std::uint64_t key_of(std::uint32_t parent, std::uint32_t frame) { return std::uint64_t{parent} << 32 | frame; }
+
+}  // namespace
+
 stack_follower::stack_follower() : cut_(number_of(0, 1)) { tables_.reach(0); }
 
 std::uint32_t stack_follower::number_of(std::uint32_t module, std::uint64_t offset) {
     const auto [known, is_new] = numbers_.try_emplace({module, offset}, static_cast<std::uint32_t>(places_.size()));
-    if (is_new) places_.push_back({module, offset});
+    if (is_new) {
+        coded_place& coded = places_.emplace_back();
+        std::uint8_t bytes[3 * varint_bytes_max];
+        const std::uint8_t* const end = mpt_put(mpt_put(bytes, module), offset);
+        coded.length = static_cast<std::uint8_t>(end - bytes);
+        std::memcpy(coded.bytes, bytes, sizeof coded.bytes);
+    }
     return known->second;
-}
-
-std::uint32_t stack_follower::add_table() {
-    tables_.reach(table_count_);
-    return table_count_++;
 }
 
 stack_follower::further_child& stack_follower::slot_for(std::uint64_t key) {
@@ -28,28 +36,14 @@ stack_follower::further_child& stack_follower::slot_for(std::uint64_t key) {
     }
 }
 
-void stack_follower::enter_further(standing& caller, std::uint32_t frame) {
-    const location at = find_further(caller.at, frame);
-    caller.table = child_at(caller.at).table;
-    push(at, child_at(at));
-}
-
-// A child that is not in the first table of its parent; it is made where there is none.
-stack_follower::location stack_follower::find_further(location parent, std::uint32_t frame) {
-    std::uint32_t number = child_at(parent).table;
-    unsigned count = 0;
-    for (; number != 0 && count < tables_of_node_max; ++count) {
-        child_table& table = tables_[number];
-        for (unsigned i = 0; i < children_in_table; ++i)
-            if (table.children[i].frame == frame) return number * children_in_table + i;
-        number = table.next;
+// A child that no table of its parent has room for.
+void stack_follower::enter_beyond(const standing& caller, std::uint32_t frame) {
+    location at = further_count_ == 0 ? 0 : slot_for(key_of(caller.at, frame)).at;
+    if (at == 0) {
+        at = add_beyond(caller.at, frame);
+        child_at(at) = new_child(caller.node, frame);
     }
-    if (count == tables_of_node_max && further_count_ > 0)
-        if (const location at = slot_for(std::uint64_t{parent} << 32 | frame).at; at != 0) return at;
-    if (last_ == nodes_max) return parent;
-    const location at = add(parent, frame, last_ + 1);
-    fresh_.push_back({child_at(parent).node, frame});
-    return at;
+    push(at, child_at(at));
 }
 
 // Precondition: the parent has no child of that frame.
@@ -80,7 +74,7 @@ stack_follower::location stack_follower::add_beyond(location parent, std::uint32
         for (const further_child& one : old)
             if (one.at != 0) slot_for(one.key) = one;
     }
-    const std::uint64_t key = std::uint64_t{parent} << 32 | frame;
+    const std::uint64_t key = key_of(parent, frame);
     ++further_count_;
     const location at = add_table() * children_in_table;
     slot_for(key) = {key, at};
@@ -108,7 +102,7 @@ void stack_follower::learn(const mpt_block_header& header, std::span<const std::
 }
 
 stack_follower::new_nodes stack_follower::take_new() {
-    constexpr std::size_t at_once = 8192, node_bytes_max = 5 + 5 + varint_bytes_max;
+    constexpr std::size_t at_once = 8192, node_bytes_max = varint_bytes_max + sizeof(coded_place::bytes);
     if (taken_ == fresh_.size()) {
         taken_ = 0;
         fresh_.clear();
@@ -121,7 +115,9 @@ stack_follower::new_nodes stack_follower::take_new() {
     for (std::size_t i = 0; i < count; ++i, ++taken_) {
         const fresh_node& one = fresh_[taken_];
         to = mpt_put(to, mpt_zigzag(std::int64_t{first} + static_cast<std::int64_t>(i) - std::int64_t{one.parent}));
-        to = mpt_put(mpt_put(to, places_[one.frame].module), places_[one.frame].offset);
+        const coded_place& its = places_[one.frame];
+        std::memcpy(to, its.bytes, sizeof its.bytes);
+        to += its.length;
     }
     return {
         first, static_cast<std::uint32_t>(count), {payload_.data(), static_cast<std::size_t>(to - payload_.data())}};

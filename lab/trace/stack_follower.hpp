@@ -43,13 +43,20 @@ class stack_follower {
     void enter(std::uint64_t frame) {
         const std::uint32_t number = frame_of(frame);
         standing& caller = stack_.back();
-        const child_table& table = tables_[caller.table];
-        if (table.children[0].frame == number)
-            push(caller.table * children_in_table, table.children[0]);
-        else if (table.children[1].frame == number)
-            push(caller.table * children_in_table + 1, table.children[1]);
-        else
-            enter_further(caller, number);
+        if (caller.table == 0) caller.table = child_at(caller.at).table = add_table();
+        std::uint32_t table = caller.table;
+        for (unsigned tables = 1;; ++tables) {
+            for (unsigned i = 0; i < children_in_table; ++i) {
+                child& one = tables_[table].children[i];
+                if (one.frame != number && one.frame != 0) continue;
+                if (one.frame == 0) one = new_child(caller.node, number);
+                return push(table * children_in_table + i, one);
+            }
+            if (tables == tables_of_node_max) break;
+            if (tables_[table].next == 0) tables_[table].next = add_table();
+            table = tables_[table].next;
+        }
+        enter_beyond(caller, number);
     }
     // Of the stack as it stands.
     std::uint32_t context() const { return stack_.back().node; }
@@ -89,7 +96,7 @@ class stack_follower {
         std::uint32_t node;
         std::uint32_t table;
     };
-    // What a frame is in the trace; numbered from 1 on.
+    // What a frame is in the trace. They are numbered from 1 on.
     struct place {
         std::uint32_t module;
         std::uint64_t offset;
@@ -100,6 +107,10 @@ class stack_follower {
         std::size_t operator()(const place& p) const {
             return (p.offset ^ std::uint64_t{p.module} << 40) * 0x9E3779B97F4A7C15u;
         }
+    };
+    struct coded_place {
+        std::uint8_t bytes[15];  // as in a block of contexts
+        std::uint8_t length;
     };
     struct further_child {
         std::uint64_t key;  // location of the parent, frame
@@ -127,11 +138,19 @@ class stack_follower {
         __builtin_prefetch(&tables_[one.table]);
         stack_.push_back({at, one.node, one.table});
     }
-    void enter_further(standing& caller, std::uint32_t frame);
-    location find_further(location parent, std::uint32_t frame);
+    child new_child(std::uint32_t parent, std::uint32_t frame) {
+        if (last_ == nodes_max) [[unlikely]]
+            return {frame, 0, 0};
+        fresh_.push_back({parent, frame});
+        return {frame, ++last_, 0};
+    }
+    void enter_beyond(const standing& caller, std::uint32_t frame);
     location add(location parent, std::uint32_t frame, std::uint32_t node);
     location add_beyond(location parent, std::uint32_t frame);
-    std::uint32_t add_table();
+    std::uint32_t add_table() {
+        tables_.reach(table_count_);
+        return table_count_++;
+    }
     std::uint32_t number_of(std::uint32_t module, std::uint64_t offset);
     further_child& slot_for(std::uint64_t key);
 
@@ -140,7 +159,7 @@ class stack_follower {
     std::vector<learned_node> learned_{1};
     std::vector<fresh_node> fresh_;  // the last nodes, which nobody has taken
     std::size_t taken_ = 0;          // of these
-    std::vector<place> places_{1};
+    std::vector<coded_place> places_{1};
     std::unordered_map<place, std::uint32_t, place_hash> numbers_;
     std::uint32_t cut_;
     std::vector<further_child> further_;

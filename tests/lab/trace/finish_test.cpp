@@ -70,7 +70,7 @@ TEST_F(killed, a_slot_is_taken_up_to_its_first_undecodable_byte) {
     char* block = file.data() + offset;
     std::memcpy(&header, block, sizeof header);
     ASSERT_GT(header.stored_bytes, 0u);
-    block[sizeof header + header.stored_bytes] = 6;  // a tag that is none
+    block[sizeof header + header.stored_bytes] = static_cast<char>(mpt_steps + int{mpt_byte_address});  // no tag
     header.stored_bytes += 1;
     std::memcpy(block, &header, sizeof header);
     write_file(partial, file);
