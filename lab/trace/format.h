@@ -45,7 +45,7 @@ enum { mpt_variables_before = 4096, mpt_variables_behind = 2304 };
 enum mpt_codec { mpt_raw = 0, mpt_zstd = 1 };
 enum mpt_layout { mpt_rows = 0, mpt_columns = 1 };
 
-/* The last three are in FILE.partial only: their context is told by what changed of the stack (docs/trace_format.md). */
+/* The last three are in FILE.partial only: what changed of the stack tells their context (docs/trace_format.md). */
 enum mpt_operation {
     mpt_free = 0,
     mpt_allocate = 1,
