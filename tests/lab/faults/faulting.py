@@ -223,8 +223,7 @@ def broken_by_traces(folder: Path, said: str, reference: Reference) -> list[str]
         summary = summary_of(path)
         name, events = path.name, summary.events
         if summary.readable and summary.whole and missing[events] == 0:
-            # `info` counts notes too; where memory was short, one may be missing, but no heap event.
-            events = reference.marked.get(confirm(path), events)
+            events = events_as_marked(path, reference)
         if not summary.readable:
             broken.append(f"{name} cannot be read, or does not name its process")
         elif summary.whole and missing[events] == 0:
@@ -241,12 +240,22 @@ def broken_by_traces(folder: Path, said: str, reference: Reference) -> list[str]
     return broken
 
 
+def events_as_marked(path: Path, reference: Reference) -> int:
+    """The events that the reference has for a whole trace with the same heap events.
+
+    `info` counts notes too: of the time that was used, in one recording more than in another; or less, where memory
+    was short. No heap event may be missing.
+    """
+    return reference.marked.get(confirm(path), summary_of(path).events)
+
+
 def broken_by_neighbour(folder: Path, outcome: Outcome, reference: Reference) -> list[str]:
     """Promises where the fault hit the forked child only: the others' traces are whole, the status is the program's."""
     broken = []
     if outcome.status != reference.bare.status:
         broken.append(f"the exit status of the program became {outcome.status}")
-    whole = [summary.events for summary in map(summary_of, traces_in(folder)) if summary.readable and summary.whole]
+    summaries = {path: summary_of(path) for path in traces_in(folder)}
+    whole = [events_as_marked(path, reference) for path, found in summaries.items() if found.readable and found.whole]
     for events in (reference.root_events, reference.spawned_events):
         if events not in whole:
             broken.append(f"the process with {events} events is not whole: {sorted(whole)} are")
