@@ -110,8 +110,8 @@ void router::start_variant(variant mode, const char* routes_path) noexcept {
     if (routes_path[0] != '\0') routes = map_routes(routes_path);
     if (pthread_key_create(&thread_end, &end_thread) != 0) return;
     if (pthread_atfork(nullptr, nullptr, &after_fork_in_child) != 0) return;
-    const bool looks_up = mode == variant::looked_up || mode == variant::plan || mode == variant::survey;
-    if (looks_up) {
+    looks_up_ = mode == variant::looked_up || mode == variant::plan || mode == variant::survey;
+    if (looks_up_) {
         modules_.start(routes, latest_slot_->identity.executable);
         if (mode == variant::survey) {
             contexts_.set_module_observer(&process_record::note_module);
@@ -122,8 +122,7 @@ void router::start_variant(variant mode, const char* routes_path) noexcept {
     }
     // looked_up has none: it differs from a plan in nothing but the pools.
     if (mode != variant::survey && mode != variant::looked_up && !start_pools(mode)) return;
-    stops_at_owner_ = looks_up && !routes.empty();
-    looks_up_ = looks_up;
+    stops_at_owner_ = looks_up_ && !routes.empty();
     ignores_answer_ = mode == variant::looked_up;
     tells_children_ = madvise(&own_words, sizeof own_words, MADV_WIPEONFORK) == 0;
     adopt_words = &adopt;
@@ -146,11 +145,11 @@ bool router::start_pools(variant mode) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
         const pool_kind kind = planned ? routes.pools()[i].kind : pool_kind::shared;
         const bool huge_pages = planned ? routes.pools()[i].huge_pages != 0 : mode == variant::shared_huge;
-        const auto id = static_cast<std::uint16_t>(i);
         has_arenas_ |= has_arenas(kind);
         has_instances_ |= kind == pool_kind::instances;
-        if (!(new (pools_ + i) pool(space_, id, kind, huge_pages, private_counters.pools + i))->is_complete())
-            return false;
+        auto* const its =
+            new (pools_ + i) pool(space_, static_cast<std::uint16_t>(i), kind, huge_pages, private_counters.pools + i);
+        if (!its->is_complete()) return false;
     }
     if (has_instances_) preload::caller_words::keep();
     if (!thread_caches::start(count, &private_counters)) return false;
