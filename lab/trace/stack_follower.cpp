@@ -10,11 +10,11 @@ namespace millpond::trace {
 
 namespace {
 
-std::uint64_t key_of(std::uint32_t parent, std::uint32_t frame) { return std::uint64_t{parent} << 32 | frame; }
+std::uint64_t key_of(std::uint32_t caller, std::uint32_t frame) { return std::uint64_t{caller} << 32 | frame; }
 
 }  // namespace
 
-stack_follower::stack_follower() : cut_(number_of(0, 1)) { tables_.reach(0); }
+stack_follower::stack_follower() : cut_(number_of(0, 1)) { nodes_.reach(0); }
 
 std::uint32_t stack_follower::number_of(std::uint32_t module, std::uint64_t offset) {
     const auto [known, is_new] = numbers_.try_emplace({module, offset}, static_cast<std::uint32_t>(places_.size()));
@@ -32,70 +32,70 @@ stack_follower::further_child& stack_follower::slot_for(std::uint64_t key) {
     const std::uint64_t mixed = key * 0x9E3779B97F4A7C15u;
     for (std::size_t i = mixed ^ (mixed >> 32);; ++i) {
         further_child& one = further_[i & (further_.size() - 1)];
-        if (one.at == 0 || one.key == key) return one;
+        if (one.node == 0 || one.key == key) return one;
     }
 }
 
-// A child that no table of its parent has room for.
-void stack_follower::enter_beyond(const standing& caller, std::uint32_t frame) {
-    location at = further_count_ == 0 ? 0 : slot_for(key_of(caller.at, frame)).at;
-    if (at == 0) {
-        at = add_beyond(caller.at, frame);
-        child_at(at) = new_child(caller.node, frame);
-    }
-    push(at, child_at(at));
+void stack_follower::make_room_beyond() {
+    if (2 * further_count_ < further_.size()) return;
+    std::vector<further_child> old(std::max<std::size_t>(1024, 2 * further_.size()));
+    old.swap(further_);
+    for (const further_child& one : old)
+        if (one.node != 0) slot_for(one.key) = one;
 }
 
-// Precondition: the parent has no child of that frame.
-stack_follower::location stack_follower::add(location parent, std::uint32_t frame, std::uint32_t node) {
-    last_ = std::max(last_, node);
-    std::uint32_t number = child_at(parent).table;
-    if (number == 0) child_at(parent).table = number = add_table();
-    for (unsigned count = 1;; ++count) {
-        for (unsigned i = 0; i < children_in_table; ++i) {
-            child& one = tables_[number].children[i];
-            if (one.frame != 0) continue;
-            one = {frame, node, 0};
-            return number * children_in_table + i;
+// A node that no list and no table has yet.
+std::uint32_t stack_follower::add(std::uint32_t caller, std::uint32_t frame) {
+    if (last_ == nodes_max) return 0;
+    nodes_.reach(++last_);
+    nodes_[last_].frame = frame;
+    fresh_.push_back({caller, frame});
+    return last_;
+}
+
+// A child that is not among the first ones of its caller.
+void stack_follower::enter_beyond(std::uint32_t caller, std::uint32_t frame) {
+    make_room_beyond();
+    further_child& found = slot_for(key_of(caller, frame));
+    if (found.node == 0) {
+        ++further_count_;
+        found = {key_of(caller, frame), add(caller, frame)};
+    }
+    stack_.push_back(found.node);
+}
+
+// Makes a learned node the child of its caller.
+void stack_follower::list(std::uint32_t caller, std::uint32_t id) {
+    std::uint32_t* link = &nodes_[caller].first_child;
+    for (unsigned i = 0; *link != 0; ++i) {
+        if (i == listed_max) {
+            make_room_beyond();
+            further_child& to = slot_for(key_of(caller, nodes_[id].frame));
+            further_count_ += to.node == 0;
+            to = {key_of(caller, nodes_[id].frame), id};
+            return;
         }
-        if (count == tables_of_node_max) break;
-        if (tables_[number].next == 0) tables_[number].next = add_table();
-        number = tables_[number].next;
+        link = &nodes_[*link].next;
     }
-    const location at = add_beyond(parent, frame);
-    child_at(at) = {frame, node, 0};
-    return at;
-}
-
-stack_follower::location stack_follower::add_beyond(location parent, std::uint32_t frame) {
-    if (2 * further_count_ >= further_.size()) {
-        std::vector<further_child> old(std::max<std::size_t>(1024, 2 * further_.size()));
-        old.swap(further_);
-        for (const further_child& one : old)
-            if (one.at != 0) slot_for(one.key) = one;
-    }
-    const std::uint64_t key = key_of(parent, frame);
-    ++further_count_;
-    const location at = add_table() * children_in_table;
-    slot_for(key) = {key, at};
-    return at;
+    *link = id;
 }
 
 void stack_follower::learn(const mpt_block_header& header, std::span<const std::uint8_t> payload) {
     constexpr std::uint64_t lost_max = 1u << 22;  // nodes of lost blocks in front of these
     if (header.first == 0 || header.first > last_ + lost_max || header.first + header.count > nodes_max) return;
     auto id = static_cast<std::uint32_t>(header.first);
-    learned_.resize(std::max<std::size_t>(learned_.size(), id + std::size_t{header.count}));
     field_cursor cursor(payload);
     try {
         for (const std::uint32_t past = id + header.count; id < past && !cursor.done(); ++id) {
-            const std::uint64_t parent = id - static_cast<std::uint64_t>(cursor.signed_number());
+            const std::uint64_t caller = id - static_cast<std::uint64_t>(cursor.signed_number());
             const std::uint32_t module = cursor.small_number();
             const std::uint64_t offset = cursor.number();
-            last_ = std::max(last_, id);
-            if (parent >= id || learned_[id].frame != 0) continue;
-            const std::uint32_t frame = learned_[id].frame = number_of(module, offset);
-            if (parent == 0 || learned_[parent].at != 0) learned_[id].at = add(learned_[parent].at, frame, id);
+            nodes_.reach(id);
+            learned_ = last_ = std::max(last_, id);
+            if (caller >= id || nodes_[id].frame != 0) continue;
+            nodes_[id].frame = number_of(module, offset);
+            // The child of a node that was lost is known as a frame only.
+            if (caller == 0 || nodes_[caller].frame != 0) list(static_cast<std::uint32_t>(caller), id);
         }
     } catch (const trace_error& cut) {  // what was read holds
     }
@@ -114,7 +114,7 @@ stack_follower::new_nodes stack_follower::take_new() {
     std::uint8_t* to = payload_.data();
     for (std::size_t i = 0; i < count; ++i, ++taken_) {
         const fresh_node& one = fresh_[taken_];
-        to = mpt_put(to, mpt_zigzag(std::int64_t{first} + static_cast<std::int64_t>(i) - std::int64_t{one.parent}));
+        to = mpt_put(to, mpt_zigzag(std::int64_t{first} + static_cast<std::int64_t>(i) - std::int64_t{one.caller}));
         const coded_place& its = places_[one.frame];
         std::memcpy(to, its.bytes, sizeof its.bytes);
         to += its.length;

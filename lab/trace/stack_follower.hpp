@@ -4,13 +4,14 @@
 //   recorder: 2 returned, 3 entered │ 0 returned, 1 entered │ …       frames are named by nodes without a caller
 //                    ▼
 //   stack   main ── parse ── sum ── term        ──▶ node of the tree of contexts, made where it is new
-//             │        └ children │ frame, node, its own children │ frame, node, its own children │ more ─▶
+//
+//   node │ frame │ first child │ next child of its caller │       12 bytes, by number
+//   (caller, frame) → node                                        a hash table of what is beyond the eighth child
 //
 // Use it in the finishing pass: a recorder that had to look each stack up in a tree of millions of nodes would wait for
 // memory at every event. It begins with the contexts that the recorder wrote (learn), in the order of their numbers;
 // new nodes get the numbers behind these and are taken by take_new(). A frame that is not known (its block was lost)
-// becomes a cut. O(1) a frame. What is kept of a node lies with its caller, which was looked up just before. Memory: 32
-// bytes for each node with children and for every second further child, 16 to 32 more for each beyond the eighth.
+// becomes a cut. O(1) a frame. Memory: 12 bytes a node, up to 64 more for each child beyond the eighth.
 #pragma once
 
 #include <cstdint>
@@ -31,35 +32,27 @@ class stack_follower {
     void learn(const mpt_block_header& header, std::span<const std::uint8_t> payload);
 
     // A block of events begins: no frame is known to stand.
-    void begin_block() {
-        stack_.resize(1);
-        stack_[0] = {0, 0, tables_[0].children[0].table};
-    }
+    void begin_block() { stack_.assign(1, 0); }
     void leave(std::uint64_t frames) {
         const std::size_t depth = stack_.size() - 1;
         stack_.resize(1 + (frames < depth ? depth - static_cast<std::size_t>(frames) : 0));
     }
-    // `frame`: the number of its node without a caller.
-    void enter(std::uint64_t frame) {
-        const std::uint32_t number = frame_of(frame);
-        standing& caller = stack_.back();
-        if (caller.table == 0) caller.table = child_at(caller.at).table = add_table();
-        std::uint32_t table = caller.table;
-        for (unsigned tables = 1;; ++tables) {
-            for (unsigned i = 0; i < children_in_table; ++i) {
-                child& one = tables_[table].children[i];
-                if (one.frame != number && one.frame != 0) continue;
-                if (one.frame == 0) one = new_child(caller.node, number);
-                return push(table * children_in_table + i, one);
-            }
-            if (tables == tables_of_node_max) break;
-            if (tables_[table].next == 0) tables_[table].next = add_table();
-            table = tables_[table].next;
+    // `named`: the node without a caller of the frame.
+    void enter(std::uint64_t named) {
+        const std::uint32_t frame = frame_of(named), caller = stack_.back();
+        std::uint32_t* link = &nodes_[caller].first_child;
+        for (unsigned i = 0; *link != 0; ++i) {
+            node& one = nodes_[*link];
+            if (one.frame == frame) return stack_.push_back(*link);
+            if (i == listed_max) return enter_beyond(caller, frame);
+            link = &one.next;
         }
-        enter_beyond(caller, number);
+        const std::uint32_t fresh = add(caller, frame);
+        *link = fresh;
+        stack_.push_back(fresh);
     }
     // Of the stack as it stands.
-    std::uint32_t context() const { return stack_.back().node; }
+    std::uint32_t context() const { return stack_.back(); }
 
     // The highest number of a node.
     std::uint32_t last() const { return last_; }
@@ -72,29 +65,13 @@ class stack_follower {
     new_nodes take_new();
 
   private:
-    static constexpr unsigned children_in_table = 2;
-    static constexpr unsigned tables_of_node_max = 4;  // further children are found by a hash
+    static constexpr unsigned listed_max = 7;  // children in front of the last that is listed
     static constexpr std::uint32_t nodes_max = 1u << 28;
 
-    struct child {
-        std::uint32_t frame;  // 0: none
-        std::uint32_t node;
-        std::uint32_t table;  // its first own children; 0: none
-    };
-    struct child_table {
-        child children[children_in_table];
-        std::uint32_t next;  // 0: none
-        std::uint32_t unused;
-    };
-    static_assert(sizeof(child_table) == 32);
-    // Where a node is kept: table and place in it. 0 is the outside.
-    using location = std::uint32_t;
-
-    // A frame of the stack; the rest is what is kept there.
-    struct standing {
-        location at;
-        std::uint32_t node;
-        std::uint32_t table;
+    struct node {
+        std::uint32_t frame;  // 0: not known
+        std::uint32_t first_child;
+        std::uint32_t next;
     };
     // What a frame is in the trace. They are numbered from 1 on.
     struct place {
@@ -113,50 +90,27 @@ class stack_follower {
         std::uint8_t length;
     };
     struct further_child {
-        std::uint64_t key;  // location of the parent, frame
-        location at;        // 0: free
+        std::uint64_t key;   // caller, frame
+        std::uint32_t node;  // 0: free
     };
     struct fresh_node {
-        std::uint32_t parent, frame;
-    };
-    // Of the recorder: only its nodes can be frames, or parents of what is learned.
-    struct learned_node {
-        std::uint32_t frame;
-        location at;  // 0: the way to the outside is not known
+        std::uint32_t caller, frame;
     };
 
-    child& child_at(location at) { return tables_[at / children_in_table].children[at % children_in_table]; }
-    const child& child_at(location at) const {
-        return tables_[at / children_in_table].children[at % children_in_table];
-    }
-    std::uint32_t frame_of(std::uint64_t node) const {
-        const std::uint32_t frame = node < learned_.size() ? learned_[node].frame : 0;
+    // Only nodes of the recorder name frames.
+    std::uint32_t frame_of(std::uint64_t named) const {
+        const std::uint32_t frame = named <= learned_ ? nodes_[named].frame : 0;
         return frame != 0 ? frame : cut_;
     }
-    // The children of a node are looked at soon, and lie anywhere.
-    void push(location at, const child& one) {
-        __builtin_prefetch(&tables_[one.table]);
-        stack_.push_back({at, one.node, one.table});
-    }
-    child new_child(std::uint32_t parent, std::uint32_t frame) {
-        if (last_ == nodes_max) [[unlikely]]
-            return {frame, 0, 0};
-        fresh_.push_back({parent, frame});
-        return {frame, ++last_, 0};
-    }
-    void enter_beyond(const standing& caller, std::uint32_t frame);
-    location add(location parent, std::uint32_t frame, std::uint32_t node);
-    location add_beyond(location parent, std::uint32_t frame);
-    std::uint32_t add_table() {
-        tables_.reach(table_count_);
-        return table_count_++;
-    }
+    std::uint32_t add(std::uint32_t caller, std::uint32_t frame);
+    void enter_beyond(std::uint32_t caller, std::uint32_t frame);
+    void list(std::uint32_t caller, std::uint32_t id);
+    void make_room_beyond();
     std::uint32_t number_of(std::uint32_t module, std::uint64_t offset);
     further_child& slot_for(std::uint64_t key);
 
-    huge_page_array<child_table> tables_;  // 0: that of the outside itself, which is no one's child
-    std::uint32_t table_count_ = 1;
-    std::vector<learned_node> learned_{1};
+    huge_page_array<node> nodes_;
+    std::uint32_t last_ = 0, learned_ = 0;
     std::vector<fresh_node> fresh_;  // the last nodes, which nobody has taken
     std::size_t taken_ = 0;          // of these
     std::vector<coded_place> places_{1};
@@ -164,8 +118,7 @@ class stack_follower {
     std::uint32_t cut_;
     std::vector<further_child> further_;
     std::size_t further_count_ = 0;
-    std::uint32_t last_ = 0;
-    std::vector<standing> stack_{1};  // from the outside inward
+    std::vector<std::uint32_t> stack_{0};  // from the outside inward
     std::vector<std::uint8_t> payload_;
 };
 
