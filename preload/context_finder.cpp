@@ -133,31 +133,20 @@ bool context_finder::grow_index() noexcept {
     return true;
 }
 
-// The innermost word of those in [first, past) that has changed: its position + 1, or 0.
-std::uint32_t context_finder::first_difference(std::uint32_t past, std::uint32_t first) const noexcept {
-    while (past >= first + 4) {
+// The innermost word of the first `past` that has changed: its position + 1, or 0.
+std::uint32_t context_finder::first_difference(std::uint32_t past) const noexcept {
+    while (past >= 4) {
         const check* const four = walks_->checks + past - 4;
         if ((four[0].difference() | four[1].difference() | four[2].difference() | four[3].difference()) != 0) break;
         past -= 4;
     }
-    while (past > first && walks_->checks[past - 1].difference() == 0) --past;
-    return past > first ? past : 0;
+    while (past > 0 && walks_->checks[past - 1].difference() == 0) --past;
+    return past;
 }
 
 // Whether everything behind a frame of the last walk still holds. If not, no frame inside `barrier` can be joined.
 bool context_finder::still_stands(const walked& met, walked*& barrier) noexcept {
-    const std::uint32_t count = met.checks;
-    constexpr std::uint32_t all = near_checks + far_checks + turning_checks;
-    std::uint32_t changed;
-    if (count <= all) [[likely]] {
-        changed = first_difference(count, 0);
-    } else {
-        changed = first_difference(count, count - near_checks);
-        if (turning_at_ < far_checks || turning_at_ + turning_checks > count - near_checks) turning_at_ = far_checks;
-        if (changed == 0) changed = first_difference(turning_at_ + turning_checks, turning_at_);
-        if (changed == 0) changed = first_difference(far_checks, 0);
-        turning_at_ += turning_checks;
-    }
+    const std::uint32_t changed = first_difference(met.checks);
     if (changed == 0) return true;
     while (barrier > last_ && barrier[-1].checks >= changed) --barrier;
     return false;

@@ -22,9 +22,7 @@
 //   last walk   main │ parse │ sum │ term │ sum        2 returned
 //   this walk   main │ parse │ sum │ call │ term       2 entered: call, term
 //
-// A frame of the last walk is joined where the words behind it still hold: the 48 next to it, the 8 outermost, and 8 of
-// those between, other ones each time. So of a stack of up to 64 words all are compared. Of a deeper one a change is
-// missed, for some events, only where the program left 48 frames and entered the same 48 again without an event.
+// A frame of the last walk is joined where every word behind it still holds.
 //
 // find: 10-30 ns on a hit, else some 5 ns for each new frame and 0.5 ns for each word compared. Not thread-safe, not
 // reentrant (the caller guards against signal handlers). Memory: at most 16 MB a thread, usually some KB. Never
@@ -217,7 +215,6 @@ class context_finder {
         check checks[checks_each * last_max];  // that the last walk rests on
         fresh_frame fresh[depth_max];          // of the current walk, innermost first
     };
-    static constexpr std::uint32_t near_checks = 48, far_checks = 8, turning_checks = 8;
 
     static std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
         const std::uint64_t h = (a ^ (b * 0xC2B2AE3D27D4EB4Fu)) * 0x9E3779B97F4A7C15u;
@@ -239,7 +236,7 @@ class context_finder {
     template <bool Numbered>
     bool walk(const call_site& site) noexcept;
     bool still_stands(const walked& met, walked*& barrier) noexcept;
-    std::uint32_t first_difference(std::uint32_t past, std::uint32_t first) const noexcept;
+    std::uint32_t first_difference(std::uint32_t past) const noexcept;
     void take_fresh(unsigned joined, unsigned depth) noexcept;
     std::uint32_t node_of_last() noexcept;
     std::uint32_t number_of(std::uintptr_t address) noexcept { return space_.tree.child(0, address); }
@@ -281,7 +278,6 @@ class context_finder {
     walked* last_ = nullptr;  // the last walk: of walks_
     unsigned last_count_ = 0;
     unsigned noded_ = 0;                  // of these, outermost first, have their node
-    std::uint32_t turning_at_ = 0;        // which words are compared in turn
     unsigned told_ = 0, told_depth_ = 0;  // frames that were told: of the last walk, and in all
 };
 
