@@ -140,8 +140,12 @@ void event_counts::allocate(const trace::event& e) {
     t.active.enter(context.scope, scopes_, clock_);
     t.last_context = e.context;
     t.facts.add(e);
+    (void)freeings_.take_first(e.address, 0);  // of a block there whose end is not in the trace
     if (t.resized != no_context) [[unlikely]] {
-        if (e.op == trace::operation::realloc_allocate) freeings_.add_resize(e.context, t.resized);
+        if (e.op == trace::operation::realloc_allocate) {
+            freeings_.add_resize(e.context, t.resized);
+            if (t.resized != context.subsystem) freeings_.resized_from(e.address, t.resized);
+        }
         t.resized = no_context;
     }
 
@@ -203,11 +207,14 @@ void event_counts::object_ended(const packed_object& o, trace::moment at, trace:
     if (how == trace::ending::freed) {
         if (event != nullptr && event->op == trace::operation::realloc_free) {
             ++s.realloc_frees;
-            thread(at.thread).resized = context.subsystem;
+            thread(at.thread).resized = freeings_.take_first(event->address, context.subsystem);
         } else {
             ++s.frees;
             const std::uint32_t freed_at = thread(at.thread).freed_at;
-            if (event != nullptr && freed_at != no_context) freeings_.add_free(freed_at, context.subsystem);
+            if (event != nullptr) {
+                const std::uint32_t first = freeings_.take_first(event->address, context.subsystem);
+                if (freed_at != no_context) freeings_.add_free(freed_at, first);
+            }
         }
         if (at.thread != o.thread()) ++s.freed_by_others;
         // The operation counts where the object belongs, for the thread that performs it.

@@ -183,7 +183,7 @@ class event_counts {
         std::vector<thread_share*> share_of;  // by subsystem; null: none
         std::uint32_t last_context = 0;
         std::uint32_t freed_at = no_context;  // the context of its frees from here on
-        std::uint32_t resized = no_context;   // the subsystem of a block that its next event resizes
+        std::uint32_t resized = no_context;   // the subsystem that made the block that its next event resizes
         bool ended = false;
         thread_facts facts;
     };

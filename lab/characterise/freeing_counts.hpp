@@ -3,8 +3,10 @@
 //
 //   (context of the free, subsystem of the block) ─▶ frees, resizes
 //
-// Frees have contexts in recordings that were made with --frees; resizes (realloc) have them always. An addition is one
-// look-up, or none where the pair is that of the last one. Memory grows with the pairs that meet. Not thread-safe.
+// Frees have contexts in recordings that were made with --frees; resizes (realloc) have them always. A resized block is
+// the subsystem's that made the first one, for a pool keeps what it resizes, and so it is to the pool that it returns.
+// An addition is one look-up, or none where the pair is that of the last one. Memory grows with the pairs that meet,
+// and with the live blocks that another subsystem has resized. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +22,19 @@ class freeing_counts {
   public:
     void add_free(std::uint32_t context, std::uint32_t subsystem) { ++at(context, subsystem).frees; }
     void add_resize(std::uint32_t context, std::uint32_t subsystem) { ++at(context, subsystem).resizes; }
+
+    // The block at an address was made by resizing one of another subsystem.
+    void resized_from(std::uint64_t address, std::uint32_t subsystem) { first_[address] = subsystem; }
+    // The subsystem that made the block at this address, at its end: `last`, but for what another one has made.
+    std::uint32_t take_first(std::uint64_t address, std::uint32_t last) {
+        if (first_.empty()) [[likely]]
+            return last;
+        const auto found = first_.find(address);
+        if (found == first_.end()) return last;
+        const std::uint32_t first = found->second;
+        first_.erase(found);
+        return first;
+    }
 
     // Calls use(context, subsystem, const freeing_count&) for each pair, in no order.
     template <class Use>
@@ -39,6 +54,7 @@ class freeing_counts {
     }
 
     std::unordered_map<std::uint64_t, freeing_count> counts_;
+    std::unordered_map<std::uint64_t, std::uint32_t> first_;  // by address
     std::uint64_t last_pair_ = 0;
     freeing_count* last_ = nullptr;  // entries of an unordered_map stay where they are
 };

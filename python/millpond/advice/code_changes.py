@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from millpond.advice.advice_data import Advice, Code, SourceChange
 from millpond.advice.code_allocating import allocating_changes
 from millpond.advice.code_bytes import replacements_of
-from millpond.advice.code_freeing import freeing_changes
+from millpond.advice.code_freeing import Passing, freeing_changes, passing
 from millpond.advice.code_header import ALIASES, container_of, first_text, is_in_slabs, is_pmr, wanted
 from millpond.advice.code_homes import FUNCTION, INSTANCE, C, Home, homes
 from millpond.advice.code_needs import needs
@@ -31,7 +31,7 @@ _OTHERS_MAX = 8
 _HEAD_LINES = 8  # of a function before its body
 
 
-def changes(home: Home) -> list[SourceChange]:
+def changes(home: Home, all_passing: Passing) -> list[SourceChange]:
     """What to change: of a declaration before and after, or in words, each with its place."""
     found: list[SourceChange] = []
     if home.kind == FUNCTION and home.language != C:
@@ -62,7 +62,7 @@ def changes(home: Home) -> list[SourceChange]:
             found.append(SourceChange(file=first.file, line=first.line, before=before, after=after, what=what))
         found += [SourceChange(file=first.file, line=first.line, what=sentence) for sentence in said]
     if makes_blocks:
-        found += freeing_changes(home, replacements_of(home))
+        found += freeing_changes(home, replacements_of(home), all_passing)
     return one_for_each_place(found)
 
 
@@ -151,12 +151,14 @@ def code_of_rows(advice: Advice) -> dict[str, Code]:
     """For each advised subsystem: the owner, the namespace of the header, and the changes."""
     found: dict[str, Code] = {}
     taken: dict[tuple[str, int], str] = {}  # a template's declaration serves all of its instances
-    for home in homes(advice):
+    all_homes = homes(advice)
+    all_passing = passing([(home, replacements_of(home)) for home in all_homes])
+    for home in all_homes:
         code = Code(
             owner=home.owner, namespace=home.space, language=home.language, needs=needs(home),
             first_bytes=None if is_in_slabs(home) else home.first_bytes or None,
             first_bytes_reason=first_text(home), size_classes=home.classes, size_classes_reason=home.classes_reason,
-            changes=tuple(_unless_taken(change, home, taken) for change in changes(home)),
+            changes=tuple(_unless_taken(change, home, taken) for change in changes(home, all_passing)),
         )  # fmt: skip
         found.update(dict.fromkeys(home.subsystems, code))
     return found
@@ -168,6 +170,8 @@ def _unless_taken(change: SourceChange, home: Home, taken: dict[tuple[str, int],
     if not change.before or not change.file or taken.setdefault(place, home.space) == home.space:
         return change
     what = f"the same declaration as above: `{taken[place]}` serves this one too"
+    if change.kind in ("free", "resize"):
+        what = f"{change.what}. The change of this line above asks this pool, too"
     return replace(change, before="", after="", what=what)
 
 

@@ -2,12 +2,14 @@
 """Places at which the blocks of a home are freed and resized, and the code that replaces them.
 
 A change that leaves one of these places as it is gives a block of the pool to the program's own free. Each place is
-told with its counts, and with how many blocks of others pass the same call.
+told with its counts, and with how many blocks of others pass the same call. Where blocks of several homes pass it, its
+one change asks each of their pools in turn.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from millpond.advice.advice_data import SourceChange
@@ -35,10 +37,26 @@ class Replacements:
     destroy: str = ""  # of C++
 
 
-def freeing_changes(home: Home, known: Replacements) -> list[SourceChange]:
+# The functions of all homes whose blocks are freed or resized at a file and line.
+Passing = Mapping[tuple[str, int], Sequence[Replacements]]
+
+
+def passing(known: Sequence[tuple[Home, Replacements]]) -> Passing:
+    """Returns: for each place that the program's own code has, the functions of the homes whose blocks pass it."""
+    found: dict[tuple[str, int], list[Replacements]] = {}
+    for home, functions in known:
+        for place in own_places(home):
+            found.setdefault((place.file, place.line), []).append(functions)
+    return found
+
+
+def freeing_changes(home: Home, known: Replacements, all_passing: Passing) -> list[SourceChange]:
     """Changes of the places at which the program's own code frees or resizes the blocks of a home."""
     places = own_places(home)
-    found = [_at(place, known) for place in places[:PLACES_AT_MOST]]
+    found = []
+    for place in places[:PLACES_AT_MOST]:
+        others = [one for one in all_passing.get((place.file, place.line), ()) if one != known]
+        found.append(_at(place, known, others))
     left = sum(p.own for p in places[PLACES_AT_MOST:]) + home.freed_elsewhere
     if left:
         found.append(SourceChange(
@@ -79,8 +97,11 @@ def _counts(place: FreeingPlace) -> str:
     return text + (" and no others" if not place.of_others else "")
 
 
-def _at(place: FreeingPlace, known: Replacements) -> SourceChange:
-    """The change of one place: of its line where the source is at hand, in words everywhere."""
+def _at(place: FreeingPlace, known: Replacements, others: Sequence[Replacements]) -> SourceChange:
+    """The change of one place: of its line where the source is at hand, in words everywhere.
+
+    `others`: of the other homes whose blocks pass it.
+    """
     kind = "free" if place.frees else "resize"
     said = f"{place.function} {_counts(place)}"
     if place.through and _for_the_program(place.through) and not place.through.startswith("operator delete"):
@@ -89,7 +110,7 @@ def _at(place: FreeingPlace, known: Replacements) -> SourceChange:
     text, how = "", ""
     if line := source_line(place.file, place.line, _CALL):
         number, text = line
-        changed = _changed(text, place, known)
+        changed = _changed(text, place, known, others)
         if changed and changed != text:
             return SourceChange(
                 file=place.file, line=number, before=text.strip(), after=changed.strip(), kind=kind,
@@ -97,28 +118,62 @@ def _at(place: FreeingPlace, known: Replacements) -> SourceChange:
             )  # fmt: skip
     elif lines_of(place.file):
         how = "by what it calls on this line (a call that ends a function leaves no trace of that function): "
-    return SourceChange(file=place.file, line=place.line, what=f"{said}: {how}{_words(place, known, text)}", kind=kind)
+    what = f"{said}: {how}{_words(place, known, text)}{_first_ask(others, place)}"
+    return SourceChange(file=place.file, line=place.line, what=what, kind=kind)
+
+
+def _first_ask(others: Sequence[Replacements], place: FreeingPlace) -> str:
+    """Says in words whose blocks pass the same call, which must be asked about before."""
+    resizes = bool(place.resizes and not place.frees)
+    asked = [f"where `{o.owns}(p)`, `{o.resize if resizes else o.free}`" for o in others if o.owns]
+    text = f". Ask first for the other pools whose blocks pass here: {list_text(asked)}" if asked else ""
+    for other in others:
+        if not other.owns:
+            text += f". Blocks of `{other.sized_free}` pass here too, and do not say whose they are"
+    return text
 
 
 _CALL = re.compile(r"\b(?:free|cfree|realloc|reallocarray)\s*\(|\bdelete\b(?!\s*;)")
 
 
-def _changed(line: str, place: FreeingPlace, known: Replacements) -> str:
+_POINTER = r"[\w.>\-]+"  # what may be evaluated twice
+
+
+def _changed(line: str, place: FreeingPlace, known: Replacements, others: Sequence[Replacements]) -> str:
     """The line with the calls of the header; empty where it has another form than a plain call."""
-    if place.resizes and len(re.findall(r"(?<![\w.>:])(?:std::)?realloc\s*\(", line)) == 1 and known.resize:
-        return re.sub(r"(?<![\w.>:])(?:std::)?realloc(?=\s*\()", known.resize, line)
-    if place.frees and len(re.findall(r"(?<![\w.>:])(?:std::)?free\s*\(", line)) == 1 and known.free:
-        return re.sub(r"(?<![\w.>:])(?:std::)?free(?=\s*\()", known.free, line)
+    if not all(other.owns for other in others):
+        return ""
+    for is_there, name, own in ((place.resizes, "realloc", known.resize), (place.frees, "free", known.free)):
+        if is_there and own and len(re.findall(rf"(?<![\w.>:])(?:std::)?{name}\s*\(", line)) == 1:
+            if not others:
+                return re.sub(rf"(?<![\w.>:])(?:std::)?{name}(?=\s*\()", own, line)
+            return _asking_each(line, name, own, others)
     found = re.search(r"\bdelete\s+(?!\[)([^;{}]+);", line)
     if not (place.frees and found and known.destroy and line.count("delete") == 1):
         return ""
     pointer = found[1].strip()
-    if not place.of_others:
+    if not place.of_others and not others:
         return line.replace(found[0], f"{known.destroy}({pointer});")
-    if not known.owns or not re.fullmatch(r"[\w.>\-]+", pointer):  # else it would be evaluated twice
+    asked = [known, *others]
+    if not all(one.owns and one.destroy for one in asked) or not re.fullmatch(_POINTER, pointer):
         return ""
-    both = f"if ({known.owns}({pointer})) {known.destroy}({pointer}); else delete {pointer};"
-    return line.replace(found[0], f"{{ {both} }}")
+    each = "".join(f"if ({one.owns}({pointer})) {one.destroy}({pointer}); else " for one in asked)
+    return line.replace(found[0], f"{{ {each}delete {pointer}; }}")
+
+
+def _asking_each(line: str, name: str, own: str, others: Sequence[Replacements]) -> str:
+    """The line with a call that goes to the home whose block it is, or else to `own`, which knows malloc's, too."""
+    arguments = r"[^()]*" if name == "free" else r"[^(),]*,[^()]*"
+    found = re.search(rf"(?<![\w.>:])(?:std::)?{name}\s*\(({arguments})\)", line)
+    if found is None:
+        return ""
+    pointer = found[1].split(",")[0].strip()
+    if not re.fullmatch(_POINTER, pointer):
+        return ""
+    call = f"{own}({found[1]})"
+    for other in others:
+        call = f"{other.owns}({pointer}) ? {other.resize if name == 'realloc' else other.free}({found[1]}) : {call}"
+    return line.replace(found[0], f"({call})")
 
 
 def _callers(place: FreeingPlace, known: Replacements) -> str:

@@ -298,7 +298,7 @@ TEST(freeings, belong_to_the_subsystem_of_the_block_and_the_context_of_the_free)
     };
     const pass found(program, events);
     EXPECT_EQ(freeings_of(found),
-              (std::vector<std::string>{"0 grow 1 0", std::to_string(main) + " a 1 0", std::to_string(drop) + " a 1 0",
+              (std::vector<std::string>{"0 a 1 0", std::to_string(main) + " a 1 0", std::to_string(drop) + " a 1 0",
                                         std::to_string(drop) + " b 1 0", std::to_string(grow) + " a 0 1"}));
     EXPECT_TRUE(found.counted.totals().frees_are_placed);
 }

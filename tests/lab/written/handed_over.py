@@ -187,15 +187,16 @@ def output(program: Path) -> str:
     return done.stdout
 
 
-def advice_for(program: Path, *owners: str, strategy: str = "multipool") -> Advice:
-    """An advice whose plan has a pool for all of these subsystems of a recorded run."""
+def advice_for(program: Path, *owners: str, strategy: str = "multipool", apart: bool = False) -> Advice:
+    """An advice whose plan has a pool for all of these subsystems of a recorded run, or for each its own."""
     found = characterised(program)
+    groups = [[name] for name in owners] if apart else [list(owners)]
     rows = [{"best": "multipool", **found[name]} for name in owners]
     return Advice.from_json({
         "program": {"argv": ["./program"]}, "verdict": "Give it a pool.", "choice": {"kind": "plan"},
         "effects": {}, "sums": {}, "rounds": 11, "trace": {}, "notes": [], "subsystems": rows,
         "plan": {"program": {"path": "./program", "build_id": "ab"},
-                 "routes": [{"subsystems": list(owners), "pool": owners[0], "strategy": strategy}]},
+                 "routes": [{"subsystems": group, "pool": group[0], "strategy": strategy} for group in groups]},
     })  # fmt: skip
 
 

@@ -71,6 +71,29 @@ def test_c_changes_name_the_shared_free_and_work(c_compiler: str, tmp_path: Path
 
 
 @pytest.mark.lengthy
+def test_a_free_that_two_pools_share_asks_each_of_them(c_compiler: str, tmp_path: Path) -> None:
+    source = planted(C_PROGRAM, tmp_path / "source")
+    program = build(c_compiler, source, "-std=c11", "-O1", "-g", "-fno-optimize-sibling-calls")
+    expected = output(program)
+    advice = advice_for(program, "new_object", "new_text", apart=True)
+    at_lines = [c for c in changes_of(advice) if c.before]
+    (freed,) = [c for c in at_lines if c.kind == "free"]
+    assert "new_text_memory_owns(block) ? " in freed.after or f"{POOL}_owns(block) ? " in freed.after
+    told = [c for c in changes_of(advice) if c.kind == "free" and not c.before]
+    assert len(told) == 1 and "The change of this line above asks this pool, too" in told[0].what
+    folder = tmp_path / "written"
+    write(advice, folder)
+    objects = source / "objects.c"
+    text = objects.read_text().replace("made = xrealloc(NULL, 0, bytes);", f"made = {POOL}_allocate(bytes);", 1)
+    text = text.replace("made = xrealloc(NULL, 0, bytes);", "made = new_text_memory_allocate(bytes);", 1)
+    objects.write_text(f'#include "{C_HEADER}"\n{text}')
+    apply(at_lines, C_HEADER)
+    options = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", str(folder)]
+    for more in ([], ["-DMILLPOND_CHECKED"], [*SANITIZED] if sanitizes(c_compiler, tmp_path) else []):
+        assert output(build(c_compiler, source, *options, *more)) == expected
+
+
+@pytest.mark.lengthy
 def test_the_callers_that_know_the_size_may_free_by_it(c_compiler: str, tmp_path: Path) -> None:
     source = planted(C_PROGRAM, tmp_path / "source")
     program = build(c_compiler, source, "-std=c99", "-O1", "-g", "-fno-optimize-sibling-calls")
