@@ -110,7 +110,9 @@ TEST_P(density, of_ordinary_recordings_is_near_or_null) {
         const json found = dimension_d(trace);
         std::printf(" %s (at least %s)", found["value"].dump().c_str(), found["absolute"]["at_least"].dump().c_str());
         EXPECT_EQ(found["method"], "CPU time");
-        EXPECT_LE(found["absolute"]["at_least"].get<double>(), expected) << found;
+        // Null: no CPU time is known in the window, as of a short run.
+        if (const json& least = found["absolute"]["at_least"]; least.is_number())
+            EXPECT_LE(least.get<double>(), expected) << found;
         if (found["value"].is_null()) {
             EXPECT_TRUE(found["why_null"].is_string());
             continue;
