@@ -11,6 +11,7 @@ from compiling import characterised
 
 from millpond.advice.advice_data import Advice, SourceChange
 from millpond.advice.code_changes import with_code
+from millpond.advice.code_pool import C_HEADER
 
 # As lua does it: one function frees everything; the objects are those that a pool is advised for.
 C_PROGRAM = {
@@ -218,3 +219,12 @@ def apply(changes: list[SourceChange], header: str) -> None:
             assert lines[change.line - 1].strip() == change.before
             lines[change.line - 1] = lines[change.line - 1].replace(change.before, change.after)
         Path(file).write_text(f'#include "{header}"\n' + "\n".join(lines))
+
+
+def allocate_from(source: Path, *pools: str) -> None:
+    """Changes the calls that make blocks in objects.c, one after the other: each from one of these pools."""
+    objects = source / "objects.c"
+    text = objects.read_text()
+    for pool in pools:
+        text = text.replace("made = xrealloc(NULL, 0, bytes);", f"made = {pool}_allocate(bytes);", 1)
+    objects.write_text(f'#include "{C_HEADER}"\n{text}')

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from compiling import BIN, INCLUDE, characterised, compilers
-from handed_over import C_PROGRAM, CPP_PROGRAM, advice_for, apply, build, changes_of, output, planted
+from handed_over import C_PROGRAM, CPP_PROGRAM, advice_for, allocate_from, apply, build, changes_of, output, planted
 
 from millpond.advice.code_header import HEADER
 from millpond.advice.code_pool import C_HEADER
@@ -40,6 +40,13 @@ def c_compiler() -> str:
     return "gcc"
 
 
+def assert_runs_as_before(compiler: str, source: Path, headers: Path, expected: str) -> None:
+    """The changed program prints the same: as it is, in checked mode, and under sanitizers where there are any."""
+    options = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", str(headers)]
+    for more in ([], ["-DMILLPOND_CHECKED"], [*SANITIZED] if sanitizes(compiler, headers) else []):
+        assert output(build(compiler, source, *options, *more)) == expected
+
+
 @pytest.mark.lengthy
 def test_c_changes_name_the_shared_free_and_work(c_compiler: str, tmp_path: Path) -> None:
     source = planted(C_PROGRAM, tmp_path / "source")
@@ -60,14 +67,9 @@ def test_c_changes_name_the_shared_free_and_work(c_compiler: str, tmp_path: Path
     assert {p.name for p in folder.iterdir()} == {NOTE, C_HEADER, C_TEST}
     note = (folder / NOTE).read_text()
     assert "memory.c:6" in note and "objects.c:5" in note and f"cc -std=c11 -DMILLPOND_CHECKED {C_TEST}" in note
-    # The one place that is told in words.
-    objects = source / "objects.c"
-    text = objects.read_text().replace("made = xrealloc(NULL, 0, bytes);", f"made = {POOL}_allocate(bytes);", 1)
-    objects.write_text(f'#include "{C_HEADER}"\n{text}')
+    allocate_from(source, POOL)  # the one place that is told in words
     apply([freed], C_HEADER)
-    options = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", str(folder)]
-    for more in ([], ["-DMILLPOND_CHECKED"], [*SANITIZED] if sanitizes(c_compiler, tmp_path) else []):
-        assert output(build(c_compiler, source, *options, *more)) == expected
+    assert_runs_as_before(c_compiler, source, folder, expected)
 
 
 @pytest.mark.lengthy
@@ -83,14 +85,9 @@ def test_a_free_that_two_pools_share_asks_each_of_them(c_compiler: str, tmp_path
     assert len(told) == 1 and "The change of this line above asks this pool, too" in told[0].what
     folder = tmp_path / "written"
     write(advice, folder)
-    objects = source / "objects.c"
-    text = objects.read_text().replace("made = xrealloc(NULL, 0, bytes);", f"made = {POOL}_allocate(bytes);", 1)
-    text = text.replace("made = xrealloc(NULL, 0, bytes);", "made = new_text_memory_allocate(bytes);", 1)
-    objects.write_text(f'#include "{C_HEADER}"\n{text}')
+    allocate_from(source, POOL, "new_text_memory")
     apply(at_lines, C_HEADER)
-    options = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", str(folder)]
-    for more in ([], ["-DMILLPOND_CHECKED"], [*SANITIZED] if sanitizes(c_compiler, tmp_path) else []):
-        assert output(build(c_compiler, source, *options, *more)) == expected
+    assert_runs_as_before(c_compiler, source, folder, expected)
 
 
 @pytest.mark.lengthy
@@ -99,10 +96,10 @@ def test_the_callers_that_know_the_size_may_free_by_it(c_compiler: str, tmp_path
     program = build(c_compiler, source, "-std=c99", "-O1", "-g", "-fno-optimize-sibling-calls")
     expected = output(program)
     write(advice_for(program, "new_object"), tmp_path / "written")
+    allocate_from(source, POOL)
     objects = source / "objects.c"
-    text = objects.read_text().replace("made = xrealloc(NULL, 0, bytes);", f"made = {POOL}_allocate(bytes);", 1)
-    text = text.replace("xrealloc(first, first->bytes, 0);", f"{POOL}_free(first, first->bytes);")
-    objects.write_text(f'#include "{C_HEADER}"\n{text}')
+    text = objects.read_text().replace("xrealloc(first, first->bytes, 0);", f"{POOL}_free(first, first->bytes);")
+    objects.write_text(text)
     changed = build(c_compiler, source, "-std=c99", "-I", str(tmp_path / "written"), "-DMILLPOND_CHECKED")
     assert output(changed) == expected
 
