@@ -26,7 +26,7 @@ inline constexpr std::uint32_t events_payload_bytes_max = 256u << 10;
 // Bytes of a payload, with zeroed padding behind them that decoders may read.
 class payload_buffer {
   public:
-    static constexpr std::size_t padding_bytes = 64;
+    static constexpr std::size_t padding_bytes = 192;
 
     // The content is lost.
     std::uint8_t* resize(std::size_t bytes);

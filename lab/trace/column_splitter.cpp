@@ -11,8 +11,10 @@ namespace millpond::trace {
 
 namespace {
 
-// No step is larger than the padding behind rows, so that it may be read before it is known to lie inside.
-static_assert(mpt_event_bytes_max <= payload_buffer::padding_bytes);
+// An event may be read before it is known to lie inside of the rows. Where bytes are damaged, each of its fields may be
+// as long as a varint can be: tag, time, duration, address, size, steps, the frames entered, alignment.
+constexpr std::size_t damaged_bytes_max = 1 + (5 + mpt_entered_max) * varint_bytes_max + 1;
+static_assert(damaged_bytes_max + varint_bytes_max <= payload_buffer::padding_bytes);
 
 // Copies the varint at `from` and moves both cursors past it.
 [[gnu::always_inline]] inline void move_field(const std::uint8_t*& from, std::uint8_t*& to) {
