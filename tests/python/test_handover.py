@@ -85,6 +85,18 @@ def test_what_the_library_frees_is_no_place_of_the_program() -> None:
     assert "type must change there, and with it the ABI" in found[-1].what
 
 
+def test_a_free_that_others_pass_is_changed_only_where_blocks_say_whose_they_are(tmp_path: Path) -> None:
+    source = tmp_path / "free.cpp"
+    source.write_text("void xfree(void* p) {\n  free(p);\n}\n")
+    place = FreeingPlace(function="xfree", file=str(source), line=2, frees=3, of_others=5)
+    row = {"freed_at": (place,), "frees": 3}
+    (by_address,) = [c for c in changes(made("C++", "C++20"), **row) if c.kind == "free"]
+    assert by_address.after == f"{SPACE}::free_bytes(p);"
+    with_head = advice(made("C++", "C++20"), scope=PlanScope(function="f"), **row)
+    (told,) = [c for c in code_of(with_head).changes if c.kind == "free"]
+    assert not told.after and "does not say whose it is" in told.what
+
+
 @pytest.mark.parametrize(
     ("line", "changed"),
     [

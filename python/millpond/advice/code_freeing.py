@@ -141,8 +141,8 @@ _POINTER = r"[\w.>\-]+"  # what may be evaluated twice
 
 def _changed(line: str, place: FreeingPlace, known: Replacements, others: Sequence[Replacements]) -> str:
     """The line with the calls of the header; empty where it has another form than a plain call."""
-    if not all(other.owns for other in others):
-        return ""
+    if not all(other.owns for other in others) or (place.of_others and known.free and not known.owns):
+        return ""  # a block does not say whose it is
     for is_there, name, own in ((place.resizes, "realloc", known.resize), (place.frees, "free", known.free)):
         if is_there and own and len(re.findall(rf"(?<![\w.>:])(?:std::)?{name}\s*\(", line)) == 1:
             if not others:
