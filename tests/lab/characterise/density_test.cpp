@@ -5,52 +5,22 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "../references/capture_run.hpp"
+#include "callgrind_profile.hpp"
 
 namespace {
 
 using millpond::test::command_result;
 using nlohmann::json;
 
-struct instructions {
-    double allocator = 0, all = 0;
-};
-
-// What a profile of callgrind says of the calls from elsewhere of the allocator's functions, and of everything.
-instructions counted_in(const std::string& profile) {
-    instructions found;
-    std::map<std::string, std::string> names;  // callgrind writes a number, and the first time its name
-    const auto is_operation = [&](const std::string& number) {
-        const std::string& name = names[number];
-        if (name.starts_with("operator new") || name.starts_with("operator delete")) return true;
-        const std::string plain = name.substr(0, name.find_first_of("@'"));
-        return plain == "malloc" || plain == "calloc" || plain == "realloc" || plain == "free";
-    };
-    std::string caller, callee, line;
-    bool follows_call = false;
-    for (std::ifstream lines(profile); std::getline(lines, line);) {
-        const bool is_callee = line.starts_with("cfn=");
-        if (is_callee || line.starts_with("fn=")) {
-            const std::size_t at = line.find('='), end = line.find(' ');
-            std::string& number = is_callee ? callee : caller;
-            number = line.substr(at + 1, end == std::string::npos ? end : end - at - 1);
-            if (end != std::string::npos) names[number] = line.substr(end + 1);
-        } else if (line.starts_with("calls=")) {
-            follows_call = true;
-        } else if (line.starts_with("summary:") || line.starts_with("totals:")) {
-            found.all = std::stod(line.substr(line.find(':') + 1));
-        } else if (follows_call) {
-            follows_call = false;
-            if (is_operation(callee) && !is_operation(caller))
-                found.allocator += std::stod(line.substr(line.find(' ')));
-        }
-    }
-    return found;
+// The allocator's functions, as callgrind names them.
+bool is_operation(const std::string& name) {
+    if (name.starts_with("operator new") || name.starts_with("operator delete")) return true;
+    const std::string plain = name.substr(0, name.find_first_of("@'"));
+    return plain == "malloc" || plain == "calloc" || plain == "realloc" || plain == "free";
 }
 
 class density : public testing::TestWithParam<const char*> {
@@ -66,7 +36,7 @@ class density : public testing::TestWithParam<const char*> {
             "--toggle-collect=millpond_measured_window --callgrind-out-file=" +
             profile + " " + program() + " 2>&1");
         EXPECT_EQ(done.status, 0) << done.output;
-        const instructions found = counted_in(profile);
+        const millpond::test::instructions found = millpond::test::counted_in(profile, is_operation);
         EXPECT_GT(found.allocator, 0);
         return found.allocator / found.all;
     }

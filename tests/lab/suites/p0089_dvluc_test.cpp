@@ -16,11 +16,10 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "../characterise/callgrind_profile.hpp"
 #include "../references/capture_run.hpp"
 
 namespace {
@@ -72,42 +71,16 @@ class p0089_dvluc : public testing::Test {
     millpond::test::folder folder_;
 };
 
-struct instructions {
-    double allocator = 0, all = 0;
-};
-
 // The window of a program under callgrind: operator new and delete with all that they call, and everything.
-instructions window_of(const std::string& program, const std::string& profile) {
+millpond::test::instructions window_of(const std::string& program, const std::string& profile) {
     const command_result done(
         "valgrind --tool=callgrind --toggle-collect=millpond_measured_window "
         "--callgrind-out-file=" +
         profile + " " + program + " 2>&1");
     EXPECT_EQ(done.status, 0) << done.output;
-    instructions found;
-    std::map<std::string, std::string> names;  // callgrind writes a number, and the first time its name
-    const auto is_operation = [&](const std::string& number) {
-        return names[number].starts_with("operator new") || names[number].starts_with("operator delete");
-    };
-    std::string caller, callee, line;
-    bool follows_call = false;
-    for (std::ifstream lines(profile); std::getline(lines, line);) {
-        const bool is_callee = line.starts_with("cfn=");
-        if (is_callee || line.starts_with("fn=")) {
-            const std::size_t at = line.find('='), end = line.find(' ');
-            std::string& number = is_callee ? callee : caller;
-            number = line.substr(at + 1, end == std::string::npos ? end : end - at - 1);
-            if (end != std::string::npos) names[number] = line.substr(end + 1);
-        } else if (line.starts_with("calls=")) {
-            follows_call = true;
-        } else if (line.starts_with("summary:") || line.starts_with("totals:")) {
-            found.all = std::stod(line.substr(line.find(':') + 1));
-        } else if (follows_call) {
-            follows_call = false;
-            if (is_operation(callee) && !is_operation(caller))
-                found.allocator += std::stod(line.substr(line.find(' ')));
-        }
-    }
-    return found;
+    return millpond::test::counted_in(profile, [](const std::string& name) {
+        return name.starts_with("operator new") || name.starts_with("operator delete");
+    });
 }
 
 // The allocator's instructions are the same to the last one, unless the tools' address spaces send malloc another way.
@@ -117,7 +90,7 @@ TEST_F(p0089_dvluc, density_is_what_callgrind_counts) {
     for (int ds = 1; ds <= 12; ++ds) {
         const std::string program = structure(ds, 6, ds == 1 ? 18 : 14);
         const json found = captured(program, "millpond::suites*");
-        const instructions expected = window_of(program, folder_ / "profile");
+        const millpond::test::instructions expected = window_of(program, folder_ / "profile");
         const double counted = found["dvluc"]["D"]["absolute"]["allocator_instructions"];
         EXPECT_EQ(found["dvluc"]["D"]["kind"], "counted") << ds;
         const double d = expected.allocator / expected.all;
