@@ -62,12 +62,7 @@ class event_window {
   private:
     // Counts events from `at` on until `until` of the trace have been seen; returns the position behind them.
     std::size_t passed(const trace::event* batch, std::size_t at, std::size_t count, std::uint64_t until) {
-        for (; at < count; ++at) {
-            const bool is_event = batch[at].op != trace::operation::note;
-            if (is_event && seen_ >= until) break;
-            if (!is_event && seen_ >= until && until != ~std::uint64_t{0}) break;
-            seen_ += is_event;
-        }
+        for (; at < count && seen_ < until; ++at) seen_ += batch[at].op != trace::operation::note;
         return at;
     }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/characterise/freeing_list.hpp"
 
+#include <algorithm>
 #include <functional>
+#include <numeric>
 #include <vector>
 
 #include "lab/symbols/demangle.hpp"
@@ -140,14 +142,11 @@ json freeing_list::of(std::uint32_t subsystem) const {
 }
 
 std::uint64_t freeing_list::left_out(std::uint32_t subsystem) const {
-    std::multimap<std::uint64_t, int, std::greater<>> order;
-    for (const auto& [key, place] : places_)
-        if (const std::uint64_t count = own(place.of, subsystem); count > 0) order.emplace(count, 0);
-    std::uint64_t sum = 0;
-    std::size_t seen = 0;
-    for (const auto& [count, unused] : order)
-        if (++seen > places_max) sum += count;
-    return sum;
+    std::vector<std::uint64_t> each;
+    for (const auto& [key, place] : places_) each.push_back(own(place.of, subsystem));
+    std::sort(each.begin(), each.end(), std::greater<>());
+    return std::accumulate(each.begin() + static_cast<std::ptrdiff_t>(std::min(places_max, each.size())), each.end(),
+                           std::uint64_t{0});
 }
 
 }  // namespace millpond::characterise

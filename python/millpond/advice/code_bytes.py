@@ -227,7 +227,17 @@ void destroy(T* object) noexcept {
 }"""
 )
 
-BYTES_BY_ADDRESS = """\
+_RESIZE_BY_SIZE = """\
+[[nodiscard]] inline void* resize_bytes(void* block, std::size_t held, std::size_t bytes) noexcept {
+    void* const moved = allocate_bytes(bytes);
+    if (block == nullptr || moved == nullptr) return moved;
+    std::memcpy(moved, block, held < bytes ? held : bytes);
+    deallocate_bytes(block, held);
+    return moved;
+}"""
+
+BYTES_BY_ADDRESS = (
+    """\
 // In the place of malloc; null where there is no memory.
 [[nodiscard]] inline void* allocate_bytes(std::size_t bytes) noexcept { return take_block(bytes, 1); }
 
@@ -262,15 +272,12 @@ inline void deallocate_bytes(void* block, std::size_t bytes) noexcept {
 }
 
 // The same, where the size that was asked for is known.
-[[nodiscard]] inline void* resize_bytes(void* block, std::size_t held, std::size_t bytes) noexcept {
-    void* const moved = allocate_bytes(bytes);
-    if (block == nullptr || moved == nullptr) return moved;
-    std::memcpy(moved, block, held < bytes ? held : bytes);
-    deallocate_bytes(block, held);
-    return moved;
-}"""
+"""
+    + _RESIZE_BY_SIZE
+)
 
-BYTES_BY_SIZE = """\
+BYTES_BY_SIZE = (
+    """\
 // In the place of malloc, realloc and free. Blocks have no head: whoever frees or resizes one says the size that was
 // asked for. Null where there is no memory.
 [[nodiscard]] inline void* allocate_bytes(std::size_t bytes) noexcept {
@@ -281,13 +288,9 @@ inline void deallocate_bytes(void* block, std::size_t bytes) noexcept {
     if (block != nullptr) pool().deallocate(block, bytes, bytes <= 8 ? 8 : 16);
 }
 
-[[nodiscard]] inline void* resize_bytes(void* block, std::size_t held, std::size_t bytes) noexcept {
-    void* const moved = allocate_bytes(bytes);
-    if (block == nullptr || moved == nullptr) return moved;
-    std::memcpy(moved, block, held < bytes ? held : bytes);
-    deallocate_bytes(block, held);
-    return moved;
-}"""
+"""
+    + _RESIZE_BY_SIZE
+)
 
 BYTES_BY_HEAD = """\
 // In the place of malloc, realloc and free: the size and the arena stand in 16 bytes before each block, which the trial

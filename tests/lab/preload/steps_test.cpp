@@ -78,7 +78,7 @@ TEST(context_finder, steps_lead_to_the_walk_of_each_stack) {
     EXPECT_GT(told.steps, 1000u);
 }
 
-// Deeper than the words that are compared each time. The probe is called on the way, so no change is out of sight.
+// The probe is called on the way down, too.
 TEST(context_finder, steps_follow_deep_stacks_and_cut_those_beyond_the_limit) {
     auto numbers = random_numbers(12);
     const auto space = std::make_unique<context_space>();
