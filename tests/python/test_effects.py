@@ -19,6 +19,7 @@ from millpond.advice.effects import (
     split_all,
 )
 from millpond.cells.cell import Cell, Control, Malloc, Outcome, Program
+from millpond.cells.net_effect import look_ups_show, net_rounds
 from millpond.cells.plan_file import PlanRoute
 from millpond.cells.plans import Plan
 from millpond.statistics.order_statistics import ALPHA, adjust
@@ -73,6 +74,28 @@ def rounds_of(cpu: dict[str, float], seed: int, rounds: int = 15) -> list[Outcom
             values = {"cpu_seconds": seconds, "peak_bytes": 1e6}
             found.append(Outcome(cell, "s", number, values, "now"))
     return found
+
+
+def test_look_ups_that_the_rounds_do_not_show_blur_nothing(seed: int) -> None:
+    """A machine on which a run takes half as long again as the one before, and look-ups that cost nothing."""
+    generator = np.random.default_rng(seed)
+    at = list(range(1, 32))
+    bare, looked_up = ({n: float(generator.lognormal(0, 0.3)) for n in at} for _ in range(2))
+    looked_up |= {n: bare[n] * 0.9 for n in at[:16]}  # by chance, fewer than half of the rounds are slower
+    plan = {n: 0.1 * float(generator.lognormal(0, 0.01)) for n in at}
+    assert not look_ups_show(looked_up, bare)
+    assert net_rounds(plan, looked_up, bare, {}) == plan
+
+
+def test_a_round_with_less_than_nothing_left_counts_as_the_least() -> None:
+    """Left out, it would make the plan look worse than it is."""
+    at = range(1, 12)
+    bare = dict.fromkeys(at, 1.0)
+    looked_up = {n: 1.3 if n < 9 else 1.05 for n in at}
+    plan = dict.fromkeys(at, 0.2)
+    net = net_rounds(plan, looked_up, bare, {})
+    assert net.keys() == set(at)
+    assert [net[n] for n in (1, 9)] == pytest.approx([0.001, 0.15])
 
 
 def test_look_ups_are_no_part_of_what_a_plan_gives(seed: int) -> None:

@@ -8,9 +8,9 @@
                 own cost)    └── merged: the same routes, strategies and look-ups, all in one pool: placement
 
 `net` is what the change in the source would give: the plan against the program as it is, without the look-ups that only
-a trial of an unmodified program pays, and without what its pools cost beyond the library's, because they stand behind
-malloc (POOL_COST: pairs of calls times what one of them costs more on this machine). In each round it is
-plan - POOL_COST - looked_up + bare, against bare. `total` is the trial as it ran.
+a trial of an unmodified program pays, where the rounds show any, and without what its pools cost beyond the library's,
+because they stand behind malloc (POOL_COST: pairs of calls times what one of them costs more on this machine). In each
+round it is plan - POOL_COST - (looked_up - bare), against bare; see cells/net_effect.py. `total` is the trial as it ran.
 """
 
 from __future__ import annotations
@@ -159,7 +159,9 @@ def split(
         family: dict[tuple[str, str], Comparison] = {}
         for name, (of, against) in (PAIRS | COSTS).items():
             has_both = of in cells and against in cells
-            found = compare_cells(outcomes, cells[of], cells[against], metric, looks) if has_both else None
+            # A cost decides nothing by itself, so it is no question that each look might answer wrongly.
+            spent = 1 if name in COSTS else looks
+            found = compare_cells(outcomes, cells[of], cells[against], metric, spent) if has_both else None
             if found is not None and name in COSTS:
                 effects.setdefault(name, {})[metric] = found
             elif found is not None:

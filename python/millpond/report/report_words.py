@@ -116,7 +116,12 @@ def _pools(plan: PlanFile, confirmed: set[str]) -> list[str]:
 def taken_off(advice: Advice) -> list[tuple[str, Effect]]:
     """What lies between the plan as it was tried and the plan net, where it was measured."""
     found = ((words, advice.sums.get(name)) for name, words in COST_WORDS.items())
-    return [(words, effect) for words, effect in found if effect and effect.n]
+    return [(words + _left_on(effect), effect) for words, effect in found if effect and effect.n]
+
+
+def _left_on(cost: Effect) -> str:
+    """Said of a cost that `net` leaves where it is, since the rounds do not show any."""
+    return " (not taken off: not beyond noise)" if cost.low is not None and cost.low < 1.0 else ""
 
 
 def effects(advice: Advice) -> list[EffectWords]:
