@@ -82,10 +82,11 @@ std::string measure_pair_costs(unsigned rounds) {
     const scratch_file observed(
         routes_of(plan::strategy::monotonic, {.kind = plan::scope_kind::function, .function = scope}, surveyed));
     std::map<std::string, std::vector<double>> excess;
-    std::vector<double> call_seconds, call_bytes;
+    std::vector<double> look_up_seconds, call_seconds, call_bytes;
     for (unsigned round = 0; round < rounds; ++round) {
         const double bare = run_once(as_it_is, variant::empty, "").seconds();
         const double looked_up = run_once(as_it_is, variant::looked_up, routes[0].path()).seconds();
+        look_up_seconds.push_back((looked_up - bare) / std::stod(pairs));
         ran last;
         for (std::size_t i = 0; i < strategies.size(); ++i) {
             const std::string name(plan::strategy_name(strategies[i]));
@@ -103,6 +104,7 @@ std::string measure_pair_costs(unsigned rounds) {
     program::json result;
     result["schema"] = "millpond.pair_costs/1";
     for (const auto& [name, seconds] : excess) result["seconds"][name] = seconds;
+    result["look_up_seconds"] = look_up_seconds;
     result["call_seconds"] = call_seconds;
     result["call_bytes"] = call_bytes;
     return program::json_text(result) + "\n";

@@ -340,6 +340,7 @@ class Advising:
         cells = by_role | {role: self._malloc(name) for role, name in judged.items()}
         involved = {name: list(pair) for name, pair in (effects.PAIRS | effects.COSTS).items()} | {
             effects.NET: list(effects.BEHIND_NET),
+            effects.LOOK_UP_EXTRA: ["looked_up", "bare"],
             effects.POOL_EXTRA: ["plan", "bare"],
         }
         for name in self._found.effects:

@@ -66,7 +66,7 @@ def document(found: Findings) -> Advice:
         choices=_choices(found, decision),
         alternatives=tuple(alternatives(found)),
         effects={name: _effect(found, name) for name in ("faster_malloc", "huge_pages", "placement")},
-        sums={name: _effect(found, name) for name in ("net", "total", "look_up", "pool_extra")},
+        sums={name: _effect(found, name) for name in ("net", "total", "look_up_extra", "pool_extra")},
         rounds=found.rounds,
         noise=found.bare,
         plan=plan if advised else None,

@@ -8,9 +8,9 @@
                 own cost)    └── merged: the same routes, strategies and look-ups, all in one pool: placement
 
 `net` is what the change in the source would give: the plan against the program as it is, without the look-ups that only
-a trial of an unmodified program pays, where the rounds show any, and without what its pools cost beyond the library's,
-because they stand behind malloc (POOL_COST: pairs of calls times what one of them costs more on this machine). In each
-round it is plan - POOL_COST - (looked_up - bare), against bare; see cells/net_effect.py. `total` is the trial as it ran.
+a trial of an unmodified program pays, and without what its pools cost beyond the library's, because they stand behind
+malloc (POOL_COST: pairs of calls times what one of them costs more on this machine); see cells/net_effect.py. `total`
+is the trial as it ran, and `look_up_extra` and `pool_extra` are what lies between the two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from millpond.cells.cell import CONTROLS, Cell, Computed, Control, Malloc, Outcome, Program
-from millpond.cells.net_effect import COST_OF, net_rounds
+from millpond.cells.net_effect import COST_OF, LOOK_UP_COST_OF, look_up_rounds, net_rounds
 from millpond.cells.plans import Plan, merged
 from millpond.rounds.interleaved_rounds import by_round
 from millpond.statistics.order_statistics import NOT_SETTLED, Comparison, compare, judge_family
@@ -35,8 +35,10 @@ PAIRS = {
 }
 # What a trial itself costs: reported, advised by nobody, and so no part of the family that is judged together.
 COSTS = {"interposer": ("empty", "bare"), "look_up": ("looked_up", "bare")}
-# Computed, too: the program as it is with what the plan's pools cost more behind malloc than in the source.
-POOL_EXTRA = "pool_extra"
+# Computed, too: the program as it is with what is taken off a plan, for look-ups, and for what its pools cost more
+# behind malloc than in the source.
+LOOK_UP_EXTRA, POOL_EXTRA = "look_up_extra", "pool_extra"
+REPORTED = (*COSTS, LOOK_UP_EXTRA, POOL_EXTRA)
 NET = "net"
 BEHIND_NET = ("plan", "looked_up", "bare")
 METRICS_COMPARED = ("cpu_seconds", "wall_seconds", "peak_bytes", "page_faults")
@@ -117,8 +119,8 @@ def compare_net(
     bare, looked_up = control_cell(program, "bare"), control_cell(program, "looked_up")
     under_plan, other = plan_cell(program, plan), against or bare
     net = net_rounds(
-        by_round(outcomes, under_plan, metric), by_round(outcomes, looked_up, metric), by_round(outcomes, bare, metric),
-        by_round(outcomes, under_plan, COST_OF[metric]) if metric in COST_OF else {},
+        by_round(outcomes, under_plan, metric), by_round(outcomes, bare, metric),
+        _estimated(outcomes, under_plan, COST_OF, metric), look_up_cost(outcomes, looked_up, bare, metric),
     )  # fmt: skip
     right = by_round(outcomes, other, metric)
     rounds = sorted(net.keys() & right.keys())
@@ -127,15 +129,36 @@ def compare_net(
     )  # fmt: skip
 
 
-def _pool_extra(
-    outcomes: Sequence[Outcome], under_plan: Cell, bare: Cell, metric: str, looks: float
-) -> Comparison | None:  # fmt: skip
-    """What is taken off a plan for its pools, as a change of the program as it is; None where nothing is."""
-    cost = by_round(outcomes, under_plan, COST_OF[metric]) if metric in COST_OF else {}
-    right = by_round(outcomes, bare, metric)
-    rounds = sorted(cost.keys() & right.keys())
-    left = [right[n] + cost[n] for n in rounds]
-    return compare(metric, "bare with a trial's pools", bare.name, left, [right[n] for n in rounds], looks)
+def _estimated(outcomes: Sequence[Outcome], of: Cell, cost_of: Mapping[str, str], metric: str) -> dict[int, float]:
+    """What is estimated of a contender's rounds in that metric; empty where nothing is."""
+    return by_round(outcomes, of, cost_of[metric]) if metric in cost_of else {}
+
+
+def look_up_cost(outcomes: Sequence[Outcome], looked_up: Cell, bare: Cell, metric: str) -> dict[int, float]:
+    """What is taken off every plan of these rounds for its look-ups."""
+    return look_up_rounds(
+        by_round(outcomes, looked_up, metric), by_round(outcomes, bare, metric),
+        _estimated(outcomes, looked_up, LOOK_UP_COST_OF, metric),
+    )  # fmt: skip
+
+
+def _taken_off(
+    outcomes: Sequence[Outcome], cells: Mapping[str, Cell], metric: str, looks: float
+) -> dict[str, Comparison]:  # fmt: skip
+    """What is taken off a plan, each as a change of the program as it is; nothing where nothing is known."""
+    costs: dict[str, dict[int, float]] = {POOL_EXTRA: _estimated(outcomes, cells["plan"], COST_OF, metric)}
+    if "looked_up" in cells:
+        costs[LOOK_UP_EXTRA] = look_up_cost(outcomes, cells["looked_up"], cells["bare"], metric)
+    right = by_round(outcomes, cells["bare"], metric)
+    found = {}
+    for name, cost in costs.items():
+        rounds = sorted(cost.keys() & right.keys())
+        left = [right[n] + cost[n] for n in rounds]
+        label = f"bare with a trial's {'pools' if name == POOL_EXTRA else 'look-ups'}"
+        one = compare(metric, label, cells["bare"].name, left, [right[n] for n in rounds], looks)
+        if one is not None:
+            found[name] = one
+    return found
 
 
 def split(
@@ -159,15 +182,14 @@ def split(
         family: dict[tuple[str, str], Comparison] = {}
         for name, (of, against) in (PAIRS | COSTS).items():
             has_both = of in cells and against in cells
-            # A cost decides nothing by itself, so it is no question that each look might answer wrongly.
-            spent = 1 if name in COSTS else looks
-            found = compare_cells(outcomes, cells[of], cells[against], metric, spent) if has_both else None
+            found = compare_cells(outcomes, cells[of], cells[against], metric, looks) if has_both else None
             if found is not None and name in COSTS:
                 effects.setdefault(name, {})[metric] = found
             elif found is not None:
                 family["effect", name] = found
-        if plan is not None and (extra := _pool_extra(outcomes, cells["plan"], cells["bare"], metric, looks)):
-            effects.setdefault(POOL_EXTRA, {})[metric] = extra
+        if plan is not None:
+            for name, extra in _taken_off(outcomes, cells, metric, looks).items():
+                effects.setdefault(name, {})[metric] = extra
         net = compare_net(outcomes, program, plan, metric, looks=looks) if plan is not None else None
         if net is not None:
             family["effect", NET] = net
@@ -219,7 +241,7 @@ def split_all(outcomes: Sequence[Outcome], program: Sequence[str], plans: Sequen
             (plan if "plan" in PAIRS.get(name, ("plan",)) else "", name): metrics[metric]
             for plan, effects in found.items()
             for name, metrics in effects.items()
-            if name not in (*COSTS, POOL_EXTRA) and metric in metrics
+            if name not in REPORTED and metric in metrics
         }
         judged = judge_family(family)
         for plan, effects in found.items():

@@ -91,11 +91,10 @@ PROCESS_METRICS = Metrics(OF_A_PROCESS)
 POOL_COST = "pool_cost_seconds"
 # … and the bytes of what observes calls of functions, as estimated.
 POOL_COST_BYTES = "pool_cost_bytes"
-TRIAL_METRICS = Metrics(
-    {**OF_A_PROCESS, POOL_COST: "seconds", POOL_COST_BYTES: "bytes"},
-    optional=frozenset((POOL_COST, POOL_COST_BYTES)),
-    estimated=frozenset((POOL_COST, POOL_COST_BYTES)),
-)
+# Of a round that looks up who allocates: the CPU that so many look-ups take at least, as estimated.
+LOOK_UP_COST = "look_up_cost_seconds"
+_COSTS = {POOL_COST: "seconds", POOL_COST_BYTES: "bytes", LOOK_UP_COST: "seconds"}
+TRIAL_METRICS = Metrics({**OF_A_PROCESS, **_COSTS}, optional=frozenset(_COSTS), estimated=frozenset(_COSTS))
 REPLAY_METRICS = Metrics({
     "cpu_seconds": "seconds",
     "wall_seconds": "seconds",

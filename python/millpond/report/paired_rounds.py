@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from msgspec import field
 
 from millpond.cells.cell import Computed
-from millpond.cells.net_effect import COST_OF, net_rounds
+from millpond.cells.net_effect import COST_OF, LOOK_UP_COST_OF, look_up_rounds, net_rounds
 from millpond.cells.plans import Plan
 from millpond.store.observations import Observation
 from millpond.system.records import Record
@@ -43,8 +43,11 @@ class PairedRounds:
                 plans.add(key)
         for stage, label, metric in plans:
             plan, looked_up, bare = (self._contender(stage, name, metric) for name in (label, "looked_up", "bare"))
-            cost = self._contender(stage, label, COST_OF[metric]) if metric in COST_OF else {}
-            net = net_rounds(plan, looked_up, bare, cost)
+            cost, expected = (
+                self._contender(stage, name, of[metric]) if metric in of else {}
+                for name, of in ((label, COST_OF), ("looked_up", LOOK_UP_COST_OF))
+            )
+            net = net_rounds(plan, bare, cost, look_up_rounds(looked_up, bare, expected))
             self._values.setdefault((stage, Computed.without_look_up(label).label, metric), net)
 
     def __bool__(self) -> bool:

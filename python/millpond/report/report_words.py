@@ -54,7 +54,7 @@ EFFECT_WORDS = {
 }
 # What the plan as it was tried pays and a change of the source does not: taken off in `net`.
 COST_WORDS = {
-    "look_up": "looking up who allocates, in a trial alone",
+    "look_up_extra": "looking up who allocates, in a trial alone",
     "pool_extra": "what a pair costs more in a trial than in your source",
 }
 DVLUC_NAMES = {"D": "density", "V": "variation", "L": "locality", "U": "utilization", "C": "contention"}
@@ -116,12 +116,7 @@ def _pools(plan: PlanFile, confirmed: set[str]) -> list[str]:
 def taken_off(advice: Advice) -> list[tuple[str, Effect]]:
     """What lies between the plan as it was tried and the plan net, where it was measured."""
     found = ((words, advice.sums.get(name)) for name, words in COST_WORDS.items())
-    return [(words + _left_on(effect), effect) for words, effect in found if effect and effect.n]
-
-
-def _left_on(cost: Effect) -> str:
-    """Said of a cost that `net` leaves where it is, since the rounds do not show any."""
-    return " (not taken off: not beyond noise)" if cost.low is not None and cost.low < 1.0 else ""
+    return [(words, effect) for words, effect in found if effect and effect.n]
 
 
 def effects(advice: Advice) -> list[EffectWords]:

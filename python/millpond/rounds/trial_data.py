@@ -21,10 +21,17 @@ Schema = Literal["millpond.trial/1"]
 SCHEMA: Schema = "millpond.trial/1"
 
 
+class Passed(Record, frozen=True):
+    """Calls of malloc that went on to the program's own. `unrouted`: after a look-up, to no pool."""
+
+    unrouted: int = 0
+
+
 class Router(Record, frozen=True):
     """What malloc counted in the processes that it was exchanged in."""
 
     processes: int = 0
+    passed: Passed = Passed()
     pools: tuple[PoolCounts, ...] = ()
 
 
@@ -42,12 +49,14 @@ class RoundResult(Record, frozen=True):
 
 
 class PairCosts(Record, frozen=True):
-    """What a pair of calls costs here beyond what it costs in the source, by strategy; and what observing a call does.
+    """What a pair of calls costs here beyond what it costs in the source, by strategy; and what a look-up of an owner,
+    and observing a call, does.
 
     A value for each round.
     """
 
     seconds: dict[str, tuple[float, ...]]
+    look_up_seconds: tuple[float, ...] = ()
     call_seconds: tuple[float, ...] = ()
     call_bytes: tuple[float, ...] = ()
 

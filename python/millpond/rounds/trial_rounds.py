@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from millpond.cells.cell import Cell, Control, Malloc, Outcome, PoolCounts
-from millpond.cells.metrics import OF_A_PROCESS, POOL_COST, POOL_COST_BYTES
+from millpond.cells.metrics import LOOK_UP_COST, OF_A_PROCESS, POOL_COST, POOL_COST_BYTES
 from millpond.cells.plans import Plan
 from millpond.rounds.fresh_process import Padding, describe, killed
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
@@ -140,7 +140,7 @@ class Laboratory:
         result.unlink(missing_ok=True)
         malloc = cell.contender if isinstance(cell.contender, Malloc) else None
         setting = ["--set", malloc.setting] if malloc else []
-        variant = cell.contender.name if isinstance(cell.contender, Control) else "plan" if cell.plan else "bare"
+        variant = variant_of(cell)
         plan = cell.plan or (self._looked_up if variant != "bare" else None)
         routes = ["--routes", str(self.compile(plan))] if plan else []
         argv = self._preparation.program(cell.subject.words)
@@ -171,6 +171,9 @@ class Laboratory:
             outcome.values[POOL_COST] = self._pool_cost(cell.plan, outcome.pools, number)
             observes = any(pool.calls for pool in outcome.pools)
             outcome.values[POOL_COST_BYTES] = _in_turn(self._costs.call_bytes, number) if observes else 0.0
+        if variant_of(cell) == "looked_up" and data.router:
+            look_ups = data.router.passed.unrouted
+            outcome.values[LOOK_UP_COST] = look_ups * _in_turn(self._costs.look_up_seconds, number)
         return outcome
 
     def _pool_cost(self, plan: Plan, pools: Sequence[PoolCounts], number: int) -> float:
@@ -183,6 +186,11 @@ class Laboratory:
         return sum(pool.calls for pool in pools) * _in_turn(self._costs.call_seconds, number) + sum(
             pool.allocations * pairs.get(strategies.get(pool.pool, ""), 0.0) for pool in pools
         )
+
+
+def variant_of(cell: Cell) -> str:
+    """What millpond-trial calls this contender."""
+    return cell.contender.name if isinstance(cell.contender, Control) else "plan" if cell.plan else "bare"
 
 
 def _in_turn(values: Sequence[float], number: int) -> float:

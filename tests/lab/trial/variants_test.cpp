@@ -176,6 +176,7 @@ TEST_F(plans, a_pairs_cost_is_measured_for_every_strategy_in_every_round) {
     ASSERT_EQ(costs["seconds"].size(), 3u);
     for (const char* strategy : {"multipool", "synchronized(multipool)", "monotonic"})
         EXPECT_EQ(costs["seconds"][strategy].size(), 2u) << strategy;
+    EXPECT_EQ(costs["look_up_seconds"].size(), 2u);
     EXPECT_EQ(trial({"--pair-costs", "0"}).status, 2);
 }
 
