@@ -5,8 +5,8 @@
 
 Look-ups are measured by the program that looks up owners and does nothing with the answer, against the program as it
 is. On a busy machine the difference of two such runs says more of the noise than of look-ups, and would blur what was
-measured well. So it counts only where the rounds tell it from what that many look-ups cost on this machine (which
-LOOK_UP_COST estimates: owners further out, or caches that they crowd, cost more); else that is taken off.
+measured well. So it counts only where the rounds show that it is more than what that many look-ups cost on this machine
+(which LOOK_UP_COST estimates: owners further out, or caches that they crowd, cost more); else that is taken off.
 
 The one place where this is computed: verdict, tables, the page's dots and exports all ask here.
 """
@@ -38,13 +38,13 @@ def net_rounds(plan: Rounds, bare: Rounds, pool_cost: Rounds, look_up_cost: Roun
 
 
 def look_up_rounds(looked_up: Rounds, bare: Rounds, expected: Rounds) -> dict[int, float]:
-    """What look-ups cost in each round: as measured where that differs from `expected` beyond noise, else `expected`.
+    """What look-ups cost in each round: as measured where that is more than `expected` beyond noise, else `expected`.
 
     `expected` is 0 in rounds that did not estimate it.
     """
     both = sorted(looked_up.keys() & bare.keys())
     beyond = {n: looked_up[n] - expected.get(n, 0.0) for n in both}
     found = compare("", "", "", list(beyond.values()), [bare[n] for n in both])
-    if found is not None and not found.low <= 1.0 <= found.high:
+    if found is not None and found.low > 1.0:
         return {n: looked_up[n] - bare[n] for n in both}
     return {n: expected.get(n, 0.0) for n in both}
