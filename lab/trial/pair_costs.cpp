@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <vector>
 
@@ -20,7 +21,9 @@
 namespace millpond::trial {
 namespace {
 
-constexpr const char* pairs = "600000";
+constexpr const char* pairs = "614400";  // 30 slices
+// What a call takes has to stand out beside its pairs.
+constexpr unsigned pairs_a_call = 16;
 constexpr const char* subsystem = "millpond::pairs::maker<millpond::pairs::from_malloc>";
 constexpr const char* scope = "millpond::pairs::maker<millpond::pairs::from_malloc>::make_batch";
 constexpr std::array strategies = {plan::strategy::multipool, plan::strategy::synchronized_multipool,
@@ -40,42 +43,51 @@ std::string routes_of(const plan::strategy tried, const survey& surveyed) {
                      surveyed);
 }
 
-launch of_pairs(const std::string& by_hand) {
+std::string pairs_path() {
     const std::string here = trial_library_path();
-    launch result;
-    result.arguments = {here.substr(0, here.rfind("/lib/")) + "/bin/millpond-pairs", pairs};
-    if (!by_hand.empty()) result.arguments.insert(result.arguments.end(), {"--by-hand", by_hand});
-    result.stdin_path = result.stdout_path = "/dev/null";
-    return result;
+    return here.substr(0, here.rfind("/lib/")) + "/bin/millpond-pairs";
 }
 
 struct ran {
-    measure::measurement found;
-    std::uint64_t calls = 0;  // observed
-
-    [[nodiscard]] double seconds() const { return found.cpu_seconds(); }
+    double excess_seconds = 0;  // of a pair from malloc, over one by hand
+    double peak_bytes = 0;
+    bool is_observed = false;  // calls were
 };
 
-ran run_once(const launch& started, variant mode, const std::string& routes) {
+// In turns with the allocator of that strategy.
+ran run_once(const plan::strategy by_hand, variant mode, const std::string& routes, unsigned batch = 512) {
+    const scratch_file output("");
+    launch started;
+    started.arguments = {pairs_path(),
+                         pairs,
+                         "--batch",
+                         std::to_string(batch),
+                         "--in-turns",
+                         "--by-hand",
+                         std::string(plan::strategy_name(by_hand))};
+    started.stdin_path = "/dev/null";
+    started.stdout_path = output.path();
     ran result;
+    measure::measurement found;
     if (routes.empty()) {
-        result.found = run(started, "");
+        found = run(started, "");
     } else {
         const control_file shared(mode);
         std::snprintf(shared->routes_path, sizeof shared->routes_path, "%s", routes.c_str());
-        result.found = run(started, shared.path(), routes_file(routes).scopes());
-        if (mode == variant::plan) result.calls = totals_of(*shared, 0).calls;
+        found = run(started, shared.path(), routes_file(routes).scopes());
+        if (mode == variant::plan) result.is_observed = totals_of(*shared, 0).calls > 0;
     }
-    if (result.found.signal != 0 || result.found.exit_status != 0)
+    std::ifstream printed(output.path());
+    if (found.signal != 0 || found.exit_status != 0 || !(printed >> result.excess_seconds))
         throw program::failure(program::environment, "millpond-pairs failed: is the installation whole?");
+    result.peak_bytes = static_cast<double>(found.peak_bytes);
     return result;
 }
 
 }  // namespace
 
 std::string measure_pair_costs(unsigned rounds) {
-    const launch as_it_is = of_pairs("");
-    const survey surveyed = survey_loader(as_it_is.arguments);
+    const survey surveyed = survey_loader({pairs_path(), pairs});
     const std::array<scratch_file, strategies.size()> routes = {{scratch_file(routes_of(strategies[0], surveyed)),
                                                                  scratch_file(routes_of(strategies[1], surveyed)),
                                                                  scratch_file(routes_of(strategies[2], surveyed))}};
@@ -84,22 +96,20 @@ std::string measure_pair_costs(unsigned rounds) {
     std::map<std::string, std::vector<double>> excess;
     std::vector<double> look_up_seconds, call_seconds, call_bytes;
     for (unsigned round = 0; round < rounds; ++round) {
-        const double bare = run_once(as_it_is, variant::empty, "").seconds();
-        const double looked_up = run_once(as_it_is, variant::looked_up, routes[0].path()).seconds();
-        look_up_seconds.push_back((looked_up - bare) / std::stod(pairs));
-        ran last;
+        const double bare = run_once(strategies[0], variant::empty, "").excess_seconds;
+        const double looked_up = run_once(strategies[0], variant::looked_up, routes[0].path()).excess_seconds;
+        const double look_up = looked_up - bare;
+        look_up_seconds.push_back(look_up);
         for (std::size_t i = 0; i < strategies.size(); ++i) {
-            const std::string name(plan::strategy_name(strategies[i]));
-            last = run_once(as_it_is, variant::plan, routes[i].path());
-            const double tried = last.seconds() - looked_up + bare;
-            const double by_hand = run_once(of_pairs(name), variant::empty, "").seconds();
-            excess[name].push_back((tried - by_hand) / std::stod(pairs));
+            const double behind_malloc = run_once(strategies[i], variant::plan, routes[i].path()).excess_seconds;
+            excess[std::string(plan::strategy_name(strategies[i]))].push_back(behind_malloc - look_up);
         }
         // The last strategy is the one whose calls can be observed.
-        const ran calls = run_once(as_it_is, variant::plan, observed.path());
-        if (calls.calls == 0) continue;
-        call_seconds.push_back((calls.seconds() - last.seconds()) / static_cast<double>(calls.calls));
-        call_bytes.push_back(static_cast<double>(calls.found.peak_bytes) - static_cast<double>(last.found.peak_bytes));
+        const ran calls = run_once(strategies.back(), variant::plan, observed.path(), pairs_a_call);
+        if (!calls.is_observed) continue;
+        const ran without = run_once(strategies.back(), variant::plan, routes.back().path(), pairs_a_call);
+        call_seconds.push_back((calls.excess_seconds - without.excess_seconds) * pairs_a_call);
+        call_bytes.push_back(calls.peak_bytes - without.peak_bytes);
     }
     program::json result;
     result["schema"] = "millpond.pair_costs/1";

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // pair_costs: what a trial costs that a change of the source does not: for an allocation with its free, for a call.
 //
-//   in each round   millpond-pairs   bare, looked_up, plan of each strategy      ─▶ plan - looked_up + bare
-//                                    with the allocator of each strategy by hand ─▶ what the source would have
+//   in each round   millpond-pairs, from malloc and by hand in turns:  bare, looked_up, plan of each strategy
+//                   seconds a pair: malloc - by hand of the same run    B     L          P
+//                                                   a look-up  L - B    a pool behind malloc  P - (L - B)
+//
+// Each run compares malloc with the allocator by hand in slices of half a millisecond, so that what else the machine
+// does meets both: two runs one after the other differed by more than what is sought.
 //
 // A trial's pool stands behind malloc: it finds the pool and the size of a block from its address, counts, and guards
 // against signal handlers and forks. A change of the source pays for none of that, so what a plan would give is the

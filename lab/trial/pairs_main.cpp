@@ -2,11 +2,17 @@
 // millpond-pairs: allocates and frees blocks and does nothing else, from malloc or from an allocator of the library.
 //
 // Tried under a plan and compared with the allocator that the plan stands for, it says what a trial's pools cost more
-// than the library's (pair_costs.hpp).
+// than the library's (pair_costs.hpp). In turns, both meet the same weather: a slice of each takes half a millisecond.
+#include <time.h>
+
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "lab/program/command_line.hpp"
 #include "millpond/local/monotonic.hpp"
@@ -14,6 +20,8 @@
 #include "millpond/local/synchronized_multipool.hpp"
 
 namespace millpond::pairs {
+
+constexpr std::size_t batch_most = 512;
 
 class from_malloc {
   public:
@@ -45,15 +53,15 @@ inline void from_library<synchronized_multipool<>>::end_batch() noexcept {}
 template <class Memory>
 class maker {
   public:
-    [[gnu::noinline]] std::uint64_t make(std::uint64_t pairs) {
+    [[gnu::noinline]] std::uint64_t make(std::uint64_t pairs, std::size_t batch) {
         std::uint64_t sum = 0;
-        for (std::uint64_t made = 0; made < pairs; made += batch) sum += make_batch(made);
+        for (std::uint64_t made = 0; made < pairs; made += batch) sum += make_batch(made, batch);
         return sum;
     }
 
   private:
     // The scope whose calls are observed where that is tried.
-    [[gnu::noinline]] std::uint64_t make_batch(std::uint64_t made) {
+    [[gnu::noinline]] std::uint64_t make_batch(std::uint64_t made, std::size_t batch) {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i < batch; ++i) {
             held_[i] = static_cast<std::uint64_t*>(memory_.take(bytes_of(i)));
@@ -61,7 +69,7 @@ class maker {
             *held_[i] = made + i;
         }
         for (std::size_t i = 0; i < batch; ++i) {
-            const std::size_t other = i * 197 % batch;  // odd: each once
+            const std::size_t other = i * 197 & (batch - 1);  // odd: each once
             sum += *held_[other];
             memory_.give(held_[other], bytes_of(other));
         }
@@ -69,18 +77,53 @@ class maker {
         return sum;
     }
 
-    static constexpr std::size_t batch = 512;
     static std::size_t bytes_of(std::size_t i) noexcept { return sizes[i % sizes.size()]; }
     static constexpr std::array<std::size_t, 8> sizes = {24, 48, 64, 32, 96, 40, 160, 72};
 
     Memory memory_;
-    std::array<std::uint64_t*, batch> held_;
+    std::array<std::uint64_t*, batch_most> held_;
 };
 
 template <class Memory>
-std::uint64_t make(std::uint64_t pairs) {
+std::uint64_t make(std::uint64_t pairs, std::size_t batch) {
     static maker<Memory> made;
-    return made.make(pairs);
+    return made.make(pairs, batch);
+}
+
+double cpu_seconds() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// The seconds that a pair of malloc takes more than one by hand: the median of what slice after slice of both says.
+template <class ByHand>
+double excess_seconds(std::uint64_t pairs, std::size_t batch) {
+    constexpr std::uint64_t slice = 40 * batch_most;
+    std::vector<double> found;
+    std::uint64_t sum = 0;
+    for (std::uint64_t made = 0; made < pairs; made += slice) {
+        const double begin = cpu_seconds();
+        sum += make<from_malloc>(slice, batch);
+        const double middle = cpu_seconds();
+        sum += make<ByHand>(slice, batch);
+        found.push_back((2 * middle - begin - cpu_seconds()) / static_cast<double>(slice));
+    }
+    if (sum == 0) std::abort();  // it is asked for, so nothing is left out
+    std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2), found.end());
+    return found[found.size() / 2];
+}
+
+template <class Allocator>
+void print_by_hand(std::uint64_t pairs, std::size_t batch, bool in_turns) {
+    using by_hand = from_library<Allocator>;
+    std::array<char, 32> text;
+    if (in_turns) {
+        const double seconds = excess_seconds<by_hand>(pairs, batch);
+        program::print(std::string(text.data(), std::to_chars(text.begin(), text.end(), seconds).ptr) + "\n");
+    } else {
+        program::print(std::to_string(make<by_hand>(pairs, batch)) + "\n");
+    }
 }
 
 }  // namespace millpond::pairs
@@ -88,18 +131,25 @@ std::uint64_t make(std::uint64_t pairs) {
 int main(int argc, char** argv) {
     using namespace millpond;
     program::command_line app{"Allocates and frees blocks, and does nothing else.", "millpond-pairs"};
-    std::uint64_t count = 0;
+    std::uint64_t count = 0, batch = pairs::batch_most;
     std::string by_hand;
+    bool in_turns = false;
     app.option("PAIRS", count, "how many blocks").required();
     app.option("--by-hand", by_hand, "from this allocator of the library, not from malloc")
         .one_of({"multipool", "synchronized(multipool)", "monotonic"});
+    app.option("--batch", batch, "how many of them are made before they are freed: 1, 2, 4, … 512");
+    app.flag("--in-turns", in_turns, "from both in turns: prints the seconds that a pair of malloc takes more");
     return program::guarded_main(app, argc, argv, [&] {
-        const std::uint64_t sum = by_hand.empty()          ? pairs::make<pairs::from_malloc>(count)
-                                  : by_hand == "multipool" ? pairs::make<pairs::from_library<multipool<>>>(count)
-                                  : by_hand == "monotonic"
-                                      ? pairs::make<pairs::from_library<monotonic<>>>(count)
-                                      : pairs::make<pairs::from_library<synchronized_multipool<>>>(count);
-        program::print(std::to_string(sum) + "\n");
+        if (count == 0 || !std::has_single_bit(batch) || batch > pairs::batch_most || (in_turns && by_hand.empty()))
+            throw app.refusal("PAIRS is 1 at least, --batch a power of 2, and --in-turns needs --by-hand");
+        if (by_hand.empty())
+            program::print(std::to_string(pairs::make<pairs::from_malloc>(count, batch)) + "\n");
+        else if (by_hand == "multipool")
+            pairs::print_by_hand<multipool<>>(count, batch, in_turns);
+        else if (by_hand == "monotonic")
+            pairs::print_by_hand<monotonic<>>(count, batch, in_turns);
+        else
+            pairs::print_by_hand<synchronized_multipool<>>(count, batch, in_turns);
         return program::ok;
     });
 }
