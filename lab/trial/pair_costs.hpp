@@ -18,9 +18,9 @@
 
 namespace millpond::trial {
 
-// As JSON of schema "millpond.pair_costs/1": for each strategy the seconds a pair of each round, the seconds a look-up of
-// an owner that is the innermost frame, and of observed calls the seconds a call and the bytes in all. Takes some 0.4 s a round. Throws failure where millpond-pairs cannot be
-// run.
+// As JSON of schema "millpond.pair_costs/1": for each strategy the seconds a pair of each round, the seconds a look-up
+// of an owner that is the innermost frame, and of observed calls the seconds a call and the bytes in all. Takes some
+// 0.3 s a round. Throws failure where millpond-pairs cannot be run.
 std::string measure_pair_costs(unsigned rounds);
 
 }  // namespace millpond::trial
