@@ -29,6 +29,8 @@ ROOMS = ("core", "os", "block", "local")
 EXCLUSIONS = ROOT / "tests/coverage_exclusions.toml"
 MOST_EXCLUSIONS = 10
 SIDES = ("true", "false")
+# What a test program that needs to be told what to do is told.
+ARGUMENTS = {f"library_misuse_{mode}": ["--check", mode] for mode in ("checked", "asan")}
 NEGATIVE = 1 << 63  # a count that was made by subtraction, and came out below nothing
 
 
@@ -93,7 +95,12 @@ def run(program: Path, profiles: Path) -> bool:
     environment = os.environ | {"LLVM_PROFILE_FILE": f"%c{profiles}/{program.name}.%p.profraw"}
     with (profiles / f"{program.name}.log").open("wb") as log:
         ended = subprocess.run(
-            [program], check=False, stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=profiles
+            [program, *ARGUMENTS.get(program.name, [])],
+            check=False,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            cwd=profiles,
         )
     if ended.returncode != 0:
         print(f"millpond: {program.name} failed (status {ended.returncode}); its output: {log.name}", file=sys.stderr)
