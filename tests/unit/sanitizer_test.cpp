@@ -71,6 +71,21 @@ TYPED_TEST(sanitizer_test, after_reset_nothing_is_accessible) {
     EXPECT_TRUE(nothing(b, 3000));
 }
 
+template <class Pool>
+class sanitizer_limits : public testing::Test {};
+using pools_with_classes = testing::Types<multipool<>, synchronized_multipool<>>;
+TYPED_TEST_SUITE(sanitizer_limits, pools_with_classes);
+
+// The gap that poison needs is part of what is asked for.
+TYPED_TEST(sanitizer_limits, what_no_memory_holds_is_refused) {
+    TypeParam pool;
+    const auto most = static_cast<std::size_t>(-1);
+    for (const std::size_t bytes : {most, most - 8, detail::max_bytes + 1, detail::max_bytes}) {
+        EXPECT_EQ(pool.try_allocate(bytes, 8), nullptr) << bytes;
+        EXPECT_EQ(pool.try_allocate(bytes, 4096), nullptr) << bytes;
+    }
+}
+
 TEST(sanitizer, rewind_closes_what_came_later_and_only_that) {
     monotonic<> pool;
     auto* const kept = static_cast<char*>(pool.allocate(64, 8));
