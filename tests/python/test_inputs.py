@@ -274,7 +274,7 @@ def test_a_failure_names_the_line_of_its_input(tmp_path: Path) -> None:
 @pytest.mark.lengthy
 def test_the_verb_advises_on_all_inputs(lab: FakeLab) -> None:
     subsystems = [{"name": "book", "bytes": 5000}, {"name": "prices", "bytes": 4000}]
-    cpu = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0093}
+    cpu = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0103}
     lab.configure(events=1000, subsystems=subsystems, cpu=cpu, gains={"book": 0.85})
     (lab.work / "inputs").write_text("one\n# no\ntwo words\n")
     done = lab.run("advise", "--budget=40", "--inputs=inputs", "--json=a.json", "--", "true", "{}")
@@ -294,7 +294,7 @@ def test_the_verb_advises_on_all_inputs(lab: FakeLab) -> None:
 def test_the_verb_settles_what_one_input_left_open(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the second input no round chose, so that the plan of the first is judged there on rounds of its own."""
     subsystems = [{"name": "book", "bytes": 5000}, {"name": "prices", "bytes": 4000}]
-    cpu = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0093}
+    cpu = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0103}
     lab.configure(events=1000, subsystems=subsystems, cpu=cpu, gains={"book": 0.85})
     (lab.work / "inputs").write_text("one\ntwo\n")
     whole = advise

@@ -59,17 +59,17 @@ def test_controls_are_about_the_program_of_the_plan(lab: FakeLab, plan_file: Wri
 
 
 def test_the_effects_are_those_of_the_figures(lab: FakeLab, plan_file: Write) -> None:
-    cpu = {"bare": 1.0, "empty": 1.01, "shared": 0.9, "shared_huge": 0.8, "looked_up": 0.95}
+    cpu = {"bare": 1.0, "empty": 1.01, "shared": 0.9, "shared_huge": 0.8, "looked_up": 1.05}
     lab.configure(cpu=cpu, gains={"book": 0.7}, noise=0.001)
     lab.run("trial", "--json=out.json", "--plan", str(plan_file("p", "book")), "--", "x")
     effects = json.loads((lab.work / "out.json").read_text())["plans"][0]["effects"]
     expected = {
         "shared_pool": 0.9 / 1.01,
         "shared_pool_huge": 0.8 / 0.9,
-        "total": 0.7 * 0.95,
-        "net": 0.7 * 0.95 - 0.95 + 1.0,
+        "total": 0.7 * 1.05,
+        "net": 0.7 * 1.05 - 1.05 + 1.0,
         "interposer": 1.01,
-        "look_up": 0.95,
+        "look_up": 1.05,
     }
     for name, ratio in expected.items():
         assert effects[name]["cpu_seconds"]["median"] == pytest.approx(ratio, rel=0.005), name
