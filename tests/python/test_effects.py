@@ -11,6 +11,7 @@ from millpond.advice.effects import (
     NET,
     PAIRS,
     REPORTED,
+    clearly_best,
     control_cells,
     malloc_cell,
     plan_cell,
@@ -115,3 +116,17 @@ def test_look_ups_are_no_part_of_what_a_plan_gives(seed: int) -> None:
     plans, mallocs = screen(outcomes, PROGRAM, PLANS[:1], ["fast"])
     assert plans["p0"]["cpu_seconds"].median == found[NET]["cpu_seconds"].median
     assert mallocs["fast"]["cpu_seconds"].median == found["faster_malloc"]["cpu_seconds"].median
+
+
+def test_a_plan_that_is_clearly_better_than_the_chosen_one_takes_its_place(seed: int) -> None:
+    """Among those whose intervals meet, the chosen one stays."""
+    generator = np.random.default_rng(seed)
+    for other, expected in ((0.6, PLANS[1]), (0.795, PLANS[0]), (0.95, PLANS[0])):
+        cpu = {"bare": 1.0, "looked_up": 1.0, PLANS[0].name: 0.8, PLANS[1].name: other}
+        cells = {c.contender.name: c for c in control_cells(PROGRAM)} | {p.name: plan_cell(PROGRAM, p) for p in PLANS}
+        outcomes = [
+            Outcome(cells[name], "s", n, {"cpu_seconds": seconds * float(generator.lognormal(0, 0.02))}, "now")
+            for n in range(1, 16) for name, seconds in cpu.items()
+        ]  # fmt: skip
+        found, alone = split(outcomes, PROGRAM, PLANS[0], PLANS[:2])
+        assert clearly_best(PLANS[0], PLANS[:2], found, alone) is expected, other

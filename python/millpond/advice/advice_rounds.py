@@ -273,13 +273,19 @@ class Advising:
         outcomes = self._judging_rounds(cells, looks, len(there), lambda so_far: effects.is_decided(*split(so_far)))
         self._note_failures(outcomes)
         outcomes = self._looked_at(outcomes, looks)
-        found.chosen = chosen
         found.rounds = measured_rounds(outcomes)
         by_metric = {m: list(by_round(outcomes, cells[0], m).values()) for m in _JUDGED_METRICS}
         found.bare = Spread.each(by_metric)
         found.whole = {metric: rounds.median for metric, rounds in found.bare.items()}
         judged = roles_of_mallocs(outcomes, self._bare(), by_name)
         found.effects, alone = split(outcomes)
+        best_plan = effects.clearly_best(chosen, singles, found.effects, alone)
+        if chosen is not None and best_plan is not chosen:
+            # Choosing was a few noisy rounds: what these show is what is advised.
+            singles = list(dict.fromkeys([chosen, *singles]))
+            chosen, by_role = best_plan, effects.roles(self._program, best_plan)
+            found.effects, alone = split(outcomes)
+        found.chosen = chosen
         self._kept.advance(
             looks=looks.made, spent=looks.look(found.rounds), judged_rounds=found.rounds,
             decided=effects.is_decided(found.effects, alone),

@@ -210,6 +210,21 @@ def split(
     return effects, single
 
 
+def clearly_best(chosen: Plan | None, others: Sequence[Plan], effects: Effects, alone: Effects) -> Plan | None:
+    """The judged plan to advise: `chosen`, unless another takes less CPU, their intervals apart.
+
+    `effects`, `alone`: as `split` has them for `chosen`. Where intervals meet, what was chosen stays: it was chosen for
+    more than one figure.
+    """
+    least = effects.get(NET, {}).get("cpu_seconds")
+    best = chosen
+    for plan in others:
+        cpu = alone.get(plan.name, {}).get("cpu_seconds")
+        if least and cpu and cpu.verdict == "better" and cpu.high < least.low:
+            best, least = plan, cpu
+    return best
+
+
 def is_decided(effects: Effects, alone: Effects) -> bool:
     """Whether more rounds would change no choice among what was judged: `split`'s effects, and what others give alone.
 
