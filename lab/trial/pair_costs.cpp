@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* pairs = "614400";  // 30 slices
 // What a call takes has to stand out beside its pairs.
-constexpr unsigned pairs_a_call = 16;
+constexpr unsigned pairs_a_batch = 512, pairs_a_call = 16;
 constexpr const char* subsystem = "millpond::pairs::maker<millpond::pairs::from_malloc>";
 constexpr const char* scope = "millpond::pairs::maker<millpond::pairs::from_malloc>::make_batch";
 constexpr std::array strategies = {plan::strategy::multipool, plan::strategy::synchronized_multipool,
@@ -55,7 +55,7 @@ struct ran {
 };
 
 // In turns with the allocator of that strategy.
-ran run_once(const plan::strategy by_hand, variant mode, const std::string& routes, unsigned batch = 512) {
+ran run_once(const plan::strategy by_hand, variant mode, const std::string& routes, unsigned batch = pairs_a_batch) {
     const scratch_file output("");
     launch started;
     started.arguments = {pairs_path(),

@@ -140,7 +140,7 @@ class Laboratory:
         result.unlink(missing_ok=True)
         malloc = cell.contender if isinstance(cell.contender, Malloc) else None
         setting = ["--set", malloc.setting] if malloc else []
-        variant = variant_of(cell)
+        variant = _variant_of(cell)
         plan = cell.plan or (self._looked_up if variant != "bare" else None)
         routes = ["--routes", str(self.compile(plan))] if plan else []
         argv = self._preparation.program(cell.subject.words)
@@ -171,7 +171,7 @@ class Laboratory:
             outcome.values[POOL_COST] = self._pool_cost(cell.plan, outcome.pools, number)
             observes = any(pool.calls for pool in outcome.pools)
             outcome.values[POOL_COST_BYTES] = _in_turn(self._costs.call_bytes, number) if observes else 0.0
-        if variant_of(cell) == "looked_up" and data.router:
+        if _variant_of(cell) == "looked_up" and data.router:
             look_ups = data.router.passed.unrouted
             outcome.values[LOOK_UP_COST] = look_ups * _in_turn(self._costs.look_up_seconds, number)
         return outcome
@@ -188,7 +188,7 @@ class Laboratory:
         )
 
 
-def variant_of(cell: Cell) -> str:
+def _variant_of(cell: Cell) -> str:
     """What millpond-trial calls this contender."""
     return cell.contender.name if isinstance(cell.contender, Control) else "plan" if cell.plan else "bare"
 
