@@ -17,6 +17,7 @@ from millpond.advice import effects
 from millpond.advice.advice_data import Estimate, PlanPrediction, Replay
 from millpond.advice.document import document
 from millpond.advice.findings import Findings, Tried
+from millpond.advice.screening import screen
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.plan_file import PlanRoute
 from millpond.cells.plans import Plan, combine, merged
@@ -231,7 +232,7 @@ def advise(
     found.mallocs, found.best_malloc = {MALLOC.name: MALLOC}, MALLOC.name
     found.judged_mallocs = {MALLOC.name: alone[f"malloc:{MALLOC.name}"]}
     found.plan_against_malloc = alone[effects.AGAINST_MALLOC]
-    screened, found.screened_mallocs = effects.screen(screening, argv, singles, [MALLOC.name])
+    screened, found.screened_mallocs = screen(screening, argv, singles, [MALLOC.name])
     for plan in singles:
         judged = plan.name in alone
         found.tried[plan.name] = Tried(plan, alone[plan.name] if judged else screened[plan.name], [], judged)

@@ -15,12 +15,13 @@ from millpond.advice.effects import (
     control_cells,
     malloc_cell,
     plan_cell,
-    screen,
     split,
     split_all,
 )
+from millpond.advice.screening import screen
 from millpond.cells.cell import Cell, Control, Malloc, Outcome, Program
-from millpond.cells.net_effect import look_up_rounds, net_rounds
+from millpond.cells.metrics import LOOK_UP_COST
+from millpond.cells.net_effect import net_rounds
 from millpond.cells.plan_file import PlanRoute
 from millpond.cells.plans import Plan
 from millpond.statistics.order_statistics import ALPHA, adjust
@@ -77,6 +78,15 @@ def rounds_of(cpu: dict[str, float], seed: int, rounds: int = 15) -> list[Outcom
     return found
 
 
+def net_of_rounds(
+    plan: dict[int, float], bare: dict[int, float], looked_up: dict[int, float], estimated: dict[int, float]
+) -> dict[int, float]:
+    """`estimated`: what look-ups are to cost."""
+    values = {("plan", "cpu_seconds"): plan, ("bare", "cpu_seconds"): bare, ("looked_up", "cpu_seconds"): looked_up,
+              ("looked_up", LOOK_UP_COST): estimated}  # fmt: skip
+    return net_rounds(lambda role, metric: values.get((role, metric), {}), "cpu_seconds")
+
+
 def test_look_ups_that_the_rounds_do_not_tell_from_what_is_expected_blur_nothing(seed: int) -> None:
     """A machine on which a run takes half as long again as the one before, and look-ups that cost nothing."""
     generator = np.random.default_rng(seed)
@@ -84,11 +94,11 @@ def test_look_ups_that_the_rounds_do_not_tell_from_what_is_expected_blur_nothing
     bare, looked_up = ({n: float(generator.lognormal(0, 0.3)) for n in at} for _ in range(2))
     looked_up |= {n: bare[n] * 0.9 for n in at[:16]}  # by chance, fewer than half of the rounds are slower
     plan = {n: 0.1 * float(generator.lognormal(0, 0.01)) for n in at}
-    assert net_rounds(plan, bare, {}, look_up_rounds(looked_up, bare, {})) == plan
+    assert net_of_rounds(plan, bare, looked_up, {}) == plan
     expected = {n: 0.02 * bare[n] for n in at}
     quicker = {n: 0.8 * bare[n] for n in at}  # threads that meet less often, say: no look-up takes less than nothing
     for measured in (looked_up, quicker):
-        found = net_rounds(plan, bare, {}, look_up_rounds(measured, bare, expected))
+        found = net_of_rounds(plan, bare, measured, expected)
         assert found == pytest.approx({n: plan[n] - expected[n] for n in at})
 
 
@@ -98,7 +108,7 @@ def test_a_round_with_less_than_nothing_left_counts_as_the_least() -> None:
     bare = dict.fromkeys(at, 1.0)
     looked_up = {n: 1.3 if n < 9 else 1.05 for n in at}
     plan = dict.fromkeys(at, 0.2)
-    net = net_rounds(plan, bare, {}, look_up_rounds(looked_up, bare, dict.fromkeys(at, 0.01)))
+    net = net_of_rounds(plan, bare, looked_up, dict.fromkeys(at, 0.01))
     assert net.keys() == set(at)
     assert [net[n] for n in (1, 9)] == pytest.approx([0.001, 0.15])
 

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from millpond.advice import effects
+from millpond.advice import effects, screening
 from millpond.advice.advice_state import KeptState, NamedPlan
 from millpond.advice.findings import Findings, Tried
 from millpond.advice.judged_cells import most_important_first, roles_of_mallocs
@@ -160,7 +160,7 @@ class Advising:
         self._note_failures(outcomes)
         self._note_arenas(outcomes)
         self._kept.advance(choosing_rounds=measured_rounds(outcomes), arenas=tuple(found.arenas.values()))
-        screened, found.screened_mallocs = effects.screen(outcomes, self._program, candidates, names)
+        screened, found.screened_mallocs = screening.screen(outcomes, self._program, candidates, names)
         if estimate := quick_estimate(screened, found.screened_mallocs):
             say(f"quick estimate, {plural(measured_rounds(outcomes), 'round')}: {estimate}")
         by_name = {p.name: p for p in candidates}
@@ -168,7 +168,7 @@ class Advising:
             behind = [*self._behind_net(), effects.plan_cell(self._program, by_name[name])]
             evidence = self._journal.evidence("choosing", behind, _JUDGED_METRICS)
             found.tried[name] = Tried(by_name[name], comparisons, evidence, judged=False)
-        best = effects.best_mallocs(found.screened_mallocs, self._always_judged())
+        best = screening.best_mallocs(found.screened_mallocs, self._always_judged())
         if steps.chosen is not None:
             found.unjudged = steps.unjudged
             return [plan.unpacked for plan in steps.chosen], list(steps.mallocs)
@@ -184,16 +184,16 @@ class Advising:
         barred = {pool for pool, counts in found.arenas.items() if not counts.may_be_proposed}
         excluded = {p.name for p in candidates if any(r.pool in barred for r in p.routes)}
         screened = {name: comparisons for name, comparisons in screened.items() if name not in excluded}
-        helping = effects.helpful(screened)
+        helping = screening.helpful(screened)
         helpers = [by_name[name] for name in helping]
         if not helpers:
-            promising = effects.most_promising(screened)
+            promising = screening.most_promising(screened)
             if promising is None or self._has_time_for_plan():
                 return [by_name[promising]] if promising else []
             # Rounds of a plan that looked no better would cost the mallocs their verdict.
             found.unjudged = promising
             return []
-        joined = without_repeats([by_name[name] for name in effects.substantial(screened, helping)])
+        joined = without_repeats([by_name[name] for name in screening.substantial(screened, helping)])
         chosen = self._best_of(joined) if len(joined) > 1 else joined[0]
         rest = [h for h in helpers if h is not chosen]
         return [chosen, *rest[: schedule.helpers(self._left(), self._run_seconds, len(rest))]]
@@ -265,12 +265,16 @@ class Advising:
             return
         self._kept.advance(judged=len(cells))
 
-        def split(so_far: Sequence[Outcome]) -> tuple[effects.Effects, effects.Effects]:
+        def split(
+            so_far: Sequence[Outcome], plan: Plan | None, alone: list[Plan]
+        ) -> tuple[effects.Effects, effects.Effects]:
             by_malloc = roles_of_mallocs(so_far, self._bare(), by_name)
             spent = looks.look(measured_rounds(so_far))
-            return effects.split(so_far, self._program, chosen, singles, by_malloc, looks=spent)
+            return effects.split(so_far, self._program, plan, alone, by_malloc, looks=spent)
 
-        outcomes = self._judging_rounds(cells, looks, len(there), lambda so_far: effects.is_decided(*split(so_far)))
+        outcomes = self._judging_rounds(
+            cells, looks, len(there), lambda so_far: effects.is_decided(*split(so_far, chosen, singles))
+        )
         self._note_failures(outcomes)
         outcomes = self._looked_at(outcomes, looks)
         found.rounds = measured_rounds(outcomes)
@@ -278,14 +282,13 @@ class Advising:
         found.bare = Spread.each(by_metric)
         found.whole = {metric: rounds.median for metric, rounds in found.bare.items()}
         judged = roles_of_mallocs(outcomes, self._bare(), by_name)
-        found.effects, alone = split(outcomes)
-        best_plan = effects.clearly_best(chosen, singles, found.effects, alone)
-        if chosen is not None and best_plan is not chosen:
+        found.effects, alone = split(outcomes, chosen, singles)
+        found.chosen = effects.clearly_best(chosen, singles, found.effects, alone)
+        if chosen is not None and found.chosen is not chosen:
             # Choosing was a few noisy rounds: what these show is what is advised.
             singles = list(dict.fromkeys([chosen, *singles]))
-            chosen, by_role = best_plan, effects.roles(self._program, best_plan)
-            found.effects, alone = split(outcomes)
-        found.chosen = chosen
+            by_role = effects.roles(self._program, found.chosen)
+            found.effects, alone = split(outcomes, found.chosen, singles)
         self._kept.advance(
             looks=looks.made, spent=looks.look(found.rounds), judged_rounds=found.rounds,
             decided=effects.is_decided(found.effects, alone),
@@ -293,7 +296,7 @@ class Advising:
         found.plan_against_malloc = alone.pop(effects.AGAINST_MALLOC, {})
         found.judged_mallocs = {n: alone[Malloc(n).label] for n in best if Malloc(n).label in alone}
         found.best_malloc = judged.get("malloc", "")
-        self._point_at_evidence(by_role, chosen, singles, alone, judged)
+        self._point_at_evidence(by_role, singles, alone, judged)
 
     def _judging_rounds(
         self, cells: list[Cell], looks: Looks, there: int, is_decided: Callable[[Sequence[Outcome]], bool]
@@ -340,9 +343,8 @@ class Advising:
             say(f"{plural(copied, 'round')} of {stage} from earlier runs")
 
     def _point_at_evidence(
-        self, by_role: dict[str, Cell], chosen: Plan | None, singles: list[Plan], alone: effects.Effects,
-        judged: dict[str, str],
-    ) -> None:  # fmt: skip
+        self, by_role: dict[str, Cell], singles: list[Plan], alone: effects.Effects, judged: dict[str, str]
+    ) -> None:
         cells = by_role | {role: self._malloc(name) for role, name in judged.items()}
         involved = {name: list(pair) for name, pair in (effects.PAIRS | effects.COSTS).items()} | {
             effects.NET: list(effects.BEHIND_NET),

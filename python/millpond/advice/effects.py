@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from millpond.cells.cell import CONTROLS, Cell, Computed, Control, Malloc, Outcome, Program
-from millpond.cells.net_effect import COST_OF, LOOK_UP_COST_OF, look_up_rounds, net_rounds
+from millpond.cells.net_effect import RoundsOf, look_up_rounds, net_rounds, pool_rounds
 from millpond.cells.plans import Plan, merged
 from millpond.rounds.interleaved_rounds import by_round
 from millpond.statistics.order_statistics import NOT_SETTLED, Comparison, compare, judge_family
@@ -116,12 +116,8 @@ def compare_net(
     looks: float = 1,
 ) -> Comparison | None:
     """The plan, without what only a trial costs, against `against` (the bare program), in rounds that have both."""
-    bare, looked_up = control_cell(program, "bare"), control_cell(program, "looked_up")
-    under_plan, other = plan_cell(program, plan), against or bare
-    net = net_rounds(
-        by_round(outcomes, under_plan, metric), by_round(outcomes, bare, metric),
-        _estimated(outcomes, under_plan, COST_OF, metric), look_up_cost(outcomes, looked_up, bare, metric),
-    )  # fmt: skip
+    other = against or control_cell(program, "bare")
+    net = net_rounds(_rounds_of(outcomes, program, plan), metric)
     right = by_round(outcomes, other, metric)
     rounds = sorted(net.keys() & right.keys())
     return compare(
@@ -129,33 +125,25 @@ def compare_net(
     )  # fmt: skip
 
 
-def _estimated(outcomes: Sequence[Outcome], of: Cell, cost_of: Mapping[str, str], metric: str) -> dict[int, float]:
-    """What is estimated of a contender's rounds in that metric; empty where nothing is."""
-    return by_round(outcomes, of, cost_of[metric]) if metric in cost_of else {}
-
-
-def look_up_cost(outcomes: Sequence[Outcome], looked_up: Cell, bare: Cell, metric: str) -> dict[int, float]:
-    """What is taken off every plan of these rounds for its look-ups."""
-    return look_up_rounds(
-        by_round(outcomes, looked_up, metric), by_round(outcomes, bare, metric),
-        _estimated(outcomes, looked_up, LOOK_UP_COST_OF, metric),
-    )  # fmt: skip
+def _rounds_of(outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan) -> RoundsOf:
+    cells = roles(program, plan)
+    return lambda role, metric: by_round(outcomes, cells[role], metric)
 
 
 def _taken_off(
-    outcomes: Sequence[Outcome], cells: Mapping[str, Cell], metric: str, looks: float
+    outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan, metric: str, looks: float
 ) -> dict[str, Comparison]:  # fmt: skip
     """What is taken off a plan, each as a change of the program as it is; nothing where nothing is known."""
-    costs: dict[str, dict[int, float]] = {POOL_EXTRA: _estimated(outcomes, cells["plan"], COST_OF, metric)}
-    if "looked_up" in cells:
-        costs[LOOK_UP_EXTRA] = look_up_cost(outcomes, cells["looked_up"], cells["bare"], metric)
-    right = by_round(outcomes, cells["bare"], metric)
+    rounds_of = _rounds_of(outcomes, program, plan)
+    bare = rounds_of("bare", metric)
     found = {}
-    for name, cost in costs.items():
-        rounds = sorted(cost.keys() & right.keys())
-        left = [right[n] + cost[n] for n in rounds]
-        label = f"bare with a trial's {'pools' if name == POOL_EXTRA else 'look-ups'}"
-        one = compare(metric, label, cells["bare"].name, left, [right[n] for n in rounds], looks)
+    for name, what, cost in (
+        (LOOK_UP_EXTRA, "look-ups", look_up_rounds(rounds_of, metric)),
+        (POOL_EXTRA, "pools", pool_rounds(rounds_of, metric)),
+    ):
+        rounds = sorted(cost.keys() & bare.keys())
+        with_cost = [bare[n] + cost[n] for n in rounds]
+        one = compare(metric, f"bare with a trial's {what}", "bare", with_cost, [bare[n] for n in rounds], looks)
         if one is not None:
             found[name] = one
     return found
@@ -188,7 +176,7 @@ def split(
             elif found is not None:
                 family["effect", name] = found
         if plan is not None:
-            for name, extra in _taken_off(outcomes, cells, metric, looks).items():
+            for name, extra in _taken_off(outcomes, program, plan, metric, looks).items():
                 effects.setdefault(name, {})[metric] = extra
         net = compare_net(outcomes, program, plan, metric, looks=looks) if plan is not None else None
         if net is not None:
@@ -265,96 +253,3 @@ def split_all(outcomes: Sequence[Outcome], program: Sequence[str], plans: Sequen
                 if one is not None and metric in metrics:
                     metrics[metric] = one
     return found
-
-
-def screen(
-    outcomes: Sequence[Outcome], program: Sequence[str], candidates: Sequence[Plan], mallocs: Sequence[str] = ()
-) -> tuple[dict[str, dict[str, Comparison]], dict[str, dict[str, Comparison]]]:
-    """What each candidate gives net, and each malloc, against the program as it is in the choosing rounds.
-
-    Both by name and metric; judged together.
-    """
-    bare = control_cell(program, "bare")
-    plans: dict[str, dict[str, Comparison]] = {}
-    others: dict[str, dict[str, Comparison]] = {}
-    for metric in METRICS_COMPARED:
-        family: dict[tuple[str, str], Comparison] = {}
-        for plan in candidates:
-            found = compare_net(outcomes, program, plan, metric)
-            if found is not None:
-                family["plan", plan.name] = found
-        for name in mallocs:
-            found = compare_cells(outcomes, malloc_cell(program, Malloc(name)), bare, metric)
-            if found is not None:
-                family["malloc", name] = found
-        for (kind, name), comparison in judge_family(family).items():
-            (plans if kind == "plan" else others).setdefault(name, {})[metric] = comparison
-    return plans, others
-
-
-def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
-    """The contenders that looked better while choosing, the most helpful first.
-
-    This promises nothing: it only decides what fresh rounds will judge, so it asks for less than a verdict does. One
-    that saves memory counts where it does not look slower.
-    """
-    chosen: list[tuple[float, str]] = []
-    for name, by_metric in screened.items():
-        cpu, peak = by_metric.get("cpu_seconds"), by_metric.get("peak_bytes")
-        if cpu is None:
-            continue
-        faster = cpu.median <= 0.99 and _not_by_chance(cpu)
-        smaller = peak is not None and peak.median <= 0.98 and _not_by_chance(peak) and cpu.median <= 1.01
-        if faster or smaller:
-            chosen.append((cpu.median, name))
-    return [name for _, name in sorted(chosen)]
-
-
-def best_mallocs(
-    screened: dict[str, dict[str, Comparison]], always: Sequence[str] = (), count: int = 2
-) -> list[str]:  # fmt: skip
-    """The mallocs to judge: those with the least CPU while choosing, helpful or not, the best first; then `always`.
-
-    The last place of `count` goes to the one with the least memory, if none of the others saves any and it does not
-    look slower. `always`, where measured, is judged whatever it looked like, and comes before the second best.
-    """
-    ranked = sorted(
-        (n for n, m in screened.items() if "cpu_seconds" in m), key=lambda n: screened[n]["cpu_seconds"].median
-    )
-    best = ranked[:count]
-
-    def peak(name: str) -> float:
-        found = screened[name].get("peak_bytes")
-        return found.median if found else 1.0
-
-    lean = [n for n in ranked if peak(n) <= 0.98 and screened[n]["cpu_seconds"].median <= 1.01]
-    if lean and not set(lean) & set(best):
-        best[-1] = min(lean, key=peak)
-    return list(dict.fromkeys([*best[:1], *(name for name in always if name in ranked), *best[1:]]))
-
-
-def substantial(screened: dict[str, dict[str, Comparison]], helpers: Sequence[str]) -> list[str]:
-    """Those of the helpers that gain at least a quarter of what the best of them does, in CPU or in bytes.
-
-    A plan is to be the smallest that gives the gain: a pool whose small help may be luck would ride along in it unseen.
-    """
-
-    def gain(name: str) -> float:
-        ratios = (screened[name][m].median for m in ("cpu_seconds", "peak_bytes") if m in screened[name])
-        return 1 - min(ratios, default=1.0)
-
-    best = max((gain(name) for name in helpers), default=0.0)
-    return [name for name in helpers if gain(name) >= best / 4]
-
-
-def _not_by_chance(comparison: Comparison) -> bool:
-    """Loosely: of fewer than five rounds no p-value can be small, so a large effect in most of them is believed."""
-    if comparison.n < 5:
-        return comparison.median <= 0.95 or comparison.high < 1.0
-    return comparison.p <= 0.15
-
-
-def most_promising(screened: dict[str, dict[str, Comparison]]) -> str | None:
-    """The plan with the least CPU while choosing, helpful or not; None where none was measured."""
-    cpu = {name: m["cpu_seconds"].median for name, m in screened.items() if "cpu_seconds" in m}
-    return min(cpu, key=lambda name: cpu[name]) if cpu else None

@@ -13,38 +13,42 @@ The one place where this is computed: verdict, tables, the page's dots and expor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from millpond.cells.metrics import LOOK_UP_COST, POOL_COST, POOL_COST_BYTES
 from millpond.statistics.order_statistics import compare
 
 # What only a trial's pools cost, and its look-ups, by the metric that it is part of.
-COST_OF = {"cpu_seconds": POOL_COST, "wall_seconds": POOL_COST, "peak_bytes": POOL_COST_BYTES}
-LOOK_UP_COST_OF = {"cpu_seconds": LOOK_UP_COST, "wall_seconds": LOOK_UP_COST}
+_POOL_COST_OF = {"cpu_seconds": POOL_COST, "wall_seconds": POOL_COST, "peak_bytes": POOL_COST_BYTES}
+_LOOK_UP_COST_OF = {"cpu_seconds": LOOK_UP_COST, "wall_seconds": LOOK_UP_COST}
 # A round in which noise leaves less than nothing counts as one with this share of the program as it is.
 _LEAST_SHARE = 1e-3
 
 Rounds = Mapping[int, float]
+# The rounds of a contender (plan, looked_up, bare) in a metric; empty where there are none.
+RoundsOf = Callable[[str, str], Rounds]
 
 
-def net_rounds(plan: Rounds, bare: Rounds, pool_cost: Rounds, look_up_cost: Rounds) -> dict[int, float]:
-    """The net value of each round that has the plan, the program as it is and what look-ups cost.
-
-    `pool_cost` is 0 in rounds that did not count it; `look_up_cost` is `look_up_rounds`.
-    """
-    both = sorted(plan.keys() & look_up_cost.keys() & bare.keys())
-    net = {n: plan[n] - pool_cost.get(n, 0.0) - look_up_cost[n] for n in both}
+def net_rounds(rounds_of: RoundsOf, metric: str) -> dict[int, float]:
+    """The net value of each round that has all three contenders."""
+    plan, bare = rounds_of("plan", metric), rounds_of("bare", metric)
+    pools, look_ups = pool_rounds(rounds_of, metric), look_up_rounds(rounds_of, metric)
+    net = {n: plan[n] - pools.get(n, 0.0) - look_ups[n] for n in sorted(plan.keys() & look_ups.keys())}
     return {n: max(value, _LEAST_SHARE * bare[n]) for n, value in net.items()}
 
 
-def look_up_rounds(looked_up: Rounds, bare: Rounds, expected: Rounds) -> dict[int, float]:
-    """What look-ups cost in each round: as measured where that is more than `expected` beyond noise, else `expected`.
+def pool_rounds(rounds_of: RoundsOf, metric: str) -> Rounds:
+    """What a plan's pools cost more than the library's, in each round that estimated it."""
+    return rounds_of("plan", _POOL_COST_OF[metric]) if metric in _POOL_COST_OF else {}
 
-    `expected` is 0 in rounds that did not estimate it.
+
+def look_up_rounds(rounds_of: RoundsOf, metric: str) -> Rounds:
+    """What look-ups cost in each round of both controls: as estimated, 0 in rounds that did not estimate it; or as
+    measured, where that is more beyond noise.
     """
-    both = sorted(looked_up.keys() & bare.keys())
-    beyond = {n: looked_up[n] - expected.get(n, 0.0) for n in both}
-    found = compare("", "", "", list(beyond.values()), [bare[n] for n in both])
-    if found is not None and found.low > 1.0:
-        return {n: looked_up[n] - bare[n] for n in both}
-    return {n: expected.get(n, 0.0) for n in both}
+    bare, looked_up = rounds_of("bare", metric), rounds_of("looked_up", metric)
+    estimated = rounds_of("looked_up", _LOOK_UP_COST_OF[metric]) if metric in _LOOK_UP_COST_OF else {}
+    cost = {n: estimated.get(n, 0.0) for n in sorted(looked_up.keys() & bare.keys())}
+    found = compare(metric, "", "", [looked_up[n] - cost[n] for n in cost], [bare[n] for n in cost])
+    is_more = found is not None and found.low > 1.0
+    return {n: looked_up[n] - bare[n] for n in cost} if is_more else cost

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from msgspec import field
 
 from millpond.cells.cell import Computed
-from millpond.cells.net_effect import COST_OF, LOOK_UP_COST_OF, look_up_rounds, net_rounds
+from millpond.cells.net_effect import net_rounds
 from millpond.cells.plans import Plan
 from millpond.store.observations import Observation
 from millpond.system.records import Record
@@ -42,12 +42,11 @@ class PairedRounds:
             if row.contender_kind == Plan.kind:
                 plans.add(key)
         for stage, label, metric in plans:
-            plan, looked_up, bare = (self._contender(stage, name, metric) for name in (label, "looked_up", "bare"))
-            cost, expected = (
-                self._contender(stage, name, of[metric]) if metric in of else {}
-                for name, of in ((label, COST_OF), ("looked_up", LOOK_UP_COST_OF))
-            )
-            net = net_rounds(plan, bare, cost, look_up_rounds(looked_up, bare, expected))
+
+            def rounds_of(role: str, metric: str, stage: str = stage, label: str = label) -> dict[int, float]:
+                return self._contender(stage, label if role == "plan" else role, metric)
+
+            net = net_rounds(rounds_of, metric)
             self._values.setdefault((stage, Computed.without_look_up(label).label, metric), net)
 
     def __bool__(self) -> bool:

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What few rounds of many contenders say: which of them fresh rounds are to judge.
+
+    choosing rounds ── screen ──▶ helpful ── substantial ──▶ plans to judge
+                          └──▶ best_mallocs ──▶ mallocs to judge
+
+Nothing here is told as an effect but what is marked as of the choosing rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millpond.advice.effects import METRICS_COMPARED, compare_cells, compare_net, control_cell, malloc_cell
+from millpond.cells.cell import Malloc, Outcome
+from millpond.cells.plans import Plan
+from millpond.statistics.order_statistics import Comparison, judge_family
+
+
+def screen(
+    outcomes: Sequence[Outcome], program: Sequence[str], candidates: Sequence[Plan], mallocs: Sequence[str] = ()
+) -> tuple[dict[str, dict[str, Comparison]], dict[str, dict[str, Comparison]]]:
+    """What each candidate gives net, and each malloc, against the program as it is in the choosing rounds.
+
+    Both by name and metric; judged together.
+    """
+    bare = control_cell(program, "bare")
+    plans: dict[str, dict[str, Comparison]] = {}
+    others: dict[str, dict[str, Comparison]] = {}
+    for metric in METRICS_COMPARED:
+        family: dict[tuple[str, str], Comparison] = {}
+        for plan in candidates:
+            found = compare_net(outcomes, program, plan, metric)
+            if found is not None:
+                family["plan", plan.name] = found
+        for name in mallocs:
+            found = compare_cells(outcomes, malloc_cell(program, Malloc(name)), bare, metric)
+            if found is not None:
+                family["malloc", name] = found
+        for (kind, name), comparison in judge_family(family).items():
+            (plans if kind == "plan" else others).setdefault(name, {})[metric] = comparison
+    return plans, others
+
+
+def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
+    """The contenders that looked better while choosing, the most helpful first.
+
+    This promises nothing: it only decides what fresh rounds will judge, so it asks for less than a verdict does. One
+    that saves memory counts where it does not look slower.
+    """
+    chosen: list[tuple[float, str]] = []
+    for name, by_metric in screened.items():
+        cpu, peak = by_metric.get("cpu_seconds"), by_metric.get("peak_bytes")
+        if cpu is None:
+            continue
+        faster = cpu.median <= 0.99 and _not_by_chance(cpu)
+        smaller = peak is not None and peak.median <= 0.98 and _not_by_chance(peak) and cpu.median <= 1.01
+        if faster or smaller:
+            chosen.append((cpu.median, name))
+    return [name for _, name in sorted(chosen)]
+
+
+def best_mallocs(
+    screened: dict[str, dict[str, Comparison]], always: Sequence[str] = (), count: int = 2
+) -> list[str]:  # fmt: skip
+    """The mallocs to judge: those with the least CPU while choosing, helpful or not, the best first; then `always`.
+
+    The last place of `count` goes to the one with the least memory, if none of the others saves any and it does not
+    look slower. `always`, where measured, is judged whatever it looked like, and comes before the second best.
+    """
+    ranked = sorted(
+        (n for n, m in screened.items() if "cpu_seconds" in m), key=lambda n: screened[n]["cpu_seconds"].median
+    )
+    best = ranked[:count]
+
+    def peak(name: str) -> float:
+        found = screened[name].get("peak_bytes")
+        return found.median if found else 1.0
+
+    lean = [n for n in ranked if peak(n) <= 0.98 and screened[n]["cpu_seconds"].median <= 1.01]
+    if lean and not set(lean) & set(best):
+        best[-1] = min(lean, key=peak)
+    return list(dict.fromkeys([*best[:1], *(name for name in always if name in ranked), *best[1:]]))
+
+
+def substantial(screened: dict[str, dict[str, Comparison]], helpers: Sequence[str]) -> list[str]:
+    """Those of the helpers that gain at least a quarter of what the best of them does, in CPU or in bytes.
+
+    A plan is to be the smallest that gives the gain: a pool whose small help may be luck would ride along in it unseen.
+    """
+
+    def gain(name: str) -> float:
+        ratios = (screened[name][m].median for m in ("cpu_seconds", "peak_bytes") if m in screened[name])
+        return 1 - min(ratios, default=1.0)
+
+    best = max((gain(name) for name in helpers), default=0.0)
+    return [name for name in helpers if gain(name) >= best / 4]
+
+
+def _not_by_chance(comparison: Comparison) -> bool:
+    """Loosely: of fewer than five rounds no p-value can be small, so a large effect in most of them is believed."""
+    if comparison.n < 5:
+        return comparison.median <= 0.95 or comparison.high < 1.0
+    return comparison.p <= 0.15
+
+
+def most_promising(screened: dict[str, dict[str, Comparison]]) -> str | None:
+    """The plan with the least CPU while choosing, helpful or not; None where none was measured."""
+    cpu = {name: m["cpu_seconds"].median for name, m in screened.items() if "cpu_seconds" in m}
+    return min(cpu, key=lambda name: cpu[name]) if cpu else None
