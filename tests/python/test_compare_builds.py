@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 import sample_store
 from conftest import FakeLab
+from msgspec.structs import replace
 
-from millpond.advice.prediction_outcome import Builds, CameOut, Line, Predicted
+from millpond.advice.advice_data import Advice
+from millpond.advice.prediction_outcome import Builds, CameOut, Line, Predicted, prediction_of
 from millpond.store.store import Store
 from millpond.system.build_id import build_id_of
 
@@ -84,6 +86,20 @@ def test_a_prediction_is_shown_next_to_what_came_out(lab: FakeLab, program: Make
         predicted, came = found["prediction"]["effects"][line["metric"]], measured[line["metric"]]
         meet = predicted["low"] <= came["high"] and came["low"] <= predicted["high"]
         assert line["intervals_meet"] is meet
+
+
+def test_a_change_of_the_source_is_held_against_what_was_told_of_it(tmp_path: Path) -> None:
+    """Whatever the advice would rather do: no two builds differ by a malloc that is preloaded."""
+    told = sample_store.advise(tmp_path, ("./old",))
+    by_malloc = told["choice"] | {"kind": "malloc", "name": "fast"}
+    advice = Advice.from_json(told | {"choice": by_malloc})
+    net = advice.sums["net"].known
+    changed = prediction_of(advice)
+    assert advice.choices and advice.choices.source_change and net and changed
+    assert (changed.kind, changed.effects["cpu_seconds"].median) == ("plan", net.median)
+    none_in_source = replace(advice, choices=replace(advice.choices, source_change=None))
+    by_itself = prediction_of(none_in_source)
+    assert by_itself and (by_itself.kind, by_itself.words) == ("malloc", "fast as the program's malloc")
 
 
 @pytest.mark.more

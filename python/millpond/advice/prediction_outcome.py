@@ -41,7 +41,7 @@ class Predicted(Record, frozen=True):
 
 
 class ChangePrediction(Record, frozen=True):
-    """What an advice predicts of the change that it leads to, by metric. `words`: what the change is."""
+    """What an advice predicts of a change of the program, by metric. `words`: what the change is."""
 
     run: str
     kind: str
@@ -160,23 +160,26 @@ class CameOut:
 
 
 def prediction_of(advice: Advice) -> ChangePrediction | None:
-    """What an advice predicts of the change that it leads to, by metric; None where it tried no plan and advises none.
+    """What an advice predicts of a changed build, by metric; None where it tried no plan and advises none.
 
+    That of the change of the source where there is one, whatever the advice would rather do: two builds differ by that.
     Of a plan that was tried and is not advised the figures count, too: somebody may have made the change all the same.
     """
     chosen, net = advice.choice, advice.sums.get("net")
     if chosen is None:
         return None
-    if chosen.kind == MALLOC:
+    has_source_change = advice.choices is not None and advice.choices.source_change is not None
+    kind = PLAN if has_source_change else chosen.kind
+    if kind == MALLOC:
         effects = {"cpu_seconds": _known(chosen.cpu), "peak_bytes": _known(chosen.peak)}
         words = f"{chosen.name} as the program's malloc"
     else:
         effects = {"cpu_seconds": _known(net), "peak_bytes": _known(net.peak if net else None)}
         has_arena = advice.plan_tried is not None and advice.plan_tried.has_arena
         what, tried = ("an arena for a scope", "was") if has_arena else ("local pools", "were")
-        words = what if chosen.kind == PLAN else f"{what}, which {tried} tried and not advised"
+        words = what if kind == PLAN else f"{what}, which {tried} tried and not advised"
     known = {metric: found for metric, found in effects.items() if found}
-    return ChangePrediction(advice.run or "", chosen.kind, words, known) if known else None
+    return ChangePrediction(advice.run or "", kind, words, known) if known else None
 
 
 def _known(found: Estimate | None) -> Predicted | None:
