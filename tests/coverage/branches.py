@@ -92,7 +92,11 @@ def load_exclusions(path: Path = EXCLUSIONS) -> list[Exclusion]:
 
 def run(program: Path, profiles: Path) -> bool:
     """Runs a test program whole. Returns: true if it passed. What it printed lies beside its profile."""
-    environment = os.environ | {"LLVM_PROFILE_FILE": f"%c{profiles}/{program.name}.%p.profraw"}
+    # Slow tests are for figures, not for branches.
+    environment = os.environ | {
+        "LLVM_PROFILE_FILE": f"%c{profiles}/{program.name}.%p.profraw",
+        "GTEST_FILTER": "-*_slow.*",
+    }
     with (profiles / f"{program.name}.log").open("wb") as log:
         ended = subprocess.run(
             [program, *ARGUMENTS.get(program.name, [])],

@@ -338,6 +338,20 @@ TEST(chunk_cache_threads, a_thread_that_ends_leaves_its_chunks_to_the_others) {
     chunk_cache::trim();
 }
 
+// The first few go to the others at once; a thread that frees more gets a magazine.
+TEST(chunk_cache_threads, a_thread_that_only_frees_leaves_all_to_the_others) {
+    chunk_cache::trim();
+    chunk_cache cache;
+    void* chunks[20];
+    for (void*& chunk : chunks) chunk = cache.allocate(5000, 8);
+    std::thread([&chunks, &cache] {
+        for (void* chunk : chunks) cache.deallocate(chunk, 5000, 8);
+    }).join();
+    EXPECT_EQ(chunk_cache::held_bytes(), 20 * chunk_cache::good_bytes(5000));
+    chunk_cache::trim();
+    EXPECT_EQ(chunk_cache::held_bytes(), 0u);
+}
+
 // An object whose destructor runs after the magazine of its thread was closed.
 struct late {
     ~late() {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "millpond/bind/allocator.hpp"
+#include "millpond/block/detail/extent_source.hpp"
 #include "millpond/block/fixed_buffer.hpp"
 #include "millpond/block/new_delete.hpp"
 #include "millpond/block/std_source.hpp"
@@ -200,6 +201,44 @@ TEST_F(compact_pool_of_pages, discards_inside_and_decommits_at_the_end) {
     EXPECT_EQ(filled(pool, 99999, 64)[99998], slots[99999]);
 }
 
+// What is committed ends anywhere in a leaf then: pages behind the last whole one were populated, and hold no slot.
+TEST_F(compact_pool_of_pages, pages_behind_the_last_slot_go_back_with_the_others) {
+    for (std::size_t kept = 1000; kept < 1100; kept += 7) {
+        ranged_pool<1000> pool(promote_above{0}, source);
+        const auto slots = filled(pool, 8000, 1000);
+        for (std::size_t i = kept; i < slots.size(); ++i) pool.deallocate(slots[i], 1000, 8);
+        pool.trim();
+        const std::size_t committed = pool.stats().slots;
+        ASSERT_LT(committed, 8000u) << "its end moved";
+        const auto more = filled(pool, committed - kept, 1000);
+        EXPECT_EQ(pool.stats().slots, committed);
+        for (std::size_t i = 0; i < kept; ++i) pool.deallocate(slots[i], 1000, 8);
+        for (void* slot : more) pool.deallocate(slot, 1000, 8);
+        pool.trim();
+        EXPECT_EQ(pool.stats().pages, 0u) << kept;
+    }
+}
+
+TEST_F(compact_pool_of_pages, every_slot_lies_in_a_piece) {
+    ranged_pool<8> pool(source);
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> pieces;
+    const auto look = [&] {
+        pieces.clear();
+        pool.for_each_piece([&](std::uintptr_t begin, std::uintptr_t end) { pieces.emplace_back(begin, end); });
+    };
+    look();
+    EXPECT_TRUE(pieces.empty());
+    for (const std::size_t count : {std::size_t{10}, std::size_t{50000}}) {
+        const auto slots = filled(pool, count);
+        look();
+        for (void* slot : slots) {
+            const auto at = reinterpret_cast<std::uintptr_t>(slot);
+            const auto holds = [at](const auto& piece) { return piece.first <= at && at < piece.second; };
+            ASSERT_EQ(std::count_if(pieces.begin(), pieces.end(), holds), 1);
+        }
+    }
+}
+
 TEST_F(compact_pool_of_pages, works_with_larger_pages) {
     fake_pages::set.page_bytes = fake_pages::set.granularity_bytes = std::size_t{64} << 10;
     ranged_pool<40> pool(promote_above{0}, source);
@@ -276,6 +315,50 @@ TEST(compact_pool, stays_in_the_memory_of_sources_that_are_not_the_process_s) {
     compact_pool<8, std_source<std::allocator<int>>> over_standard;
     EXPECT_EQ(filled(over_standard, 10000).size(), 10000U);
 }
+
+// As many windows as a pool of a terabyte has; what lies there does not matter.
+TEST(slot_directory, finds_any_of_many_windows_in_whatever_order_they_came) {
+    accounting_source source;
+    accounting_ref from(source);
+    detail::slot_directory directory;
+    std::vector<std::uintptr_t> frames(1500);
+    for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = (i * i + 7) * detail::slot_window::frames + i % 1024;
+    std::shuffle(frames.begin(), frames.end(), test::random_numbers());
+    for (const std::uintptr_t frame : frames) {
+        EXPECT_EQ(directory.find(frame), nullptr);
+        ASSERT_NE(directory.window_for(from, frame), nullptr);
+    }
+    EXPECT_EQ(directory.held_bytes(), source.live_bytes());
+    for (const std::uintptr_t frame : frames) {
+        detail::slot_window* const window = directory.find(frame);
+        ASSERT_NE(window, nullptr);
+        ASSERT_EQ(window->number(), detail::slot_window::number_of(frame));
+        directory.remove(from, window);
+        ASSERT_EQ(directory.find(frame), nullptr);
+    }
+    EXPECT_EQ(source.live_bytes(), 0u);
+}
+
+TEST(extent_source, chunks_of_another_alignment_are_those_of_its_source) {
+    accounting_source source;
+    detail::extent_source<accounting_ref> extents{accounting_ref(source)};
+    void* const aligned = extents.try_allocate(4096, 64);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % 64, 0u);
+    EXPECT_EQ(source.live_blocks(), 1u);
+    extents.deallocate(aligned, 4096, 64);
+    EXPECT_EQ(source.live_blocks(), 0u);
+}
+
+#if !defined(NDEBUG)
+TEST(extent_source, must_not_go_before_its_chunks) {
+    EXPECT_DEATH(
+        {
+            detail::extent_source<new_delete> extents;
+            static_cast<void>(extents.try_allocate(4096, 8));
+        },
+        "lowest_ == nullptr");
+}
+#endif
 
 // Chunks far apart, in any order: each in another window than the one before.
 class scattered_source {

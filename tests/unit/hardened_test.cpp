@@ -2,9 +2,12 @@
 // hardened_test: in programs built with MILLPOND_HARDENED, misuse of freed blocks ends the program with a message.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <millpond/core.hpp>
 #include <millpond/local.hpp>
+#include <utility>
 
 namespace millpond {
 namespace {
@@ -68,6 +71,52 @@ TEST_P(hardened_pool, a_seal_that_was_written_over_ends_the_program) {
 TEST_P(hardened_pool, a_block_that_the_pool_never_gave_ends_the_program) {
     alignas(16) static char foreign[300000];
     EXPECT_DEATH(deallocate(foreign), "millpond: a pool was given a block that it never gave: the block at 0x");
+}
+
+// What stands before a block of this size, word by word, beyond 16 bytes of margin.
+class hardened_heap : public testing::TestWithParam<std::pair<std::size_t, std::uint64_t>> {};
+
+INSTANTIATE_TEST_SUITE_P(words, hardened_heap,
+                         testing::Values(std::pair{16, 0}, std::pair{16, 100}, std::pair{16, 192},
+                                         std::pair{32, 0x4141414141414141}));
+
+TEST_P(hardened_heap, a_head_that_was_written_over_ends_the_program) {
+    alignas(64) static char memory[60000];
+    detail::block_heap heap;
+    heap.add(std::begin(memory), std::end(memory));
+    auto* const block = static_cast<char*>(heap.try_allocate(20000));
+    static_cast<void>(heap.try_allocate(20000));
+    const auto [offset, word] = GetParam();
+    std::memcpy(block - detail::block_heap::line_bytes + offset, &word, sizeof word);
+    EXPECT_DEATH(heap.deallocate(block), "millpond: the head of a block was overwritten: the block at 0x");
+}
+
+// Behind a block that is the source's own: two links or a slot, then its bytes.
+template <class Pool>
+class hardened_large : public testing::Test {};
+using pools_of_large_blocks = testing::Types<multipool<>, synchronized_multipool<>>;
+TYPED_TEST_SUITE(hardened_large, pools_of_large_blocks);
+
+TYPED_TEST(hardened_large, bytes_written_behind_a_block_end_the_program) {
+    TypeParam pool;
+    auto* const block = static_cast<char*>(pool.allocate(2000000, 8));
+    EXPECT_DEATH(
+        {
+            std::memset(block + 2000000 + 16, 0x41, 8);
+            pool.deallocate(block, 2000000, 8);
+        },
+        "millpond: a block was written to beyond its end: the block at 0x");
+}
+
+TEST(hardened_large_shared, a_slot_that_does_not_exist_ends_the_program) {
+    synchronized_multipool<> pool;
+    auto* const block = static_cast<char*>(pool.allocate(2000000, 8));
+    EXPECT_DEATH(
+        {
+            std::memset(block + 2000000 + 8, 0x41, 4);
+            pool.deallocate(block, 2000000, 8);
+        },
+        "millpond: a block was freed twice: the block at 0x");
 }
 
 // What an attacker would write there must not be what he reads, nor the same at each place.

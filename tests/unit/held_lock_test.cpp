@@ -23,9 +23,13 @@ namespace {
 
 using test::in_a_thread;
 
+// The source is called under the lock for a chunk, which small blocks need now and then.
 template <class Source, class Work>
 void while_the_lock_is_held(synchronized_multipool<Source>& pool, Work work) {
-    test::while_held<Source>([&pool] { static_cast<void>(pool.allocate(900000, 8)); }, work);
+    const auto use_up_chunks = [&pool] {
+        while (Source::is_held) static_cast<void>(pool.allocate(512, 8));
+    };
+    test::while_held<Source>(use_up_chunks, work);
 }
 
 TEST(held_lock_threads, what_cannot_be_handed_on_waits_and_serves_when_the_lock_is_free) {
@@ -43,6 +47,7 @@ TEST(held_lock_threads, what_cannot_be_handed_on_waits_and_serves_when_the_lock_
             std::memset(block, 1, 64);
         }
         for (void* block : more) pool.deallocate(block, 64, 8);
+        in_a_thread([&] { pool.deallocate(pool.try_allocate(64, 8), 64, 8); });
         EXPECT_GT(pool.held_bytes(), 300u * 64) << "can be asked for without the lock";
     });
     const std::size_t held = pool.held_bytes();
@@ -55,13 +60,15 @@ TEST(held_lock_threads, a_source_that_has_nothing_left_means_null_there_as_well)
     synchronized_multipool<safe_held_source> pool;
     static_cast<void>(pool.allocate(64, 8));
     while_the_lock_is_held(pool, [&] {
-        safe_held_source::refuses = true;
-        EXPECT_EQ(pool.try_allocate(20000, 8), nullptr);
-        safe_held_source::refuses = false;
-        void* const block = pool.try_allocate(20000, 8);
-        ASSERT_NE(block, nullptr);
-        std::memset(block, 1, 20000);
-        pool.deallocate(block, 20000, 8);
+        for (const std::size_t bytes : {4000u, 20000u}) {  // of a class, and of the source
+            safe_held_source::refuses = true;
+            EXPECT_EQ(pool.try_allocate(bytes, 8), nullptr);
+            safe_held_source::refuses = false;
+            void* const block = pool.try_allocate(bytes, 8);
+            ASSERT_NE(block, nullptr);
+            std::memset(block, 1, bytes);
+            pool.deallocate(block, bytes, 8);
+        }
     });
 }
 

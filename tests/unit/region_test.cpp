@@ -244,6 +244,53 @@ TEST_F(region_books, blocks_that_come_back_one_by_one_take_the_memory_along) {
     for (void* block : blocks) std::memset(block, 1, 100 * kilo);
 }
 
+// Holes of one bin: of more than 64 only the latest are looked at, and a block of another size is none of them.
+TEST_F(region_books, a_hole_serves_its_own_size_and_alignment_alone) {
+    fake_region source(64 * mega);
+    std::vector<void*> blocks;
+    for (std::size_t i = 0; i < 70; ++i) {
+        blocks.push_back(source.allocate(40 * kilo + 8 * i, 8));
+        static_cast<void>(source.allocate(8, 8));
+    }
+    for (std::size_t i = 0; i < 70; ++i) source.deallocate(blocks[i], 40 * kilo + 8 * i, 8);
+    void* const last = source.allocate(8, 8);
+    EXPECT_GT(source.allocate(40 * kilo, 8), last) << "noted first, and so looked at no more";
+    EXPECT_GT(source.allocate(40 * kilo + 4, 4), last);
+    void* const aligned = source.allocate(40 * kilo + 8 * 69, 1u << 20);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % (1u << 20), 0u);
+    EXPECT_GT(aligned, last);
+    EXPECT_EQ(source.try_allocate_at_least(40 * kilo + 8 * 69, 8).start, blocks[69]);
+    EXPECT_EQ(source.allocate(40 * kilo + 8 * 68, 8), blocks[68]);
+}
+
+TEST_F(region_books, a_wide_hole_is_cut_where_its_rest_can_be_remembered) {
+    fake_region source(256 * mega);
+    static_cast<void>(source.allocate(8, 8));
+    void* const wide = source.allocate(8 * mega, 8);
+    void* const behind = source.allocate(8, 8);
+    source.deallocate(wide, 8 * mega, 8);
+    EXPECT_GT(source.allocate(8 * mega - 8, 8), behind) << "the rest is too small";
+    EXPECT_GT(source.allocate(2 * mega, mega), behind) << "it begins askew";
+    EXPECT_EQ(source.allocate(3 * mega, 8), wide);
+    EXPECT_EQ(source.allocate(5 * mega - 24, 8), at(wide) + 3 * mega) << "the rest can just be remembered";
+}
+
+// Blocks askew, or of a size that would leave the next one askew, give their memory back and are no hole.
+TEST_F(region_books, wide_blocks_askew_leave_no_hole) {
+    fake_region source(256 * mega);
+    static_cast<void>(source.allocate(1, 1));
+    void* const askew = source.allocate(3 * mega, 1);
+    ASSERT_NE(reinterpret_cast<std::uintptr_t>(askew) % 8, 0u);
+    void* const odd = source.allocate(3 * mega + 1, 8);
+    void* const behind = source.allocate(8, 8);
+    const std::size_t held = source.held_bytes();
+    source.deallocate(askew, 3 * mega, 1);
+    source.deallocate(odd, 3 * mega + 1, 8);
+    EXPECT_LE(source.held_bytes(), held);
+    EXPECT_GT(source.allocate(3 * mega, 1), behind);
+    EXPECT_GT(source.allocate(3 * mega + 1, 8), behind);
+}
+
 TEST_F(region_books, release_gives_all_memory_back_and_keeps_the_addresses) {
     fake_region source(64 * mega);
     void* const block = source.allocate(20 * mega, 8);

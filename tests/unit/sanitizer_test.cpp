@@ -231,6 +231,70 @@ TEST(sanitizer, memory_is_open_again_when_it_goes_upstream) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
+// What lies in the buffer of a monotonic that was absorbed cannot be told from what never came from there.
+TEST(sanitizer, blocks_of_a_monotonic_s_own_buffer_and_of_absorbed_ones_are_its_own) {
+    alignas(16) static char buffer[256];
+    monotonic<> first, second, third(initial_buffer{buffer, sizeof buffer});
+    void* const in_buffer = third.allocate(24, 8);
+    void* const in_chunk = third.allocate(3000, 8);
+    void* const again = third.allocate(24, 8);
+    third.deallocate(again, 24, 8);
+    second.absorb(third);
+    first.absorb(second);
+    first.deallocate(in_buffer, 24, 8);
+    first.deallocate(in_chunk, 3000, 8);
+}
+
+TEST(sanitizer, a_pool_knows_the_blocks_of_all_that_it_has_absorbed) {
+    multipool<> owner, others[3];
+    void* blocks[3];
+    for (int i = 0; i < 3; ++i) {
+        blocks[i] = others[i].allocate(100, 8);
+        owner.absorb(others[i]);
+    }
+    for (void* block : blocks) owner.deallocate(block, 100, 8);
+}
+
+// Where the limit leaves no room for a gap, a block may end at it, and its size is not looked at.
+TEST(sanitizer, an_arena_is_full_to_the_last_byte) {
+    const std::size_t limit = os::pages::size();
+    std::size_t most = limit;
+    for (;; --most) {
+        ASSERT_GT(most, limit / 2);
+        monotonic<region> pool(limit);
+        void* const first = pool.allocate(8, 8);
+        void* const block = pool.try_allocate(most, 8);
+        if (block == nullptr) continue;
+        EXPECT_EQ(pool.try_allocate(1, 1), nullptr);
+        pool.deallocate(block, most, 8);
+        pool.deallocate(first, 8, 8);
+        break;
+    }
+    EXPECT_EQ(static_cast<std::size_t>(limit - most) % 8, 0u) << most;
+}
+
+TYPED_TEST(sanitizer_limits, a_block_may_come_back_by_any_size_of_its_class) {
+    TypeParam pool;
+    void* const block = pool.allocate(61, 8);
+    pool.deallocate(block, 63, 8);
+}
+
+TEST(sanitizer_death, another_size_or_alignment_is_reported) {
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    EXPECT_DEATH(
+        {
+            monotonic<> pool;
+            pool.deallocate(pool.allocate(24, 8), 27, 8);
+        },
+        "a block came back with another size");
+    EXPECT_DEATH(
+        {
+            multipool<> pool;
+            pool.deallocate(pool.allocate(24, 8), 24, 24);
+        },
+        "a block came back with another alignment");
+}
+
 TEST(sanitizer_death, use_after_deallocate_is_reported) {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_DEATH(

@@ -140,7 +140,7 @@ class multipool {
     }
     // Returns: whether the block is free now; if not, nothing has changed, and deallocate_block does it.
     [[nodiscard, gnu::always_inline]] bool put_at_hand(void* block, std::size_t bytes_of_block) noexcept {
-        if (bytes_of_block != 0) detail::expect_open(block);
+        detail::expect_open(block);
         expect_own(block, bytes_of_block, 1);
         return at_class(
             bytes_of_block, 1,
@@ -313,7 +313,7 @@ class multipool {
     void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes,
                     [[maybe_unused]] std::size_t alignment) const noexcept {
         if constexpr (detail::address_sanitizer) {
-            if (block != nullptr) owner()->identity_.expect(block, bytes, alignment, &multipool::block_bytes);
+            owner()->identity_.expect(block, bytes, alignment, &multipool::block_bytes);
         }
     }
 
@@ -673,10 +673,9 @@ class multipool {
         return bytes + (alignment > alignof(chunk_header) ? alignment - alignof(chunk_header) : 0);
     }
 
-    // Returns: the part of `whole` from its first aligned address on; nothing if there is none.
+    // Returns: the part of `whole`, which has one, from its first aligned address on.
     [[nodiscard]] static region aligned(region whole, std::size_t alignment) noexcept {
-        const std::size_t padding = detail::padding_to(whole.begin, alignment);
-        whole.begin = padding <= whole.bytes() ? whole.begin + padding : whole.end;
+        whole.begin += detail::padding_to(whole.begin, alignment);
         return whole;
     }
 

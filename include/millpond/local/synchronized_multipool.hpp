@@ -200,7 +200,7 @@ class synchronized_multipool {
     void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes,
                     [[maybe_unused]] std::size_t alignment) const noexcept {
         if constexpr (detail::address_sanitizer) {
-            if (block != nullptr) identity_.expect(block, bytes, alignment, &synchronized_multipool::block_bytes);
+            identity_.expect(block, bytes, alignment, &synchronized_multipool::block_bytes);
         }
     }
 

@@ -46,7 +46,7 @@ class known_ranges {
   public:
     // Effects: the range, of `bytes` with its guard page, is known from now on; `size` of them may be committed.
     static void add(const void* begin, std::size_t size, std::size_t bytes) noexcept {
-        if (!is_watched_.load(std::memory_order_relaxed) && !is_watched_.exchange(true)) os::faults::watch(&explain);
+        if (!is_watched_.exchange(true)) os::faults::watch(&explain);
         const hold here;
         range* const free = here.has_lock() ? find(nullptr) : nullptr;
         if (free == nullptr) return;

@@ -148,11 +148,11 @@ class region_holes {
     static_assert(alignof(hole) <= wide_alignment);
 
     static constexpr unsigned most_looked_at = 64;
-    static constexpr unsigned bin_count = 24;
+    static constexpr unsigned bin_count = std::bit_width(widest_of_pools / least_bytes);
 
+    // Precondition: at least least_bytes, and not wide.
     [[nodiscard]] static unsigned bin_of(std::size_t bytes) noexcept {
-        const auto bin = static_cast<unsigned>(std::bit_width(bytes / least_bytes)) - 1;
-        return bin < bin_count ? bin : bin_count - 1;
+        return static_cast<unsigned>(std::bit_width(bytes / least_bytes)) - 1;
     }
 
     hole* bins_[bin_count] = {};

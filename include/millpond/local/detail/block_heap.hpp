@@ -80,8 +80,7 @@ class block_heap {
             const std::uint64_t larger = filled_ >> bin >> 1;
             if (larger == 0) return nullptr;
             bin += 1 + static_cast<unsigned>(std::countr_zero(larger));
-            found = find_in(bin, wanted);
-            if (found == nullptr) return nullptr;
+            found = find_in(bin, wanted);  // every run of a larger bin holds it
         }
         cut(found, wanted, bin);
         found->next = nullptr;

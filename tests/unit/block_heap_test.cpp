@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+// block_heap_test: blocks cut from large runs: where each size is found, and that no head was overwritten.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <millpond/local/detail/block_heap.hpp>
+#include <millpond/os/pages.hpp>
+#include <vector>
+
+namespace millpond::detail {
+namespace {
+
+constexpr std::size_t mega = std::size_t{1} << 20;
+
+// Addresses with memory that comes with the first touch.
+class wide_memory {
+  public:
+    explicit wide_memory(std::size_t bytes) : bytes_(bytes), begin_(static_cast<char*>(os::pages::reserve(bytes))) {
+        if (begin_ == nullptr || !os::pages::commit(begin_, bytes_)) std::abort();
+    }
+    wide_memory(const wide_memory&) = delete;
+    wide_memory& operator=(const wide_memory&) = delete;
+    ~wide_memory() { os::pages::release(begin_, bytes_); }
+    [[nodiscard]] char* at(std::size_t offset) const { return begin_ + offset; }
+
+  private:
+    std::size_t bytes_;
+    char* begin_;
+};
+
+// Of a bin sixteen runs are looked at, but in the last one, whose runs have any size, as many as it takes.
+TEST(block_heap, the_one_run_that_holds_a_huge_block_is_found_behind_many_that_do_not) {
+    constexpr int small_runs = 20;
+    const wide_memory memory(small_runs * 5 * mega + 16 * mega);
+    block_heap heap;
+    char* const large = memory.at(small_runs * 5 * mega);
+    heap.add(large, large + 16 * mega);
+    for (int i = 0; i < small_runs; ++i) heap.add(memory.at(i * 5 * mega), memory.at((i + 1) * 5 * mega));
+    EXPECT_EQ(heap.try_allocate(17 * mega), nullptr);
+    void* const block = heap.try_allocate(12 * mega);
+    EXPECT_GE(static_cast<char*>(block), large);
+    void* const other = heap.try_allocate(12 * mega);
+    EXPECT_EQ(other, nullptr);
+    heap.deallocate(block);
+    EXPECT_EQ(heap.try_allocate(12 * mega), block);
+}
+
+// In all other bins sixteen that do not fit are enough, and a larger bin has to do.
+TEST(block_heap, a_run_that_fits_may_stay_unseen_where_a_larger_one_is_at_hand) {
+    constexpr int tight_runs = 20;
+    const std::size_t tight = mega + 64 * 1024;
+    const wide_memory memory(tight_runs * tight + 8 * mega);
+    block_heap heap;
+    char* const fitting = memory.at(tight_runs * tight);
+    heap.add(fitting, fitting + mega + 200 * 1024);
+    for (int i = 0; i < tight_runs; ++i) heap.add(memory.at(i * tight), memory.at((i + 1) * tight));
+    char* const larger = fitting + 2 * mega;
+    heap.add(larger, larger + 3 * mega);
+    EXPECT_GE(static_cast<char*>(heap.try_allocate(mega + 150 * 1024)), larger);
+}
+
+TEST(block_heap, what_it_absorbs_is_its_own_in_every_bin) {
+    const wide_memory memory(8 * mega);
+    block_heap heap, other;
+    heap.add(memory.at(0), memory.at(mega));
+    other.add(memory.at(mega), memory.at(2 * mega));
+    other.add(memory.at(2 * mega), memory.at(8 * mega));
+    heap.absorb(other);
+    EXPECT_EQ(other.try_allocate(5000), nullptr);
+    std::vector<void*> blocks;
+    for (const std::size_t bytes : {5 * mega, mega - 128, mega - 128}) blocks.push_back(heap.try_allocate(bytes));
+    for (void* block : blocks) {
+        ASSERT_NE(block, nullptr);
+        heap.deallocate(block);
+    }
+}
+
+// Whatever the size, a run of a larger bin holds it.
+TEST(block_heap, a_block_of_any_size_comes_out_of_a_larger_run) {
+    const wide_memory memory(32 * mega);
+    for (std::size_t bytes = block_heap::least_block_bytes; bytes < 12 * mega; bytes += bytes / 7) {
+        block_heap heap;
+        heap.add(memory.at(0), memory.at(16 * mega));
+        std::vector<char*> blocks;
+        for (void* block; (block = heap.try_allocate(bytes)) != nullptr;) blocks.push_back(static_cast<char*>(block));
+        EXPECT_EQ(blocks.size(), (16 * mega - 64) / block_heap::spacing(bytes)) << bytes;
+        for (char* block : blocks) {
+            EXPECT_EQ(*block, 0) << "from the end of one block to the start of the next";
+            *block = block[bytes - 1] = 1;
+        }
+        for (char* block : blocks) {
+            *block = 0;
+            heap.deallocate(block);
+        }
+        EXPECT_NE(heap.try_allocate(15 * mega), nullptr) << "they are one again";
+    }
+}
+
+}  // namespace
+}  // namespace millpond::detail

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+// known_ranges_test: what checked mode remembers of addresses and of blocks, where memory or a lock cannot be had.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <millpond/block/region.hpp>
+#include <millpond/block/reservation.hpp>
+#include <millpond/wrap/in_mode.hpp>
+#include <vector>
+
+#include "support/between_instructions.hpp"
+
+namespace millpond {
+namespace {
+
+static_assert(is_checked_mode);
+
+using detail::known_ranges;
+using os::pages;
+
+constexpr std::size_t mega = std::size_t{1} << 20;
+
+// Runs `work` in a child, whose limits are its own. Returns: its exit status, or minus the signal that ended it.
+template <class Work>
+int status_of_child(Work work) {
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        _exit(work() ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+// Effects: this process gets so many bytes of addresses more than it has, and no further ones.
+void limit_addresses(std::size_t more) {
+    std::size_t now = 0;
+    if (std::FILE* const file = std::fopen("/proc/self/statm", "r")) {
+        if (std::fscanf(file, "%zu", &now) != 1) now = 0;
+        std::fclose(file);
+    }
+    const rlimit limit{now * pages::size() + more, RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+bool is_mapped(const void* page) {
+    unsigned char there = 0;
+    return mincore(const_cast<void*>(page), 1, &there) == 0;
+}
+
+TEST(known_ranges, released_ranges_keep_their_addresses_until_those_run_short) {
+    EXPECT_EQ(status_of_child([] {
+                  const void* first = nullptr;
+                  for (int i = 0; i < 12; ++i) {
+                      const reservation range(64 * mega);
+                      if (i == 0) first = range.data();
+                  }
+                  if (!is_mapped(first)) return false;
+                  limit_addresses(32 * mega);  // the kept ones have twenty times as much
+                  const reservation next(64 * mega);
+                  return next.size() == 64 * mega && !known_ranges::release_kept();
+              }),
+              0);
+}
+
+TEST(known_ranges, of_more_released_ranges_than_are_kept_the_oldest_goes) {
+    known_ranges::release_kept();
+    std::vector<const void*> places;
+    for (int i = 0; i < 17; ++i) places.push_back(reservation(mega).data());
+    EXPECT_FALSE(is_mapped(places.front()));
+    for (std::size_t i = 1; i < places.size(); ++i) EXPECT_TRUE(is_mapped(places[i])) << i;
+    EXPECT_TRUE(known_ranges::release_kept());
+    for (const void* place : places) EXPECT_FALSE(is_mapped(place));
+    EXPECT_FALSE(known_ranges::release_kept());
+}
+
+TEST(known_ranges, a_range_that_is_gone_has_no_name_any_more) {
+    EXPECT_EXIT(
+        {
+            reservation range(mega);
+            volatile char* const inside = reinterpret_cast<char*>(range.data());
+            range.name("the first");
+            const void* const begin = range.data();
+            range = {};
+            known_ranges::name(begin, "the second");
+            *inside = 1;
+        },
+        testing::KilledBySignal(SIGABRT), "use after release: the first: memory");
+}
+
+TEST(known_ranges, more_than_can_be_known_are_served_all_the_same) {
+    std::vector<reservation> ranges;
+    for (int i = 0; i < 600; ++i) {
+        ranges.emplace_back(pages::size());
+        ASSERT_NE(ranges.back().size(), 0u);
+        ASSERT_TRUE(ranges.back().commit_to(pages::size()));
+        std::memset(ranges.back().data(), 1, pages::size());
+    }
+    const void* const last = ranges.back().data();
+    ranges.pop_back();
+    EXPECT_FALSE(is_mapped(last)) << "nobody knows of it, so it is not kept";
+}
+
+// No page can lie there, so none can be taken back.
+TEST(known_ranges, what_the_system_does_not_take_back_is_forgotten) {
+    auto* const beyond = reinterpret_cast<char*>(~std::uintptr_t{0} - mega + 1);
+    known_ranges::add(beyond, mega / 2, mega / 2);
+    known_ranges::release(beyond, mega / 2);
+    known_ranges::release(beyond, mega / 2);  // unknown by now
+    known_ranges::release_kept();
+    EXPECT_FALSE(known_ranges::release_kept()) << "it was not kept";
+}
+
+// Another thread makes and loses a range of its own between two instructions of one that does, all through.
+TEST(known_ranges, a_thread_that_meets_the_lock_does_without) {
+    if (!test::can_step) GTEST_SKIP() << "the processor does not trap here, or a sanitizer holds signals back";
+    test::between_instructions stepping;
+    const std::size_t page = pages::size();
+    std::size_t at = 0;
+    for (bool has_acted = true; has_acted && at < 5000; at += 13) {
+        void* const mine = pages::reserve(page);
+        void* const theirs = pages::reserve(page);
+        const auto come_and_go = [page](void* range) {
+            known_ranges::add(range, page, page);
+            known_ranges::name(range, "a page");
+            known_ranges::release(range, page);
+        };
+        has_acted = stepping.run(
+            at, [&] { come_and_go(mine); },
+            [&] {
+                come_and_go(theirs);
+                known_ranges::release_kept();
+            });
+        if (!has_acted) come_and_go(theirs);
+        known_ranges::release_kept();
+        ASSERT_FALSE(is_mapped(mine)) << at;
+        ASSERT_FALSE(is_mapped(theirs)) << at;
+    }
+    EXPECT_GT(at, 5u);
+    EXPECT_LT(at, 5000u);
+}
+
+TEST(live_blocks, as_many_as_there_are_come_back_by_their_own_size) {
+    region source(64 * mega);
+    std::vector<void*> blocks;
+    for (int i = 0; i < 100; ++i) blocks.push_back(source.allocate(64, 8));
+    for (void* block : blocks) source.deallocate(block, 64, 8);
+    EXPECT_EQ(source.used_bytes(), 0u);
+    EXPECT_EXIT(source.deallocate(blocks[50], 64, 8), testing::KilledBySignal(SIGABRT), "double free: the region");
+}
+
+TEST(live_blocks, of_a_block_that_it_does_not_know_no_size_is_changed) {
+    detail::live_blocks known;
+    char memory[64];
+    known.note(memory, 24, 24, 8);
+    known.resize(memory + 32, 16);
+    known.resize(memory, 16);
+    known.drop(memory, 16, 8, "the memory");
+    EXPECT_EXIT(known.drop(memory, 16, 8, "the memory"), testing::KilledBySignal(SIGABRT), "double free: the memory");
+}
+
+TEST(live_blocks, without_memory_for_its_list_nothing_is_looked_at_any_more) {
+    EXPECT_EQ(status_of_child([] {
+                  detail::live_blocks known;
+                  limit_addresses(8 * mega);
+                  static char places[8 * mega];  // a list of them takes more than malloc may have kept at hand
+                  for (char& place : places) known.note(&place, 1, 1, 1);
+                  known.drop(places, 1, 1, "a place");                // known from the beginning
+                  known.drop(std::end(places) - 1, 1, 1, "a place");  // not known, and so no misuse
+                  known.drop(std::end(places) - 1, 1, 1, "a place");
+                  return true;
+              }),
+              0);
+}
+
+}  // namespace
+}  // namespace millpond
