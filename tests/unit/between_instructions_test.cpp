@@ -71,6 +71,28 @@ TEST_F(between_instructions, a_chunk_is_never_out_twice_and_none_is_lost) {
     });
 }
 
+TEST_F(between_instructions, a_cache_can_be_trimmed_anywhere_in_another_threads_call) {
+    for_every_instruction([this](std::size_t at) {
+        bump_source::start_anew();
+        detail::basic_chunk_cache<bump_source> cache;
+        void* const first = cache.try_allocate(2048, 8);
+        void* mine = nullptr;
+        const auto give_and_take = [&] {
+            cache.deallocate(first, 2048, 8);
+            mine = cache.try_allocate(2048, 8);
+        };
+        const bool has_acted = stepping.run(at, give_and_take, [&] { cache.trim(); });
+        EXPECT_NE(mine, nullptr) << at;
+        EXPECT_EQ(cache.held_bytes() + detail::basic_chunk_cache<bump_source>::good_bytes(2048),
+                  bump_source::live_bytes())
+            << at;
+        cache.deallocate(mine, 2048, 8);
+        cache.trim();
+        EXPECT_EQ(bump_source::live_bytes(), 0u) << at;
+        return has_acted;
+    });
+}
+
 TEST_F(between_instructions, large_blocks_of_two_threads_have_a_slot_each) {
     for_every_instruction([this](std::size_t at) {
         bump_source::start_anew();
