@@ -5,7 +5,8 @@
 //   list::push_back   rbx = this   │ call operator new ─▶ entry keeps rbx, rbp, r12-r15 of this thread ─▶ hook
 //
 // A hook's own code may have changed registers before it could look at them, so the entry is a few instructions of
-// assembly before it. They are kept only where `keeps_caller_registers` is set: else an entry costs one branch. A
+// assembly before it, which hands the call's site on in registers: a hook that only jumps on then needs no frame. The
+// others are kept only where `keeps_caller_registers` is set: else that costs one branch. A
 // signal handler that allocates changes what is kept; what is found there may be wrong, and is only a hint. A library
 // has these entries if it defines MILLPOND_KEEPS_REGISTERS before it includes interpose_exports.hpp.
 #pragma once
@@ -88,7 +89,13 @@ class caller_words {
         ".cfi_startproc\n"                                      \
         "endbr64\n"                                             \
         "cmpb $0, millpond_keeps_caller_registers(%rip)\n"      \
-        "je 1f\n"                                               \
+        "jne 2f\n"                                              \
+        "1: movq (%rsp), %rsi\n"                                \
+        "leaq 8(%rsp), %rdx\n"                                  \
+        "movq %rbp, %rcx\n"                                     \
+        "jmp millpond_enter_" #symbol                           \
+        "\n"                                                    \
+        "2: "                                                   \
         "movq millpond_caller_registers@gottpoff(%rip), %r11\n" \
         "movq %rbx, %fs:(%r11)\n"                               \
         "movq %rbp, %fs:8(%r11)\n"                              \
@@ -96,13 +103,17 @@ class caller_words {
         "movq %r13, %fs:24(%r11)\n"                             \
         "movq %r14, %fs:32(%r11)\n"                             \
         "movq %r15, %fs:40(%r11)\n"                             \
-        "1: jmp millpond_enter_" #symbol                        \
+        "jmp 1b"                                                \
         "\n"                                                    \
         ".cfi_endproc\n"                                        \
         ".size " #symbol ", .-" #symbol "\n");
-#define MILLPOND_HOOK(symbol, declaration) \
-    MILLPOND_ENTRY_OF(symbol)              \
-    extern "C" [[gnu::visibility("hidden"), gnu::used]] void* millpond_enter_##symbol(std::size_t bytes)
+#define MILLPOND_HOOK(symbol, declaration)                                             \
+    MILLPOND_ENTRY_OF(symbol)                                                          \
+    extern "C" [[gnu::visibility("hidden"), gnu::used]] void* millpond_enter_##symbol( \
+        std::size_t bytes, std::uintptr_t return_address, std::uintptr_t stack, std::uintptr_t frame)
+#define MILLPOND_HOOK_SITE \
+    millpond::preload::call_site { return_address, stack, frame }
 #else
 #define MILLPOND_HOOK(symbol, declaration) declaration
+#define MILLPOND_HOOK_SITE millpond::preload::entry_site::here()
 #endif

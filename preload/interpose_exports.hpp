@@ -9,8 +9,8 @@
 //   void* reallocate(void* old, size_t bytes, const call_site&);   // old is never null
 //   void deallocate(void* p);  size_t usable_size(void* p);        // p is never null
 //   or void deallocate(void* p, const call_site&);
-// It may have one more, for operator new, which cannot end in a jump to allocate as malloc does:
-//   void* allocate_inlined(size_t bytes, const call_site&);        // allocate, its usual way inlined
+// It may have one more, for operator new: allocate, but what fails it tries by next_new, which throws.
+//   void* allocate_for_new(size_t bytes, const call_site&);        // not noexcept
 // Null from an allocating function is a failure with errno set. What a call means for errno, overflow, alignment and
 // null is decided here, as the C library decides it, and nowhere else.
 #pragma once
@@ -62,11 +62,13 @@ template <class Backend = backend>
 }
 
 template <class Backend = backend>
-[[gnu::always_inline]] inline void* allocate_for_new(std::size_t bytes, const entry_site& site) noexcept {
-    if constexpr (requires { Backend::allocate_inlined(bytes, site); })
-        return Backend::allocate_inlined(bytes, site);
-    else
-        return Backend::allocate(bytes, site);
+[[gnu::always_inline]] inline void* allocate_for_new(std::size_t bytes, const entry_site& site) {
+    if constexpr (requires { Backend::allocate_for_new(bytes, site); }) {
+        return Backend::allocate_for_new(bytes, site);
+    } else {
+        void* const p = Backend::allocate(bytes, site);
+        return p != nullptr ? p : next_new(bytes);
+    }
 }
 
 [[gnu::always_inline]] inline void free_at(void* p) noexcept {
@@ -76,7 +78,7 @@ template <class Backend = backend>
 }  // namespace millpond::preload
 
 MILLPOND_HOOK(malloc, extern "C" void* malloc(std::size_t bytes)) noexcept {
-    return millpond::preload::backend::allocate(bytes, millpond::preload::entry_site::here());
+    return millpond::preload::backend::allocate(bytes, MILLPOND_HOOK_SITE);
 }
 
 extern "C" {
@@ -148,12 +150,10 @@ std::size_t malloc_usable_size(void* p) noexcept {
 // A throwing form that fails is repeated by the next operator new behind us, which calls the new-handler and throws as
 // the program's own C++ library does: so this library needs none. Its tries come back through malloc.
 MILLPOND_HOOK(_Znwm, void* operator new(std::size_t bytes)) {
-    void* const p = millpond::preload::allocate_for_new(bytes, millpond::preload::entry_site::here());
-    return p != nullptr ? p : millpond::preload::next_new(bytes);
+    return millpond::preload::allocate_for_new(bytes, MILLPOND_HOOK_SITE);
 }
 MILLPOND_HOOK(_Znam, void* operator new[](std::size_t bytes)) {
-    void* const p = millpond::preload::allocate_for_new(bytes, millpond::preload::entry_site::here());
-    return p != nullptr ? p : millpond::preload::next_new(bytes);
+    return millpond::preload::allocate_for_new(bytes, MILLPOND_HOOK_SITE);
 }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
     void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::entry_site::here());

@@ -192,8 +192,8 @@ std::size_t slab_map::unmap_free() noexcept {
 
 void slab_map::assign(void* first, std::uint32_t slabs, slab_owner owner) noexcept {
     const std::uint32_t index = index_of(first);
-    const std::uint64_t entry =
-        owner.block_bytes | std::uint64_t{owner.pool} << 32 | std::uint64_t{owner.size_class} << class_shift;
+    const std::uint64_t entry = owner.block_bytes | std::uint64_t{owner.pool} << packed_owner::pool_shift |
+                                std::uint64_t{owner.size_class} << packed_owner::class_shift;
     for (std::uint32_t i = index; i < index + slabs; ++i) store(i, entry | (owners_[i] & huge_mark));
 }
 

@@ -28,6 +28,18 @@ struct slab_owner {
     std::uint8_t size_class = 0;  // whatever the owner calls a class
 };
 
+// A slab_owner as the map keeps it.
+struct packed_owner {
+    static constexpr unsigned pool_shift = 32, class_shift = 56;
+
+    std::uint64_t word = 0;
+
+    [[nodiscard]] std::uint32_t block_bytes() const noexcept { return static_cast<std::uint32_t>(word); }
+    [[nodiscard]] std::uint16_t pool() const noexcept { return static_cast<std::uint16_t>(word >> pool_shift); }
+    [[nodiscard]] std::uint8_t size_class() const noexcept { return static_cast<std::uint8_t>(word >> class_shift); }
+    [[nodiscard]] slab_owner unpacked() const noexcept { return {block_bytes(), pool(), size_class()}; }
+};
+
 class slab_map {
   public:
     static constexpr std::size_t slab_bytes = std::size_t{64} << 10;
@@ -46,17 +58,19 @@ class slab_map {
 
     // The owner of the slab in which `address` lies; block_bytes is 0 where there is none.
     [[nodiscard]] slab_owner owner_of(const void* address) const noexcept {
-        return contains(address) ? owner_at(address) : slab_owner{};
+        return contains(address) ? owner_at(number_of(address)).unpacked() : slab_owner{};
     }
-    // The same for an address that is contained.
-    [[nodiscard, gnu::always_inline]] slab_owner owner_at(const void* address) const noexcept {
-        const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - base_;
-        return unpack(__atomic_load_n(owners_ + offset / slab_bytes, __ATOMIC_RELAXED));
+    // The same of a slab that is contained, by its number, in the one register that it is kept in.
+    [[nodiscard, gnu::always_inline]] packed_owner owner_at(std::size_t slab) const noexcept {
+        return {__atomic_load_n(owners_ + slab, __ATOMIC_RELAXED)};
+    }
+    // The number of the slab of an address that is contained.
+    [[nodiscard, gnu::always_inline]] std::size_t number_of(const void* address) const noexcept {
+        return offset_of(address) / slab_bytes;
     }
     // Whether `address` lies in memory that was handed out from here at some time.
     [[nodiscard]] bool contains(const void* address) const noexcept {
-        return reinterpret_cast<std::uintptr_t>(address) - base_ <
-               __atomic_load_n(&accessible_bytes_, __ATOMIC_RELAXED);
+        return offset_of(address) < __atomic_load_n(&accessible_bytes_, __ATOMIC_RELAXED);
     }
 
     // Takes a run of slabs of zeroed memory without an owner. `slabs` is rounded up: to a power of two, above an extent
@@ -78,13 +92,13 @@ class slab_map {
 
     // The class of the slab in which `address` lies, which must be contained; 0 where the slab has no owner.
     [[nodiscard, gnu::always_inline]] unsigned class_at(const void* address) const noexcept {
-        const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - base_;
-        return static_cast<unsigned>(__atomic_load_n(owners_ + offset / slab_bytes, __ATOMIC_RELAXED) >> class_shift);
+        return owner_at(number_of(address)).size_class();
     }
     // Memory for what the owner of a slab keeps about it, apart from the slab: a table's lines do not compete for one
     // place in the cache, as words at the same place of every slab would. Undefined until it is written after a take.
     static constexpr std::size_t note_bytes = 32;
-    [[nodiscard]] void* note_of(const void* address) const noexcept { return notes_ + index_of(address); }
+    [[nodiscard]] void* note_of(const void* address) const noexcept { return note_at(number_of(address)); }
+    [[nodiscard, gnu::always_inline]] void* note_at(std::size_t slab) const noexcept { return notes_ + slab; }
     // The slab of a note.
     [[nodiscard]] char* slab_of(const void* its_note) const noexcept {
         return static_cast<char*>(address_of(static_cast<std::uint32_t>(static_cast<const note*>(its_note) - notes_)));
@@ -109,7 +123,7 @@ class slab_map {
     void for_each_owned(Visit&& visit) const {
         const std::size_t slabs = accessible_bytes() / slab_bytes;
         for (std::size_t i = 0; i < slabs; ++i) {
-            const slab_owner owner = unpack(__atomic_load_n(owners_ + i, __ATOMIC_RELAXED));
+            const slab_owner owner = packed_owner{__atomic_load_n(owners_ + i, __ATOMIC_RELAXED)}.unpacked();
             if (owner.block_bytes != 0) visit(address_of(static_cast<std::uint32_t>(i)), owner);
         }
     }
@@ -126,6 +140,10 @@ class slab_map {
     }
 
   private:
+    // The bytes from the map's begin to an address.
+    [[nodiscard, gnu::always_inline]] std::size_t offset_of(const void* address) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(address) - base_;
+    }
     static constexpr int orders = 6;  // 64 KiB … 2 MiB
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
@@ -135,7 +153,6 @@ class slab_map {
                                                << 49;  // first slab of a free run; its order in bits 50-53
     static constexpr int order_shift = 50;
     static constexpr std::uint64_t unmapped_mark = std::uint64_t{1} << 54;  // of a free run
-    static constexpr int class_shift = 56;
 
     struct link {
         std::uint32_t next, previous;
@@ -145,10 +162,6 @@ class slab_map {
         link at;
     };
 
-    static slab_owner unpack(std::uint64_t entry) noexcept {
-        return {static_cast<std::uint32_t>(entry), static_cast<std::uint16_t>(entry >> 32),
-                static_cast<std::uint8_t>(entry >> class_shift)};
-    }
     [[nodiscard]] std::uint32_t index_of(const void* first) const noexcept {
         return static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(first) - base_) / slab_bytes);
     }

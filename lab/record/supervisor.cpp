@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -221,6 +222,14 @@ class keeper {
                                file + "', or remove it");
 }
 
+// Where the disk has room for a few more. A finishing pass on a full disk can write nothing before it has given room
+// back, and gives none back before it has written a block.
+void take_spare_slot(int file) {
+    struct statvfs disk;
+    if (fstatvfs(file, &disk) != 0 || disk.f_bavail * disk.f_frsize < std::uint64_t{3} * mpt_slot_bytes) return;
+    (void)fallocate(file, 0, off_t{mpt_spare_slot} * mpt_slot_bytes, mpt_slot_bytes);
+}
+
 // Makes FILE.partial with its slot 0, and opens it.
 int prepare(const record_options& options, const std::string& partial) {
     if (fs::is_directory(options.file))
@@ -255,7 +264,10 @@ int prepare(const record_options& options, const std::string& partial) {
     std::string page(page_bytes, '\0');
     memcpy(page.data(), &shared, sizeof shared);
     written = written && pwrite(file, page.data(), page.size(), 0) == static_cast<ssize_t>(page.size());
-    if (written) return file;
+    if (written) {
+        if (shared.slots_ready > mpt_spare_slot) take_spare_slot(file);
+        return file;
+    }
     const std::string why = strerror(errno);
     close(file);
     unlink(partial.c_str());

@@ -21,6 +21,8 @@ enum {
     mpt_slot_bytes = 65536,
     mpt_slot_head_bytes = 64, /* of mpt_slot */
     mpt_slots_ahead = 4096,   /* by which the file is longer than what is used, so that slots can be mapped */
+    /* The slot that has its room from the start: on a full disk the finishing pass begins there. */
+    mpt_spare_slot = mpt_slots_ahead - 1,
     mpt_refusals_max = 200
 };
 

@@ -88,12 +88,14 @@ class arena_pool {
         const auto size = static_cast<std::ptrdiff_t>(rounded(bytes));
         change(its->used_blocks, 1);
         char* const p = advance(its->next, size);
-        if (its->end - p < size || its->current != current) [[unlikely]] {
+        char* const next = p + size;
+        if (next > its->end || its->current != current) [[unlikely]] {
             change(its->used_blocks, -1);
             return nullptr;
         }
-        current->mark(p + size);
+        current->mark(next);
         its->counted.count_allocation_in_line();
+        if (p == nullptr) __builtin_unreachable();  // so that nobody keeps what a refusal would need
         return p;
     }
     // `owner` is what the slab map says of the block.
@@ -114,9 +116,10 @@ class arena_pool {
         leave(its);
     }
     // The usual case, as take_at_hand, of any pool in this space. False: nothing has changed, and deallocate does it.
-    [[gnu::always_inline]] static bool put_at_hand(const preload::slab_space& space, void* block, thread_id self,
+    // `slab`: the number of the block's.
+    [[gnu::always_inline]] static bool put_at_hand(const preload::slab_space& space, std::size_t slab, thread_id self,
                                                    std::uintptr_t stack) noexcept {
-        arena& its = *place_of(space, block)->its;
+        arena& its = *static_cast<slab_place*>(space.map.note_at(slab))->its;
         if (__atomic_load_n(&its.owner, __ATOMIC_RELAXED) != self || its.busy || has_ended(its, stack) ||
             !its.counted.has_line()) [[unlikely]]
             return false;

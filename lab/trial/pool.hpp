@@ -47,17 +47,9 @@ class alignas(64) pool {
         if (kind_ == pool_kind::instances) return nullptr;  // without an owner
         return arenas_.allocate(bytes, alignment, self, stack);
     }
-    // The usual case of allocate and deallocate, inline and without a call: this thread's pool, and a block at hand.
-    // Null, false: nothing has changed, and those two answer.
-    // Arenas have the same in arena_pool.
-    [[gnu::always_inline]] void* take_at_hand(std::size_t bytes, thread_id self) noexcept {
-        if (kind_ == pool_kind::one_thread) return own_.take_at_hand(bytes, self);
-        return kind_ == pool_kind::shared ? shared_->take_at_hand(bytes) : nullptr;
-    }
-    [[gnu::always_inline]] bool put_at_hand(void* block, preload::slab_owner owner, thread_id self) noexcept {
-        if (kind_ == pool_kind::one_thread) return own_.put_at_hand(block, owner, self);
-        return kind_ == pool_kind::shared && shared_->put_at_hand(block, owner);
-    }
+    // For what these have at hand: null where it is of another kind. Arenas are found by the thread.
+    [[nodiscard]] thread_pool* of_one_thread() noexcept { return kind_ == pool_kind::one_thread ? &own_ : nullptr; }
+    [[nodiscard]] shared_pool* of_all_threads() noexcept { return kind_ == pool_kind::shared ? shared_ : nullptr; }
     [[nodiscard]] bool has_instances() const noexcept { return kind_ == pool_kind::instances; }
     // Of a pool of instances: from the one of this owner.
     void* allocate_for(std::uintptr_t owner, std::size_t bytes, std::size_t alignment, thread_id self) noexcept;

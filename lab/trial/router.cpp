@@ -145,11 +145,15 @@ bool router::start_pools(variant mode) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
         const pool_kind kind = planned ? routes.pools()[i].kind : pool_kind::shared;
         const bool huge_pages = planned ? routes.pools()[i].huge_pages != 0 : mode == variant::shared_huge;
-        has_arenas_ |= has_arenas(kind);
         has_instances_ |= kind == pool_kind::instances;
         auto* const its =
             new (pools_ + i) pool(space_, static_cast<std::uint16_t>(i), kind, huge_pages, private_counters.pools + i);
         if (!its->is_complete()) return false;
+        own_pools_[i + 1] = its->of_one_thread();
+        shared_pools_[i + 1] = its->of_all_threads();
+        takers_<false>[i + 1] = taker_of<false>(kind);
+        takers_<true>[i + 1] = taker_of<true>(kind);
+        putters_[i] = putter_of(kind);
     }
     if (has_instances_) preload::caller_words::keep();
     if (!thread_caches::start(count, &private_counters)) return false;
@@ -164,6 +168,13 @@ bool router::make_room(std::size_t) noexcept {
     thread_caches::flush_this_thread();
     bool has_room = false;
     for (std::size_t i = 0; i < pool_count_; ++i) has_room |= pools_[i].give_up();
+    // What arenas of ended threads had lies free in the map, too.
+    if (space_.lock.lock(preload::slab_space::this_thread())) {
+        const int before = errno;
+        has_room |= space_.map.unmap_free() != 0;
+        errno = before;
+        space_.lock.unlock();
+    }
     return has_room;
 }
 
@@ -256,7 +267,7 @@ void* router::allocate_aligned(std::size_t alignment, std::size_t bytes, const c
     if (bytes - 1 >= own_words.small_max && !is_small_in_child(bytes)) return real::allocate_aligned(alignment, bytes);
     const std::size_t usual = alignment_for(bytes);
     const std::size_t wanted = alignment > usual ? alignment : usual;
-    if (void* const p = allocate_small(bytes, wanted, site)) return p;
+    if (void* const p = allocate_from(looks_up_ ? pool_of(site) : 1, bytes, wanted, site)) return p;
     if (void* const p = real::allocate_aligned(alignment, bytes)) return p;
     return allocate_wherever(bytes, wanted);
 }

@@ -30,6 +30,7 @@
 #include "lab/trial/process_words.hpp"
 #include "preload/call_site.hpp"
 #include "preload/context_finder.hpp"
+#include "preload/next_new.hpp"
 #include "preload/pool_slabs.hpp"
 #include "preload/real.hpp"
 
@@ -63,30 +64,32 @@ class router {
     using owner_cache = outward_steps::owner_cache;
 
     static void* allocate(std::size_t bytes, const call_site& site) noexcept {
-        if (bytes - 1 >= own_words.small_max) {
-            if (passes_everything_to_libc_) [[likely]]
-                return __libc_malloc(bytes);
-            return allocate_otherwise(bytes, site.return_address, site.stack, site.frame);
-        }
-        return allocate_routed(bytes, site.return_address, site.stack, site.frame);
-    }
-
-    [[gnu::always_inline]] static void* allocate_inlined(std::size_t bytes, const call_site& site) noexcept {
-        if (bytes - 1 >= own_words.small_max) [[unlikely]]
-            return allocate(bytes, site);
         const auto [return_address, stack, frame] = site;
-        return has_arenas_ ? allocate_small_inlined<true>(bytes, return_address, stack, frame)
-                           : allocate_small_inlined<false>(bytes, return_address, stack, frame);
+        if (bytes - 1 < own_words.small_max) return allocate_small<false>(bytes, return_address, stack, frame);
+        if (passes_everything_to_libc_) [[likely]]
+            return __libc_malloc(bytes);
+        return allocate_otherwise(bytes, return_address, stack, frame);
+    }
+    // For operator new. Throws what the program's own throws.
+    static void* allocate_for_new(std::size_t bytes, const call_site& site) {
+        const auto [return_address, stack, frame] = site;
+        if (bytes - 1 < own_words.small_max) [[likely]]
+            return allocate_small<true>(bytes, return_address, stack, frame);
+        return new_otherwise(bytes, return_address, stack, frame);
     }
 
     static void* allocate_zeroed(std::size_t bytes, const call_site& site) noexcept {
         if (bytes - 1 >= own_words.small_max && !is_small_in_child(bytes)) return real::allocate_zeroed(bytes);
-        // Whether a block was used before is the multipool's own affair, so every one is cleared.
-        if (void* const p = take_at_hand(bytes, looks_up_ ? known_pool(site) : 1, site.stack))
-            return memset(p, 0, bytes);
-        if (void* const p = allocate_small(bytes, alignment_for(bytes), site)) [[likely]]
-            return memset(p, 0, bytes);
-        if (void* const p = real::allocate_zeroed(bytes)) return p;
+        const auto [return_address, stack, frame] = site;
+        const std::uint64_t number = looks_up_ ? pool_of(site) : 1;
+        if (number != 0) {
+            // Whether a block was used before is the multipool's own affair, so every one is cleared.
+            void* const p = takers_<false>[number](bytes, return_address, stack, frame, number);
+            return p != nullptr ? memset(p, 0, bytes) : nullptr;
+        }
+        ++thread().counters->passed_unrouted;
+        if (void* const p = real::allocate_zeroed(bytes)) [[likely]]
+            return p;
         void* const p = allocate_wherever(bytes, alignment_for(bytes));
         return p != nullptr ? memset(p, 0, bytes) : nullptr;
     }
@@ -94,8 +97,10 @@ class router {
     static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site& site) noexcept;
     static void* reallocate(void* old, std::size_t bytes, const call_site& site) noexcept;
 
-    static void deallocate(void* p) noexcept {
-        if (space_.map.contains(p)) return deallocate_routed(p);
+    // Inline, as deallocate_routed: of what a pair costs, jumps are the most.
+    [[gnu::always_inline]] static void deallocate(void* p) noexcept {
+        if (space_.map.contains(p)) [[likely]]
+            return deallocate_routed(p, space_.map.number_of(p));
         if (passes_to_libc_) [[likely]]
             return __libc_free(p);
         real::deallocate(p);
@@ -117,25 +122,101 @@ class router {
     // Every block of at least 16 bytes must suit any type; smaller ones only need to suit what fits into them.
     static constexpr std::size_t alignment_for(std::size_t bytes) noexcept { return bytes <= 8 ? 8 : 16; }
 
-    // The usual call, without a call of ours and without a walk: from a site whose owner is known, to a pool that has a
-    // block at hand. It is what a trial costs; a change of the source has the last line of it. Null: nothing
-    // has changed, and the long way is gone. In a child that has not adopted its pools no size is small enough to come
-    // here. `found` is what known_pool says. `with_arenas`: false where no pool has any, which saves registers.
-    template <bool with_arenas = true>
-    [[gnu::always_inline]] static void* take_at_hand(std::size_t bytes, std::uint64_t found,
-                                                     std::uintptr_t stack) noexcept {
-        if (found - 1 >= pool_count_) return nullptr;
-        if constexpr (with_arenas) {
-            if (void* const p = arena_pool::take_at_hand(found - 1, bytes, stack)) return p;
+    // The usual call, without a walk and in jumps alone: from a site whose owner is known to the way into its pool, which
+    // takes a block that is at hand. It is what a trial costs; a change of the source has the last of it. In a
+    // child that has not adopted its pools no size is small enough to come here. `throws`: what fails is tried by
+    // next_new. A call site comes in registers, so that none is saved.
+    template <bool throws>
+    [[gnu::always_inline]] static void* allocate_small(std::size_t bytes, std::uintptr_t return_address,
+                                                       std::uintptr_t stack, std::uintptr_t frame) noexcept(!throws) {
+        const std::uint64_t number = owners_.match(return_address);
+        if (number < owner_cache::no_match) [[likely]]
+            return takers_<throws>[number](bytes, return_address, stack, frame, number);
+        return allocate_further_out<throws>(bytes, return_address, stack, frame);
+    }
+    // The ways into a pool, by what kind it is. `number`: the pool's, from 1 on; 0: none.
+    template <bool throws>
+    using taker = void* (*)(std::size_t bytes, std::uintptr_t return_address, std::uintptr_t stack,
+                            std::uintptr_t frame, std::uint64_t number) noexcept(!throws);
+    template <bool throws>
+    static void* take_own(std::size_t bytes, std::uintptr_t, std::uintptr_t, std::uintptr_t,
+                          std::uint64_t number) noexcept(!throws) {
+        if (void* const p = own_pools_[number]->take_at_hand(bytes, thread_.id())) [[likely]]
+            return p;
+        return take_own_slowly<throws>(bytes, number);
+    }
+    template <bool throws>
+    [[gnu::noinline]] static void* take_own_slowly(std::size_t bytes, std::uint64_t number) noexcept(!throws) {
+        if (void* const p = own_pools_[number]->allocate(bytes, alignment_for(bytes), name_thread())) [[likely]]
+            return p;
+        ++thread().counters->passed_refused;
+        return allocate_outside<throws>(bytes);
+    }
+    template <bool throws>
+    static void* take_in_arena(std::size_t bytes, std::uintptr_t return_address, std::uintptr_t stack,
+                               std::uintptr_t frame, std::uint64_t number) noexcept(!throws) {
+        if (void* const p = arena_pool::take_at_hand(number - 1, bytes, stack)) [[likely]]
+            return p;
+        return take_slowly<throws>(bytes, return_address, stack, frame, number);
+    }
+    template <bool throws>
+    static void* take_shared(std::size_t bytes, std::uintptr_t return_address, std::uintptr_t stack,
+                             std::uintptr_t frame, std::uint64_t number) noexcept(!throws) {
+        if (void* const p = shared_pools_[number]->take_at_hand(bytes)) [[likely]]
+            return p;
+        return take_slowly<throws>(bytes, return_address, stack, frame, number);
+    }
+    template <bool throws>
+    [[gnu::noinline]] static void* take_slowly(std::size_t bytes, std::uintptr_t return_address, std::uintptr_t stack,
+                                               std::uintptr_t frame, std::uint64_t number) noexcept(!throws) {
+        const call_site site{return_address, stack, frame};
+        if (void* const p = allocate_from(static_cast<std::uint32_t>(number), bytes, alignment_for(bytes), site))
+            return p;
+        return allocate_outside<throws>(bytes);
+    }
+    template <bool throws>
+    static void* take_outside(std::size_t bytes, std::uintptr_t, std::uintptr_t, std::uintptr_t,
+                              std::uint64_t) noexcept(!throws) {
+        ++thread().counters->passed_unrouted;
+        return allocate_outside<throws>(bytes);
+    }
+    template <bool throws>
+    [[gnu::always_inline]] static void* allocate_outside(std::size_t bytes) noexcept(!throws) {
+        if (void* const p = real::allocate(bytes)) [[likely]]
+            return p;
+        void* const p = allocate_wherever(bytes, alignment_for(bytes));
+        if constexpr (throws) {
+            if (p == nullptr) return preload::next_new(bytes);
         }
-        return pools_[found - 1].take_at_hand(bytes, thread_.id());
+        return p;
+    }
+    template <bool throws>
+    static constexpr taker<throws> taker_of(pool_kind kind) noexcept {
+        if (kind == pool_kind::one_thread) return &take_own<throws>;
+        if (kind == pool_kind::shared) return &take_shared<throws>;
+        return has_arenas(kind) ? &take_in_arena<throws> : &take_slowly<throws>;
+    }
+    // The owner's frame lies further out, at known places.
+    template <bool throws>
+    [[gnu::noinline]] static void* allocate_further_out(std::size_t bytes, std::uintptr_t return_address,
+                                                        std::uintptr_t stack, std::uintptr_t frame) noexcept(!throws) {
+        const std::uint64_t number = looks_up_ ? outward_.find({return_address, stack, frame}, owners_) : 1;
+        if (number < owner_cache::no_match) [[likely]]
+            return takers_<throws>[number](bytes, return_address, stack, frame, number);
+        return allocate_by_walk<throws>(bytes, return_address, stack, frame);
+    }
+    template <bool throws>
+    [[gnu::noinline]] static void* allocate_by_walk(std::size_t bytes, std::uintptr_t return_address,
+                                                    std::uintptr_t stack, std::uintptr_t frame) noexcept(!throws) {
+        const std::uint32_t number = pool_of({return_address, stack, frame});
+        return takers_<throws>[number](bytes, return_address, stack, frame, number);
     }
 
     // What follows is apart from the functions above so that these, when they only pass calls on, save no register and
     // end in a jump; for the same reason a call site comes in registers.
     [[gnu::noinline]] static void* allocate_otherwise(std::size_t bytes, std::uintptr_t return_address,
                                                       std::uintptr_t stack, std::uintptr_t frame) noexcept {
-        if (is_small_in_child(bytes)) return allocate_routed(bytes, return_address, stack, frame);
+        if (is_small_in_child(bytes)) return allocate_small<false>(bytes, return_address, stack, frame);
         return real::allocate(bytes);
     }
     // For what is not small enough for this process. True: the process is a child that has adopted its pools just now,
@@ -149,78 +230,52 @@ class router {
         ++thread().counters->passed_large;
         return false;
     }
-    [[gnu::noinline]] static void* allocate_routed(std::size_t bytes, std::uintptr_t return_address,
-                                                   std::uintptr_t stack, std::uintptr_t frame) noexcept {
-        if (has_arenas_) return allocate_routed_with_arenas(bytes, return_address, stack, frame);
-        return allocate_small_inlined<false>(bytes, return_address, stack, frame);
+    [[gnu::noinline]] static void* new_otherwise(std::size_t bytes, std::uintptr_t return_address, std::uintptr_t stack,
+                                                 std::uintptr_t frame) {
+        void* const p = allocate(bytes, {return_address, stack, frame});
+        return p != nullptr ? p : preload::next_new(bytes);
     }
-    [[gnu::noinline]] static void* allocate_routed_with_arenas(std::size_t bytes, std::uintptr_t return_address,
-                                                               std::uintptr_t stack, std::uintptr_t frame) noexcept {
-        return allocate_small_inlined<true>(bytes, return_address, stack, frame);
-    }
-    template <bool with_arenas>
-    [[gnu::always_inline]] static void* allocate_small_inlined(std::size_t bytes, std::uintptr_t return_address,
-                                                               std::uintptr_t stack, std::uintptr_t frame) noexcept {
-        const std::uint64_t found = looks_up_ ? owners_.match(return_address) : 1;
-        if (void* const p = take_at_hand<with_arenas>(bytes, found, stack)) [[likely]]
-            return p;
-        if (found == 0) return allocate_unrouted(bytes);
-        return allocate_further_out(bytes, return_address, stack, frame);
-    }
-    // The owner's frame lies further out, at known places. Apart, for the loop needs registers.
-    [[gnu::noinline]] static void* allocate_further_out(std::size_t bytes, std::uintptr_t return_address,
-                                                        std::uintptr_t stack, std::uintptr_t frame) noexcept {
-        const std::uint64_t found = looks_up_ ? outward_.find({return_address, stack, frame}, owners_) : 1;
-        if (void* const p = take_at_hand(bytes, found, stack)) [[likely]]
-            return p;
-        if (found == 0) return allocate_unrouted(bytes);
-        return allocate_slowly(bytes, return_address, stack, frame);
-    }
-    [[gnu::noinline]] static void* allocate_unrouted(std::size_t bytes) noexcept {
-        ++thread().counters->passed_unrouted;
-        if (void* const p = real::allocate(bytes)) [[likely]]
-            return p;
-        return allocate_wherever(bytes, alignment_for(bytes));
-    }
-    [[gnu::noinline]] static void* allocate_slowly(std::size_t bytes, std::uintptr_t return_address,
-                                                   std::uintptr_t stack, std::uintptr_t frame) noexcept {
-        const call_site site{return_address, stack, frame};
-        const std::uint32_t found = looks_up_ ? pool_of(site) : 1;
-        if (void* const p = take_at_hand(bytes, found, stack)) [[likely]]
-            return p;
-        if (void* const p = allocate_from(found, bytes, alignment_for(bytes), site)) return p;
-        if (void* const p = real::allocate(bytes)) return p;
-        return allocate_wherever(bytes, alignment_for(bytes));
-    }
-    [[gnu::noinline]] static void deallocate_routed(void* p) noexcept {
-        const preload::slab_owner owner = space_.map.owner_at(p);
-        if (owner.block_bytes == arena_pool::block_bytes_mark) return deallocate_in_arena(p);
-        if (owner.block_bytes == 0) [[unlikely]]
+    // `slab`: the number of the block's.
+    [[gnu::always_inline]] static void deallocate_routed(void* p, std::size_t slab) noexcept {
+        const preload::packed_owner owner = space_.map.owner_at(slab);
+        if (owner.block_bytes() == 0) [[unlikely]]
             return real::deallocate(p);  // no block of anybody: what that does is the provider's affair
-        pool& its = pools_[owner.pool];
-        if (own_words.small_max != 0 && its.put_at_hand(p, owner, thread_.id())) [[likely]]
-            return;
+        if (own_words.small_max == 0) [[unlikely]]
+            return deallocate_slowly(p, owner, 0);
+        putters_[owner.pool()](p, owner, slab);
+    }
+    // The ways back into a pool, by what kind it is.
+    using putter = void (*)(void* p, preload::packed_owner owner, std::size_t slab) noexcept;
+    static void put_own(void* p, preload::packed_owner owner, std::size_t) noexcept {
+        if (!own_pools_[owner.pool() + 1]->put_at_hand(p, owner.block_bytes(), thread_.id()))
+            deallocate_slowly(p, owner, 0);
+    }
+    static void put_shared(void* p, preload::packed_owner owner, std::size_t) noexcept {
+        if (!shared_pools_[owner.pool() + 1]->put_at_hand(p, owner.size_class())) deallocate_slowly(p, owner, 0);
+    }
+    // A frame may end a call. All ways here are jumps, so the frame's stack pointer is this one's.
+    static void put_in_arena(void* p, preload::packed_owner owner, std::size_t slab) noexcept {
+        const auto stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
+        if (owner.block_bytes() != arena_pool::block_bytes_mark ||
+            !arena_pool::put_at_hand(space_, slab, thread_.id(), stack))
+            deallocate_slowly(p, owner, stack);
+    }
+    static void put_slowly(void* p, preload::packed_owner owner, std::size_t) noexcept {
         deallocate_slowly(p, owner, 0);
     }
-    // A frame may end a call. To know its own costs a function instructions, which no other pool shall pay. This one is
-    // jumped to from the one that the program called.
-    [[gnu::noinline]] static void deallocate_in_arena(void* p) noexcept {
-        const std::uintptr_t stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*);
-        if (own_words.small_max != 0 && arena_pool::put_at_hand(space_, p, thread_.id(), stack)) [[likely]]
-            return;
-        deallocate_slowly(p, space_.map.owner_at(p), stack);
+    static constexpr putter putter_of(pool_kind kind) noexcept {
+        if (kind == pool_kind::one_thread) return &put_own;
+        if (kind == pool_kind::shared) return &put_shared;
+        return has_arenas(kind) ? &put_in_arena : &put_slowly;
     }
-    [[gnu::noinline]] static void deallocate_slowly(void* p, preload::slab_owner owner, std::uintptr_t stack) noexcept {
+    [[gnu::noinline]] static void deallocate_slowly(void* p, preload::packed_owner owner,
+                                                    std::uintptr_t stack) noexcept {
         if (own_words.small_max == 0) [[unlikely]]
             adopt_if_child();
-        pools_[owner.pool].deallocate(p, owner, thread_.id(), stack);
+        pools_[owner.pool()].deallocate(p, owner.unpacked(), thread_.id(), stack);
     }
 
-    // Null if the program's allocator shall serve this.
-    static void* allocate_small(std::size_t bytes, std::size_t alignment, const call_site& site) noexcept {
-        return allocate_from(looks_up_ ? pool_of(site) : 1, bytes, alignment, site);
-    }
-    // From a pool, counted from 1; 0: of no pool.
+    // From a pool, counted from 1; 0: of no pool. Null: the program's allocator shall serve this.
     [[gnu::noinline]] static void* allocate_from(std::uint32_t number, std::size_t bytes, std::size_t alignment,
                                                  const call_site& site) noexcept {
         if (number == 0) {
@@ -228,9 +283,10 @@ class router {
             return nullptr;
         }
         const std::uint32_t index = number - 1;
+        const pool::thread_id self = name_thread();  // who is known to have begun will be told of its end
         void* const p = has_instances_ && pools_[index].has_instances()
                             ? allocate_for_owner(index, bytes, alignment, site)
-                            : pools_[index].allocate(bytes, alignment, thread_.id(), site.stack);
+                            : pools_[index].allocate(bytes, alignment, self, site.stack);
         if (p == nullptr) [[unlikely]]
             ++thread().counters->passed_refused;
         return p;
@@ -301,10 +357,17 @@ class router {
     static inline bool looks_up_ = false;
     static inline bool stops_at_owner_ = false;  // there are routes: no frame beyond the owner is looked at
     static inline bool ignores_answer_ = false;
-    static inline bool has_arenas_ = false, has_instances_ = false;
+    static inline bool has_instances_ = false;
     static inline bool tells_children_ = false;  // the kernel empties own_words in a child
     static inline pool* pools_ = nullptr;
     static inline std::size_t pool_count_ = 0;
+    // Those of a kind by their numbers, which begin at 1, found by one load. Null: another kind.
+    static constinit inline thread_pool* own_pools_[owner_cache::no_match] = {};
+    static constinit inline shared_pool* shared_pools_[owner_cache::no_match] = {};
+    // By a pool's number, and by its index.
+    template <bool throws>
+    static inline taker<throws> takers_[owner_cache::no_match] = {&take_outside<throws>};
+    static inline putter putters_[owner_cache::no_match] = {};
     // Of the latest process in the line of forks that has adopted: a child adopts from it.
     static inline process_slot* latest_slot_ = nullptr;
     static inline std::uint32_t latest_generation_ = 0;

@@ -41,9 +41,9 @@ class shared_pool {
         pool_cache* const cache = thread_caches::at_hand(id_);
         return cache != nullptr ? cache->take_at_hand(bytes) : nullptr;
     }
-    [[gnu::always_inline]] bool put_at_hand(void* block, preload::slab_owner owner) const noexcept {
+    [[gnu::always_inline]] bool put_at_hand(void* block, std::uint8_t size_class) const noexcept {
         pool_cache* const cache = thread_caches::at_hand(id_);
-        return cache != nullptr && cache->put_at_hand(block, owner.size_class);
+        return cache != nullptr && cache->put_at_hand(block, size_class);
     }
     // `owner` is what the slab map says of the block.
     [[gnu::noinline]] void deallocate(void* block, preload::slab_owner owner) noexcept {

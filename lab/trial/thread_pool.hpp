@@ -54,25 +54,29 @@ class owned_by_thread {
         return p;
     }
     // The usual case of both, inline and without a call, where the blocks have it. Aligned as malloc's are. Null,
-    // false: nothing has changed, and the functions beside answer.
+    // false: nothing has changed, and the functions beside answer. What others have handed over waits until a class
+    // has no block at hand.
     [[gnu::always_inline]] void* take_at_hand(std::size_t bytes, thread_id self) noexcept
         requires requires(Blocks blocks) { blocks.take_at_hand(bytes, 8); }
     {
-        if (!is_usable(self) || __atomic_load_n(&handed_over_, __ATOMIC_RELAXED) != nullptr || !lock_.enter(self))
-            [[unlikely]]
+        if (!is_usable(self) || !lock_.enter(self)) [[unlikely]]
             return nullptr;
-        void* const p = bytes <= 8 ? blocks_.take_at_hand(bytes, 8) : blocks_.take_at_hand(bytes, 16);
+        void* p;
+        if (bytes > 8) [[likely]]
+            p = blocks_.take_at_hand(bytes, 16);
+        else
+            p = blocks_.take_at_hand(bytes, 8);
         if (p != nullptr) [[likely]]
             ++counters_of_process(counters_).allocations;
         lock_.leave();
         return p;
     }
-    [[gnu::always_inline]] bool put_at_hand(void* block, preload::slab_owner owner, thread_id self) noexcept
-        requires requires(Blocks blocks) { blocks.put_at_hand(block, owner.block_bytes); }
+    [[gnu::always_inline]] bool put_at_hand(void* block, std::uint32_t block_bytes, thread_id self) noexcept
+        requires requires(Blocks blocks) { blocks.put_at_hand(block, block_bytes); }
     {
         if (!is_usable(self) || !lock_.enter(self)) [[unlikely]]
             return false;
-        const bool is_free = blocks_.put_at_hand(block, owner.block_bytes);
+        const bool is_free = blocks_.put_at_hand(block, block_bytes);
         if (is_free) [[likely]]
             ++counters_of_process(counters_).deallocations;
         lock_.leave();

@@ -92,7 +92,7 @@ class arenas : public ::testing::Test {
         return p != nullptr ? p : pool_->allocate(bytes, 16, owner(), no_stack);
     }
     void give(void* p) {
-        if (!arena_pool::put_at_hand(space_, p, owner(), no_stack))
+        if (!arena_pool::put_at_hand(space_, space_.map.number_of(p), owner(), no_stack))
             pool_->deallocate(p, space_.map.owner_of(p), owner(), no_stack);
     }
     // Fills the block, if there is one. Null: an interrupted arena gives none.
