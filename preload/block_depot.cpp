@@ -401,13 +401,8 @@ bool block_depot::give_up(thread_id self) noexcept {
         slabs_.give_up_rests();
     }
     slabs_lock_.unlock();
-    bool is_less = false;
-    if (space_->lock.lock(self)) {
-        is_less = space_->map.unmap_free() != 0;
-        space_->lock.unlock();
-    }
     errno = before;
-    return is_less;
+    return space_->unmap_free();
 }
 
 classic::heap_record block_depot::record(thread_id self) noexcept {

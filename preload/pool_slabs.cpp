@@ -10,6 +10,15 @@ namespace millpond::preload {
 
 holder_lock::thread_id slab_space::this_thread() noexcept { return pthread_self(); }
 
+bool slab_space::unmap_free() noexcept {
+    if (!lock.lock(this_thread())) return false;
+    const int before = errno;
+    const bool is_less = map.unmap_free() != 0;
+    errno = before;
+    lock.unlock();
+    return is_less;
+}
+
 void* pool_slabs::try_allocate_slab(std::size_t bytes, std::size_t alignment, std::size_t block_bytes) noexcept {
     if (bytes > slab_map::extent_bytes_max || alignment > slab_map::slab_bytes) return nullptr;
     const std::uint32_t slabs = slabs_for(bytes);

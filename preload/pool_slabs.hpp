@@ -24,6 +24,8 @@ struct slab_space {
     holder_lock lock;
     // Names the calling thread to the lock.
     static holder_lock::thread_id this_thread() noexcept;
+    // Effects: addresses of free slabs go back to the system. Returns: whether any have.
+    bool unmap_free() noexcept;
 };
 
 // Told how many bytes a pool has from the slab map, and of how many it made chunks, whenever that changes.

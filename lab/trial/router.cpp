@@ -168,14 +168,7 @@ bool router::make_room(std::size_t) noexcept {
     thread_caches::flush_this_thread();
     bool has_room = false;
     for (std::size_t i = 0; i < pool_count_; ++i) has_room |= pools_[i].give_up();
-    // What arenas of ended threads had lies free in the map, too.
-    if (space_.lock.lock(preload::slab_space::this_thread())) {
-        const int before = errno;
-        has_room |= space_.map.unmap_free() != 0;
-        errno = before;
-        space_.lock.unlock();
-    }
-    return has_room;
+    return space_.unmap_free() || has_room;  // what arenas of ended threads had lies free there, too
 }
 
 void router::on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept {

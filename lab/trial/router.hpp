@@ -122,8 +122,8 @@ class router {
     // Every block of at least 16 bytes must suit any type; smaller ones only need to suit what fits into them.
     static constexpr std::size_t alignment_for(std::size_t bytes) noexcept { return bytes <= 8 ? 8 : 16; }
 
-    // The usual call, without a walk and in jumps alone: from a site whose owner is known to the way into its pool, which
-    // takes a block that is at hand. It is what a trial costs; a change of the source has the last of it. In a
+    // The usual call, without a walk and in jumps alone: from a site whose owner is known to the way into its pool,
+    // which takes a block that is at hand. It is what a trial costs; a change of the source has the last of it. In a
     // child that has not adopted its pools no size is small enough to come here. `throws`: what fails is tried by
     // next_new. A call site comes in registers, so that none is saved.
     template <bool throws>
