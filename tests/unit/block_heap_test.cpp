@@ -2,7 +2,9 @@
 // block_heap_test: blocks cut from large runs: where each size is found, and that no head was overwritten.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <millpond/core/detail/sanitizer.hpp>
 #include <millpond/local/detail/block_heap.hpp>
 #include <millpond/os/pages.hpp>
 #include <vector>
@@ -20,7 +22,10 @@ class wide_memory {
     }
     wide_memory(const wide_memory&) = delete;
     wide_memory& operator=(const wide_memory&) = delete;
-    ~wide_memory() { os::pages::release(begin_, bytes_); }
+    ~wide_memory() {
+        unpoison(begin_, bytes_);
+        os::pages::release(begin_, bytes_);
+    }
     [[nodiscard]] char* at(std::size_t offset) const { return begin_ + offset; }
 
   private:
@@ -85,11 +90,15 @@ TEST(block_heap, a_block_of_any_size_comes_out_of_a_larger_run) {
         for (void* block; (block = heap.try_allocate(bytes)) != nullptr;) blocks.push_back(static_cast<char*>(block));
         EXPECT_EQ(blocks.size(), (16 * mega - 64) / block_heap::spacing(bytes)) << bytes;
         for (char* block : blocks) {
-            EXPECT_EQ(*block, 0) << "from the end of one block to the start of the next";
+            unpoison(block, bytes);
+            *block = 0;
+        }
+        for (char* block : blocks) {
+            EXPECT_EQ(*block, 0) << "no block reaches into the next";
             *block = block[bytes - 1] = 1;
         }
         for (char* block : blocks) {
-            *block = 0;
+            poison(block, bytes);
             heap.deallocate(block);
         }
         EXPECT_NE(heap.try_allocate(15 * mega), nullptr) << "they are one again";
