@@ -143,6 +143,7 @@ json freeing_list::of(std::uint32_t subsystem) const {
 
 std::uint64_t freeing_list::left_out(std::uint32_t subsystem) const {
     std::vector<std::uint64_t> each;
+    each.reserve(places_.size());
     for (const auto& [key, place] : places_) each.push_back(own(place.of, subsystem));
     std::sort(each.begin(), each.end(), std::greater<>());
     return std::accumulate(each.begin() + static_cast<std::ptrdiff_t>(std::min(places_max, each.size())), each.end(),

@@ -192,6 +192,7 @@ dimensions measure_dimensions(const characterisation& all, std::uint32_t subsyst
     const trace_totals& totals = all.measured().totals();
     const std::vector<const thread_share*> shares = all.measured_shares(subsystem);
     std::vector<thread_time> threads;
+    threads.reserve(shares.size());
     for (const thread_share* share : shares) threads.push_back(time_of(all, *share, s));
     thread_time sum;
     double recorder_most_ns = 0;  // on the thread on which it took most
