@@ -6,9 +6,9 @@
 //
 // A hook's own code may have changed registers before it could look at them, so the entry is a few instructions of
 // assembly before it, which hands the call's site on in registers: a hook that only jumps on then needs no frame. The
-// others are kept only where `keeps_caller_registers` is set: else that costs one branch. A
-// signal handler that allocates changes what is kept; what is found there may be wrong, and is only a hint. A library
-// has these entries if it defines MILLPOND_KEEPS_REGISTERS before it includes interpose_exports.hpp.
+// others are kept only where `keeps_caller_registers` is set: else that costs one branch. A signal handler that
+// allocates changes what is kept; what is found there may be wrong, and is only a hint. A library has these entries if
+// it defines MILLPOND_KEEPS_REGISTERS before it includes interpose_exports.hpp.
 #pragma once
 
 #include <cstddef>

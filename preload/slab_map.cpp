@@ -191,9 +191,8 @@ std::size_t slab_map::unmap_free() noexcept {
 }
 
 void slab_map::assign(void* first, std::uint32_t slabs, slab_owner owner) noexcept {
-    const std::uint32_t index = index_of(first);
-    const std::uint64_t entry = owner.block_bytes | std::uint64_t{owner.pool} << packed_owner::pool_shift |
-                                std::uint64_t{owner.size_class} << packed_owner::class_shift;
+    const auto index = static_cast<std::uint32_t>(number_of(first));
+    const std::uint64_t entry = packed_owner::of(owner).word;
     for (std::uint32_t i = index; i < index + slabs; ++i) store(i, entry | (owners_[i] & huge_mark));
 }
 
@@ -201,7 +200,7 @@ void slab_map::give_back(void* first, std::uint32_t slabs) noexcept {
     assign(first, slabs, {});
     // Memory that is locked cannot be dropped.
     if (madvise(first, slabs * slab_bytes, MADV_DONTNEED) != 0) memset(first, 0, slabs * slab_bytes);
-    std::uint32_t index = index_of(first);
+    auto index = static_cast<std::uint32_t>(number_of(first));
     const bool huge = (owners_[index] & huge_mark) != 0;
     while (slabs > 0) {
         int order = 0;

@@ -34,6 +34,10 @@ struct packed_owner {
 
     std::uint64_t word = 0;
 
+    static packed_owner of(slab_owner owner) noexcept {
+        return {owner.block_bytes | std::uint64_t{owner.pool} << pool_shift |
+                std::uint64_t{owner.size_class} << class_shift};
+    }
     [[nodiscard]] std::uint32_t block_bytes() const noexcept { return static_cast<std::uint32_t>(word); }
     [[nodiscard]] std::uint16_t pool() const noexcept { return static_cast<std::uint16_t>(word >> pool_shift); }
     [[nodiscard]] std::uint8_t size_class() const noexcept { return static_cast<std::uint8_t>(word >> class_shift); }
@@ -162,9 +166,6 @@ class slab_map {
         link at;
     };
 
-    [[nodiscard]] std::uint32_t index_of(const void* first) const noexcept {
-        return static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(first) - base_) / slab_bytes);
-    }
     [[nodiscard]] void* address_of(std::uint32_t index) const noexcept {
         return reinterpret_cast<void*>(base_ + index * slab_bytes);
     }

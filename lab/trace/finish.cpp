@@ -110,7 +110,7 @@ bool finishing::go_on_with(const std::string& out, const std::string& name_end) 
 bool finishing::make_room(std::uint64_t written_bytes) {
     if (!tails_given_back_) {
         tails_given_back_ = true;
-        // Nobody is near it, or the disk was not full.
+        // Slots are taken from the first on: no process that still records has come near it.
         if (from_.header().slots < mpt_spare_slot / 2)
             from_.punch(std::uint64_t{mpt_spare_slot} * mpt_slot_bytes, mpt_slot_bytes);
         for (const slot_block& block : from_.blocks(process_))

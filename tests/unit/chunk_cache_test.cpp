@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // chunk_cache_test: what is released is kept, up to the budget and no further; and the process's own cache after fork.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "support/accounting_source.hpp"
+#include "support/in_a_child.hpp"
 #include "support/seed.hpp"
 
 namespace millpond {
@@ -265,25 +265,12 @@ TEST(chunk_cache, never_holds_more_than_a_budget_that_magazines_share) {
     chunk_cache::set_budget_bytes(chunk_cache::default_budget_bytes);
 }
 
-// Runs `work` in a child process. Returns: its exit status, or -1 if a signal ended it.
-template <class Work>
-int status_of_child(Work work) {
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(60);  // a child that hangs ends by this signal
-        _exit(work() ? 0 : 1);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 TEST(chunk_cache, a_forked_child_goes_on_with_what_was_cached) {
     chunk_cache::trim();
     chunk_cache cache;
     void* const chunk = cache.allocate(50000, 8);
     cache.deallocate(chunk, 50000, 8);
-    EXPECT_EQ(status_of_child([&] {
+    EXPECT_EQ(test::status_of_child([&] {
                   if (cache.try_allocate(50000, 8) != chunk) return false;
                   cache.deallocate(chunk, 50000, 8);
                   chunk_cache::trim();
@@ -305,7 +292,7 @@ TEST(chunk_cache_threads, a_child_forked_while_threads_use_the_cache_never_hangs
         });
     }
     for (int round = 0; round < 30; ++round) {
-        EXPECT_EQ(status_of_child([] {
+        EXPECT_EQ(test::status_of_child([] {
                       chunk_cache cache;
                       for (int i = 0; i < 100; ++i) {
                           void* const chunk = cache.try_allocate(4096, 8);

@@ -93,30 +93,26 @@ TEST_P(hardened_heap, a_head_that_was_written_over_ends_the_program) {
 
 // Behind a block that is the source's own: two links or a slot, then its bytes.
 template <class Pool>
-class hardened_large : public testing::Test {};
-using pools_of_large_blocks = testing::Types<multipool<>, synchronized_multipool<>>;
-TYPED_TEST_SUITE(hardened_large, pools_of_large_blocks);
-
-TYPED_TEST(hardened_large, bytes_written_behind_a_block_end_the_program) {
-    TypeParam pool;
-    auto* const block = static_cast<char*>(pool.allocate(2000000, 8));
+void overwritten_behind_its_end(std::size_t offset, std::size_t bytes, const char* says) {
+    constexpr std::size_t block_bytes = 2000000;
+    Pool pool;
+    auto* const block = static_cast<char*>(pool.allocate(block_bytes, 8));
     EXPECT_DEATH(
         {
-            std::memset(block + 2000000 + 16, 0x41, 8);
-            pool.deallocate(block, 2000000, 8);
+            std::memset(block + block_bytes + offset, 0x41, bytes);
+            pool.deallocate(block, block_bytes, 8);
         },
-        "millpond: a block was written to beyond its end: the block at 0x");
+        says);
 }
 
-TEST(hardened_large_shared, a_slot_that_does_not_exist_ends_the_program) {
-    synchronized_multipool<> pool;
-    auto* const block = static_cast<char*>(pool.allocate(2000000, 8));
-    EXPECT_DEATH(
-        {
-            std::memset(block + 2000000 + 8, 0x41, 4);
-            pool.deallocate(block, 2000000, 8);
-        },
-        "millpond: a block was freed twice: the block at 0x");
+TEST(hardened_large, bytes_written_behind_a_block_end_the_program) {
+    const char* const says = "millpond: a block was written to beyond its end: the block at 0x";
+    overwritten_behind_its_end<multipool<>>(16, 8, says);
+    overwritten_behind_its_end<synchronized_multipool<>>(16, 8, says);
+}
+
+TEST(hardened_large, a_slot_that_does_not_exist_ends_the_program) {
+    overwritten_behind_its_end<synchronized_multipool<>>(8, 4, "millpond: a block was freed twice: the block at 0x");
 }
 
 // What an attacker would write there must not be what he reads, nor the same at each place.

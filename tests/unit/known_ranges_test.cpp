@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "support/between_instructions.hpp"
+#include "support/in_a_child.hpp"
 
 namespace millpond {
 namespace {
@@ -24,21 +24,9 @@ static_assert(is_checked_mode);
 
 using detail::known_ranges;
 using os::pages;
+using test::status_of_child;
 
 constexpr std::size_t mega = std::size_t{1} << 20;
-
-// Runs `work` in a child, whose limits are its own. Returns: its exit status, or minus the signal that ended it.
-template <class Work>
-int status_of_child(Work work) {
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(60);
-        _exit(work() ? 0 : 1);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
 
 // Effects: this process gets so many bytes of addresses more than it has, and no further ones.
 void limit_addresses(std::size_t more) {

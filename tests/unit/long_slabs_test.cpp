@@ -40,9 +40,8 @@ void use(pool_type& pool, std::size_t bytes, int count) {
     }
 }
 
-std::size_t longest(const pool_type& pool, std::size_t bytes) {
-    const std::vector<std::size_t>& given =
-        const_cast<pool_type&>(pool).source().given[pool_type::block_bytes(bytes, 8)];
+std::size_t longest(pool_type& pool, std::size_t bytes) {
+    const std::vector<std::size_t>& given = pool.source().given[pool_type::block_bytes(bytes, 8)];
     return given.empty() ? 0 : *std::max_element(given.begin(), given.end());
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // synchronized_multipool_fork_test: what a child of fork has of a pool, and what a pool does without its lock.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,25 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "support/in_a_child.hpp"
 #include "support/in_a_thread.hpp"
 
 namespace millpond {
 namespace {
 
 using test::in_a_thread;
-
-// Runs `work` in a child process. Returns: its exit status, or -1 if a signal ended it.
-template <class Work>
-int status_of_child(Work work) {
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(60);  // a child that hangs ends by this signal
-        _exit(work() ? 0 : 1);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+using test::status_of_child;
 
 template <class Pool>
 bool works(Pool& pool) {
