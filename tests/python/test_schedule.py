@@ -99,10 +99,17 @@ def test_without_time_for_a_verdict_what_is_shown_is_chosen_all_the_same() -> No
     assert schedule.choosing(6 + 3 * 4 - 1, 1.0, 2, 4) == schedule.Schedule(1, 0, 4, 4)
 
 
-@given(seconds, run_seconds)
-def test_observing_scopes_leaves_a_judgement_its_time(left: float, run: float) -> None:
+@given(seconds, run_seconds, st.floats(min_value=1.0, max_value=10.0))
+def test_observing_scopes_leaves_a_judgement_its_time(left: float, run: float, recorder: float) -> None:
     needed = schedule.seconds_of_judgement(run, schedule.JUDGED_AT_LEAST, schedule.FEWEST_VERDICT_ROUNDS)
-    observed = schedule.observing(left, run)
+    observed = schedule.observing(left, run, recorder * run)
     assert observed <= schedule.OBSERVING_SHARE * left
-    assert observed == 0 or left - observed >= needed
-    assert observed > 0 or left == 0 or left - schedule.OBSERVING_SHARE * left < needed
+    assert observed == 0 or left - recorder * run >= needed
+    assert observed == 0 or observed >= recorder * run
+
+
+@pytest.mark.parametrize("run", [1.0, 3.0, 8.0, 20.0])
+def test_a_slow_program_has_time_to_observe_its_scopes(run: float) -> None:
+    """Whose recording takes half as long again, in the budget that follows it."""
+    left = schedule.budget(2.5 * run, schedule.seconds_of_run(run), 15) - 2.5 * run
+    assert schedule.observing(left, run, 1.5 * run) > 1.5 * run

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """The rounds of one `advise`: what is tried, what is judged, and what stands behind each figure.
 
-bare run ─▶ choosing: each candidate plan and each malloc of this machine against the program as it is
-         ─▶ combining: the plans that helped together against the best alone
-         ─▶ judging, on fresh rounds: the chosen plan, the best two mallocs, ours and huge pages, one pool for all
+choosing: each candidate plan and each malloc of this machine against the program as it is
+─▶ combining: the plans that helped together against the best alone
+─▶ judging, on fresh rounds: the chosen plan, the best two mallocs, ours and huge pages, one pool for all
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from millpond.advice import effects, screening
 from millpond.advice.advice_state import KeptState, NamedPlan
+from millpond.advice.bare_run import BareRun
 from millpond.advice.findings import Findings, Tried
 from millpond.advice.judged_cells import most_important_first, roles_of_mallocs
 from millpond.advice.layout_prediction import mallocs_in_order
@@ -22,7 +23,6 @@ from millpond.advice.verdict import quick_estimate
 from millpond.cells.cell import Cell, Malloc, Outcome
 from millpond.cells.plans import Plan, combine, without_repeats
 from millpond.rounds import mallocs, schedule
-from millpond.rounds.fresh_process import describe
 from millpond.rounds.interleaved_rounds import Listener, Work, by_round, measured_rounds, run_rounds
 from millpond.rounds.noise import Spread
 from millpond.rounds.trial_rounds import Laboratory, time_limit
@@ -36,7 +36,6 @@ _COMBINED_AT_MOST = 4
 # A run that is expected to take a second may take a fifth of it: a judgement that goes on ends by time.
 _QUICKER_AT_MOST = 5
 _JUDGED_METRICS = ("cpu_seconds", "peak_bytes")
-_CURE = "--prepare COMMAND before each run, or --cwd-copy, gives every run what the first one found"
 
 
 class Advising:
@@ -69,47 +68,15 @@ class Advising:
     def _left(self) -> float:
         return self._deadline - time.monotonic()
 
-    def run(self) -> None:
-        """A bare run to learn how the program ends and how long it takes; then choosing, then judging."""
+    def run(self, bare: BareRun) -> None:
+        """Choosing, then judging, of a program that runs as `bare` says."""
         found = self._found
-        if self._left() <= 0:
-            took = seconds_text(found.recording.seconds)
-            found.why_no_trial = f"not tried: recording took {took}, the whole of the budget; --budget gives more"
-            return
-        self._laboratory.limit_seconds = time_limit(found.recording.seconds)
-        seconds = self._kept.steps.bare_seconds
-        if seconds is None:
-            started = time.monotonic()
-            bare = self._laboratory.run_bare(self._bare())
-            self._log.keep(bare)
-            seconds = time.monotonic() - started
-            if not self._ends_as_recorded(bare):
-                self._kept.forget()
-                return
-            self._kept.advance(bare_seconds=seconds, bare_exit_status=bare.exit_status)
-        # The recorded run was no quicker: where it was, the machine was busy during this one.
-        self._run_seconds = schedule.seconds_of_run(min(seconds, found.recording.seconds))
-        self._laboratory.limit_seconds = time_limit(seconds)
-        self._laboratory.expected = (self._kept.steps.bare_exit_status, 0)
+        self._run_seconds = schedule.seconds_of_run(bare.seconds)
+        self._laboratory.limit_seconds = time_limit(bare.seconds)
+        self._laboratory.expected = (bare.exit_status, 0)
         prepare = self._laboratory.look_up if self._kept.steps.chosen is None else self._laboratory.look_up_before_first
         prepare(found.candidates or [self._empty_plan()])
         self._judge(*self._choose())
-
-    def _ends_as_recorded(self, bare: Outcome) -> bool:
-        """Whether runs of the program can be compared; says why not."""
-        found = self._found
-        recorded = (found.recording.exit_status, found.recording.signal)
-        if bare.signal:
-            how = describe(bare.exit_status, bare.signal)
-            found.why_no_trial = f"not tried: the program {how}, so that its runs cannot be compared"
-            return False
-        if recorded != (bare.exit_status, bare.signal):
-            found.why_no_trial = (
-                f"not tried: the program {describe(bare.exit_status, 0)} where the recorded run "
-                f"{describe(*recorded)}: a run leaves something behind that changes the next one; {_CURE}"
-            )
-            return False
-        return True
 
     def _bare(self) -> Cell:
         return effects.control_cell(self._program, "bare")

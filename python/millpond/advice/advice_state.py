@@ -18,6 +18,7 @@ from msgspec import field
 from msgspec.structs import replace
 
 from millpond.advice.advice_data import CapturedReferences, Replay
+from millpond.advice.bare_run import BareRun
 from millpond.advice.findings import Findings, Preference
 from millpond.advice.identity import Identity
 from millpond.advice.looks import Looks
@@ -87,6 +88,11 @@ class Steps(Record, frozen=True, kw_only=True):
     spent: float | None = None
     judged_rounds: int = 0
     decided: bool = False
+
+    @property
+    def bare_run(self) -> BareRun | None:
+        """The bare run, where there was one."""
+        return None if self.bare_seconds is None else BareRun(self.bare_seconds, self.bare_exit_status)
 
     def further_looks(self, rounds: int, *, goes_on: bool) -> Looks:
         """The looks at a judgement that has so many rounds already."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The advice on one program, from the unmodified program to a verdict with its evidence.
 
-record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans
+record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans ─▶ a bare run ─▶ scopes observed
        ─▶ with --references: a captured run ─▶ where references miss, misses predicted for each candidate, their order
        ─▶ choosing rounds: each large subsystem alone ─▶ those that helped, together
        ─▶ judging rounds, fresh: every control, the chosen plan, the helpers alone ─▶ verdict ─▶ store
@@ -18,12 +18,14 @@ from millpond.advice.advice_data import Advice
 from millpond.advice.advice_rounds import Advising
 from millpond.advice.advice_state import AdviceState, KeptState, earlier_state
 from millpond.advice.advise_options import Options
+from millpond.advice.bare_run import BareRun, run_bare
 from millpond.advice.document import document
 from millpond.advice.findings import Findings
 from millpond.advice.identity import Identity, identity_of
 from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_seconds, not_replayed, predict
-from millpond.advice.recorded_findings import follow_program, found_now
+from millpond.advice.recorded_findings import find_bound, follow_program, found_now
 from millpond.doctor.replay_error import replay_error
+from millpond.rounds import schedule
 from millpond.rounds.trial_rounds import Laboratory
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog, logged
@@ -45,22 +47,22 @@ def advise(program: tuple[str, ...], options: Options) -> Advice:
         stdin = StandardInput(folder)
         identity = _identity(program, stdin, options)
         earlier = earlier_state(store, program, identity, is_required=options.goes_on) if identity else None
+        laboratory = Laboratory(folder, program, stdin, options.seed, options.preparation)
         if earlier is not None:
-            found, deadline = _found_earlier(earlier, options, started)
+            found, bare, deadline = _found_earlier(earlier, laboratory, options, started)
         else:
-            found, deadline = found_now(program, folder, stdin, options, started)
+            found, bare, deadline = found_now(program, folder, stdin, options, started, laboratory)
         # An input that can be read once only is no part of what later runs could compare.
         subject = identity.digest if identity else ""
         journal = Journal("advise", program, seed=options.seed, subject=subject)
         _note_counts(found, journal)
-        laboratory = Laboratory(folder, program, stdin, options.seed, options.preparation)
         with logged(store, journal, resume=identity is not None) as log:
-            if not found.why_no_trial:
+            if bare and not found.why_no_trial:
                 state = AdviceState.of(found, identity or Identity({}), journal.run, str(machine.this_machine()))
                 if earlier is not None:
                     state = replace(state, steps=earlier.steps, replay=earlier.replay)
                 kept = KeptState(store, state)
-                _try(found, kept, log, laboratory, deadline, options)
+                _try(found, bare, kept, log, laboratory, deadline, options)
                 _replay(found, kept, log, folder, deadline, options.seed)
         _say_earlier(found)
         advice = replace(document(found), machine=str(machine.this_machine()), run=journal.run, seed=options.seed)
@@ -80,29 +82,40 @@ def _identity(program: tuple[str, ...], stdin: StandardInput, options: Options) 
     return None
 
 
-def _found_earlier(earlier: AdviceState, options: Options, started: float) -> tuple[Findings, float]:
-    """What an earlier run found out before its first round, and when the budget of this one ends."""
+def _found_earlier(
+    earlier: AdviceState, laboratory: Laboratory, options: Options, started: float
+) -> tuple[Findings, BareRun | None, float]:
+    """What an earlier run found out before its first round, its bare run, and when the budget of this one ends."""
     say(f"going on from run {earlier.run}: its recording is used")
     found = earlier.findings(options.prefer)
+    found.budget_seconds = schedule.BUDGET_MOST_SECONDS
     if options.budget_seconds is None:
-        follow_program(found, 0.0)
-        found.notes = list(dict.fromkeys(found.notes))
+        find_bound(found)
     else:
         found.budget_seconds = options.budget_seconds
-    return found, started + found.budget_seconds
+    bare = earlier.steps.bare_run
+    if bare is None and not found.why_no_trial:  # it was killed before
+        bare = run_bare(found, laboratory, started + found.budget_seconds)
+    if bare and options.budget_seconds is None:
+        follow_program(found, bare.seconds, 0.0)
+        found.notes = list(dict.fromkeys(found.notes))
+    return found, bare, started + found.budget_seconds
 
 
 def _try(
-    found: Findings, kept: KeptState, log: RoundLog, laboratory: Laboratory, deadline: float, options: Options
-) -> None:
+    found: Findings, bare: BareRun, kept: KeptState, log: RoundLog, laboratory: Laboratory, deadline: float,
+    options: Options,
+) -> None:  # fmt: skip
     """The rounds. The state is kept from the beginning, so that a run that is killed can be continued."""
     left = deadline - time.monotonic()
     reserved = _replay_seconds(found, left) if found.process.trace.name else 0.0
-    kept.write()
+    if bare.outcome is not None:
+        log.keep(bare.outcome)
+    kept.advance(bare_seconds=bare.seconds, bare_exit_status=bare.exit_status)
     try:
         Advising(
             found, log, laboratory, deadline - reserved, deadline, options.seed, kept, goes_on=options.goes_on
-        ).run()
+        ).run(bare)
     except BaseException:
         if not log.rounds:
             kept.forget()

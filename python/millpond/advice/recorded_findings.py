@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """What an advice knows before its first round: a recording of the program, and what follows from it.
 
-record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans ─▶ a second recording, scopes observed
+record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans
+       ─▶ a bare run, which says how long one takes ─▶ a second recording, scopes observed
        ─▶ with --references: a captured run ─▶ misses predicted for each candidate, their order
 """
 
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 
 from millpond.advice.advise_options import Options
 from millpond.advice.allocation_bound import bound_of
+from millpond.advice.bare_run import BareRun, run_bare
 from millpond.advice.captured_references import counted, not_captured, of_run, routable
 from millpond.advice.findings import Findings
 from millpond.advice.lasting_arenas import split_lasting
@@ -23,6 +25,7 @@ from millpond.rounds import mallocs, recording, schedule
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.preparation import Preparation
 from millpond.rounds.reference_capture import CapturedRun, capture
+from millpond.rounds.trial_rounds import Laboratory
 from millpond.store.store import Store
 from millpond.system.errors import Failure
 from millpond.system.progress import say
@@ -37,21 +40,30 @@ RECORDING_SECONDS_MIN = 2.0
 
 
 def found_now(
-    program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options, started: float
-) -> tuple[Findings, float]:
-    """What recordings of the program say, and when the budget ends."""
+    program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options, started: float,
+    laboratory: Laboratory,
+) -> tuple[Findings, BareRun | None, float]:  # fmt: skip
+    """Findings of recordings of the program, a bare run of it, and when the budget ends.
+
+    No bare run is made where nothing is tried. It comes before scopes are observed, since how long a run takes decides
+    whether there is time for that.
+    """
     say(f"recording {program[0]}")
     found = _record(program, folder, stdin, options)
     if options.budget_seconds is None:
-        follow_program(found, time.monotonic() - started)
+        find_bound(found)
     deadline = started + found.budget_seconds
-    _observe(found, folder, stdin, deadline - time.monotonic(), options.preparation)
+    bare = None if found.why_no_trial else run_bare(found, laboratory, deadline)
+    if bare and options.budget_seconds is None:
+        follow_program(found, bare.seconds, time.monotonic() - started)
+        deadline = started + found.budget_seconds
+    _observe(found, bare, folder, stdin, deadline - time.monotonic(), options.preparation)
     if options.references and found.characterisation:
         before = time.monotonic()
         _capture(found, folder, stdin, options)
         deadline += time.monotonic() - before
     found.candidates, found.lasting = split_lasting(found.candidates, found.subsystems)
-    return found, deadline
+    return found, bare, deadline
 
 
 def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options) -> Findings:
@@ -86,44 +98,49 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
     return found
 
 
-def follow_program(found: Findings, spent_seconds: float) -> None:
-    """Gives the program the budget that a verdict on it needs, and says so; none where no allocator can matter."""
-    run_seconds = schedule.seconds_of_run(_bare_seconds(found))
-    names = [malloc.name for malloc in mallocs.contenders()[0]]
-    found.budget_seconds = schedule.budget(spent_seconds, run_seconds, len(found.candidates) + len(names) + 2)
-    if found.characterisation and not found.why_no_trial:
-        found.bound = bound_of(found.characterisation.trace, found.recording.cpu_seconds)
-    if found.bound and not (found.bound.huge_pages_may_matter and mallocs.HUGE in names):
+def find_bound(found: Findings) -> None:
+    """Whether the recording says that no allocator can matter; then nothing is tried, or huge pages alone."""
+    if not found.characterisation or found.why_no_trial:
+        return
+    found.bound = bound_of(found.characterisation.trace, found.recording.cpu_seconds)
+    if found.bound and not (found.bound.huge_pages_may_matter and mallocs.HUGE in _names_of_mallocs()):
         found.why_no_trial = f"not tried: {found.bound.words}; --budget SECONDS tries all the same"
-    elif found.bound:
+
+
+def _names_of_mallocs() -> list[str]:
+    return [malloc.name for malloc in mallocs.contenders()[0]]
+
+
+def follow_program(found: Findings, bare_seconds: float, spent_seconds: float) -> None:
+    """Gives the program the budget that a verdict on it needs, and says so."""
+    run_seconds = schedule.seconds_of_run(bare_seconds)
+    contenders = len(found.candidates) + len(_names_of_mallocs()) + 2
+    found.budget_seconds = schedule.budget(spent_seconds, run_seconds, contenders)
+    if found.bound:
         rounds = schedule.seconds_of_judgement(run_seconds, schedule.JUDGED_WITHOUT_PLAN, schedule.FEW_VERDICT_ROUNDS)
         found.budget_seconds = spent_seconds + rounds
         found.notes.append(f"only huge pages were tried: {found.bound.words}; --budget SECONDS tries all")
-    if not found.why_no_trial:
-        say(
-            f"a run takes about {seconds_text(_bare_seconds(found))}: at most {seconds_text(found.budget_seconds)} in "
-            "all, less where it is decided earlier (--budget SECONDS)"
-        )
-
-
-def _bare_seconds(found: Findings) -> float:
-    """What a run takes without the recorder, as far as the trace says: the recorder may take nine tenths of it."""
-    recorder = (found.characterisation.trace.recorder_seconds if found.characterisation else None) or 0.0
-    return max(found.recording.seconds - recorder, 0.1 * found.recording.seconds)
+    say(
+        f"a run takes {seconds_text(bare_seconds)}: at most {seconds_text(found.budget_seconds)} in all, less where it "
+        "is decided earlier (--budget SECONDS)"
+    )
 
 
 def _observe(
-    found: Findings, folder: Path, stdin: StandardInput, left_seconds: float, preparation: Preparation
-) -> None:
+    found: Findings, bare: BareRun | None, folder: Path, stdin: StandardInput, left_seconds: float,
+    preparation: Preparation,
+) -> None:  # fmt: skip
     """A second recording, in which the candidate scopes are observed: without it no function is called legal.
 
     It is left out where its share of what is left would cost the verdict.
     """
     if found.recording.signal or found.bound or not recording.scopes_file(folder).is_file():
         return
-    seconds = schedule.observing(left_seconds, schedule.seconds_of_run(_bare_seconds(found)))
+    seconds = schedule.observing(left_seconds, bare.seconds, found.recording.seconds) if bare else 0.0
     observed = None
-    if seconds == 0:
+    if bare is None:
+        why_not = "nothing is tried"
+    elif seconds == 0:
         why_not = "the time goes to the verdict; more --budget observes them"
     else:
         say("observing scopes")

@@ -38,6 +38,8 @@ JUDGED_WITHOUT_PLAN = 2
 
 # Of what is left after the recording, for another one that observes scopes.
 OBSERVING_SHARE = 0.2
+# What that is expected to take, with all that follows from it, where the first recording took 1.
+_OBSERVED_FOR_RECORDED = 1.5
 
 # A budget that nobody gave follows the program, between these: a judgement of so many contenders in so many rounds, and
 # a share for replays and for what turns out slower.
@@ -46,7 +48,7 @@ _FOLLOWING_CONTENDERS, _FOLLOWING_ROUNDS, _FOLLOWING_SHARE = 8, 21, 0.8
 _OBSERVING_RUNS = 3
 
 # A run under a plan takes longer than a bare one: contexts are looked up, and the process is started by another.
-_SLOWER = 1.35
+_SLOWER = 1.1
 _START_SECONDS = 0.01
 
 
@@ -75,11 +77,15 @@ def seconds_of_run(bare_seconds: float) -> float:
     return bare_seconds * _SLOWER + _START_SECONDS
 
 
-def observing(left_seconds: float, run_seconds: float) -> float:
-    """How long a recording that observes scopes may take; 0 where that would cost the verdict."""
+def observing(left_seconds: float, bare_seconds: float, recorded_seconds: float) -> float:
+    """How long a recording that observes scopes may take; 0 where that would be expected to cost the verdict.
+
+    Runs count as what a bare one takes: where that matters, half of the contenders are quicker.
+    """
     share = OBSERVING_SHARE * left_seconds
-    needed = seconds_of_judgement(run_seconds, JUDGED_AT_LEAST, FEWEST_VERDICT_ROUNDS)
-    return share if left_seconds - share >= needed else 0.0
+    expected = _OBSERVED_FOR_RECORDED * recorded_seconds
+    needed = seconds_of_judgement(bare_seconds, JUDGED_AT_LEAST, FEWEST_VERDICT_ROUNDS)
+    return share if expected <= share and left_seconds - expected >= needed else 0.0
 
 
 def choosing(budget_seconds: float, run_seconds: float, candidates: int, others: int) -> Schedule:
