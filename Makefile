@@ -11,7 +11,7 @@ SUITES = millpond-p0089-suite millpond-unique_chars-suite millpond-suballocator-
 CAPTURES = preload/all lab/references/all lab/simulate/all lab/layout/all lab/mallocs/all lab/measure/all \
 	lab/characterise/all
 
-# Compilers and standard libraries, each with a preset toolchain-NAME (python/millpond/bench/surroundings.py).
+# Compilers and standard libraries, each with a preset toolchain-NAME (python/millpond_bench/experiments/surroundings.py).
 TOOLCHAINS = gcc clang clang-libc++
 
 .PHONY: help setup build demo quick test test-more test-all check bench bench-toolchains bench-lab bench-library \
@@ -26,7 +26,7 @@ demo: ## advise on a real program and on examples/request_server; leaves results
 	@echo "millpond: sets up, builds (some minutes the first time), advises on xmllint and on examples/request_server (two)"
 	@scripts/setup --system build demo mallocs
 	@scripts/setup --python build demo mallocs & python=$$!; scripts/build demo && wait $$python
-	@.venv/bin/python -m millpond.demo
+	@.venv/bin/python -m millpond_bench.demo
 
 test: ## what must hold of the product
 	@scripts/setup build demo test

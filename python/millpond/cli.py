@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from millpond import __version__
-from millpond.system import memory_limit
+from millpond.system import extensions, memory_limit
 from millpond.system.errors import Failure, ProgramEnded, Status
 from millpond.system.interruption import Interrupted, line_of, watch_signals
 from millpond.system.new_folders import remove_empty_folders
@@ -33,8 +33,8 @@ BECOMING = {
 }
 
 
-# The others, as help lists them: each the function `command` of its module.
-PARSED = ("characterise", "trial", "replay", "advise", "synthesize", "bench", "report", "compare", "doctor")
+# The others, as help lists them: each the function `command` of its module. Verbs of extensions follow them.
+PARSED = ("characterise", "trial", "replay", "advise", "synthesize", "report", "compare", "doctor")
 
 
 def app(verb: str | None = None) -> typer.Typer:
@@ -53,8 +53,14 @@ def app(verb: str | None = None) -> typer.Typer:
     )
     for becoming, words in BECOMING.items():
         result.command(becoming, help=words)(_listed)
-    for name in (verb,) if verb in PARSED else PARSED:
-        result.command(name)(import_module(f"millpond.commands.{name}").command)
+    modules = {name: f"millpond.commands.{name}" for name in PARSED}
+    if verb in modules:
+        modules = {verb: modules[verb]}
+    else:
+        modules |= extensions.verbs()
+        modules = {verb: modules[verb]} if verb in modules else modules
+    for name, module in modules.items():
+        result.command(name)(import_module(module).command)
 
     @result.callback(invoke_without_command=True)
     def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:

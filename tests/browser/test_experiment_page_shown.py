@@ -10,8 +10,8 @@ import pytest
 from devtools import FAINT, Chromium, find_chromium
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench.suites.every_experiment import OF_SUITES
 from millpond.cli import main
+from millpond_bench.suites.every_experiment import OF_SUITES
 
 pytestmark = [
     pytest.mark.slow,

@@ -88,7 +88,7 @@ def test_wheel_holds_programs_and_libraries(installed: Path) -> None:
 
 def test_wheel_holds_the_published_tables_and_statements(installed: Path) -> None:
     """`millpond bench` reads them from its package."""
-    package = installed / "millpond/bench/suites"
+    package = installed / "millpond_bench/suites"
     assert len(list((package / "paper").glob("p0089_benchmark*.csv"))) == 4
     for table in ("countertree_claims", "reserve_commit_dtrace"):
         assert (package / f"paper/{table}.csv").is_file()

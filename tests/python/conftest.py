@@ -22,11 +22,11 @@ from fakes.fake_library_suite import FakeSuite
 from fakes.fake_p0089_suite import FakeP0089
 from library_bench import LIBRARIES, Use
 
-from millpond.bench import contenders
 from millpond.cli import main
 from millpond.rounds import mallocs
 from millpond.rounds.mallocs import Malloc
 from millpond.system import callgrind, native
+from millpond_bench.experiments import contenders
 from tiers import is_small
 
 # How long an example takes says nothing: the machine may be busy. Examples are the same in every run, so that a change

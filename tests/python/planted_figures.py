@@ -11,9 +11,9 @@ import random
 from itertools import product
 from typing import Any
 
-from millpond.bench.claims import Claim
-from millpond.bench.experiment import Place, Point, PublishedSpec
-from millpond.bench.result_table import PlaceTable, ResultTable
+from millpond_bench.claims.claims import Claim
+from millpond_bench.experiments.experiment import Place, Point, PublishedSpec
+from millpond_bench.experiments.result_table import PlaceTable, ResultTable
 
 ROUNDS = 6
 _NOISE = 0.001

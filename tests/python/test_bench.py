@@ -13,13 +13,13 @@ import jsonschema
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench.bench_document import BenchDocument
-from millpond.bench.suites.p0089_notation import notation
-from millpond.bench.suites.p0089_strategies import ALIASES, DOCUMENTS_LOCKED
 from millpond.cli import main
-from millpond.commands import bench
 from millpond.system import native
 from millpond.system.errors import Status
+from millpond_bench import command as bench
+from millpond_bench.experiments.bench_document import BenchDocument
+from millpond_bench.suites.p0089_notation import notation
+from millpond_bench.suites.p0089_strategies import ALIASES, DOCUMENTS_LOCKED
 
 Use = Callable[..., FakeP0089]
 AS1, AS3, AS7 = ALIASES["AS1"], ALIASES["AS3"], ALIASES["AS7"]

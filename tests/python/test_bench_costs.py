@@ -11,8 +11,13 @@ from pathlib import Path
 import pytest
 
 from millpond.advice.synthesis import ArenaUse
-from millpond.bench.laboratory import bench_costs
-from millpond.bench.laboratory.bench_costs import (
+from millpond.cells.cell import Malloc
+from millpond.rounds.mallocs import GLIBC
+from millpond.rounds.real_program import RealProgram
+from millpond.system import callgrind
+from millpond.system.errors import Failure
+from millpond_bench.laboratory import bench_costs
+from millpond_bench.laboratory.bench_costs import (
     BOUNDED,
     CHOSEN,
     CHOSEN_ARENA,
@@ -22,14 +27,9 @@ from millpond.bench.laboratory.bench_costs import (
     costs,
     i386_costs,
 )
-from millpond.bench.laboratory.bench_rows import Bench
-from millpond.cells.cell import Malloc
-from millpond.rounds import i386_programs, study_programs
-from millpond.rounds.mallocs import GLIBC
-from millpond.rounds.real_programs import RealProgram
-from millpond.rounds.study_programs import StudyProgram
-from millpond.system import callgrind
-from millpond.system.errors import Failure
+from millpond_bench.laboratory.bench_rows import Bench
+from millpond_bench.programs import i386_programs, study_programs
+from millpond_bench.programs.study_programs import StudyProgram
 
 # A call names its object first (cob=), and its cost, which belongs to the callee, stands behind the calls= line.
 PROFILE = """version: 1

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from test_bench import follows_its_schema
 
-from millpond.bench.claims import Verdict, bar_of
-from millpond.bench.laboratory.bench_rows import Bench, observed
-from millpond.bench.suites.laboratory import LABORATORY
 from millpond.cli import main
 from millpond.statistics.order_statistics import summarise
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
+from millpond_bench.claims.claims import Verdict, bar_of
+from millpond_bench.laboratory.bench_rows import Bench, observed
+from millpond_bench.suites.laboratory import LABORATORY
 
 
 def bar(name: str, figure: float) -> Verdict:
@@ -74,8 +74,8 @@ def test_options_that_an_experiment_has_no_use_for_are_status_2(steps: object, w
 
 
 def test_all_means_the_published_experiments_and_a_name_of_ours_that_one(capsys: pytest.CaptureFixture[str]) -> None:
-    from millpond.bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
-    from millpond.commands.bench import named
+    from millpond_bench.command import named
+    from millpond_bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
 
     assert named(["all"]) == list(PUBLISHED)
     assert [spec.name for spec in named(["laboratory"])] == ["laboratory"]

@@ -10,16 +10,16 @@ import pytest
 from library_bench import LIBRARIES, Use, bench, line_of, run
 from test_bench import follows_its_schema
 
-from millpond.bench.bar_rules import judge_rows
-from millpond.bench.claims import Claim, load
-from millpond.bench.comparisons import Question
-from millpond.bench.contenders import ADAPTER_SYMBOL, find_contenders
-from millpond.bench.result_table import ResultRow, label
-from millpond.bench.suite_rounds import read_suite
-from millpond.bench.suites.library import BAR_ROUNDS, LIBRARY, QUESTIONS
-from millpond.bench.surroundings import USUAL
 from millpond.statistics.order_statistics import summarise
 from millpond.system.errors import Failure, Status
+from millpond_bench.claims.bar_rules import judge_rows
+from millpond_bench.claims.claims import Claim, load
+from millpond_bench.experiments.comparisons import Question
+from millpond_bench.experiments.contenders import ADAPTER_SYMBOL, find_contenders
+from millpond_bench.experiments.result_table import ResultRow, label
+from millpond_bench.experiments.suite_rounds import read_suite
+from millpond_bench.experiments.surroundings import USUAL
+from millpond_bench.suites.library import BAR_ROUNDS, LIBRARY, QUESTIONS
 
 RULES = load(LIBRARY.claims)
 ONE = ("--scale", "quick", "--cells", "vector_string/*")

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from millpond.bench.laboratory import bench_mallocs
-from millpond.bench.laboratory.bench_mallocs import MallocTable, suite
-from millpond.bench.laboratory.bench_rows import Bench
 from millpond.cells.cell import Cell, Malloc, Outcome
 from millpond.rounds.mallocs import GLIBC, OURS
-from millpond.rounds.real_programs import RealProgram
+from millpond.rounds.real_program import RealProgram
 from millpond.system.errors import Failure
+from millpond_bench.laboratory import bench_mallocs
+from millpond_bench.laboratory.bench_mallocs import MallocTable, suite
+from millpond_bench.laboratory.bench_rows import Bench
 
 # CPU seconds and peak bytes of a round on each malloc.
 COSTS = {GLIBC: (2.0, 100.0), OURS: (1.0, 110.0), "lean": (4.0, 50.0), "broken": (1.0, 1.0)}

@@ -12,14 +12,14 @@ import pytest
 from msgspec import structs
 
 from millpond.advice.advice_data import Advice
-from millpond.bench import steps_run
-from millpond.bench.laboratory import bench_followed
-from millpond.bench.laboratory.bench_rows import Bench, Round, values_of
-from millpond.bench.suites.laboratory import REAL
 from millpond.cells.plan_file import PlanFile, PlanProgram
-from millpond.rounds import more_real_programs
 from millpond.rounds.trial_data import TrialPlan
 from millpond.statistics.order_statistics import Comparison, summarise
+from millpond_bench.laboratory import bench_followed
+from millpond_bench.laboratory.bench_rows import Bench, Round, values_of
+from millpond_bench.programs import more_real_programs
+from millpond_bench.runs import steps_run
+from millpond_bench.suites.laboratory import REAL
 
 # What these tests do not look at.
 BLANK: dict[str, Any] = {

@@ -16,17 +16,17 @@ from msgspec.structs import asdict
 
 from millpond.advice.advice_data import LayoutPrediction, PredictedLayouts
 from millpond.advice.layout_prediction import LayoutPredictor
-from millpond.bench.laboratory import bench_affinity, bench_layouts, bench_references
-from millpond.bench.laboratory.bench_references import CACHES, capturing, memory, misses, simulating, together
-from millpond.bench.laboratory.bench_rows import Bench, Round
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import Plan, from_json
 from millpond.rounds import capture_tools, predicted_misses
 from millpond.rounds.layouts import Layout
-from millpond.rounds.real_programs import RealProgram
+from millpond.rounds.real_program import RealProgram
 from millpond.rounds.trial_data import TrialPlan, TrialProgram, TrialResult
 from millpond.statistics.order_statistics import Comparison, summarise
 from millpond.system.errors import Failure, Status
+from millpond_bench.laboratory import bench_affinity, bench_layouts, bench_references
+from millpond_bench.laboratory.bench_references import CACHES, capturing, memory, misses, simulating, together
+from millpond_bench.laboratory.bench_rows import Bench, Round
 
 WORK = RealProgram("work", ("work",))
 PLAN = {

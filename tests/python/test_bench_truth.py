@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from test_bench_real import BLANK
 
 from millpond.advice.advice_data import Advice, Effect
-from millpond.bench.laboratory import bench_followed, bench_truth
-from millpond.bench.laboratory.bench_truth import Known
 from millpond.system.errors import Failure
+from millpond_bench.laboratory import bench_followed, bench_truth
+from millpond_bench.laboratory.bench_truth import Known
 
 TWO_LISTS = Known("two_lists", ("p",), ("p", "--by-hand"))
 MANY = Known("many_instances", ("p",), ("p", "--by-hand"), no_trial_can="a pool for each instance")

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from millpond.bench.claim_rules import evaluate, judge, judge_all
-from millpond.bench.claims import BROKEN, HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
-from millpond.bench.experiment import Point, surrounded
-from millpond.bench.result_table import FIGURE, PlaceTable, ResultTable, published_table
-from millpond.bench.suites import p0089_dials, p0089_memory
-from millpond.bench.suites.every_experiment import PUBLISHED
-from millpond.bench.suites.p0089 import CLAIMS, EXPERIMENTS
-from millpond.bench.suites.p0089_strategies import ALL_ALIASES
-from millpond.bench.verdicts import FEWEST_ROUNDS
+from millpond_bench.claims.claim_rules import evaluate, judge, judge_all
+from millpond_bench.claims.claims import BROKEN, HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
+from millpond_bench.claims.verdicts import FEWEST_ROUNDS
+from millpond_bench.experiments.experiment import Point, surrounded
+from millpond_bench.experiments.result_table import FIGURE, PlaceTable, ResultTable, published_table
+from millpond_bench.suites import p0089_dials, p0089_memory
+from millpond_bench.suites.every_experiment import PUBLISHED
+from millpond_bench.suites.p0089 import CLAIMS, EXPERIMENTS
+from millpond_bench.suites.p0089_strategies import ALL_ALIASES
 
 pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench.claims import HOLDS, NOT_MEASURED, UNTESTABLE
-from millpond.bench.published_run import counted_cells
-from millpond.bench.suites.every_experiment import OF_SUITES as EXPERIMENTS
-from millpond.bench.suites.p0089 import BENCHMARK_2
-from millpond.bench.suites.p0089_strategies import ALIASES
 from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
 from millpond.system import callgrind
 from millpond.system.errors import Failure, Status
+from millpond_bench.claims.claims import HOLDS, NOT_MEASURED, UNTESTABLE
+from millpond_bench.runs.published_run import counted_cells
+from millpond_bench.suites.every_experiment import OF_SUITES as EXPERIMENTS
+from millpond_bench.suites.p0089 import BENCHMARK_2
+from millpond_bench.suites.p0089_strategies import ALIASES
 
 pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
 

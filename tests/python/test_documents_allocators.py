@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from millpond.bench import claim_rules
-from millpond.bench.claim_rules import judge_all
-from millpond.bench.claims import ABSENT, HOLDS, NOT_MEASURED, WEAKER, Claim, Verdict
-from millpond.bench.experiment import Point, PublishedSpec
-from millpond.bench.result_table import FIGURE, PlaceTable, ResultTable
-from millpond.bench.suites.every_experiment import PUBLISHED
-from millpond.bench.suites.p0089 import EXPERIMENTS
-from millpond.bench.suites.p0089_strategies import ALIASES, ALL_ALIASES
-from millpond.bench.terminal_table import claims_line
-from millpond.bench.verdicts import FEWEST_ROUNDS
+from millpond_bench.claims import claim_rules
+from millpond_bench.claims.claim_rules import judge_all
+from millpond_bench.claims.claims import ABSENT, HOLDS, NOT_MEASURED, WEAKER, Claim, Verdict
+from millpond_bench.claims.verdicts import FEWEST_ROUNDS
+from millpond_bench.experiments.experiment import Point, PublishedSpec
+from millpond_bench.experiments.result_table import FIGURE, PlaceTable, ResultTable
+from millpond_bench.suites.every_experiment import PUBLISHED
+from millpond_bench.suites.p0089 import EXPERIMENTS
+from millpond_bench.suites.p0089_strategies import ALIASES, ALL_ALIASES
+from millpond_bench.tables.terminal_table import claims_line
 
 ONE = EXPERIMENTS[0]
 MULTIPOOLS = {label for label, name in ALIASES.items() if name.startswith("multipool")}

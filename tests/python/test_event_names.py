@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import UNITS, FakeP0089
 
-from millpond.bench import event_names
 from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
 from millpond.system.errors import Status
+from millpond_bench.experiments import event_names
 
 Use = Callable[..., FakeP0089]
 ONE = ("p0089.1", "--scale=quick", "--rounds=2", "--cells=structures/ds=2/log2_size=8/*/AS1")

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from millpond.cells.cell import CONTROLS, Cell, Control, Outcome, Program
 from millpond.cells.plan_file import PlanRoute
 from millpond.cells.plans import Plan
-from millpond.rounds.counted_rounds import run_counted
 from millpond.rounds.interleaved_rounds import (
     Shard,
     Silence,
@@ -25,6 +24,7 @@ from millpond.rounds.interleaved_rounds import (
     run_rounds,
 )
 from millpond.system.errors import Failure, Status
+from millpond_bench.programs.counted_rounds import run_counted
 
 CELLS = [Cell(Program(("prog",)), Control(name)) for name in CONTROLS]
 

@@ -14,13 +14,13 @@ from fakes.fake_p0089_suite import FakeP0089
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.bench.claims import heading
-from millpond.bench.suites.every_experiment import PUBLISHED as EXPERIMENTS
-from millpond.bench.suites.p0089_strategies import ALIASES, DOCUMENTS_LOCKED
 from millpond.cli import main
-from millpond.report.figures.heat_tables import STEPS, ColourScale, Heat, heat_table
-from millpond.report.figures.surfaces import Axes, surface
 from millpond.system.errors import Status
+from millpond_bench.claims.claims import heading
+from millpond_bench.pages.surfaces import Axes, surface
+from millpond_bench.suites.every_experiment import PUBLISHED as EXPERIMENTS
+from millpond_bench.suites.p0089_strategies import ALIASES, DOCUMENTS_LOCKED
+from millpond_bench.tables.heat_tables import STEPS, ColourScale, Heat, heat_table
 
 pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.bench.experiment import SCALES, PublishedSpec
-from millpond.bench.published_run import cells_of
-from millpond.bench.suites.every_experiment import PUBLISHED as ALL
-from millpond.bench.suites.p0089 import GAIN
-from millpond.bench.suites.p0089_notation import notation
-from millpond.bench.suites.p0089_strategies import ALIASES, LOCKED, LOCKED_2015, OF_2015
 from millpond.rounds.interleaved_rounds import groups_of
+from millpond_bench.experiments.experiment import SCALES, PublishedSpec
+from millpond_bench.runs.published_run import cells_of
+from millpond_bench.suites.every_experiment import PUBLISHED as ALL
+from millpond_bench.suites.p0089 import GAIN
+from millpond_bench.suites.p0089_notation import notation
+from millpond_bench.suites.p0089_strategies import ALIASES, LOCKED, LOCKED_2015, OF_2015
 
 pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
 

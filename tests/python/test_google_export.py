@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench.suites.p0089_strategies import ALIASES
 from millpond.cli import main
 from millpond.system.errors import Status
+from millpond_bench.suites.p0089_strategies import ALIASES
 
 Use = Callable[..., FakeP0089]
 AS1, AS3, AS7 = ALIASES["AS1"], ALIASES["AS3"], ALIASES["AS7"]

@@ -16,14 +16,14 @@ import repository
 from fakes.fake_p0089_suite import FakeP0089
 from msgspec.structs import replace
 
-from millpond.bench.kept_results import KeptPart, KeptResults, in_folder, in_store, merged
-from millpond.bench.quoted_figures import quoted
-from millpond.bench.results_page import NO_EVIDENCE, figure_text, pages
 from millpond.cli import main
 from millpond.report.markdown import escaped
 from millpond.rounds.mallocs import find_mallocs
 from millpond.store.store import Store
 from millpond.system.errors import Status
+from millpond_bench.pages.kept_results import KeptPart, KeptResults, in_folder, in_store, merged
+from millpond_bench.pages.quoted_figures import quoted
+from millpond_bench.pages.results_page import NO_EVIDENCE, figure_text, pages
 
 pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
 

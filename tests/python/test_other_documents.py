@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench.claim_rules import judge
-from millpond.bench.claims import ABSENT, HOLDS, NOT_MEASURED, UNTESTABLE, Claim, load
-from millpond.bench.experiment import FOLDER, ROUNDS, SCALES, PublishedSpec
-from millpond.bench.published_run import cells_of
-from millpond.bench.result_table import FIGURE, ResultTable, published_table
-from millpond.bench.suites import suballocator, unique_chars
-from millpond.bench.suites.every_experiment import PUBLISHED as ALL
 from millpond.cells.cell import LITTER
 from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
 from millpond.rounds.interleaved_rounds import groups_of
 from millpond.system.errors import Status
+from millpond_bench.claims.claim_rules import judge
+from millpond_bench.claims.claims import ABSENT, HOLDS, NOT_MEASURED, UNTESTABLE, Claim, load
+from millpond_bench.experiments.experiment import FOLDER, ROUNDS, SCALES, PublishedSpec
+from millpond_bench.experiments.result_table import FIGURE, ResultTable, published_table
+from millpond_bench.runs.published_run import cells_of
+from millpond_bench.suites import suballocator, unique_chars
+from millpond_bench.suites.every_experiment import PUBLISHED as ALL
 
 pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
 
@@ -63,7 +63,7 @@ def test_a_document_says_its_own_title_and_machine() -> None:
 
 
 def test_every_row_of_the_published_table_is_a_figure_or_said_to_be_none() -> None:
-    text = (files("millpond.bench.suites") / FOLDER / suballocator.TABLE).read_text(encoding="utf-8")
+    text = (files("millpond_bench.suites") / FOLDER / suballocator.TABLE).read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
     read = [e.published(row) for e in suballocator.EXPERIMENTS for row in rows]
     taken = [one for one in read if one is not None]

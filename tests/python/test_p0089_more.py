@@ -12,28 +12,29 @@ import msgspec
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench import claim_rules, suite_rounds
-from millpond.bench.bench_document import Kind
-from millpond.bench.claim_rules import evaluate, judge, judge_all
-from millpond.bench.claims import HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
-from millpond.bench.experiment import SCALES, PublishedSpec
-from millpond.bench.experiment_run import RunRequest, memory_bytes
-from millpond.bench.published_run import PublishedRun, cells_of
-from millpond.bench.result_table import FIGURE, PublishedTable, ResultTable, published_table
-from millpond.bench.suites import p0089_memory
-from millpond.bench.suites.p0089_anomalies import EXPERIMENT as ANOMALIES
-from millpond.bench.suites.p0089_bindings import CLANG, VIRTUAL
-from millpond.bench.suites.p0089_dials import CENTRE, DIALS, SETTINGS
-from millpond.bench.suites.p0089_dials import EXPERIMENT as DIALLED
-from millpond.bench.suites.p0089_spike import EXPERIMENT as SPIKE
-from millpond.bench.suites.p0089_strategies import ALIASES
-from millpond.bench.surroundings import KEEPING
 from millpond.cells.cell import Outcome
 from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
-from millpond.commands.bench import named
 from millpond.rounds.interleaved_rounds import WHOLE
 from millpond.system.errors import Status
+from millpond_bench.claims import claim_rules
+from millpond_bench.claims.claim_rules import evaluate, judge, judge_all
+from millpond_bench.claims.claims import HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
+from millpond_bench.command import named
+from millpond_bench.experiments import suite_rounds
+from millpond_bench.experiments.bench_document import Kind
+from millpond_bench.experiments.experiment import SCALES, PublishedSpec
+from millpond_bench.experiments.result_table import FIGURE, PublishedTable, ResultTable, published_table
+from millpond_bench.experiments.surroundings import KEEPING
+from millpond_bench.runs.experiment_run import RunRequest, memory_bytes
+from millpond_bench.runs.published_run import PublishedRun, cells_of
+from millpond_bench.suites import p0089_memory
+from millpond_bench.suites.p0089_anomalies import EXPERIMENT as ANOMALIES
+from millpond_bench.suites.p0089_bindings import CLANG, VIRTUAL
+from millpond_bench.suites.p0089_dials import CENTRE, DIALS, SETTINGS
+from millpond_bench.suites.p0089_dials import EXPERIMENT as DIALLED
+from millpond_bench.suites.p0089_spike import EXPERIMENT as SPIKE
+from millpond_bench.suites.p0089_strategies import ALIASES
 
 CANDIDATES = load(ANOMALIES.claims)
 OPEN = {e.name: e for e in (ANOMALIES, SPIKE, VIRTUAL, CLANG)}
@@ -154,7 +155,7 @@ def test_kept_memory_is_the_environments_matter_and_no_parameter_of_the_program(
 
     monkeypatch.setattr(suite_rounds.native, "capture", capture)
     monkeypatch.setattr(suite_rounds.native, "find", Path)
-    monkeypatch.setattr("millpond.bench.experiment_run.subject_of", lambda *_: "a program")
+    monkeypatch.setattr("millpond_bench.runs.experiment_run.subject_of", lambda *_: "a program")
     words = ("p0089.anomalies", "--scale=quick", "--rounds=1", "--cells=structures/ds=7/*/AS1", "--json=out.json")
     assert main(["bench", *words]) == Status.OK
     rounds = [(argv, environment) for argv, environment in seen if "--list" not in argv]

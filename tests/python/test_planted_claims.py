@@ -6,10 +6,10 @@ from __future__ import annotations
 import pytest
 from planted_figures import planted
 
-from millpond.bench.claim_rules import judge
-from millpond.bench.claims import BROKEN, HOLDS, Claim, load
-from millpond.bench.result_table import ResultTable
-from millpond.bench.suites.every_experiment import PUBLISHED
+from millpond_bench.claims.claim_rules import judge
+from millpond_bench.claims.claims import BROKEN, HOLDS, Claim, load
+from millpond_bench.experiments.result_table import ResultTable
+from millpond_bench.suites.every_experiment import PUBLISHED
 
 BY_NAME = {spec.name: spec for spec in PUBLISHED}
 FILES = sorted({spec.claims for spec in PUBLISHED if spec.claims})

@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from fakes.fake_reserve_commit_suite import FakeReserveCommit
 
-from millpond.bench.claim_rules import evaluate
-from millpond.bench.claims import Claim, load
-from millpond.bench.experiment import SCALES, PublishedSpec, place_of
-from millpond.bench.published_run import cells_of
-from millpond.bench.result_table import ResultTable
-from millpond.bench.suites.reserve_commit import ALIASES, EXPERIMENTS, LENGTHS, dtrace
-from millpond.bench.suites.reserve_commit import CLAIMS as FILE
 from millpond.cli import main
-from millpond.commands.bench import named
 from millpond.rounds.interleaved_rounds import groups_of
 from millpond.system import native
 from millpond.system.errors import Status
+from millpond_bench.claims.claim_rules import evaluate
+from millpond_bench.claims.claims import Claim, load
+from millpond_bench.command import named
+from millpond_bench.experiments.experiment import SCALES, PublishedSpec, place_of
+from millpond_bench.experiments.result_table import ResultTable
+from millpond_bench.runs.published_run import cells_of
+from millpond_bench.suites.reserve_commit import ALIASES, EXPERIMENTS, LENGTHS, dtrace
+from millpond_bench.suites.reserve_commit import CLAIMS as FILE
 
 EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
 CLAIMS = load(FILE)

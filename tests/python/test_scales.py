@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench.experiment import SCALES, PublishedSpec, at_scale
-from millpond.bench.published_run import cells_of
-from millpond.bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
-from millpond.bench.suites.p0089 import BENCHMARK_1, BENCHMARK_2, COLUMNS, lists
-from millpond.bench.suites.p0089_dials import EXPERIMENT as DIALS
-from millpond.bench.suites.p0089_needs import locality, structures
-from millpond.bench.suites.p0089_shuffles import EXPERIMENT as SHUFFLES
-from millpond.bench.suites.unique_chars import COUNTING
 from millpond.cells.cell import LITTER, Cell
 from millpond.cli import main
 from millpond.system.errors import Status
+from millpond_bench.experiments.experiment import SCALES, PublishedSpec, at_scale
+from millpond_bench.runs.published_run import cells_of
+from millpond_bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
+from millpond_bench.suites.p0089 import BENCHMARK_1, BENCHMARK_2, COLUMNS, lists
+from millpond_bench.suites.p0089_dials import EXPERIMENT as DIALS
+from millpond_bench.suites.p0089_needs import locality, structures
+from millpond_bench.suites.p0089_shuffles import EXPERIMENT as SHUFFLES
+from millpond_bench.suites.unique_chars import COUNTING
 
 Use = Callable[..., FakeP0089]
 AT_SCALES = pytest.mark.parametrize("scale", SCALES)

@@ -14,15 +14,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.bench import study, study_tables
-from millpond.bench.claim_rules import evaluate, judge
-from millpond.bench.claims import NOT_MEASURED, UNTESTABLE, Claim, load
-from millpond.bench.experiment import PublishedSpec
-from millpond.bench.experiment_run import RunRequest
-from millpond.bench.published_run import cells_of
-from millpond.bench.result_table import FIGURE, ResultTable
-from millpond.bench.study import StudyRun, StudySpec
-from millpond.bench.suites.grunwald1993_locality import (
+from millpond.cells.cell import SURROUNDINGS, Cell, Outcome, Strategy, Workload
+from millpond.cli import main
+from millpond.rounds.interleaved_rounds import WHOLE, Shard
+from millpond.rounds.layouts import Layout
+from millpond.rounds.real_program import RealProgram
+from millpond.store.store import Store
+from millpond_bench.claims.claim_rules import evaluate, judge
+from millpond_bench.claims.claims import NOT_MEASURED, UNTESTABLE, Claim, load
+from millpond_bench.experiments.experiment import PublishedSpec
+from millpond_bench.experiments.result_table import FIGURE, ResultTable
+from millpond_bench.programs import study_captures, study_programs
+from millpond_bench.programs.study_captures import METRICS, fault_slope
+from millpond_bench.programs.study_predictions import METRICS as PREDICTION_METRICS
+from millpond_bench.runs import study
+from millpond_bench.runs.experiment_run import RunRequest
+from millpond_bench.runs.published_run import cells_of
+from millpond_bench.runs.study import StudyRun, StudySpec
+from millpond_bench.suites.grunwald1993_locality import (
     CACHES,
     CLASSICS,
     EXPERIMENTS,
@@ -33,15 +42,7 @@ from millpond.bench.suites.grunwald1993_locality import (
     WHAT_PROGRAMS_DO,
     WORDS,
 )
-from millpond.cells.cell import SURROUNDINGS, Cell, Outcome, Strategy, Workload
-from millpond.cli import main
-from millpond.rounds import study_captures, study_programs
-from millpond.rounds.interleaved_rounds import WHOLE, Shard
-from millpond.rounds.layouts import Layout
-from millpond.rounds.real_programs import RealProgram
-from millpond.rounds.study_captures import METRICS, fault_slope
-from millpond.rounds.study_predictions import METRICS as PREDICTION_METRICS
-from millpond.store.store import Store
+from millpond_bench.tables import study_tables
 
 BY_NAME: Mapping[str, PublishedSpec] = {spec.name: spec for spec in EXPERIMENTS}
 CLAIMS = load("grunwald1993.toml")

@@ -10,26 +10,27 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench import extra_runs, suite_charts, suite_figures
-from millpond.bench.charts import PUBLISHED, Chart, charts
-from millpond.bench.experiment import Place, PublishedSpec
-from millpond.bench.extra_runs import HEAP_PICTURE, RECORDED
-from millpond.bench.look import QuotientLook
-from millpond.bench.published_run import cells_of
-from millpond.bench.quotients import on_fresh_heap
-from millpond.bench.result_table import PublishedTable
-from millpond.bench.suites.p0089 import ALIASES
-from millpond.bench.suites.p0089_dials import CENTRE, DIALS
-from millpond.bench.suites.p0089_dials import EXPERIMENT as DIALLED
-from millpond.bench.suites.reserve_commit import LATENCY, dtrace
-from millpond.bench.suites.suballocator import ALIASES as ALLOCATORS
-from millpond.bench.suites.suballocator import FIVE_OPERATIONS
-from millpond.bench.suites.unique_chars import COUNTING, LITTERED, QUOTIENTS, RELATIVE
 from millpond.cells.cell import LITTER, Cell, Outcome
 from millpond.cli import main
 from millpond.report.figures.log_plot import share_text
 from millpond.system import native
 from millpond.system.errors import Status
+from millpond_bench.experiments.experiment import Place, PublishedSpec
+from millpond_bench.experiments.quotients import on_fresh_heap
+from millpond_bench.experiments.result_table import PublishedTable
+from millpond_bench.pages import suite_charts, suite_figures
+from millpond_bench.pages.charts import PUBLISHED, Chart, charts
+from millpond_bench.runs import extra_runs
+from millpond_bench.runs.extra_runs import HEAP_PICTURE, RECORDED
+from millpond_bench.runs.published_run import cells_of
+from millpond_bench.suites.p0089 import ALIASES
+from millpond_bench.suites.p0089_dials import CENTRE, DIALS
+from millpond_bench.suites.p0089_dials import EXPERIMENT as DIALLED
+from millpond_bench.suites.reserve_commit import LATENCY, dtrace
+from millpond_bench.suites.suballocator import ALIASES as ALLOCATORS
+from millpond_bench.suites.suballocator import FIVE_OPERATIONS
+from millpond_bench.suites.unique_chars import COUNTING, LITTERED, QUOTIENTS, RELATIVE
+from millpond_bench.tables.look import QuotientLook
 
 Use = Callable[..., FakeP0089]
 Values = Mapping[str, float]

@@ -14,11 +14,6 @@ from fakes.fake_p0089_suite import LIBC, FakeP0089
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.bench.experiment import points, surrounded
-from millpond.bench.published_run import cells_of
-from millpond.bench.suites import p0089
-from millpond.bench.suites.every_experiment import OF_SUITES as EXPERIMENTS
-from millpond.bench.surroundings import TOOLCHAINS, Surroundings, said
 from millpond.cells.cell import SURROUNDINGS, Cell, Strategy, Workload
 from millpond.cli import main
 from millpond.report.comparison import cell_samples
@@ -26,6 +21,11 @@ from millpond.rounds import mallocs
 from millpond.store.store import Store
 from millpond.system import native
 from millpond.system.errors import Failure, Status
+from millpond_bench.experiments.experiment import points, surrounded
+from millpond_bench.experiments.surroundings import TOOLCHAINS, Surroundings, said
+from millpond_bench.runs.published_run import cells_of
+from millpond_bench.suites import p0089
+from millpond_bench.suites.every_experiment import OF_SUITES as EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 Use = Callable[..., FakeP0089]

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from millpond.cells.cell import Cell, Malloc, Outcome, Program
-from millpond.rounds import side_by_side
-from millpond.rounds.side_by_side import SideBySide
 from millpond.system import native
 from millpond.system.errors import Failure, Status
+from millpond_bench.programs import side_by_side
+from millpond_bench.programs.side_by_side import SideBySide
 
 SPIN = "#!/bin/sh\ni=0\nwhile [ $i -lt 60000 ]; do i=$((i + 1)); done\n"
 CELLS = [Cell(Program(("true",)), Malloc(name)) for name in ("a", "b", "c")]
@@ -137,7 +137,7 @@ def test_an_interruption_ends_all_even_what_would_start_next(
 KILLED_CONDUCTOR = """
 import signal, sys
 from millpond.cells.cell import Cell, Malloc, Program
-from millpond.rounds.side_by_side import SideBySide
+from millpond_bench.programs.side_by_side import SideBySide
 from millpond.system import native
 class Runner:
     def run(self, *_):

@@ -16,16 +16,17 @@ from msgspec import structs
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.metrics import PROCESS_METRICS, REPLAY_METRICS
 from millpond.commands import doctor
-from millpond.doctor import replay_error, validation_rounds
+from millpond.doctor import replay_error
 from millpond.doctor.replay_error import Difference, Validation
 from millpond.rounds import mallocs
 from millpond.rounds.interleaved_rounds import Silence
 from millpond.rounds.mallocs import Malloc
-from millpond.rounds.real_programs import RealProgram
+from millpond.rounds.real_program import RealProgram
 from millpond.rounds.replay_rounds import PACED
 from millpond.statistics.order_statistics import summarise
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
+from millpond_bench.accuracy import validation_rounds
 
 GLIBC, FAST, LEAN = Malloc("glibc", None), Malloc("fast", Path("/lib/fast.so")), Malloc("lean", Path("/lib/lean.so"))
 MALLOCS = (GLIBC, FAST, LEAN)

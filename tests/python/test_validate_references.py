@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from millpond.cells.cell import Cell, Outcome
-from millpond.doctor import references_error, references_rounds
+from millpond.doctor import references_error
 from millpond.doctor.references_error import (
     KIND,
     NOT_VALIDATED,
@@ -22,15 +22,16 @@ from millpond.doctor.references_error import (
     half_width,
     leave_one_out,
 )
-from millpond.doctor.references_rounds import ReferencesValidating
 from millpond.rounds import predicted_misses
 from millpond.rounds.interleaved_rounds import Silence
 from millpond.rounds.layouts import Layout
 from millpond.rounds.predicted_misses import MALLOCS
-from millpond.rounds.real_programs import RealProgram
+from millpond.rounds.real_program import RealProgram
 from millpond.statistics.order_statistics import rank_correlation
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
+from millpond_bench.accuracy import references_rounds
+from millpond_bench.accuracy.references_rounds import ReferencesValidating
 
 PREDICTED = dict(zip(MALLOCS, (1.0, 0.8, 0.9, 1.2, 0.7), strict=True))
 MEASURED = dict(zip(MALLOCS, (2.0, 1.6, 1.8, 2.4, 1.4), strict=True))

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from millpond.bench.claim_rules import judge, judge_all
-from millpond.bench.claims import (
+from millpond.rounds.interleaved_rounds import WHOLE
+from millpond_bench.claims.claim_rules import judge, judge_all
+from millpond_bench.claims.claims import (
     ABSENT,
     BROKEN,
     HOLDS,
@@ -30,15 +31,14 @@ from millpond.bench.claims import (
     Verdict,
     load,
 )
-from millpond.bench.experiment import Point
-from millpond.bench.experiment_run import RunRequest
-from millpond.bench.published_run import PublishedRun, judge_together
-from millpond.bench.result_table import FIGURE, PlaceTable, ResultTable
-from millpond.bench.suites.p0089 import EXPERIMENTS
-from millpond.bench.suites.p0089_strategies import ALL_ALIASES
-from millpond.bench.terminal_table import claims_line
-from millpond.bench.verdicts import FEWEST_ROUNDS, RATE, controlled, region_of, regions
-from millpond.rounds.interleaved_rounds import WHOLE
+from millpond_bench.claims.verdicts import FEWEST_ROUNDS, RATE, controlled, region_of, regions
+from millpond_bench.experiments.experiment import Point
+from millpond_bench.experiments.result_table import FIGURE, PlaceTable, ResultTable
+from millpond_bench.runs.experiment_run import RunRequest
+from millpond_bench.runs.published_run import PublishedRun, judge_together
+from millpond_bench.suites.p0089 import EXPERIMENTS
+from millpond_bench.suites.p0089_strategies import ALL_ALIASES
+from millpond_bench.tables.terminal_table import claims_line
 
 ONE = EXPERIMENTS[0]
 SEED = 20260705

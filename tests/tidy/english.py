@@ -107,8 +107,8 @@ class Prose:
 
 # C++: comments in the first column of a line's text belong together while their lines follow one another.
 CXX_TOKEN = re.compile(
-    r"""(?P<comment>//[^\n]*)|(?P<block>/\*.*?\*/)|(?P<raw>R"(?P<d>[^(\s]*)\(.*?\)(?P=d)")|(?P<string>"(?:\\.|[^"\\\n])*")"""
-    r"""|(?P<char>'(?:\\.|[^'\\\n])+')""",
+    r"""(?P<comment>//[^\n]*)|(?P<block>/\*.*?\*/)|(?P<raw>R"(?P<d>[^(\s]*)\(.*?\)(?P=d)")"""
+    r"""|(?P<string>"(?:\\.|[^"\\\n])*")|(?P<char>'(?:\\.|[^'\\\n])+')""",
     re.DOTALL,
 )
 

@@ -153,11 +153,15 @@ def test_upward_includes_are_recognised() -> None:
     assert not upward(Path("lab/trial/router.cpp"), Path("lab/plan/plan.hpp"))
 
 
-PACKAGE = Path("python/millpond")
-# The rooms of the package, the lowest first. The command line and `make demo` stand above them all.
-ROOMS = ("system", "statistics", "cells", "store", "rounds", "doctor", "advice", "report", "bench", "commands")
+# The rooms of each package, the lowest first. The modules of a package that lie in no room stand above its rooms.
+ROOMS = {
+    "millpond": ("system", "statistics", "cells", "store", "rounds", "doctor", "advice", "report", "commands"),
+    "millpond_bench": (
+        "programs", "accuracy", "experiments", "claims", "tables", "laboratory", "runs", "pages", "suites",
+    ),
+}  # fmt: skip
 # Who stands above the verbs: nothing else may import the command line.
-ABOVE = {"__main__", "demo"}
+ABOVE = {"millpond.__main__"}
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -175,49 +179,55 @@ def imported_modules(path: Path) -> set[str]:
 
 
 def package_graph() -> dict[str, set[str]]:
-    paths = [path for path in repository.python_files() if path.is_relative_to(PACKAGE) and path.stem != "__init__"]
-    modules = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in paths}
+    """The modules of both packages, each with the modules that it imports."""
+    paths = [path for path in repository.python_files() if path.parts[0] == "python" and path.stem != "__init__"]
+    modules = {".".join(path.relative_to("python").with_suffix("").parts): path for path in paths}
     imports = {name: imported_modules(path) for name, path in modules.items()}
-    return {name: {other for other in modules if f"millpond.{other}" in imports[name]} - {name} for name in modules}
+    return {name: {other for other in modules if other in imports[name]} - {name} for name in modules}
 
 
-def level(module: str) -> int:
-    """How high a module of the package stands: by its room; above all rooms without one."""
-    room, dot, _ = module.partition(".")
-    return ROOMS.index(room) if dot else len(ROOMS)
+def level(module: str) -> tuple[int, int]:
+    """How high a module stands: by its package, then by its room; above all rooms without one."""
+    package, room, *rest = module.split(".")
+    rooms = ROOMS[package]
+    return list(ROOMS).index(package), rooms.index(room) if rest else len(rooms)
 
 
 def test_python_imports_have_no_cycle() -> None:
     try:
         TopologicalSorter(package_graph()).prepare()
     except CycleError as error:
-        pytest.fail(f"python/millpond imports in a circle: {' > '.join(error.args[1])}")
+        pytest.fail(f"Python modules import in a circle: {' > '.join(error.args[1])}")
 
 
 def test_python_imports_point_downward() -> None:
+    """In particular, nothing in millpond imports millpond_bench."""
     graph = package_graph()
     pairs = [(name, other) for name, imports in graph.items() for other in imports]
     wrong = [f"{name} imports {other}" for name, other in pairs if level(other) > level(name)]
-    wrong += [f"{name} imports cli" for name, other in pairs if other == "cli" and name not in ABOVE]
+    wrong += [f"{name} imports cli" for name, other in pairs if other == "millpond.cli" and name not in ABOVE]
     assert not wrong, "\n".join(sorted(wrong))
 
 
 def test_verbs_import_no_other_verb() -> None:
     """A verb is one file of `commands`, next to the options that they share."""
-    shared = {"commands.options"}
+    shared = {"millpond.commands.options"}
     graph = package_graph()
     wrong = [
         f"{name} imports {other}"
         for name, imports in graph.items()
         for other in imports - shared
-        if name.startswith("commands.") and other.startswith("commands.")
+        if name.startswith("millpond.commands.") and other.startswith("millpond.commands.")
     ]
     assert not wrong, "\n".join(sorted(wrong))
 
 
-def test_every_folder_of_the_package_is_a_room() -> None:
-    have = {name.partition(".")[0] for name in package_graph() if "." in name}
-    assert have == set(ROOMS)
+def test_every_folder_of_the_packages_is_a_room() -> None:
+    have: dict[str, set[str]] = {}
+    for package, room, *rest in (name.split(".") for name in package_graph()):
+        if rest:
+            have.setdefault(package, set()).add(room)
+    assert have == {package: set(rooms) for package, rooms in ROOMS.items()}
 
 
 def test_no_module_name_stands_twice() -> None:
@@ -228,11 +238,11 @@ def test_no_module_name_stands_twice() -> None:
 
 def test_python_talks_to_native_code_by_command_lines_only() -> None:
     bridges = {"ctypes", "cffi", "pybind11", "cython"}
-    of_the_c_library = PACKAGE / "system/memory_limit.py"  # tells its malloc to have one heap
+    of_the_c_library = Path("python/millpond/system/memory_limit.py")  # tells its malloc to have one heap
     wrong = [
         f"{path} imports {name}"
         for path in repository.python_files()
-        if path.is_relative_to(PACKAGE) and path != of_the_c_library
+        if path.parts[0] == "python" and path != of_the_c_library
         for name in imported_modules(path)
         if name.split(".")[0] in bridges
     ]

@@ -29,7 +29,7 @@ from millpond.statistics import conditions
 from millpond.statistics.conditions import value_text
 from millpond.statistics.order_statistics import BEYOND_NOISE
 from millpond.store.store import DEFAULT, Misfit, Store
-from millpond.system import output
+from millpond.system import extensions, output
 from millpond.system.arguments import CommandLine, program_of
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import say
@@ -116,9 +116,7 @@ def _two(sides: list[str]) -> tuple[str, str]:
 
 def known_metrics() -> dict[str, str]:
     """Every metric that a store may have, with its unit."""
-    from millpond.bench.suites.every_experiment import EXPERIMENTS
-
-    declared = [TRIAL_METRICS, REPLAY_METRICS, *(experiment.metrics for experiment in EXPERIMENTS)]
+    declared = [TRIAL_METRICS, REPLAY_METRICS, *extensions.metrics()]
     return {metric: unit for metrics in declared for metric, unit in metrics.units.items()}
 
 

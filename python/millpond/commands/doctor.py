@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -14,25 +13,17 @@ from rich.table import Table
 from rich.text import Text
 
 from millpond.commands.options import Json
-from millpond.doctor import references_error
 from millpond.doctor.diagnosis import diagnose, ns_text
 from millpond.doctor.examination import examine
 from millpond.doctor.examination_data import Examination
-from millpond.doctor.references_rounds import ENVIRONMENTS, ReferencesValidating
-from millpond.doctor.replay_error import KIND, replay_error
-from millpond.doctor.validation_rounds import PROGRAMS, ROUNDS, Validating
-from millpond.rounds.captured_programs import MORE_PREDICTED, PREDICTED
-from millpond.rounds.mallocs import find_mallocs
-from millpond.rounds.replay_rounds import ReplayRunner
+from millpond.doctor.replay_error import replay_error
 from millpond.store.store import DEFAULT, Store
-from millpond.system import output
+from millpond.system import extensions, output
 from millpond.system.errors import Failure, Status
 from millpond.system.json_seal import sealed
 from millpond.system.progress import ProgressReport, say
 from millpond.system.wording import bytes_text, percent_text
 
-INPUTS = Path("results/bench/inputs")
-FEWEST_MALLOCS = 2
 _MARKS = {"missing": ("✗", "bold red"), "warning": ("!", "yellow"), "note": ("·", "")}
 
 
@@ -55,8 +46,8 @@ def command(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help=f"With --validate: which, separated by commas ({','.join(PROGRAMS)}; with --references "
-            f"{','.join(PREDICTED)}, with --rounds 0 also {','.join(MORE_PREDICTED)}, and any command line).",
+            help="With --validate: only these programs, separated by commas; an unknown name lists them. With "
+            "--references also any command line.",
             show_default=False,
         ),
     ] = None,
@@ -65,8 +56,8 @@ def command(
         typer.Option(
             metavar="N",
             min=0,
-            help=f"With --validate: rounds of each contender ({ROUNDS}); with --references sizes of the environment "
-            f"({ENVIRONMENTS}; 0: CPU alone, nothing under Cachegrind).",
+            help="With --validate: rounds of each contender; with --references sizes of the environment (0: CPU "
+            "only, nothing under Cachegrind).",
             show_default=False,
         ),
     ] = None,
@@ -81,13 +72,9 @@ def command(
     if rounds == 0 and not references:
         raise Failure(Status.USAGE, "--rounds 0 is for --references: replay is validated by one round or more")
     if validate:
-        quick = {**PREDICTED, **MORE_PREDICTED} if rounds == 0 else PREDICTED
-        default = quick if references else PROGRAMS
-        names = list(default) if programs is None else [n.strip() for n in programs.split(",") if n.strip()]
-        if references:
-            environments = ENVIRONMENTS if rounds is None else rounds
-            return _validate_references(names, environments, budget, store, seed, json)
-        return _validate(names, rounds or ROUNDS, budget, store, seed, json)
+        names = None if programs is None else [n.strip() for n in programs.split(",") if n.strip()]
+        validation = extensions.part("validate_references" if references else "validate", "--validate")
+        return int(validation(names, rounds, budget, store, seed, json))
     say("measuring costs and noise")
     document = replace(examine(store, ProgressReport(), seed=seed), replay_error=replay_error(Store(store)).note)
     findings = diagnose(document)
@@ -98,62 +85,6 @@ def command(
 
         print_document(document, terminal.console())
     return Status.OK if document.ok else Status.ENVIRONMENT
-
-
-def _validate(names: list[str], rounds: int, budget: float, folder: Path, seed: int, json: str | None) -> int:
-    mallocs, missing = find_mallocs()
-    if len(mallocs) < FEWEST_MALLOCS:
-        packages = " ".join(missing.values())
-        raise Failure(
-            Status.ENVIRONMENT,
-            "replay is validated on differences between mallocs, and the C library's is the only one here; "
-            f"install others: {packages}",
-        )
-    store = Store(folder)
-    store.prepare()
-    for name, package in missing.items():
-        say(f"{name} is not here ({package} has it); the others are compared without it")
-    work = Validating(mallocs, INPUTS, ReplayRunner, ProgressReport(), rounds, seed)
-    work.run(names, time.monotonic() + budget)
-    document = work.document()
-    if not work.differences:
-        raise Failure(
-            Status.ENVIRONMENT, f"nothing could be validated: {'; '.join(work.notes) or 'no program was named'}"
-        )
-    store.write(work.journal)
-    store.write_document(KIND, work.journal.run, document.to_json())
-    output.write_json(sealed(document.to_json()), json)
-    if json != "-":
-        from millpond.doctor.validation_table import print_validation
-        from millpond.report import terminal
-
-        print_validation(document, terminal.console())
-    return Status.OK
-
-
-def _validate_references(
-    names: list[str], environments: int, budget: float, folder: Path, seed: int, json: str | None
-) -> int:
-    store = Store(folder)
-    store.prepare()
-    work = ReferencesValidating(INPUTS, ProgressReport(), environments, seed)
-    work.run(names, time.monotonic() + budget)
-    if not work.counts and not work.seconds:
-        why = "; ".join(work.notes) or "no program was named"
-        raise Failure(
-            Status.ENVIRONMENT,
-            f"nothing could be validated: {why}; --programs names others, --budget=SECONDS gives more time",
-        )
-    document = work.document()
-    store.write(work.journal)
-    store.write_document(references_error.KIND, work.journal.run, document.to_json())
-    output.write_json(sealed(document.to_json()), json)
-    if json != "-":
-        from millpond.doctor.references_table import print_references
-        from millpond.report import terminal
-
-        print_references(document, terminal.console())
-    return Status.OK
 
 
 def print_document(document: Examination, out: Console) -> None:

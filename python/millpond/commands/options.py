@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from millpond.bench.window_counters import Counters
-
 Json = Annotated[
     str | None, typer.Option("--json", metavar="[=FILE]", help="Write JSON to FILE, or alone to standard output.")
 ]
@@ -40,19 +38,3 @@ PrepareOption = Annotated[
 CopyOption = Annotated[
     bool, typer.Option("--cwd-copy", help="Run each time in a fresh copy of the working folder, at most 1 GB.")
 ]
-CountersOption = Annotated[
-    Counters | None,
-    typer.Option(
-        metavar="[=simulated]",
-        help="Also count instructions, loads, misses and stalled cycles; simulated: under callgrind, once a cell.",
-    ),
-]
-EventOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="Also count that event, as MEM_LOAD_RETIRED:L3_MISS; may be repeated."),
-]
-PerfControlOption = Annotated[
-    str | None,
-    typer.Option(metavar="CTL,ACK", help="Tell an outer perf stat --control fd:CTL,ACK when to count."),
-]
-ListEventsOption = Annotated[bool, typer.Option("--list-events", help="Show what --event can name here.")]

@@ -25,7 +25,7 @@ from millpond.commands.options import Json
 from millpond.report import cases as report_cases
 from millpond.report.cases import Case
 from millpond.store.store import DEFAULT, WRONG_DATA, Misfit, Store
-from millpond.system import output
+from millpond.system import extensions, output
 from millpond.system.any_bytes import shown
 from millpond.system.errors import Failure, Status
 
@@ -111,19 +111,15 @@ def command(
 
 
 def _write_results(store: Store, folder: Path | None) -> None:
-    """Writes what the store has of documents' statements to a folder, beside what that has already."""
-    from millpond.bench import kept_results, results_page
-
+    """Writes what the store has of papers' statements to a folder, with what that has already."""
     if folder is None or (folder.exists() and not folder.is_dir()):
         raise Failure(Status.USAGE, "--format results writes several files: -o FOLDER, as docs/results")
-    results = kept_results.in_store(store)
-    if not results:
+    if not extensions.part("write_results", "--format results")(store, folder):
         raise Failure(
             Status.INPUT,
             f"the store {store.folder} has no verdicts on statements; `millpond bench EXPERIMENT --store DIR` keeps "
             "them, of whole experiments",
         )
-    results_page.write(folder, kept_results.merged([*kept_results.in_folder(folder), *results]))
     store.finish()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from millpond.rounds.layouts import CAPTURE
-from millpond.rounds.real_programs import RealProgram, require_program
+from millpond.rounds.real_program import RealProgram, require_program
 from millpond.system import callgrind, native
 from millpond.system.errors import Failure, Status
 

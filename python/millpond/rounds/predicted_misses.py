@@ -32,7 +32,7 @@ from millpond.rounds.capture_tools import (
     valgrind,
 )
 from millpond.rounds.layouts import CAPTURE, Layout, Script, layout_of, simulate_recording, write_script
-from millpond.rounds.real_programs import RealProgram
+from millpond.rounds.real_program import RealProgram
 from millpond.rounds.simulation_data import Simulation
 from millpond.system import native
 from millpond.system.errors import Failure

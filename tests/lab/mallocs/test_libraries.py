@@ -15,7 +15,7 @@ from harness import BIN, Program
 from real_programs import REAL_PROGRAMS, text
 from special_programs import SPECIAL_PROGRAMS
 
-from millpond.bench.suites.malloc import LIBRARIES
+from millpond_bench.suites.malloc import LIBRARIES
 from tiers import USUAL_MALLOCS, mostly_more
 
 FOLDER = BIN.parent / "lib" / "millpond"

@@ -16,7 +16,8 @@ from pathlib import Path
 from reading_harness import BIN, HANGS_AFTER_SECONDS, ROOT, Done
 
 from millpond import cli
-from millpond.commands import advise, bench, characterise, compare, doctor, replay, report, synthesize, trial
+from millpond.commands import advise, characterise, compare, doctor, replay, report, synthesize, trial
+from millpond_bench import command as bench
 
 # Loaded here once for all forks.
 VERBS = (advise, bench, characterise, compare, doctor, replay, report, synthesize, trial)

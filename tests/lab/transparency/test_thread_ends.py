@@ -14,7 +14,7 @@ import pytest
 from harness import BIN, PROGRAMS, Outcome, Program
 from test_trials import compile_plan
 
-from millpond.bench.suites.malloc import LIBRARIES
+from millpond_bench.suites.malloc import LIBRARIES
 from tiers import USUAL_MALLOCS, mostly_more
 
 FOLDER = BIN.parent / "lib" / "millpond"

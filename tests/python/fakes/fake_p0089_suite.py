@@ -23,13 +23,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from millpond.bench.experiment import PublishedSpec, percent, place_of
-from millpond.bench.suites.every_experiment import PUBLISHED
-from millpond.bench.suites.p0089_strategies import ALL_ALIASES
-from millpond.bench.surroundings import TOOLCHAINS
 from millpond.cells.cell import LITTER, SURROUNDINGS
 from millpond.system import callgrind, native
 from millpond.system.native import Captured
+from millpond_bench.experiments.experiment import PublishedSpec, percent, place_of
+from millpond_bench.experiments.surroundings import TOOLCHAINS
+from millpond_bench.suites.every_experiment import PUBLISHED
+from millpond_bench.suites.p0089_strategies import ALL_ALIASES
 
 if TYPE_CHECKING:
     import pytest

@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from millpond.bench.suites.reserve_commit import EXPERIMENTS, METRICS
 from millpond.system.native import Captured
+from millpond_bench.suites.reserve_commit import EXPERIMENTS, METRICS
 
 
 class FakeReserveCommit:

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Finds what other installed packages add to `millpond`: verbs, metrics, validations.
+
+    millpond ──entry points "millpond.extensions"──▶ a module of another package, such as millpond_bench.extension
+
+No package is imported by its name here, so `millpond` runs without any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from types import ModuleType
+from typing import Any
+
+from millpond.system.errors import Failure, Status
+
+GROUP = "millpond.extensions"
+
+
+@cache
+def extensions() -> tuple[ModuleType, ...]:
+    """The modules that installed packages name, by name. Reads the metadata of all packages: some 10 ms."""
+    return tuple(entry.load() for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name))
+
+
+def verbs() -> dict[str, str]:
+    """The verbs of all extensions: verb → module with a function `command`."""
+    found: dict[str, str] = {}
+    for extension in extensions():
+        added: Mapping[str, str] = getattr(extension, "VERBS", {})
+        found |= added
+    return found
+
+
+def metrics() -> list[Any]:
+    """The tables of metrics that extensions store, as `cells.metrics` has them."""
+    return [table for extension in extensions() for table in getattr(extension, "metrics", list)()]
+
+
+def part(name: str, purpose: str) -> Callable[..., Any]:
+    """The function `name` of the extension that has it. Failure (status 4) where none is installed.
+
+    `purpose` begins the message, as `doctor --validate`.
+    """
+    for extension in extensions():
+        if hasattr(extension, name):
+            found: Callable[..., Any] = getattr(extension, name)
+            return found
+    raise Failure(
+        Status.ENVIRONMENT,
+        f"{purpose} needs the package millpond-bench, which is not installed: pip install millpond-bench",
+    )

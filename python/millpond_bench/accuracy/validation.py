@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Runs a validation, keeps how far predictions are off in the store, and prints it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from millpond.doctor import references_error
+from millpond.doctor.replay_error import KIND
+from millpond.rounds.mallocs import find_mallocs
+from millpond.rounds.replay_rounds import ReplayRunner
+from millpond.store.store import Store
+from millpond.system import output
+from millpond.system.errors import Failure, Status
+from millpond.system.json_seal import sealed
+from millpond.system.progress import ProgressReport, say
+from millpond_bench.accuracy.references_rounds import ENVIRONMENTS, ReferencesValidating
+from millpond_bench.accuracy.validation_rounds import PROGRAMS, ROUNDS, Validating
+from millpond_bench.programs.captured_programs import MORE_PREDICTED, PREDICTED
+
+INPUTS = Path("results/bench/inputs")
+FEWEST_MALLOCS = 2
+
+
+def validate_replay(
+    names: list[str] | None, rounds: int | None, budget_seconds: float, folder: Path, seed: int, json: str | None
+) -> int:
+    """Replays recorded programs on each malloc and compares with the programs themselves.
+
+    `names`: some of PROGRAMS, or None for all. Failure (status 4) where this machine has one malloc only, or no program
+    could be validated.
+    """
+    mallocs, missing = find_mallocs()
+    if len(mallocs) < FEWEST_MALLOCS:
+        packages = " ".join(missing.values())
+        raise Failure(
+            Status.ENVIRONMENT,
+            "replay is validated on differences between mallocs, and the C library's is the only one here; "
+            f"install others: {packages}",
+        )
+    store = Store(folder)
+    store.prepare()
+    for name, package in missing.items():
+        say(f"{name} is not here ({package} has it); the others are compared without it")
+    work = Validating(mallocs, INPUTS, ReplayRunner, ProgressReport(), rounds or ROUNDS, seed)
+    work.run(list(PROGRAMS) if names is None else names, time.monotonic() + budget_seconds)
+    document = work.document()
+    if not work.differences:
+        raise Failure(
+            Status.ENVIRONMENT, f"nothing could be validated: {'; '.join(work.notes) or 'no program was named'}"
+        )
+    store.write(work.journal)
+    store.write_document(KIND, work.journal.run, document.to_json())
+    output.write_json(sealed(document.to_json()), json)
+    if json != "-":
+        from millpond.report import terminal
+        from millpond_bench.accuracy.validation_table import print_validation
+
+        print_validation(document, terminal.console())
+    return Status.OK
+
+
+def validate_predictions(
+    names: list[str] | None, rounds: int | None, budget_seconds: float, folder: Path, seed: int, json: str | None
+) -> int:
+    """Predicts other mallocs from recorded references and compares with Cachegrind's counts and the clock.
+
+    `names`: programs with PREDICTED or MORE_PREDICTED inputs, or command lines; None for PREDICTED, and for both with
+    `rounds` 0, which needs no Cachegrind. Failure (status 4) where no program could be validated.
+    """
+    default = {**PREDICTED, **MORE_PREDICTED} if rounds == 0 else PREDICTED
+    environments = ENVIRONMENTS if rounds is None else rounds
+    store = Store(folder)
+    store.prepare()
+    work = ReferencesValidating(INPUTS, ProgressReport(), environments, seed)
+    work.run(list(default) if names is None else names, time.monotonic() + budget_seconds)
+    if not work.counts and not work.seconds:
+        why = "; ".join(work.notes) or "no program was named"
+        raise Failure(
+            Status.ENVIRONMENT,
+            f"nothing could be validated: {why}; --programs names others, --budget=SECONDS gives more time",
+        )
+    document = work.document()
+    store.write(work.journal)
+    store.write_document(references_error.KIND, work.journal.run, document.to_json())
+    output.write_json(sealed(document.to_json()), json)
+    if json != "-":
+        from millpond.report import terminal
+        from millpond_bench.accuracy.references_table import print_references
+
+        print_references(document, terminal.console())
+    return Status.OK

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Judges statements, alike on what a document printed and on what we measured.
+
+    Claim: kind ── claim_terms ──▶ a term for each point and pair ── over, claim_readings ──▶ a figure, its interval
+                                       ├─ on the published tables ──▶ one number: is our reading right?
+                                       ├─ on ours ──▶ a region of its bound (verdicts) ──▶ Verdict, with its p-value
+                                       └─ on the document's own allocators ──▶ the same: Verdict.on_documents
+
+`of` and `against` are strategies, each one for all, or one for each: [AS2, AS5] against [AS1, AS3] are two pairs. The
+`kind` says what a term is, `over` what the statement makes of all of them; verdicts mean what `verdicts` says.
+
+A label of the document (`AS7`) means a strategy of ours, and another one on allocators that are built as the document's
+were (`PublishedSpec.documents_own`): such a statement has two verdicts. One that names nothing but what is the same on
+both (`AS1`), or a strategy that is no label of the document's (`AS7s`), has one.
+
+The kind `untestable` has no rule: nothing here could tell, and `missing` names what it would take.
+
+`where` has a value for an axis, a list of them, or a range: `from`, `to`, `below` another axis, or what it `is` on one.
+Of what surrounds the program (`toolchain`, `malloc`) a statement that names none is about the usual one. Points with
+more threads than the machine has cores are no evidence: there threads take turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from millpond.system.machine import this_machine
+from millpond.system.wording import plural
+from millpond_bench.claims.claim_readings import read
+from millpond_bench.claims.claims import NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, Verdict, load
+from millpond_bench.claims.verdicts import FEWEST_ROUNDS, controlled
+from millpond_bench.experiments.experiment import Place, PublishedSpec
+from millpond_bench.experiments.result_table import PlaceTable, ResultTable
+
+THREADS = "threads"
+Names = Callable[[str], str]
+
+
+def judge_all(
+    experiment: PublishedSpec,
+    published: PlaceTable,
+    ours: PlaceTable,
+    missing: Mapping[str, str] | None = None,
+    *,
+    cores: int | None = None,
+) -> list[Verdict]:
+    """Every statement about this experiment, on ours and on the document's own allocators, all judged together.
+
+    `missing`: surroundings and counters that were wanted and are not here, each with the reason. `cores`: of the
+    machine that measured, this one's if not given. O(claims × figures).
+    """
+    claims = [claim for claim in load(experiment.claims) if claim.experiment == experiment.name]
+    here = cores or this_machine().cores
+    within = _within_cores(ours, here)
+    reasons = {**(missing or {}), THREADS: f"a core for each thread: this machine has {here}"}
+    in_two = [claim for claim in claims if _has_two_verdicts(claim, experiment)]
+    judged = controlled([
+        _untestable(judge(claim, experiment, published, within, names=names), experiment, ours, here, reasons, names)
+        for names, some in ((experiment.canonical, claims), (experiment.built_as_then, in_two))
+        for claim in some
+    ])  # fmt: skip
+    on_documents = dict(zip((claim.id for claim in in_two), judged[len(claims) :], strict=True))
+    return [replace(one, on_documents=on_documents.get(one.claim.id)) for one in judged[: len(claims)]]
+
+
+def _has_two_verdicts(claim: Claim, experiment: PublishedSpec) -> bool:
+    """Whether its labels mean other strategies on the document's own allocators."""
+    names = {experiment.canonical(name) for name in (*claim.of, *claim.against, *_rivals(claim, experiment))}
+    return names <= {*experiment.strategies} and any(experiment.built_as_then(name) != name for name in names)
+
+
+def _within_cores(figures: PlaceTable, cores: int) -> PlaceTable:
+    """The figures without points that have more threads than there are cores."""
+
+    def fits(place: Place) -> bool:
+        threads = dict(place[0]).get(THREADS, 0)
+        return not isinstance(threads, int) or threads <= cores
+
+    return ResultTable({place: found for place, found in figures.values.items() if fits(place)},
+                       {place: status for place, status in figures.failed.items() if fits(place)},
+                       figures.why, figures.names)  # fmt: skip
+
+
+def _untestable(
+    judged: Verdict, experiment: PublishedSpec, ours: PlaceTable, cores: int, missing: Mapping[str, str], names: Names
+) -> Verdict:
+    """Says what is missing, if that is why nothing was measured."""
+    if judged.verdict != NOT_MEASURED:
+        return judged
+    named = {*judged.claim.surroundings(), judged.claim.metric}
+    claim = judged.claim
+    ends = [end for end in (claim.first, claim.last) if claim.axis == THREADS and isinstance(end, int)]
+    if max(ends, default=0) > cores or read(_named(claim, experiment, names), ours):
+        named.add(THREADS)
+    reasons = dict.fromkeys(why for name, why in missing.items() if name in named)
+    if not reasons:
+        return judged
+    return replace(judged, claim=msgspec.structs.replace(claim, missing="; ".join(reasons)), verdict=UNTESTABLE)
+
+
+def judge(
+    claim: Claim, experiment: PublishedSpec, published: PlaceTable, ours: PlaceTable, *, names: Names | None = None
+) -> Verdict:
+    """One statement on both, on its own: chance is held at `RATE` for it alone.
+
+    `names`: what a name of the document (`AS7`) means among our strategies; the experiment's own aliases if not given.
+    """
+    if claim.kind == "untestable":
+        return Verdict(claim, None, UNTESTABLE)
+    printed = None if claim.published_lost else read(_named(claim, experiment, experiment.canonical), published)
+    found = read(_named(claim, experiment, names or experiment.canonical), ours)
+    said: dict[str, Any] = {}
+    if printed:
+        said = {"published": printed.figure.median, "published_satisfies": printed.satisfied}
+    if not found:
+        return Verdict(claim, None, NOT_MEASURED, **said)
+    evidence = tuple(dict.fromkeys(ours.names.get(place, "") for place in found.places))
+    judged = Verdict(claim, found.figure, UNDECIDED, **said, points=len(found.places), evidence=evidence,
+                     worst=found.worst, note=found.note)  # fmt: skip
+    if claim.counted:
+        return replace(judged, verdict=found.region or UNDECIDED)
+    if found.figure.n < FEWEST_ROUNDS:
+        why = f"{plural(found.figure.n, 'round')}, a verdict takes {FEWEST_ROUNDS}"
+        return replace(judged, note="; ".join(filter(None, (why, judged.note))))
+    return controlled([replace(judged, region=found.region, p=found.p)])[0]
+
+
+def evaluate(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> tuple[list[float], list[Place]]:
+    """The rule's value in each round that all its terms have, and the figures that it rests on."""
+    found = read(_named(claim, experiment, experiment.canonical), figures)
+    return (list(found.values), list(found.places)) if found else ([], [])
+
+
+def _named(claim: Claim, experiment: PublishedSpec, names: Names) -> Claim:
+    """With canonical names in the place of the document's, and where the program's surroundings are the usual ones."""
+    given = (claim.of, claim.against, _rivals(claim, experiment))
+    of, against, among = (tuple(map(names, some)) for some in given)
+    usual = {name: value for name, value in experiment.usual if name != claim.axis}
+    return msgspec.structs.replace(claim, of=of, against=against, among=among,
+                                   where={**usual, **claim.where})  # fmt: skip
+
+
+def _rivals(claim: Claim, experiment: PublishedSpec) -> tuple[str, ...]:
+    """Those that a winner is put against: without any named, all strategies of the document."""
+    return claim.among or (experiment.strategies if claim.kind == "lead" else ())

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Claims: statements of a document, and bars of ours; and what rounds make of them.
+
+    claims/p0089.toml ───▶ Claim: a rule and a bound ─┬─▶ claim_rules ─▶ Verdict ─▶ verdicts.controlled ─┐
+    claims/library.toml ─▶ the same, as a bar ────────┴─▶ bar_rules ───▶ Verdict ───────────────────────┴─▶ page, JSON
+    a step of the laboratory ─▶ a bar and its figure ─────────────────────▲
+
+What the verdicts on statements mean stands in `verdicts`. A **bar** holds where the median lies within its bound, and
+is missed elsewhere, which is status 1; the interval stands beside it.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from millpond.cells.cell import SURROUNDINGS, Outcome
+from millpond.statistics.order_statistics import Summary, summarise
+from millpond_bench.experiments.bench_document import JudgedBar, JudgedClaim, JudgedOnDocuments, Number, Rule
+from millpond_bench.experiments.experiment import Point
+from millpond_bench.experiments.result_table import ResultRow
+
+HOLDS, UNDECIDED, NOT_MEASURED, UNTESTABLE = "holds", "undecided", "not measured", "cannot be tested here"
+STRONGER, WEAKER, OPPOSITE, ABSENT = "stronger", "weaker", "opposite", "absent"
+# The verdicts on a statement that does not hold, the gravest first; and that on a bar.
+BROKEN = (OPPOSITE, ABSENT, WEAKER, STRONGER)
+MISSED = "missed"
+VERDICTS = (HOLDS, STRONGER, WEAKER, OPPOSITE, ABSENT, UNDECIDED, NOT_MEASURED, UNTESTABLE)
+# The verdict on a bar without a limit.
+REPORTED = ""
+FOLDER = "claims"
+# The kernel counts resident pages in batches of so many for each processor: less than that is not seen.
+RESOLUTION_BYTES = 64 * 4096
+_ROUNDING = 1e-9
+_MISSED_SHOWN = 6
+
+
+class Claim(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One statement. `low`, `high`: the bound, either may be absent. `metric`: of what, if not the experiment's figure.
+    `no_effect`: the value that means no effect, where the rule does not say it. `paper_disagrees`: why the document's
+    own figures do not bear it out. `published_lost`: why there are no published figures to look at. `exact`: what is
+    counted and never varies, so that one round is enough. Of bars (`is_bar`): the
+    `unit` of the figure, and what is as good as the bound: `or_ideal`, so many times the ideal; `or_noise`, an interval
+    that reaches it; `or_unseen`, bytes that the kernel does not show (`more` than the peer's, or `in all`); `also`: in
+    words."""
+
+    id: str = ""
+    experiment: str = ""
+    section: str = ""
+    statement: str
+    low: Number = -math.inf
+    high: Number = math.inf
+    exact: bool = False
+    missing: str = ""
+    paper_disagrees: str = ""
+    published_lost: str = ""
+    is_bar: bool = False
+    unit: str = "×"
+    or_ideal: Number = 0.0
+    or_noise: bool = False
+    or_unseen: str = ""
+    also: str = ""
+
+    def accepts(self, value: float) -> bool:
+        """Whether a number lies within the bound."""
+        return self.low - _ROUNDING <= value <= self.high + _ROUNDING
+
+    @property
+    def nothing(self) -> float:
+        """The value of no effect: 0 of shares and correlations, 1 of anything else that does not say otherwise."""
+        if self.no_effect is not None:
+            return float(self.no_effect)
+        return 0.0 if self.over == "share" or self.kind in ("rank", "fails") else 1.0
+
+    @property
+    def counted(self) -> bool:
+        """Whether the rounds have no noise in them: one is enough."""
+        return self.exact or self.kind == "fails"
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """What is divided by what; an empty name where nothing divides."""
+        against = self.against or ("",)
+        pairs = max(len(self.of), len(against))
+        both = [names * pairs if len(names) == 1 else names for names in (self.of, against)]
+        return list(zip(*both, strict=True))
+
+    def matches(self, point: Point, but: str = "") -> bool:
+        """Whether a point is one that the statement is about, whatever its value on the axis `but`."""
+        at = dict(point)
+        return all(_fits(at.get(name), wanted, at) for name, wanted in self.where.items() if name != but)
+
+    def surroundings(self) -> set[str]:
+        """What it names of what surrounds a program: without one of them it cannot be tested."""
+        named = [value for name, value in self.where.items() if name in SURROUNDINGS]
+        ends = [self.first, self.last] if self.axis in SURROUNDINGS else []
+        return {str(one) for value in [*named, *ends] for one in (value if isinstance(value, list) else [value])}
+
+    def bound_text(self) -> str:
+        """`0.15 to 0.25`, `at most 1`."""
+        if math.isinf(self.low):
+            return f"at most {self.high:g}"
+        return f"at least {self.low:g}" if math.isinf(self.high) else f"{self.low:g} to {self.high:g}"
+
+    def judged(self, figure: Summary | None, worst: str = "", **known: Any) -> Verdict:
+        """A bar with its figure, whose median must keep the bound; it is only reported without one."""
+        kept = figure is not None and self.low <= figure.median <= self.high
+        limited = math.isfinite(self.low) or math.isfinite(self.high)
+        verdict = (HOLDS if kept else MISSED) if limited else REPORTED
+        return Verdict(self, figure, verdict, worst=worst, **known)
+
+    def also_text(self) -> str:
+        """What is as good as the bound, in words."""
+        unseen = {"more": f"or ≤ {RESOLUTION_BYTES // 1024} KiB more", "in all": f"or ≤ {RESOLUTION_BYTES // 1024} KiB"}
+        ideal = f"or ≤ {self.or_ideal} × the ideal" if self.or_ideal else ""
+        return self.also or ideal or ("or inside the noise" if self.or_noise else unseen.get(self.or_unseen, ""))
+
+
+def _fits(value: int | str | None, wanted: Any, at: Mapping[str, Any]) -> bool:
+    """A number or a word, one of a list, or a range of numbers, whose ends may be other axes."""
+    if value is None:
+        return False
+    if isinstance(wanted, Mapping):
+        low, high = wanted.get("from", value), wanted.get("to", value)
+        below, same = at.get(wanted.get("below", "")), at.get(wanted.get("is", ""))
+        return bool(low <= value <= high) and (below is None or value < below) and (same is None or value == same)
+    return value in (wanted if isinstance(wanted, list) else [wanted])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim with the document's figure and ours, and the evidence: names of cells.
+
+    Of a statement: `region`, the verdict that the interval allows, whatever chance says; `p` and `p_adjusted`, its
+    chance, alone and among all statements judged with it, None of exact counts; `doubt`, why chance is not excluded;
+    `worst`, the point that decides; `published_satisfies`, whether the document's own figures bear it out;
+    `on_documents`, the verdict on allocators that are built as the document's were, None where they are the same.
+    Of a bar: `workload`; a `note`; `rows`, those that it is about, where the figure is that of the `worst` one, a row
+    that does not hold before all that do; `outcomes`, the rounds behind it.
+    """
+
+    claim: Claim
+    ours: Summary | None
+    verdict: str
+    published: float | None = None
+    published_satisfies: bool | None = None
+    points: int = 0
+    region: str = ""
+    p: float | None = None
+    p_adjusted: float | None = None
+    doubt: str = ""
+    evidence: tuple[str, ...] = ()
+    workload: str = ""
+    note: str = ""
+    worst: str = ""
+    rows: tuple[ResultRow, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    on_documents: Verdict | None = None
+
+    @property
+    def name(self) -> str:
+        return self.claim.statement
+
+    @property
+    def holds(self) -> bool | None:
+        """None where that is not decided."""
+        return True if self.verdict == HOLDS else False if self.verdict in (*BROKEN, MISSED) else None
+
+    @property
+    def remark(self) -> str:
+        """What a reader must know beside the verdict on a statement."""
+        decides = f"decided by {self.worst}" if self.worst and self.verdict != NOT_MEASURED else ""
+        return "; ".join(filter(None, (self.note, decides, self.doubt)))
+
+    def claim_record(self) -> JudgedClaim:
+        """A row of `claims`."""
+        claim = self.claim
+        return JudgedClaim(
+            id=claim.id, experiment=claim.experiment, section=claim.section, statement=claim.statement,
+            rule=Rule(**{name: getattr(claim, name) for name in Rule.__struct_fields__}),
+            low=_finite(claim.low), high=_finite(claim.high), published=self.published,
+            published_satisfies=self.published_satisfies, paper_disagrees=claim.paper_disagrees or None,
+            published_lost=claim.published_lost or None, ours=self.ours, verdict=self.verdict,
+            p_adjusted=self.p_adjusted, worst=self.worst or None, note=self._notes(),
+            missing=claim.missing or None, points=self.points, evidence=self.evidence,
+            on_documents=self.on_documents._record_on_documents() if self.on_documents else None,
+        )  # fmt: skip
+
+    def _record_on_documents(self) -> JudgedOnDocuments:
+        return JudgedOnDocuments(
+            figure=self.ours, verdict=self.verdict, p_adjusted=self.p_adjusted, worst=self.worst or None,
+            note=self._notes(), missing=self.claim.missing or None, points=self.points, evidence=self.evidence,
+        )  # fmt: skip
+
+    def _notes(self) -> str | None:
+        return "; ".join(filter(None, (self.note, self.doubt))) or None
+
+    def bar_record(self) -> JudgedBar:
+        """A row of `bars`, with every row that it is about."""
+        return JudgedBar(
+            name=self.name, limit=self.limit, at_least=self._at_least, unit=self.claim.unit,
+            also=self.claim.also_text(), figure=self.ours, holds=self.holds, note=self.note, worst=self.worst,
+            lines_that_hold=sum(row.holds is True for row in self.rows),
+            lines=tuple(row.judged_record() for row in self.rows),
+        )  # fmt: skip
+
+    @property
+    def limit(self) -> Number | None:
+        """The end of the bound that a bar has; None without one."""
+        return _finite(self.claim.low if self._at_least else self.claim.high)
+
+    @property
+    def _at_least(self) -> bool:
+        return math.isfinite(self.claim.low)
+
+    def limit_text(self) -> str:
+        if self.limit is None:
+            return "none"
+        return self._text(self.limit, "≥ " if self._at_least else "≤ ") if self.ours else ""
+
+    def figure_text(self) -> tuple[str, str]:
+        """The median with its unit, and the interval."""
+        if self.ours is None:
+            return "", ""
+        interval = f"{number_text(self.ours.low)} – {number_text(self.ours.high)}" if self.ours.n > 1 else ""
+        return self._text(self.ours.median), interval
+
+    def note_text(self) -> str:
+        """What a reader must know beside the figure: of several rows, how many hold, and which do not."""
+        if len(self.rows) < 2:
+            return self.note or self.worst
+        missed = [row for row in self.rows if not row.holds]
+        more = f" and {len(missed) - _MISSED_SHOWN} more" if len(missed) > _MISSED_SHOWN else ""
+        notes = [f"worst: {self.worst}", f"{len(self.rows) - len(missed)} of {len(self.rows)} hold"]
+        notes += [f"missed: {', '.join(row.judged_text() for row in missed[:_MISSED_SHOWN])}{more}"] if missed else []
+        return "; ".join(notes)
+
+    def short(self) -> str:
+        return f"{self.name}: {self.figure_text()[0] or self.note}"
+
+    def _text(self, value: float, sign: str = "") -> str:
+        return f"{sign}{number_text(value)} {self.claim.unit}"
+
+
+def number_text(value: float) -> str:
+    """Three digits."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _finite(value: Number) -> Number | None:
+    return value if math.isfinite(value) else None
+
+
+def bar_of(
+    name: str, workload: str, unit: str, figure: Summary | float | None, limit: Number | None = None, *,
+    at_least: bool = False, or_noise: bool = False, note: str = "", outcomes: tuple[Outcome, ...] = (),
+) -> Verdict:  # fmt: skip
+    """A figure, or one value, and the limit that its median must keep (`at_least`: must reach; None: none).
+
+    `or_noise`: an interval that reaches the limit is as good.
+    """
+    low, high = (limit, None) if at_least else (None, limit)
+    claim = Claim(
+        kind="each", statement=name, is_bar=True, unit=unit, low=-math.inf if low is None else low,
+        high=math.inf if high is None else high,
+    )  # fmt: skip
+    if not isinstance(figure, Summary | None):
+        figure = summarise([figure])
+    bar = claim.judged(figure, workload=workload, note=note, outcomes=outcomes)
+    return replace(bar, verdict=HOLDS) if or_noise and figure is not None and figure.low <= claim.high else bar
+
+
+def missing_bar(name: str, why: str) -> Verdict:
+    """A bar whose figure could not be measured: it does not hold, and says why."""
+    return bar_of(name, "", "", None, 0.0, note=f"not measured: {why}")
+
+
+@cache
+def _file(name: str) -> Mapping[str, Any]:
+    return tomllib.loads((files("millpond_bench.suites") / FOLDER / name).read_text(encoding="utf-8"))
+
+
+@cache
+def load(name: str) -> tuple[Claim, ...]:
+    """The claims of a file. ValueError for a claim with a word that none has."""
+    heads = {"are_bars": "is_bar", "are_exact": "exact"}
+    given = {field: True for head, field in heads.items() if _file(name).get(head)}
+    return tuple(Claim.from_json({**given, **entry}) for entry in _file(name)["claim"])
+
+
+def heading(name: str) -> str:
+    """Whose statements they are, for a reader: those of a document, or candidates of ours."""
+    return str(_file(name)["heading"])

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Who takes part in comparisons: what a suite's program knows, and every malloc that is put below it.
+
+    PROGRAM --list  ──▶ ours, pool peers, monotonic peers, ideals                      one process, no environment
+                    └─▶ `malloc` ─┬─ glibc                                             as it is
+                                  ├─ glibc:kept                                        GLIBC_TUNABLES: never trims
+                                  ├─ jemalloc, mimalloc, tcmalloc, tbb                 LD_PRELOAD
+                                  └─ --peer NAME=LIBRARY                               LD_PRELOAD, or an adapter
+                    └─▶ `vector`, `realloc`, … ── on each malloc: realloc@jemalloc, huge:realloc@jemalloc
+
+A peer that should be here and is not is an error that names it: a comparison without the best peer says nothing.
+"""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from millpond.cells.cell import Malloc
+from millpond.rounds.mallocs import GLIBC, find_mallocs
+from millpond.system.errors import Failure, Status
+from millpond_bench.experiments.bench_document import Peer
+from millpond_bench.experiments.suite_rounds import Launch, ListedContender, SuiteProgram, SuiteWorkload
+from millpond_bench.experiments.surroundings import USUAL, Surroundings
+
+OURS, POOL, MONOTONIC, MALLOC, IDEAL = "ours", "pool_peer", "monotonic_peer", "malloc", "ideal"
+# Arrays: those that grow on whatever malloc the process has, and those that ask the system. Trees over glibc.
+HEAP_ARRAY, ARRAY, TREE = "heap_array", "array", "tree"
+KEPT = ":kept"
+HARDENED = "multipool:hardened"
+ADAPTER = "adapter"
+# A library that has this function is an adapter for an allocator class; any other one is a malloc.
+ADAPTER_SYMBOL = b"millpond_peer_create\0"
+# What lets a malloc use huge pages. Those that are not here have no such setting.
+HUGE = "huge:"
+_HUGE_PAGES = {
+    GLIBC: ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),
+    "jemalloc": ("MALLOC_CONF", "thp:always"),
+    "mimalloc": ("MIMALLOC_LARGE_OS_PAGES", "1"),
+    "tbb": ("TBB_MALLOC_USE_HUGE_PAGES", "1"),
+}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One contender: how cells name it, what it is, and how the program is started for it (`asked`, `around`)."""
+
+    name: str
+    kind: str
+    source: str
+    asked: str
+    around: Surroundings = USUAL
+    options: tuple[str, ...] = ()
+    package: str | None = None
+    version: str | None = None
+    path: str | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether what it frees stays with it (or above the system's trimming), so that only the allocator counts."""
+        return self.source == "kept"
+
+    @property
+    def is_peer(self) -> bool:
+        return self.kind in (POOL, MONOTONIC, MALLOC, HEAP_ARRAY, ARRAY, TREE)
+
+    def launch(self, workload: str, counted_functions: tuple[str, ...] = ()) -> Launch:
+        """How its round of a workload is started."""
+        return Launch(self.around, workload, self.asked, self.options, counted_functions)
+
+    def record(self) -> Peer:
+        """As `peers` of the benchmark's document lists it."""
+        return Peer(name=self.name, kind=self.kind, version=self.version, package=self.package, path=self.path)
+
+
+Takes = Callable[[Contender], bool]
+
+
+@dataclass(frozen=True)
+class Contenders:
+    """All contenders of a program, by name; `missing` peers by the package that has them."""
+
+    program: SuiteProgram
+    by_name: Mapping[str, Contender]
+    missing: Mapping[str, str]
+
+    def of(self, workload: SuiteWorkload) -> list[Contender]:
+        """The contenders that can run a workload."""
+        return [c for c in self.by_name.values() if _family(c) in workload.contenders]
+
+    def require_peers(self) -> None:
+        """Failure (status 4) that names every peer that is not here."""
+        if self.missing:
+            names = ", ".join(f"{name} ({package} has it)" for name, package in self.missing.items())
+            raise Failure(
+                Status.ENVIRONMENT,
+                f"peers are missing: {names}; `make bench-library` installs them and builds with them",
+            )
+
+    def peers(self) -> list[Contender]:
+        return [c for c in self.by_name.values() if c.is_peer]
+
+
+def _family(contender: Contender) -> str:
+    """The name by which a workload lists a contender: all mallocs are one, and peers kept by the environment too."""
+    return "multipool" if contender.name == HARDENED else contender.asked
+
+
+def find_contenders(program: SuiteProgram, peers: Sequence[str] = ()) -> Contenders:
+    """What the program lists, the mallocs that are here, and the peers that the user names (`NAME=PATH`).
+
+    Failure: status 2 for a peer that is not so given or whose name is taken, 3 for a library that is not there. Missing
+    peers of the standard set are noted, not raised.
+    """
+    listed = [_listed(c) for c in program.contenders if c.is_built_in and c.name not in (MALLOC, ADAPTER)]
+    names = {c.name for c in listed}
+    missing = {c.name: str(c.package) for c in program.contenders if not c.is_built_in}
+    mallocs, without = find_mallocs(benchmark=True)
+    found = {c.name: c for c in (
+        *listed,
+        *(_kept_by_glibc(c) for c in listed if c.kind == POOL and c.source == "none" and c.name + KEPT not in names),
+        *map(_malloc, mallocs),
+        Contender(GLIBC + KEPT, MALLOC, "kept", "malloc", Surroundings(kept=True)),
+        *([Contender(HARDENED, OURS, "default", HARDENED, Surroundings(build="hardened"))] if "multipool" in names
+          else []),
+    )}  # fmt: skip
+    for text in peers:
+        for peer in _given(text):
+            if peer.name in found or peer.name in without:
+                raise Failure(Status.USAGE, f"--peer {text!r}: there is a {peer.name!r} already; choose another name")
+            found[peer.name] = peer
+    found |= {c.name: c for c in _arrays_on_mallocs(list(found.values()))}
+    return Contenders(program, _with_packages(found), {**missing, **without})
+
+
+def _listed(listed: ListedContender) -> Contender:
+    return Contender(
+        listed.name, listed.kind, listed.source or "none", listed.name, package=listed.package, version=listed.version
+    )
+
+
+def _kept_by_glibc(contender: Contender) -> Contender:
+    """A pool that takes its chunks from the global heap and no other source: over a heap that is never trimmed."""
+    return replace(contender, name=contender.name + KEPT, source="kept", around=Surroundings(kept=True))
+
+
+def _malloc(malloc: Malloc) -> Contender:
+    around = Surroundings(malloc=malloc.name, path=malloc.path)
+    return Contender(malloc.name, MALLOC, "default", "malloc", around, path=str(malloc.path) if malloc.path else None)
+
+
+def _arrays_on_mallocs(contenders: Sequence[Contender]) -> list[Contender]:
+    """Each array that grows on a malloc, on every malloc; and once more where that may be told to use huge pages."""
+    result = []
+    for array in contenders:
+        if array.kind != HEAP_ARRAY or ":" in array.name:
+            continue
+        for malloc in contenders:
+            if malloc.kind != MALLOC or malloc.kept:
+                continue
+            name = array.name if malloc.name == GLIBC else f"{array.name}@{malloc.name}"
+            on = replace(array, name=name, around=malloc.around, path=malloc.path)
+            result.append(on)
+            if malloc.name in _HUGE_PAGES:
+                around = replace(malloc.around, settings=(_HUGE_PAGES[malloc.name],))
+                result.append(replace(on, name=HUGE + name, around=around))
+    return result
+
+
+def _given(text: str) -> list[Contender]:
+    """A peer of the user's: NAME=PATH; an adapter by what its library exports, `monotonic:` before PATH for that kind.
+
+    An adapter runs twice, because we cannot give it a source: as it is, and over a heap that is never trimmed.
+    """
+    name, _, given = text.partition("=")
+    kind, _, rest = given.partition(":")
+    path = Path(rest if kind == "monotonic" else given)
+    if not name or not given or any(c in name for c in "/:*"):
+        raise Failure(Status.USAGE, f"--peer {text!r}: it is given as NAME=LIBRARY.so, without / : * in NAME")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise Failure(Status.INPUT, f"--peer {name}: cannot read {path}: {error.strerror or error}") from error
+    whole = path.resolve()
+    if not content.startswith(b"\x7fELF"):
+        raise Failure(Status.INPUT, f"--peer {name}: {path} is no shared library")
+    if ADAPTER_SYMBOL in content:
+        which = MONOTONIC if kind == "monotonic" else POOL
+        adapter = Contender(name, which, "default", ADAPTER, options=("--peer", str(whole)), path=str(whole))
+        return [adapter, _kept_by_glibc(adapter)]
+    return [_malloc(Malloc(name, whole))]
+
+
+def _with_packages(contenders: Mapping[str, Contender]) -> dict[str, Contender]:
+    """Adds the package and version of each library, where Debian's tools know them; glibc's own version always."""
+    owners = packages_of([c.path for c in contenders.values() if c.path])
+    result = {}
+    for name, contender in contenders.items():
+        package, version = owners.get(contender.path or "", (contender.package, contender.version))
+        if contender.kind == MALLOC and contender.path is None:
+            package, version = "libc6", platform.libc_ver()[1]
+        result[name] = replace(contender, package=package, version=version)
+    return result
+
+
+def packages_of(paths: Iterable[str]) -> dict[str, tuple[str | None, str | None]]:
+    """Package and version that each of these files belongs to; a file that no package has is left out."""
+    found: dict[str, tuple[str | None, str | None]] = {}
+    for path in paths:
+        # The name that a library is known by may be a link of another package's, or reach it through a linked folder.
+        for name in dict.fromkeys((str(Path(path).resolve()), path)):
+            owner = _dpkg("-S", name).partition(":")[0].strip()
+            if owner:
+                found[path] = (owner, _dpkg("-W", "-f", "${Version}\n", owner).partition("\n")[0] or None)
+                break
+    return found
+
+
+def _dpkg(*words: str) -> str:
+    try:
+        return subprocess.run(["dpkg-query", *words], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ""

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A suite's program: what it says of itself, and one round of one cell: a fresh process, and what it printed.
+
+    millpond-NAME-suite --list                                              ──▶ workloads, contenders
+    env … millpond-NAME-suite --workload W --contender C --PARAMETER VALUE …  ──▶ one line of JSON ──▶ Outcome
+    valgrind --tool=callgrind … --instructions N, and 3 N: half the difference over N ──▶ instructions of one unit
+
+What a contender cannot do is a value: `bad_alloc` where memory ran out, `refused` where it would have, by what the cell
+needs and the machine has. What a process needs of memory is tried out under a limit of its own only (`Launch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import msgspec
+from msgspec import field
+from msgspec.structs import replace
+
+from millpond.cells.cell import MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Outcome
+from millpond.cells.metrics import Metrics
+from millpond.rounds.fresh_process import Padding, killed
+from millpond.system import callgrind, native
+from millpond.system.errors import Failure, Status
+from millpond.system.records import NONE, NULL, Record
+from millpond_bench.experiments import window_counters
+from millpond_bench.experiments.bench_document import SuiteRecord
+from millpond_bench.experiments.surroundings import Surroundings, said
+from millpond_bench.experiments.window_counters import UNCOUNTED, Counting, WindowCounter
+from millpond_bench.programs.checksums import Checksums
+
+Schema = Literal["millpond.suite/2"]
+SCHEMA: Schema = "millpond.suite/2"
+Kind = TypeVar("Kind")
+_LEAST_PATIENCE_SECONDS = 120.0
+_SLOWER = 30.0
+# What the program says of a contender that ran out of memory, or saw beforehand that it would.
+_BAD_ALLOC, _PREDICTED = "bad_alloc", "predicted_bad_alloc"
+# Instructions are the difference between two runs that differ in length alone.
+_COUNTS = (1000, 3000)
+
+
+class SuiteParameter(Record, frozen=True):
+    """A parameter of a workload: a number with its range, or a word, without one."""
+
+    name: str
+    least: int | None = field(default_factory=NULL)
+    most: int | None = field(default_factory=NULL)
+
+    def takes(self, value: str) -> bool:
+        """Whether a number lies in the range; True of a word, which the program itself looks at."""
+        if self.least is None or self.most is None or not value.lstrip("-").isdecimal():
+            return True
+        return self.least <= int(value) <= self.most
+
+
+class SuiteWorkload(Record, frozen=True, kw_only=True):
+    """What a program knows of a workload: the unit that its times are for, its parameters, and who can run it.
+
+    `counted_functions`: what is kept out of line to be counted alone, with all that it calls.
+    """
+
+    name: str
+    parameters: tuple[SuiteParameter, ...] = field(default_factory=NONE)
+    unit: str = "unit"
+    contenders: frozenset[str]
+    counted_functions: tuple[str, ...] | None = None
+
+
+class ListedContender(Record, frozen=True, kw_only=True):
+    """A contender as a program lists it."""
+
+    name: str
+    kind: str = ""
+    is_built_in: bool = True
+    source: str | None = None
+    package: str | None = None
+    version: str | None = None
+
+
+class SuiteList(Record, frozen=True, kw_only=True):
+    """What a program prints of itself."""
+
+    schema: Schema
+    compiler: str | None = None
+    standard_library: str | None = None
+    malloc: str | None = None
+    workloads: tuple[SuiteWorkload, ...]
+    contenders: tuple[ListedContender, ...] = ()
+
+
+class SuiteRound(Record, frozen=True, kw_only=True):
+    """What a program prints of a round."""
+
+    schema: Schema
+    status: str = "ok"
+    malloc: str | None = None
+    checksum: str | int | None = None
+    metrics: dict[str, float | None] = field(default_factory=dict)
+    counters: dict[str, WindowCounter] | None = None
+
+
+@dataclass(frozen=True)
+class SuiteProgram:
+    """What a suite's program says of itself. `malloc`: the library that its malloc is in. `contenders`: as listed."""
+
+    name: str
+    around: Surroundings
+    compiler: str
+    standard_library: str
+    malloc: str
+    workloads: Mapping[str, SuiteWorkload]
+    contenders: tuple[ListedContender, ...]
+
+    @property
+    def built_by(self) -> str:
+        """`g++ 12.2.0, libstdc++ 12`."""
+        return ", ".join(filter(None, (self.compiler, self.standard_library)))
+
+    def remedy(self, contender: str) -> str:
+        """What would bring in a contender that the program was built without; empty where no package would."""
+        for one in self.contenders:
+            if one.name == contender and not one.is_built_in and one.package:
+                return f"; install {one.package} and build it again"
+        return ""
+
+    def workload(self, name: str) -> SuiteWorkload:
+        """Failure (status 4) where the program does not know it."""
+        if name not in self.workloads:
+            have = ", ".join(self.workloads)
+            raise Failure(Status.ENVIRONMENT, f"{self.name} has no workload {name}; it has {have}: build it again")
+        return self.workloads[name]
+
+    def require(self, cells: Sequence[Cell]) -> None:
+        """Failure for the first cell that the program has no workload or contender for (status 4), or that has a number
+        out of its range (status 2)."""
+        for cell in cells:
+            (name,) = cell.subject.words
+            workload = self.workload(name)
+            if cell.contender.name not in workload.contenders:
+                raise Failure(
+                    Status.ENVIRONMENT, f"{self.name} has no {cell.contender.name} for {name}: build it again"
+                )
+            given = dict(cell.parameters)
+            for one in workload.parameters:
+                value = given.get(one.name, "")
+                if not one.takes(value):
+                    raise Failure(Status.USAGE, f"{name}: {one.name} is from {one.least} to {one.most}, not {value}")
+
+    def record(self) -> SuiteRecord:
+        """As a document names it."""
+        around = self.around
+        return SuiteRecord(
+            name=self.name, compiler=self.compiler, standard_library=self.standard_library,
+            toolchain=around.toolchain or SURROUNDINGS[TOOLCHAIN], malloc=around.malloc or SURROUNDINGS[MALLOC],
+            malloc_library=self.malloc or None, kept=around.kept,
+        )  # fmt: skip
+
+
+def read_suite(name: str, aliases: Mapping[str, str], around: Surroundings) -> SuiteProgram:
+    """Asks the program for its list. Failure (status 4) where it is missing or has none, or runs on another malloc."""
+    done = native.capture([str(around.program(name)), "--list"], around.environment({}))
+    listed = _decoded(SuiteList, done)
+    if listed is None:
+        raise Failure(Status.ENVIRONMENT, _said(done) or f"{name} --list gave no list ({SCHEMA})")
+    malloc = listed.malloc or ""
+    around.confirm(name, malloc)
+    workloads = {
+        w.name: replace(w, contenders=frozenset(aliases.get(c, c) for c in w.contenders)) for w in listed.workloads
+    }
+    return SuiteProgram(name, around, listed.compiler or "", listed.standard_library or "", malloc, workloads,
+                        listed.contenders)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How the program is started for a cell, besides the cell's own parameters.
+
+    `counted_functions`: their instructions are counted, and nothing is timed. `memory_bytes`: the address space
+    that the process may have (util-linux's prlimit sets it); 0 for no limit.
+    """
+
+    around: Surroundings
+    workload: str
+    contender: str
+    options: tuple[str, ...] = ()
+    counted_functions: tuple[str, ...] = ()
+    memory_bytes: int = 0
+
+    @property
+    def limited(self) -> tuple[str, ...]:
+        """What stands before the command line of a round."""
+        return ("prlimit", f"--as={self.memory_bytes}", "--") if self.memory_bytes else ()
+
+
+def usual_launch(cell: Cell) -> Launch:
+    """A contender that the program knows, surrounded as the cell's parameters say."""
+    return Launch(Surroundings.of(cell), cell.subject.words[0], cell.contender.name)
+
+
+class SuiteRunner:
+    """A runner for `interleaved_rounds.run_rounds`. Not thread-safe: the environment's size comes from one sequence.
+
+    `refused`: cells that are not run, and why. `seconds`: what a process of a cell is expected to take. `room_bytes`:
+    the memory that there is; the program, too, does not run what it knows to need more. `counting`: by the processor.
+    """
+
+    def __init__(
+        self,
+        program: str,
+        metrics: Metrics,
+        seed: int,
+        refused: Mapping[Cell, str],
+        seconds: Mapping[Cell, float],
+        room_bytes: int,
+        *,
+        counting: Counting = UNCOUNTED,
+        launch: Callable[[Cell], Launch] = usual_launch,
+    ) -> None:
+        self._program = program
+        self._metrics = metrics
+        self._room_bytes = room_bytes
+        self._counting = counting
+        self._seed = seed
+        self._refused = refused
+        self._seconds = seconds
+        self._launch = launch
+        self._padding = Padding(seed)
+        self._checksums = Checksums()
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        """One round. Failure where the program itself refuses; a contender that dies or runs on gives `killed`."""
+        if cell in self._refused:
+            return Outcome.failed(cell, stage, number, "refused", self._refused[cell])
+        if self._launch(cell).counted_functions:
+            return self._instructions(cell, stage, number)
+        patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
+        argv = [*self._launch(cell).limited, *self.argv(cell), *self._counting.words]
+        done = self._start(argv, cell, patience)
+        if dead := killed(cell, stage, number, done, patience):
+            return dead
+        printed = self._printed(done, cell)
+        self._launch(cell).around.confirm(self._program, printed.malloc or "")
+        return self._outcome(cell, stage, number, printed)
+
+    def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """The outcomes, `killed` where a contender did not compute what most of those at the same point did."""
+        return self._checksums.without_other_work(outcomes)
+
+    def argv(self, cell: Cell) -> list[str]:
+        """The command line of a round, without what is counted."""
+        launch = self._launch(cell)
+        own = dict(said(cell.parameters))
+        options = [word for name, value in {**own, "seed": own.get("seed", str(self._seed))}.items()
+                   for word in (f"--{name}", value)]  # fmt: skip
+        return [str(launch.around.program(self._program)), "--workload", launch.workload, "--contender",
+                launch.contender, *options, "--memory-limit-bytes", str(self._room_bytes), *launch.options]  # fmt: skip
+
+    def _start(self, argv: Sequence[str], cell: Cell, patience: float) -> native.Captured:
+        environment = self._launch(cell).around.environment(self._padding.environment())
+        return native.capture(argv, environment, seconds=patience, descriptors=self._counting.descriptors)
+
+    def _instructions(self, cell: Cell, stage: str, number: int) -> Outcome:
+        valgrind = callgrind.command(f"*{function}*" for function in self._launch(cell).counted_functions)
+        collected = []
+        for count in _COUNTS:
+            argv = [*valgrind, *self.argv(cell), "--instructions", str(count)]
+            done = self._start(argv, cell, _LEAST_PATIENCE_SECONDS)
+            found = callgrind.collected(done.said) if done.status == 0 else {}
+            if not found:
+                what = "it took too long" if done.timed_out else done.said.strip()[-300:]
+                why = f"instructions could not be counted: {what}"
+                return Outcome.failed(cell, stage, number, "killed", why)
+            collected.append(found["Ir"])
+        return Outcome(cell, stage, number, {"instructions": (collected[1] - collected[0]) / (_COUNTS[1] - _COUNTS[0])})
+
+    def _printed(self, done: native.Captured, cell: Cell) -> SuiteRound:
+        printed = _decoded(SuiteRound, done)
+        if printed is not None:
+            return printed
+        status = Status(done.status) if done.status in (2, 3, 4, 5) else Status.ENVIRONMENT
+        what = _said(done) or "it printed no result"
+        raise Failure(status, f"{self._program} for {cell.contender.name}: {what}")
+
+    def _outcome(self, cell: Cell, stage: str, number: int, printed: SuiteRound) -> Outcome:
+        status = printed.status
+        if status == _PREDICTED:
+            return Outcome.failed(cell, stage, number, "refused", "it would need more memory than there is")
+        if status == _BAD_ALLOC:
+            return Outcome.failed(cell, stage, number, _BAD_ALLOC, "ran out of memory")
+        if status != "ok":
+            return Outcome.failed(cell, stage, number, "killed", status)
+        if printed.checksum is not None:
+            self._checksums.add(cell, str(printed.checksum))
+        units = self._metrics.units
+        values = {n: v for n, v in printed.metrics.items() if v is not None and n.partition(":")[0] in units}
+        counted, absent = window_counters.read(printed.counters or {})
+        return Outcome(cell, stage, number, values | counted, absent=absent)
+
+
+def _decoded(kind: type[Kind], done: native.Captured) -> Kind | None:
+    """What a program printed; None where it failed, or printed something else."""
+    try:
+        return msgspec.json.decode(done.printed, type=kind) if done.status == 0 else None
+    except msgspec.MsgspecError:
+        return None
+
+
+def _said(done: native.Captured) -> str:
+    return done.said.strip().removeprefix("millpond: ")[-500:]

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The functions that this package adds to `millpond` (millpond.system.extensions).
+
+Each imports what it needs when it is called, so that finding them costs nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from millpond.cells.metrics import Metrics
+    from millpond.store.store import Store
+
+VERBS = {"bench": "millpond_bench.command"}
+
+
+def metrics() -> list[Metrics]:
+    """The metrics of all experiments, with their units."""
+    from millpond_bench.suites.every_experiment import EXPERIMENTS
+
+    return [experiment.metrics for experiment in EXPERIMENTS]
+
+
+def write_results(store: Store, folder: Path) -> bool:
+    """Writes the verdicts on papers' statements that a store keeps, merged with those that the folder has already.
+
+    False if the store has none. Failure (status 4) if the folder cannot be written.
+    """
+    from millpond_bench.pages import kept_results, results_page
+
+    results = kept_results.in_store(store)
+    if results:
+        results_page.write(folder, kept_results.merged([*kept_results.in_folder(folder), *results]))
+    return bool(results)
+
+
+def validate(
+    names: list[str] | None, rounds: int | None, budget_seconds: float, store: Path, seed: int, json: str | None
+) -> int:
+    """Holds replay against real programs, and keeps how far it is off (`millpond doctor --validate`)."""
+    from millpond_bench.accuracy.validation import validate_replay
+
+    return validate_replay(names, rounds, budget_seconds, store, seed, json)
+
+
+def validate_references(
+    names: list[str] | None, rounds: int | None, budget_seconds: float, store: Path, seed: int, json: str | None
+) -> int:
+    """Holds predictions from recorded references against Cachegrind and the clock (`--validate --references`)."""
+    from millpond_bench.accuracy.validation import validate_predictions
+
+    return validate_predictions(names, rounds, budget_seconds, store, seed, json)

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The document's tables and ours as heat tables: published, ours, ours / published, bytes, each with its numbers.
+
+All tables of a chart have one colour scale for the document's figures and ours together; ratios have one of their own.
+Where a table's columns are shares of the baseline, the baseline's column has the figures and no colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup
+
+from millpond_bench.experiments.experiment import Place, PublishedSpec
+from millpond_bench.experiments.result_table import PublishedTable
+from millpond_bench.pages.surfaces import Axes, surface
+from millpond_bench.tables.heat_tables import ColourScale, Heat, HeatTable, heat_table, legend
+from millpond_bench.tables.look import NOWHERE, Look, QuotientLook, percent_of, text_of
+
+PUBLISHED = "published"
+_STRATEGY = "strategy"
+Draw = Callable[[Place], Heat | None]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One table of the document with what belongs to it. `ratio_legend`: empty where no figure has a published one."""
+
+    title: str
+    tables: list[HeatTable]
+    legend: list[tuple[str, str]]
+    ratio_legend: list[tuple[str, str]]
+    surfaces: list[tuple[str, Markup]]
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Which figure stands where: rows and columns of one table."""
+
+    title: str
+    headings: list[tuple[str, str]]
+    rows: list[tuple[str, list[Place]]]
+
+
+def charts(results: PublishedTable) -> list[Chart]:
+    """A chart for each table of the document of which anything was measured. O(figures).
+
+    Behind them stand the quotients that the experiment asks for.
+    """
+    look = Look(results)
+    layouts = _layouts(results, look)
+    found = _drawn(layouts, look)
+    for quotient in results.experiment.tables.quotients:
+        titled = [replace(one, title=f"{one.title}: {quotient.title}") for one in layouts]
+        found += _drawn(titled, QuotientLook(results, quotient))
+    return found
+
+
+def _drawn(layouts: Sequence[_Layout], look: Look) -> list[Chart]:
+    """Charts of the layouts in which anything was measured; their ratios to the document share one scale."""
+    kept = [one for one in layouts if any(key in look.ours for _, row in one.rows for key in row)]
+    known = [level for one in kept for _, row in one.rows for level in map(look.to_published, row) if level is not None]
+    ratios = ColourScale.over(known)
+    ratio_legend = legend(ratios, text_of) if known else []
+    return [_chart(one, look, ratios, ratio_legend) for one in kept]
+
+
+def _chart(layout: _Layout, look: Look, ratios: ColourScale, ratio_legend: list[tuple[str, str]]) -> Chart:
+    keys = [key for _, row in layout.rows for key in row]
+    scale = ColourScale.over([*map(look.published_level, keys), *map(look.our_level, keys)])
+
+    def drawn(caption: str, draw: Draw, on: ColourScale | None, every_row: bool = True) -> HeatTable:
+        rows = [(label, [draw(k) for k in row]) for label, row in layout.rows]
+        return heat_table(
+            caption, look.experiment.tables.corner, layout.headings, [r for r in rows if every_row or any(r[1])], on
+        )
+
+    tables = [
+        drawn(PUBLISHED, look.published, scale), drawn("here", look.here, scale),
+        drawn("here / published", look.quotient, ratios, False),
+        drawn("here, peak resident MB", look.held, None, False),
+    ]  # fmt: skip
+    return Chart(
+        layout.title, [t for t in tables if not t.empty],
+        legend(scale, percent_of if look.experiment.tables.relative else text_of), ratio_legend,
+        _surfaces(layout, look, scale),
+    )  # fmt: skip
+
+
+def _surfaces(layout: _Layout, look: Look, scale: ColourScale) -> list[tuple[str, Markup]]:
+    """The same over two axes of numbers; nothing where the columns are strategies."""
+    if look.experiment.tables.columns == _STRATEGY:
+        return []
+    drawn = []
+    for what, level in ((PUBLISHED, look.published_level), ("here", look.our_level)):
+        rows = [(label, [level(k) for k in row]) for label, row in layout.rows]
+        kept = [(label, row) for label, row in rows if any(v is not None for v in row)]
+        known = [n for n in range(len(layout.headings)) if any(row[n] is not None for _, row in kept)]
+        grid = [[row[n] for n in known] for _, row in kept]
+        axes = Axes([label for label, _ in kept], [layout.headings[n][0] for n in known])
+        picture = surface(grid, axes, scale, f"{layout.title}, {what}, as a surface")
+        drawn += [(what, picture)] if picture else []
+    return drawn
+
+
+def _layouts(results: PublishedTable, look: Look) -> list[_Layout]:
+    """The tables as the document has them, with our rows and strategies among its own."""
+    experiment = results.experiment
+    tables = experiment.tables
+    known = look.printed
+    more = {key for key in look.cells if _has_row(experiment, key, set(known))}
+    keys = {*known, *more}
+    found = []
+    for split in sorted({_values(key, tables.split) for key in keys}, key=_sortable(experiment)):
+        inside = [key for key in keys if _values(key, tables.split) == split]
+        columns = sorted({_values(k, (tables.columns,)) for k in inside}, key=_sortable(experiment))
+        rows = sorted({_values(k, tables.rows) for k in inside}, reverse=_STRATEGY in tables.split)
+        at = {(_values(k, tables.rows), _values(k, (tables.columns,))): k for k in inside}
+        found.append(
+            _Layout(
+                tables.titles(dict(zip(tables.split, split, strict=True))),
+                [_heading(experiment, column[0]) for column in columns],
+                [(_label(experiment, row), [at.get((row, column), NOWHERE) for column in columns]) for row in rows],
+            )
+        )
+    return found
+
+
+def _has_row(experiment: PublishedSpec, key: Place, known: set[Place]) -> bool:
+    """Whether a figure of ours stands in the document's tables: the same table, be it in a row or column of its own."""
+    if not known:
+        return True  # nothing was published: the tables are ours alone
+    point, strategy = key
+    if _STRATEGY in experiment.tables.split:
+        tables, at, theirs = experiment.tables, dict(point), dict(next(iter(known))[0])
+        unseen = {*experiment.axes} - {*tables.split, *tables.rows, tables.columns}  # one value for all tables
+        return strategy in experiment.measured_strategies and all(at[name] == theirs[name] for name in unseen)
+    return experiment.tables.own_rows or (point, experiment.baseline) in known
+
+
+def _values(key: Place, names: Sequence[str]) -> tuple[int | str, ...]:
+    at = dict(key[0])
+    return tuple(key[1] if name == _STRATEGY else at[name] for name in names)
+
+
+def _sortable(experiment: PublishedSpec) -> Callable[[tuple[int | str, ...]], tuple[tuple[int, str], ...]]:
+    """Numbers rise, strategies stand in the document's order, others behind them; what is usual comes first."""
+    order = {name: place for place, name in enumerate(experiment.measured_strategies)}
+    order |= {name: place for values in experiment.under.values() for place, name in enumerate(values)}
+    reverse = -1 if _STRATEGY in experiment.tables.split else 1
+
+    def key(values: tuple[int | str, ...]) -> tuple[tuple[int, str], ...]:
+        single = len(values) == 1
+        return tuple(
+            (order.get(v, len(order)), v) if isinstance(v, str) else (v * (reverse if single else 1), "")
+            for v in values
+        )
+
+    return key
+
+
+def _heading(experiment: PublishedSpec, value: int | str) -> tuple[str, str]:
+    if isinstance(value, str):
+        return experiment.alias(value) or value, value
+    return experiment.tables.labels(experiment.tables.columns, value), ""
+
+
+def _label(experiment: PublishedSpec, row: Sequence[int | str]) -> str:
+    return ", ".join(experiment.tables.labels(name, v) for name, v in zip(experiment.tables.rows, row, strict=True))

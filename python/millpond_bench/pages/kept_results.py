@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Verdicts that stay ("millpond.results/1"): what a whole run said of a document's statements, with when and where.
+
+    bench --store DIR ─▶ DIR/results/RUN.json.gz ─┐
+    another machine's store, copied into it ──────┼─▶ merged ─▶ docs/results/DOCUMENT.json, pages (results_page)
+    docs/results/DOCUMENT.json of an earlier day ─┘
+
+A **part** is one experiment at one scale on one machine, built by one toolchain, on one malloc. A later part takes the
+place of an earlier one of the same; all other parts stay as they are, with their own date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from itertools import product
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from millpond.cells.cell import MALLOC, SURROUNDINGS, TOOLCHAIN
+from millpond.rounds.interleaved_rounds import WHOLE, measured_rounds
+from millpond.store.store import Misfit, Store
+from millpond.system.errors import Failure, Status
+from millpond.system.input_file import parse_json, read_bytes
+from millpond.system.json_seal import seal_flaw
+from millpond_bench.experiments.bench_document import BenchRecord, JudgedClaim
+from millpond_bench.runs.published_run import PublishedRun
+
+SCHEMA: Literal["millpond.results/1"] = "millpond.results/1"
+# The kind of document in a store.
+KIND = "results"
+QUICK = "quick"
+# A reader's order: the standard scale has most rounds, a quick one is no evidence.
+_SCALES = ("standard", "shape", "paper", QUICK)
+
+
+class KeptPart(BenchRecord, frozen=True, kw_only=True):
+    """The verdicts on one experiment. `measured`: the time of its last round, UTC. `compiler`: as the program says."""
+
+    experiment: str
+    title: str
+    scale: str
+    toolchain: str
+    malloc: str
+    machine: str
+    compiler: str
+    version: str
+    command: str
+    rounds: int
+    measured: str
+    claims: tuple[JudgedClaim, ...]
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Where it was measured and built, its scale apart: a later part of the same place takes its place."""
+        return (self.experiment, self.machine, self.toolchain, self.malloc)
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """What parts are sorted by: the usual surroundings come first."""
+        scale = _SCALES.index(self.scale) if self.scale in _SCALES else len(_SCALES)
+        usual = (self.toolchain != SURROUNDINGS[TOOLCHAIN], self.malloc != SURROUNDINGS[MALLOC])
+        return (self.experiment, scale, usual, self.toolchain, self.malloc, self.machine)
+
+
+class KeptResults(BenchRecord, frozen=True, kw_only=True):
+    """All parts of one document. `source`: its title."""
+
+    schema: Literal["millpond.results/1"] = SCHEMA
+    document: str
+    source: str
+    parts: tuple[KeptPart, ...]
+
+
+def keep(run: PublishedRun, store: Store, options: str) -> None:
+    """Leaves a run's verdicts in the store. `options`: how the verb was asked for it. Failure (status 4)."""
+    results = results_of(run, f"millpond bench {run.spec.name} {options}".rstrip())
+    if results is not None:
+        store.write_document(KIND, run.journal.run, results.to_json())
+
+
+def results_of(run: PublishedRun, command: str) -> KeptResults | None:
+    """What stays of a run: a part for each toolchain and malloc that the user named, else one.
+
+    None for a run without statements, and for a shard: whoever has all rounds judges. `command`: what made the run.
+    """
+    ran = [outcome for outcome in run.outcomes if outcome.round > 0]
+    if run.request.shard != WHOLE or not run.claims or not ran:
+        return None
+    compilers = {(p.around.toolchain, p.around.malloc): p.built_by for p in run.programs}
+    head = run.journal.head(SCHEMA)
+    parts = []
+    for number, around in enumerate(_surroundings(run)):
+        names = dict(around)
+        toolchain, malloc = (names.get(name, SURROUNDINGS[name]) for name in (TOOLCHAIN, MALLOC))
+        parts.append(KeptPart(
+            experiment=run.spec.name, title=run.spec.title, scale=run.request.scale, toolchain=toolchain,
+            malloc=malloc, machine=head["machine"],
+            compiler=compilers.get((names.get(TOOLCHAIN, ""), names.get(MALLOC, "")), ""),
+            version=head["version"], command=command, rounds=measured_rounds(run.outcomes),
+            measured=max(outcome.time_utc for outcome in ran),
+            claims=tuple(
+                _without_cells(one.claim_record())
+                for one in (run.claims_under(around) if around else run.claims)
+                if not number or not one.claim.surroundings()
+            ),
+        ))  # fmt: skip
+    return KeptResults(document=run.spec.document, source=run.spec.source, parts=tuple(parts))
+
+
+def _without_cells(claim: JudgedClaim) -> JudgedClaim:
+    """The same without the names of all cells behind it."""
+    own = claim.on_documents and msgspec.structs.replace(claim.on_documents, evidence=())
+    return msgspec.structs.replace(claim, evidence=(), on_documents=own)
+
+
+def _surroundings(run: PublishedRun) -> list[tuple[tuple[str, str], ...]]:
+    """What surrounds the program in each part: every combination that the user named and that has cells."""
+    axes = [
+        [(name, value) for value in run.spec.under.get(name, ()) if value in run.request.named]
+        for name in (TOOLCHAIN, MALLOC)
+    ]
+    found = list(product(*(axis for axis in axes if axis)))
+    return [around for around in found if any({*around} <= {*cell.parameters} for cell in run.cells)]
+
+
+def merged(found: Iterable[KeptResults]) -> list[KeptResults]:
+    """One of each document, by name. Of parts of one place and scale the latest stays; of equal times, the last.
+
+    A part of quick scale stays only while its place has none of another scale. O(parts).
+    """
+    sources: dict[str, str] = {}
+    parts: dict[str, dict[tuple[str, ...], KeptPart]] = {}
+    for results in found:
+        sources[results.document] = results.source
+        own = parts.setdefault(results.document, {})
+        for part in results.parts:
+            before = own.get((*part.place, part.scale))
+            if before is None or part.measured >= before.measured:
+                own[*part.place, part.scale] = part
+    return [
+        KeptResults(document=name, source=sources[name], parts=_worth_showing(parts[name].values()))
+        for name in sorted(parts)
+    ]
+
+
+def _worth_showing(parts: Iterable[KeptPart]) -> tuple[KeptPart, ...]:
+    parts = list(parts)
+    better = {part.place for part in parts if part.scale != QUICK}
+    kept = [part for part in parts if part.scale != QUICK or part.place not in better]
+    return tuple(sorted(kept, key=lambda part: part.order))
+
+
+def in_store(store: Store) -> list[KeptResults]:
+    """What the runs of a store have left, the oldest first. What does not fit is then among `store.skipped`."""
+    found = []
+    for run in store.runs():
+        data = store.document(KIND, run.run) if store.has(KIND, run.run) else None
+        if data is not None:
+            with suppress(Misfit), store.fitting((KIND, run.run)):
+                found.append(KeptResults.from_json(data))
+    return found
+
+
+def in_folder(folder: Path) -> list[KeptResults]:
+    """What a folder of results holds already. Failure (status 3) for a file that holds something else."""
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            data = parse_json(read_bytes(path))
+            if flaw := seal_flaw(data):
+                raise ValueError(flaw)
+            found.append(KeptResults.from_json(data))
+        except (OSError, ValueError) as error:
+            raise Failure(Status.INPUT, f"{path} holds no results ({SCHEMA}): {error}") from error
+    return found

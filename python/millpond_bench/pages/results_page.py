@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Kept results as Markdown: a page for each document, a matrix of all statements, an index. The same data, same bytes.
+
+README.md      which documents, and how many of the statements of each part hold
+DOCUMENT.md    every statement of each part: figure, interval, rounds, verdict; above them machine, command, date
+matrix.md      statement × (machine, toolchain, malloc)
+DOCUMENT.json  what the pages are made of
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from millpond.report.markdown import code, escaped, table
+from millpond.statistics.order_statistics import Summary
+from millpond.system import output
+from millpond.system.json_seal import sealed
+from millpond.system.new_folders import make_folder
+from millpond.system.wording import plural
+from millpond_bench.claims.claims import VERDICTS, number_text
+from millpond_bench.experiments.bench_document import JudgedClaim
+from millpond_bench.pages.kept_results import QUICK, KeptPart, KeptResults
+
+INDEX, MATRIX = "README.md", "matrix.md"
+_NONE = "–"
+_MADE = "<!-- Written by `millpond report --format results`: not by hand. -->"
+NO_EVIDENCE = "Quick scale: small sizes, few points. A first look, no evidence."
+
+
+def write(folder: Path, results: Sequence[KeptResults]) -> None:
+    """Writes the pages and the JSON behind them; each file appears whole. Failure (status 4) if that is impossible."""
+    make_folder(folder)
+    for one in results:
+        output.write_json(sealed(one.to_json()), str(folder / f"{one.document}.json"))
+    for name, text in pages(results).items():
+        output.write_text(folder / name, text)
+
+
+def pages(results: Sequence[KeptResults]) -> dict[str, str]:
+    """The text of each page, by the name of its file."""
+    return {
+        INDEX: _index(results),
+        **{f"{one.document}.md": _document(one) for one in results},
+        MATRIX: _matrix(results),
+    }
+
+
+def figure_text(figure: Summary | None) -> str:
+    """A median with its interval: `1.43 (1.42 – 1.45)`."""
+    if figure is None:
+        return _NONE
+    interval = f" ({number_text(figure.low)} – {number_text(figure.high)})" if figure.n > 1 else ""
+    return number_text(figure.median) + interval
+
+
+def _index(results: Sequence[KeptResults]) -> str:
+    rows = [
+        [f"[{one.document}]({one.document}.md)", part.experiment, part.scale, str(part.rounds), _date(part),
+         escaped(_around(part)), escaped(part.machine), _counts(part)]
+        for one in results
+        for part in one.parts
+    ]  # fmt: skip
+    head = ["document", "experiment", "scale", "rounds", "date", "built by, malloc", "machine", "statements"]
+    return _page(
+        "Results",
+        "What runs of the published experiments said of the documents' statements. README and docs quote figures from "
+        "here and nowhere else.",
+        f"[Every statement on every machine, toolchain and malloc]({MATRIX})",
+        _text_table(head, rows),
+    )
+
+
+def _document(results: KeptResults) -> str:
+    return _page(
+        f"{results.document}: {escaped(results.source)}",
+        "Here: the median over the rounds, its interval in brackets. Bound: what the statement asks. Published: the "
+        "same by the document's own tables. [What verdicts mean](../benchmarks.md#verdicts)",
+        *(text for part in results.parts for text in _part(part, _which(part, results))),
+    )
+
+
+def _which(part: KeptPart, results: KeptResults) -> str:
+    """What tells a part from others of its experiment, behind its heading; its column is that of the matrix."""
+    if sum(other.experiment == part.experiment for other in results.parts) == 1:
+        return ""
+    return f" ({part.scale} scale, {_letters(results)[_column(part)]})"
+
+
+def _part(part: KeptPart, which: str) -> list[str]:
+    facts = [
+        f"{part.scale} scale, {plural(part.rounds, 'round')}, measured {_date(part)}",
+        f"machine: {part.machine}",
+        f"built by: {_around(part)}",
+        f"millpond {part.version}",
+    ]
+    rows = [
+        [code(claim.id), _plain(claim.section), escaped(claim.statement), _bound(claim),
+         _NONE if claim.published is None else number_text(claim.published), figure_text(claim.ours),
+         str(claim.ours.n) if claim.ours else _NONE, str(claim.points), claim.verdict, *_on_documents(part, claim)]
+        for claim in part.claims
+    ]  # fmt: skip
+    notes = [f"- {code(claim.id)}: {escaped('; '.join(found))}" for claim in part.claims if (found := _notes(claim))]
+    head = ["id", "section", "statement", "bound", "published", "here", "rounds", "points", "verdict"]
+    head += ["on the document's allocators"] if _has_both(part) else []
+    return [
+        f"## {part.experiment}: {escaped(part.title)}{which}",
+        *([f"**{NO_EVIDENCE}**"] if part.scale == QUICK else []),
+        "\n".join(f"- {escaped(fact)}" for fact in facts) + f"\n- `{part.command}`",
+        _counts(part),
+        _text_table(head, rows),
+        "\n".join(notes),
+    ]
+
+
+def _has_both(part: KeptPart) -> bool:
+    """Whether any statement was judged on allocators built as the document's, too."""
+    return any(claim.on_documents for claim in part.claims)
+
+
+def _on_documents(part: KeptPart, claim: JudgedClaim) -> list[str]:
+    """The cell of that column: verdict and figure."""
+    if not _has_both(part):
+        return []
+    judged = claim.on_documents
+    figure = f", {figure_text(judged.figure)}" if judged and judged.figure else ""
+    return [f"{judged.verdict}{figure}" if judged else _NONE]
+
+
+def _notes(claim: JudgedClaim) -> list[str]:
+    disagrees = f"the document's own tables do not bear it out: {claim.paper_disagrees}"
+    return [
+        *([disagrees] if claim.paper_disagrees else []),
+        *([f"{claim.verdict}: {claim.missing}"] if claim.missing and claim.ours is None else []),
+        *([claim.note] if claim.note and claim.ours else []),
+        *([f"decided by {claim.worst}"] if claim.worst and claim.ours else []),
+    ]
+
+
+def _matrix(results: Sequence[KeptResults]) -> str:
+    texts = []
+    for one in results:
+        letters = _letters(one)
+        found: dict[str, dict[tuple[str, str, str], list[str]]] = {}
+        names: dict[str, str] = {}
+        for part in one.parts:
+            for claim in part.claims:
+                names[claim.id] = claim.statement
+                cell = f"{claim.verdict}{f', {figure_text(claim.ours)}' if claim.ours else ''} ({part.scale})"
+                found.setdefault(claim.id, {}).setdefault(_column(part), []).append(cell)
+        texts.append(f"## {one.document}")
+        texts.append("\n".join(
+            f"- {letter}: {escaped(f'{column[0]}; {column[1]}, {column[2]}')}" for column, letter in letters.items()
+        ))  # fmt: skip
+        rows = [
+            [code(name), escaped(names[name]),
+             *("<br>".join(cells.get(column, [_NONE])) for column in letters)]
+            for name, cells in found.items()
+        ]  # fmt: skip
+        texts.append(_text_table(["id", "statement", *letters.values()], rows))
+    return _page(
+        "Statements on machines, toolchains and mallocs",
+        "A column is a machine, the toolchain that built the suites, and the malloc that they ran on.",
+        *texts,
+    )
+
+
+def _column(part: KeptPart) -> tuple[str, str, str]:
+    return part.machine, part.toolchain, part.malloc
+
+
+def _letters(results: KeptResults) -> Mapping[tuple[str, str, str], str]:
+    """The columns of a document's matrix, with a short heading for each."""
+    columns = dict.fromkeys(_column(part) for part in results.parts)
+    return {column: f"M{number}" for number, column in enumerate(columns, 1)}
+
+
+def _page(title: str, *parts: str) -> str:
+    return "\n\n".join([f"# {title}", _MADE, *filter(None, parts)]) + "\n"
+
+
+def _text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return table(head, len(head), rows)
+
+
+def _counts(part: KeptPart) -> str:
+    """`12 hold, 3 …`: the verdicts that occur, in their usual order."""
+    counted = Counter(claim.verdict for claim in part.claims)
+    order = [*VERDICTS, *sorted(counted.keys() - {*VERDICTS})]
+    return f"{len(part.claims)}: " + ", ".join(f"{name} {counted[name]}" for name in order if counted[name])
+
+
+def _date(part: KeptPart) -> str:
+    return part.measured.partition("T")[0]
+
+
+def _around(part: KeptPart) -> str:
+    return f"{part.toolchain}{f' ({part.compiler})' if part.compiler else ''}, {part.malloc}"
+
+
+def _plain(text: str) -> str:
+    """Text inside of a cell, where no list can begin: `7.12`."""
+    return text.replace("|", "\\|")
+
+
+def _bound(claim: JudgedClaim) -> str:
+    low, high = claim.low, claim.high
+    if low is None and high is None:
+        return _NONE
+    if low is None:
+        return f"≤ {high:g}"
+    return f"≥ {low:g}" if high is None else f"{low:g} – {high:g}"

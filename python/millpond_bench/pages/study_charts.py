@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The tables of the 1993 study as it prints them, published and here: several numbers to a program.
+
+tables 2, 3   a row for each program, a column for each of its figures under FIRSTFIT
+tables 4, 5   a row for each allocator, a column for each program: total / miss seconds
+table 6       a row for each figure, a column for each program
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from millpond.statistics.order_statistics import summarise
+from millpond_bench.experiments.experiment import Place
+from millpond_bench.experiments.result_table import FIGURE, PlaceTable, PublishedTable, published_table
+from millpond_bench.pages.charts import PUBLISHED, Chart
+from millpond_bench.tables.heat_tables import Heat, HeatTable, heat_table
+from millpond_bench.tables.look import text_of
+
+HERE = "here"
+Value = Callable[[PlaceTable, str, str], Heat | None]
+_COLUMNS_2 = {
+    "instructions_executed": ("instructions, millions", 1e6), FIGURE: ("data references, millions", 1.0),
+    "heap_bytes": ("heap, KB", 1024.0), "objects_allocated": ("objects allocated, thousands", 1e3),
+    "objects_freed": ("objects freed, thousands", 1e3),
+}  # fmt: skip
+_ROWS_6 = (
+    ("miss rate with tags, %", "gnu_local_padded", FIGURE),
+    ("penalty with tags, % of the time without", "gnu_local_padded", "miss_penalty"),
+    ("miss rate without tags, %", "gnu_local", FIGURE),
+    ("penalty without tags, %", "gnu_local", "miss_penalty"),
+    ("penalty due to tags, %", "gnu_local_padded", "tag_penalty"),
+    ("miss rate with real tags, %", "gnu_local_tagged", FIGURE),
+    ("penalty due to real tags, %", "gnu_local_tagged", "tag_penalty"),
+)
+
+
+def tables_2_and_3(results: PublishedTable) -> list[Chart]:
+    """Of each program and input under FIRSTFIT."""
+
+    def value(of: PlaceTable, program: str, metric: str) -> Heat | None:
+        return _heat(of, ((("program", program),), "first_fit"), metric, _COLUMNS_2[metric][1])
+
+    columns = [(heading, metric) for metric, (heading, _) in _COLUMNS_2.items()]
+    return [
+        _chart("Tables 2 and 3: the programs under FIRSTFIT", "program", results, _programs(results), columns, value)
+    ]
+
+
+def tables_4_and_5(results: PublishedTable) -> list[Chart]:
+    """Total and miss seconds of each program on each allocator."""
+    found = []
+    strategies = [one for one in results.experiment.strategies if any(one == name for _, name in results.cells_at)]
+    for number, size in ((4, 16), (5, 64)):
+
+        def value(of: PlaceTable, strategy: str, program: str, size: int = size) -> Heat | None:
+            place = (("program", program), ("cache", size)), strategy
+            total, misses = _heat(of, place, FIGURE), _heat(of, place, "miss_seconds")
+            return Heat(None, f"{total.text}/{misses.text}", total.title) if total and misses else None
+
+        rows = [(results.experiment.alias(one) or one, one) for one in strategies]
+        columns = [(program, program) for _, program in _programs(results)]
+        title = f"Table {number}: estimated seconds in all / waiting for misses, {size} KB direct-mapped"
+        found.append(_chart(title, "allocator", results, rows, columns, value))
+    return found
+
+
+def table_6(results: PublishedTable) -> list[Chart]:
+    """Miss rates and penalties with tags and without."""
+
+    def value(of: PlaceTable, row: str, program: str) -> Heat | None:
+        strategy, metric = next((strategy, metric) for name, strategy, metric in _ROWS_6 if name == row)
+        return _heat(of, ((("program", program),), strategy), metric)
+
+    rows = [(name, name) for name, *_ in _ROWS_6]
+    columns = [(program, program) for _, program in _programs(results)]
+    return [_chart("Table 6: GNU LOCAL with tags and without, 64 KB direct-mapped", "", results, rows, columns, value)]
+
+
+def _programs(results: PublishedTable) -> list[tuple[str, str]]:
+    """Label and name of each program, in the order of the cells; those of the document alone where nothing ran."""
+    names = dict.fromkeys(str(dict(at)["program"]) for at, _ in results.cells_at)
+    return [(results.experiment.tables.labels("program", name), name) for name in names]
+
+
+def _chart(
+    title: str, corner: str, results: PublishedTable, rows: Sequence[tuple[str, str]],
+    columns: Sequence[tuple[str, str]], value: Value,
+) -> Chart:  # fmt: skip
+    tables: list[HeatTable] = []
+    for caption, of in ((PUBLISHED, published_table(results.experiment)), (HERE, results.by_place())):
+        filled = [(label, [value(of, row, column) for _, column in columns]) for label, row in rows]
+        headings = [(heading, "") for heading, _ in columns]
+        tables.append(heat_table(caption, corner, headings, [row for row in filled if any(row[1])], None))
+    return Chart(title, [table for table in tables if not table.empty], [], [], [])
+
+
+def _heat(of: PlaceTable, place: Place, metric: str, unit: float = 1.0) -> Heat | None:
+    values = list(of.by_round(place, metric).values())
+    if not values:
+        return None
+    found = summarise(values)
+    return Heat(None, text_of(found.median / unit), f"{text_of(found.low / unit)} to {text_of(found.high / unit)}")

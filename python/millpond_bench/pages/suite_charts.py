@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Tables of what a round tells besides the experiment's figure: operations, memory, latencies, dimensions.
+
+five_operations   suballocator.2     a row for each allocator: five operations; memory at three moments
+latencies         reserve_commit.3   a row for each array: its appends by how long they took, DTrace's beside them
+dials             p0089.dials        a row for each setting: the dial, and the five dimensions that came out
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from millpond.cells.cell import Cell
+from millpond.statistics.order_statistics import Summary, summarise
+from millpond.system.wording import count_text, seconds_text
+from millpond_bench.experiments.experiment import Place, Point, thousands
+from millpond_bench.experiments.result_table import PlaceTable, PublishedTable, published_table
+from millpond_bench.pages.charts import PUBLISHED, Chart
+from millpond_bench.tables.heat_tables import ColourScale, Heat, HeatTable, heat_table, legend
+from millpond_bench.tables.look import text_of
+
+HERE = "here"
+_MB = 1e6
+# The histogram that the document prints as text: probe, the least microseconds of a bucket, how many.
+Probes = Iterable[tuple[str, int, int]]
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of a table by metric: its heading, and what a value is multiplied by."""
+
+    heading: str
+    metric: str
+    scale: float = 1.0
+
+
+def five_operations(results: PublishedTable) -> list[Chart]:
+    """The document's two graphs for each length of the array: nanoseconds an element, and resident megabytes."""
+    found = []
+    for point in _points(results):
+        (count,) = (int(value) for _, value in point)
+        each = 1e9 / count
+        numbers = f"{thousands('', count)} numbers"
+        times = (
+            _Column("allocate", results.experiment.figure.name),
+            _Column("free, last to first", "free_from_last_seconds", each),
+            _Column("free, first to last", "free_from_first_seconds", each),
+            _Column("free every second", "free_odd_seconds", each),
+            _Column("free every second, allocate again", "free_and_allocate_odd_seconds", each),
+        )  # fmt: skip
+        moments = (
+            _Column("all allocated", "elements_bytes", 1 / _MB), _Column("all freed", "freed_bytes", 1 / _MB),
+            _Column("array of pointers deleted", "array_gone_bytes", 1 / _MB),
+        )  # fmt: skip
+        found += _by_metric(f"{numbers}: CPU ns of each operation, for each number of the array", results, point, times)
+        found += _by_metric(f"{numbers}: resident MB at three moments, without the array of pointers",
+                            results, point, moments)  # fmt: skip
+    return found
+
+
+def _by_metric(title: str, results: PublishedTable, point: Point, columns: Sequence[_Column]) -> list[Chart]:
+    """One chart with the document's values and ours on one scale; none where nothing of ours is there."""
+    published, ours = published_table(results.experiment), results.by_place()
+    strategies = [name for name in results.experiment.strategies if (point, name) in results.cells_at]
+    scale = ColourScale.over(
+        value.median * column.scale
+        for of in (published, ours) for name in strategies for column in columns
+        if (value := _summary(of, (point, name), column.metric)) is not None
+    )  # fmt: skip
+
+    def drawn(caption: str, of: PlaceTable, every_row: bool) -> HeatTable:
+        rows = [
+            (results.experiment.alias(name) or name, [_heat(of, (point, name), column) for column in columns])
+            for name in strategies
+        ]
+        headings = [(column.heading, column.metric) for column in columns]
+        return heat_table(caption, "allocator", headings, [row for row in rows if every_row or any(row[1])], scale)
+
+    here = drawn(HERE, ours, True)
+    tables = [table for table in (drawn(PUBLISHED, published, False), here) if not table.empty]
+    return [Chart(title, tables, legend(scale, text_of), [], [])] if here in tables else []
+
+
+def _heat(of: PlaceTable, place: Place, column: _Column) -> Heat | None:
+    found = _summary(of, place, column.metric)
+    if found is None:
+        return Heat(None, of.failed[place].replace("_", " ")) if place in of.failed else None
+    low, value, high = (end * column.scale for end in (found.low, found.median, found.high))
+    return Heat(value, text_of(value), f"{text_of(low)} to {text_of(high)}")
+
+
+def _summary(of: PlaceTable, place: Place, metric: str) -> Summary | None:
+    values = list(of.by_round(place, metric).values())
+    return summarise(values) if values else None
+
+
+def latencies(results: PublishedTable, probes: Probes) -> list[Chart]:
+    """How many appends took how long, the shortest and the longest, for each point; DTrace's behind the last of each.
+
+    A bucket holds what took its nanoseconds or more, and less than twice that. O(values).
+    """
+    published = _of_probes(probes)
+    found = []
+    points = _points(results)
+    last = {dict(point)["element"]: point for point in points}
+    for point in points:
+        at = dict(point)
+        rows = [
+            (results.experiment.alias(name) or name, results.cells_at[point, name])
+            for name in results.experiment.strategies
+            if (point, name) in results.cells_at
+        ]
+        tables = [_histograms(results, rows)]
+        if last[at["element"]] == point and any(f"append_{at['element']}" == probe for probe in published):
+            own = {name: counts for name, counts in published.items() if name in (f"append_{at['element']}", *_CALLS)}
+            tables.insert(0, _histogram_table(f"{PUBLISHED}, by DTrace on Windows", "probe", own, {}))
+        appends = f"{thousands('', at['length'])} appends of {at['element']}, -O{at['optimisation']}"
+        title = f"{appends}: how long each took; coloured by share"
+        kept = [table for table in tables if not table.empty]
+        found += [Chart(title, kept, legend(_SHARES, _share), [], [])] if not tables[-1].empty else []
+    return found
+
+
+# What the document's array calls to get memory.
+_CALLS = ("VirtualAlloc", "NtAllocateVirtualMemory")
+_SHARES = ColourScale(1e-8, 1.0)
+_FIRST, _LAST = "shortest", "longest"
+
+
+def _share(share: float) -> str:
+    return f"{share:.0e}"
+
+
+def _of_probes(probes: Probes) -> dict[str, dict[int, float]]:
+    """Counts by the least nanoseconds of a bucket: a microsecond of the document is 1024 of them; 0 is below one."""
+    found: dict[str, dict[int, float]] = defaultdict(dict)
+    for probe, at_least_us, count in probes:
+        if count:
+            found[probe][1024 * at_least_us] = float(count)
+    return found
+
+
+def _histograms(results: PublishedTable, rows: Sequence[tuple[str, Cell]]) -> HeatTable:
+    counts: dict[str, dict[int, float]] = {}
+    ends: dict[str, tuple[float, float]] = {}
+    for label, cell in rows:
+        own = {
+            int(name.partition(":")[2]): summarise(list(results.by_round(cell, name).values())).median
+            for name in results.values.get(cell, {})
+            if name.startswith("appends:")
+        }
+        shortest, longest = (results.median(cell, f"{end}_ns") for end in (_FIRST, _LAST))
+        counts[label] = own
+        if shortest is not None and longest is not None:
+            ends[label] = shortest, longest
+    return _histogram_table(HERE, "array", counts, ends)
+
+
+def _histogram_table(
+    caption: str, corner: str, counts: Mapping[str, Mapping[int, float]], ends: Mapping[str, tuple[float, float]]
+) -> HeatTable:
+    """Colours are shares of a row's appends, on the same scale in all tables."""
+    buckets = sorted({bucket for own in counts.values() for bucket in own})
+    rows = []
+    for label, own in counts.items():
+        all_of_row = sum(own.values())
+        cells: list[Heat | None] = [
+            Heat(own[bucket] / all_of_row, count_text(own[bucket]), f"{own[bucket] / all_of_row:.2g} of all")
+            if bucket in own else None
+            for bucket in buckets
+        ]  # fmt: skip
+        shortest, longest = ends.get(label, (None, None))
+        if ends:
+            cells = [_time(shortest), *cells, _time(longest)]
+        rows.append((label, cells))
+    headings = [(_duration(bucket), "or more, and less than twice that") for bucket in buckets]
+    if ends:
+        headings = [(_FIRST, "of all"), *headings, (_LAST, "of all")]
+    return heat_table(caption, corner, headings, [row for row in rows if any(row[1])], _SHARES)
+
+
+def _time(ns: float | None) -> Heat | None:
+    return None if ns is None else Heat(None, seconds_text(ns * 1e-9) if ns >= 1000 else f"{ns:.0f} ns", f"{ns:.0f} ns")
+
+
+def _duration(ns: int) -> str:
+    """`32 ns`, `4 µs`; a thousand is 1024 here, so that buckets are whole."""
+    for power, name in ((30, "s"), (20, "ms"), (10, "µs")):
+        if ns >= 1 << power:
+            return f"{ns / (1 << power):.3g} {name}"
+    return f"{ns} ns" if ns else "< 1 µs"
+
+
+def dials(names: Sequence[str], centre: Mapping[str, int], results: PublishedTable) -> list[Chart]:
+    """A row for each setting of each dial, under the baseline: what it asks for and what came out, in percent."""
+    ours, base = results.by_place(), results.experiment.baseline
+    rows = []
+    for name in names:
+        for point in sorted(_points(results), key=lambda point: int(dict(point)[name])):
+            at = {key: int(value) for key, value in point if key in (*names, "threads")}
+            turned = all(at[other] == centre[other] for other in names if other != name)
+            if turned and at["threads"] == (2 if name == "contention" else 1):
+                cells = [_percent(ours, (point, base), f"measured_{out}") for out in names]
+                rows.append((f"{name} {at[name] / 10:g} %", cells))
+    kept = [row for row in rows if any(row[1])]
+    table = heat_table(HERE, "dial", [(name, f"measured {name}, %") for name in names], kept, None)
+    title = "Dials in, dimensions out: what is measured of the recorded program, in percent"
+    return [Chart(title, [table], [], [], [])] if not table.empty else []
+
+
+def _percent(of: PlaceTable, place: Place, metric: str) -> Heat | None:
+    found = _summary(of, place, metric)
+    return None if found is None else Heat(None, text_of(100 * found.median), "%")
+
+
+def _points(results: PublishedTable) -> list[Point]:
+    """The points that have cells, in their order."""
+    return list(dict.fromkeys(at for at, _ in results.cells_at))

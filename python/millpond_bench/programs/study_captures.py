@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Direct captures of the programs of the 1993 study: each program on each allocator, its references simulated at once.
+
+cell (program, allocator) ──millpond-references --simulate, the allocator preloaded──▶ counts ──▶ values of a round
+
+So the document's tables were made: the program runs on the allocator, and nothing is predicted. All is counted, so that
+captures may run beside one another; only for the footnote's check of the model is CPU time taken as well. A round is
+one size of the environment, which places the stack: all allocators of a round have their stacks at one place, whatever
+the length of their library's name, and address randomisation is off.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from millpond.cells.cell import Cell, Outcome
+from millpond.cells.metrics import Metrics
+from millpond.rounds.capture_tools import padding
+from millpond.rounds.fresh_process import describe
+from millpond.rounds.layouts import CAPTURE, SIMULATE, Layout, layout_of
+from millpond.rounds.real_program import RealProgram, require_program
+from millpond.rounds.simulation_data import FORESEEN, Count, Simulation, Simulator
+from millpond.store.round_log import subject_of
+from millpond.system import native
+from millpond.system.environment import user_environment
+from millpond.system.errors import Failure, Status
+from millpond.system.temporary import temporary_folder
+from millpond_bench.programs.study_programs import PROGRAMS, PURPOSE
+
+# The document's programs and inputs, by the programs of today that stand for them; and two besides.
+ROLES = {
+    "ESPRESSO": "abc", "GS": "gs large", "PTC": "spin", "GAWK": "gawk", "MAKE": "make", "GS-Small": "gs small",
+    "GS-Medium": "gs text", "PERL": "perl", "F2C": "f2c",
+}  # fmt: skip
+PROGRAM, INPUT = "program", "input"
+MEASURED, TRAINED = "measured", "trained"  # the inputs of a StudyProgram
+CACHES_KIBIBYTES = (16, 32, 64, 128, 256)
+LINES_BYTES = (32, 64)
+PAGE_BYTES = 4096
+# Memories whose page faults are told: powers of two and the middle between them.
+MEMORIES_KIBIBYTES = tuple(sorted({2**i for i in range(6, 17)} | {3 * 2**i for i in range(5, 15)}))
+_SIZES = "/".join(f"{size}K" for size in CACHES_KIBIBYTES)
+_ATTRIBUTED_KIBIBYTES = 64  # whose misses are told by kind and by whose code made them
+_AROUND_KIBIBYTES = (16, 64)  # caches in which a store that misses does not bring its line in
+# Today's hierarchy: 32 KiB in 8 ways, 1 MiB in 16 ways, lines of 64 bytes.
+_DESCRIPTIONS = (
+    *(f"direct:line={line},size={_SIZES}" for line in LINES_BYTES),
+    f"attributed:line=32,size={_ATTRIBUTED_KIBIBYTES}K,ways=1",
+    *(f"fifo:line=32,size={size}K,ways=1,write=around" for size in _AROUND_KIBIBYTES),
+    "levels:line=64,size=32K/1M,ways=8/16,inclusion=independent",
+    "distances:line=4K",
+)
+METRICS = Metrics(
+    {
+        "instructions_executed": "instructions", "allocator_instructions": "instructions", "references": "references",
+        "stores": "references", "allocator_references": "references", "objects_allocated": "objects",
+        "objects_freed": "objects", "requested_bytes": "bytes", "common_sizes_share": "share", "heap_bytes": "bytes",
+        "pages": "pages",
+        **{f"misses_{line}_{size}": "references" for line in LINES_BYTES for size in CACHES_KIBIBYTES},
+        "cold_misses": "references", "allocator_misses": "references", "indirect_misses": "references",
+        **{f"around_misses_{size}": "references" for size in _AROUND_KIBIBYTES},
+        "level_1_misses": "references", "level_2_misses": "references", "model_seconds": "seconds",
+        "cpu_seconds": "seconds",
+        **{f"faults_{size}": "faults" for size in MEMORIES_KIBIBYTES},
+        "fault_slope": "exponent",
+    },
+    is_open=True,
+)  # fmt: skip
+_FEW_SIZES = 8  # of "one of a few different object sizes" (section 4.1)
+_TIMED_RUNS = 3  # of the program alone in a round: the median is its CPU time
+_USED = re.compile(r"(\d+) bytes used,")
+# Faults between these shares of all touched pages make the slope.
+_SLOPE_FROM, _SLOPE_TO = 1 / 8, 7 / 8
+
+
+def identity_of(cell: Cell) -> str:
+    """What tells captures of this cell from those with another tool, allocator or program.
+
+    Empty where one of them is missing.
+    """
+    try:
+        files = [native.find(CAPTURE), native.find(SIMULATE), *filter(None, [layout_of(cell.contender.name).library])]
+        tool = native.libraries(CAPTURE) / "valgrind" / "millpond-amd64-linux"
+        program = _require(cell)
+    except Failure:
+        return ""
+    return subject_of([program, *map(str, files)], [tool, *files])
+
+
+_INPUTS = threading.Lock()
+
+
+def program_of(cell: Cell, inputs: Path, place: Path) -> RealProgram:
+    """The program of a cell with its input, which is written into `inputs`. Failure (4) where it is not installed.
+
+    A program that writes where it runs gets a copy of its folder in `place`, so that runs beside each other do not
+    meet there.
+    """
+    given = dict(cell.parameters)
+    study = PROGRAMS[ROLES[given[PROGRAM]]]
+    with _INPUTS:  # none is written while another one is copied
+        found = study.trained(inputs) if given[INPUT] == TRAINED else study.measured(inputs)
+        if found.folder is None:
+            return found
+        return replace(found, folder=shutil.copytree(found.folder, place / "folder"))
+
+
+def _require(cell: Cell) -> str:
+    """The path of a cell's program. Failure (4) where it is not installed."""
+    return require_program(PROGRAMS[ROLES[dict(cell.parameters)[PROGRAM]]].executable, PURPOSE)
+
+
+@dataclass
+class CaptureRunner:
+    """A runner for `counted_rounds.run_counted`. Thread-safe: each round has a folder of its own in `folder`."""
+
+    folder: Path
+    inputs: Path
+    limit_seconds: float = 3600.0
+    _heaps: dict[Cell, int | None] = field(default_factory=dict)
+    _probing: threading.Lock = field(default_factory=threading.Lock)
+
+    def _latencies(self) -> Path:
+        """What this machine's memory takes, measured once, before anything runs beside it."""
+        path = self.folder / "probe.json"
+        with self._probing:
+            if not path.exists():
+                native.require("millpond-probe", ["--json", str(path)])
+        return path
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        """One capture. Failure (4) where the tool cannot run; a program that fails gives `killed`."""
+        latencies = self._latencies()
+        with temporary_folder(self.folder) as own:
+            return self._captured(cell, stage, number, own / "study.mpt", latencies)
+
+    def _captured(self, cell: Cell, stage: str, number: int, trace: Path, latencies: Path) -> Outcome:
+        workload = program_of(cell, self.inputs, trace.parent)
+        layout = layout_of(cell.contender.name)
+        simulators = [word for each in _DESCRIPTIONS for word in ("--simulate", each)]
+        preload = ["--preload", str(layout.library)] if layout.library else []
+        command = [require_program("setarch"), "-R", str(native.find(CAPTURE)), *simulators, *preload, "-o", str(trace),
+                   "--", *workload.command]  # fmt: skip
+        try:
+            with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
+                done = subprocess.run(
+                    command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
+                    env=environment_of(workload, layout, number), cwd=workload.folder, timeout=self.limit_seconds,
+                )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return Outcome.failed(cell, stage, number, "killed", f"took longer than {self.limit_seconds:.0f} s")
+        if done.returncode != 0:
+            said = done.stderr.decode(errors="replace").strip()[-300:]
+            why = f"{describe(done.returncode, max(0, -done.returncode))}: {said}"
+            return Outcome.failed(cell, stage, number, "killed", why)
+        if cell not in self._heaps:
+            self._heaps[cell] = _heap_bytes(workload, layout)
+        values = _values(trace, latencies, self._heaps[cell])
+        return Outcome(cell, stage, number, {**values, "cpu_seconds": _cpu_seconds(workload, layout)}, kind="simulated")
+
+
+def environment_of(workload: RealProgram, layout: Layout, number: int) -> dict[str, str]:
+    """As many bytes for every allocator; after eight sizes the first comes again."""
+    return {**user_environment(), **workload.environment, **padding(layout.library, number % 8)}
+
+
+def _heap_bytes(workload: RealProgram, layout: Layout) -> int | None:
+    """What the allocator has taken from the system in all, in a run of its own: an allocator that counts for its
+    statistics executes more. None where it does not tell.
+    """
+    if layout.library is None:
+        return None
+    with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
+        done = subprocess.run(
+            workload.command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
+            cwd=workload.folder, env={**user_environment(), **workload.environment, "MILLPOND_STATS": "1",
+                                      "LD_PRELOAD": str(layout.library)},
+        )  # fmt: skip
+    told = _USED.findall(done.stderr.decode(errors="replace"))
+    return int(told[-1]) if told else None
+
+
+def _cpu_seconds(workload: RealProgram, layout: Layout) -> float:
+    """CPU of the program alone on the allocator, in fresh processes: the median."""
+    preload = {"LD_PRELOAD": str(layout.library)} if layout.library else {}
+    found = []
+    for _ in range(_TIMED_RUNS):
+        with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
+            child = subprocess.Popen(
+                workload.command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                cwd=workload.folder, env={**user_environment(), **workload.environment, **preload},
+            )  # fmt: skip
+            _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        found.append(used.ru_utime + used.ru_stime)
+    return statistics.median(found)
+
+
+def _model_seconds(simulation: Simulation) -> float:
+    """The document's model with two levels and this machine's latencies: instructions at a cycle each, and what misses
+    the first level waits for the second, or for memory. A hit of the first level waits for nothing, and nothing is
+    foreseen.
+    """
+    [found] = simulation.level_times
+    ns = {part.part: part.ns_each for part in found.parts}
+    waits = (part.count * ns[part.part.removesuffix(FORESEEN)] for part in found.parts if part.part != "level 1")
+    return sum(waits) * 1e-9
+
+
+def _values(trace: Path, latencies: Path, heap_bytes: int | None) -> dict[str, float]:
+    told = native.answer(SIMULATE, ["--json", "-", "--latencies", str(latencies), str(trace)])
+    simulation = Simulation.from_json(json.loads(told))
+    [facts] = json.loads(native.answer("millpond-characterise", ["--summary", "--json", "-", str(trace)]))
+    [sizes] = json.loads(native.answer("millpond-characterise", ["--sizes", "--json", "-", str(trace)]))
+    census = sizes["census"]
+    common = sum(each["requests"] for each in census["most_frequent"][:_FEW_SIZES])
+    counted = {
+        "instructions_executed": simulation.input.instructions,
+        "allocator_instructions": simulation.input.allocator_instructions or 0,
+        "references": simulation.input.references,
+        "stores": simulation.input.stores + simulation.input.modifications,
+        "objects_allocated": facts["trace"]["allocations"],
+        "objects_freed": facts["trace"]["frees"],
+        "requested_bytes": census["requested_bytes"],
+        "common_sizes_share": common / max(1, census["requests"]),
+        **({} if heap_bytes is None else {"heap_bytes": heap_bytes}),
+        "model_seconds": _model_seconds(simulation),
+        **_of_caches(simulation.simulators),
+        **_of_pages(simulation.simulators),
+    }
+    return {name: float(value) for name, value in counted.items()}
+
+
+def _of_caches(simulators: tuple[Simulator, ...]) -> Mapping[str, float]:
+    found: dict[str, float] = {}
+    for one in simulators:
+        rows = [row for row in one.metrics if row.subject is None]
+        if one.kind == "direct":
+            found |= {f"misses_{row.line_bytes}_{_kibibytes(row)}": row.value for row in rows if row.metric == "misses"}
+        elif one.kind == "fifo":
+            found |= {f"around_misses_{_kibibytes(row)}": row.value for row in rows if row.metric == "misses"}
+        elif one.kind == "levels":
+            found |= {f"level_{row.level}_misses": row.value for row in rows if row.metric == "misses"}
+        elif one.kind == "attributed":
+            by = {(row.metric, row.origin): row.value for row in rows}
+            kinds = ("cold", "capacity", "conflict")
+            found["cold_misses"] = sum(by.get(("cold", origin), 0) for origin in ("program", "allocator"))
+            found["allocator_misses"] = sum(by.get((kind, "allocator"), 0) for kind in kinds)
+            found["indirect_misses"] = by.get(("indirect", "program"), 0)
+            found["allocator_references"] = by.get(("references", "allocator"), 0)
+    return found
+
+
+def _kibibytes(row: Count) -> int:
+    return (row.cache_bytes or 0) // 1024
+
+
+def _of_pages(simulators: tuple[Simulator, ...]) -> Mapping[str, float]:
+    """Page faults of memories, first touches among them, and how steeply they rise where memory is short."""
+    [pages] = [one for one in simulators if one.kind == "distances"]
+    distinct = pages.count("distinct")
+    found: dict[str, float] = {"pages": distinct}
+    for size in MEMORIES_KIBIBYTES:
+        found[f"faults_{size}"] = _faults(pages, size * 1024 // PAGE_BYTES)
+    slope = fault_slope({room: _faults(pages, room) for room in _rooms(distinct)})
+    return found if slope is None else {**found, "fault_slope": slope}
+
+
+def _faults(pages: Simulator, room: int) -> int:
+    """Of a memory with room for so many pages: what was not seen among so many pages, and first touches."""
+    return pages.count("cold") + sum(count for distance, count in pages.curve if distance >= room)
+
+
+def _rooms(distinct: int) -> list[int]:
+    """Sixteen memories between an eighth and seven eighths of what is touched, evenly on a logarithmic axis."""
+    low, high = max(1.0, _SLOPE_FROM * distinct), max(1.0, _SLOPE_TO * distinct)
+    return sorted({round(low * (high / low) ** (i / 15)) for i in range(16)})
+
+
+def fault_slope(faults: Mapping[int, int]) -> float | None:
+    """The resiliency of section 4.1 as a number: −d ln(faults) / d ln(memory), by least squares; None without a spread.
+
+    2: with half the memory, four times the faults. A smaller number degrades less where memory is short.
+    """
+    points = [(math.log(room), math.log(count)) for room, count in faults.items() if count > 0]
+    if len(points) < 2:
+        return None
+    x_mean = sum(x for x, _ in points) / len(points)
+    y_mean = sum(y for _, y in points) / len(points)
+    spread = sum((x - x_mean) ** 2 for x, _ in points)
+    return -sum((x - x_mean) * (y - y_mean) for x, y in points) / spread if spread else None
+
+
+def lacking(cells: list[Cell]) -> dict[Cell, str]:
+    """Why cells cannot be captured here, for those that cannot. Failure (4) where none can, or the tool is missing."""
+    native.find(CAPTURE)
+    missing: dict[Cell, str] = {}
+    first: Failure | None = None
+    for cell in cells:
+        try:
+            layout_of(cell.contender.name)
+            _require(cell)
+        except Failure as failure:
+            first = first or failure
+            missing[cell] = failure.message
+    if first is not None and len(missing) == len(cells):
+        raise Failure(Status.ENVIRONMENT, first.message)
+    return missing

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The study of 1993 with the words of 1993: Debian's i386 programs on the classics built for 32 bits, under Cachegrind.
+
+cell (program, allocator) ──valgrind --tool=cachegrind, a run for each cache──▶ instructions, references, misses
+
+Words and pointers are of 4 bytes, two tags are 8, as the document's were. Our capturing tool is for x86-64, so each
+cache takes a run of its own. A round is one size of the environment, as in rounds/study_captures.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from millpond.cells.cell import Cell, Malloc, Outcome
+from millpond.cells.metrics import Metrics
+from millpond.rounds.capture_tools import CacheShape, cachegrind_counts
+from millpond.rounds.layouts import Layout
+from millpond.rounds.mallocs import GLIBC, OWN_MALLOC
+from millpond.rounds.real_program import RealProgram
+from millpond.store.round_log import subject_of
+from millpond.system.errors import Failure
+from millpond.system.temporary import temporary_folder
+from millpond_bench.programs import i386_programs
+from millpond_bench.programs.study_captures import environment_of, program_of
+
+CACHES = (CacheShape(16, 1, 32), CacheShape(64, 1, 32))
+METRICS = Metrics(
+    {"instructions_executed": "instructions", "references": "references",
+     **{f"misses_32_{cache.kibibytes}": "references" for cache in CACHES}},
+    is_open=True,
+)  # fmt: skip
+
+
+def lacking(cells: list[Cell]) -> dict[Cell, str]:
+    """Why cells cannot be counted here: there are no i386 programs or allocators, which are optional."""
+    try:
+        i386_programs.require()
+    except Failure as failure:
+        return dict.fromkeys(cells, failure.message)
+    missing = {}
+    for cell in cells:
+        try:
+            _malloc_of(cell)
+        except Failure as failure:
+            missing[cell] = failure.message
+    return missing
+
+
+def identity_of(cell: Cell) -> str:
+    """What tells counts of this cell from those of another build; empty where a part is missing."""
+    try:
+        library = _malloc_of(cell).path
+    except Failure:
+        return ""
+    programs = i386_programs.folder() / "programs" / "packages.txt"
+    return subject_of(["cachegrind", str(programs), str(library or "")], [programs])
+
+
+def _malloc_of(cell: Cell) -> Malloc:
+    name = cell.contender.name
+    return OWN_MALLOC if name == GLIBC else i386_programs.library_of(name)
+
+
+@dataclass
+class WordsRunner:
+    """A runner for `counted_rounds.run_counted`. Thread-safe."""
+
+    folder: Path
+    inputs: Path
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        """One run for each cache. A program that fails gives `killed`."""
+        with temporary_folder(self.folder) as own:
+            return self._counted(cell, stage, number, i386_programs.for_i386(program_of(cell, self.inputs, own)))
+
+    def _counted(self, cell: Cell, stage: str, number: int, workload: RealProgram) -> Outcome:
+        malloc = _malloc_of(cell)
+        environment = environment_of(workload, Layout(malloc.name, malloc.path), number)
+        preload = {"LD_PRELOAD": str(malloc.path)} if malloc.path else {}
+        try:
+            found = {cache: cachegrind_counts(workload, {**environment, **preload}, cache) for cache in CACHES}
+        except Failure as failure:
+            return Outcome.failed(cell, stage, number, "killed", failure.message)
+        first = found[CACHES[0]]
+        values = {"instructions_executed": first.instructions, "references": first.references}
+        values |= {f"misses_32_{cache.kibibytes}": counts.misses for cache, counts in found.items()}
+        return Outcome(
+            cell, stage, number, {name: float(value) for name, value in values.items()}, kind="simulated"
+        )  # fmt: skip

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: BSL-1.0
+"""One run of one experiment: its cells, its rounds, and what these amount to, whichever kind of experiment it is.
+
+    require ──▶ measure: rounds, interleaved, a fresh process each ──▶ bars, claims, summary, notes ──▶ document, page
+
+A part of the rounds (`--shard`) judges nothing: whoever has all parts does.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from millpond.cells.cell import Cell, Outcome
+from millpond.rounds.grids import forecast, notes_on_rounds
+from millpond.rounds.interleaved_rounds import WHOLE, Runner, Shard, Work, measured_rounds, run_rounds
+from millpond.store.observations import Journal, Programs
+from millpond.store.round_log import RoundLog, logged_anyway, subject_of
+from millpond.store.store import Store
+from millpond.system import output
+from millpond.system.arguments import STDOUT
+from millpond.system.clock import utc_now
+from millpond.system.machine import this_machine
+from millpond.system.machine_facts import memory_limit
+from millpond.system.progress import ProgressReport
+from millpond_bench.claims.claims import Verdict
+from millpond_bench.experiments.bench_document import (
+    SCHEMA,
+    BenchDocument,
+    ExperimentRecord,
+    ObservationRow,
+    Peer,
+    SummaryRow,
+)
+from millpond_bench.experiments.experiment import ExperimentSpec, Needs, at_scale
+from millpond_bench.experiments.result_table import ResultRow
+from millpond_bench.experiments.suite_rounds import Launch, SuiteProgram, SuiteRunner
+from millpond_bench.experiments.window_counters import UNCOUNTED, Counting
+from millpond_bench.programs.counted_rounds import run_counted
+
+STAGE = "bench"
+PLACE = Path("results/bench")
+# What the system and this process itself may have of the memory.
+_SHARE_OF_MEMORY = 0.85
+
+
+def memory_bytes() -> int:
+    """What this machine, or the container around us, lets a process have."""
+    whole = this_machine().memory_bytes
+    return int(_SHARE_OF_MEMORY * min(whole, memory_limit() or whole))
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What the user asks of a run, the same for all experiments. `rounds`: in the place of the scale's own.
+
+    `room_bytes`: the memory that a process may have. `named`: toolchains and mallocs that the user named: without one
+    of them nothing is measured.
+    """
+
+    scale: str
+    rounds: int | None
+    seed: int
+    shard: Shard
+    store: Store | None
+    room_bytes: int
+    counting: Counting = UNCOUNTED
+    named: frozenset[str] = frozenset()
+
+    def rounds_of(self, spec: ExperimentSpec) -> int:
+        return self.rounds or at_scale(spec.rounds, self.scale)
+
+
+class ExperimentRun(ABC):
+    """One experiment with the cells that were chosen of it. `needs`: what a process of a cell takes, where known.
+
+    `refused`: cells that are not run, and why. `source`: what `needs` was told from.
+    """
+
+    journal: Journal
+    source = "what processes took where this was laid out"
+    # Whether a round of one cell is compared with that of another. Not so: counts, made on all processors at once.
+    paired = True
+
+    def __init__(self, spec: ExperimentSpec, cells: Sequence[Cell], request: RunRequest) -> None:
+        self.spec = spec
+        self.cells = list(cells)
+        self.request = request
+        self.outcomes: list[Outcome] = []
+        self.needs: dict[Cell, Needs] = {}
+        self.refused: dict[Cell, str] = {}
+        self.began = utc_now()
+
+    @abstractmethod
+    def require(self) -> None:
+        """Failure (status 4) for whatever is missing, before anything is measured."""
+
+    @abstractmethod
+    def measure(self) -> None:
+        """Effects: all rounds, into `outcomes`. With a store, rounds that an earlier run has left are not run again."""
+
+    @abstractmethod
+    def print_results(self) -> None:
+        """Shows tables on standard output."""
+
+    def rounds_of(self, cell: Cell) -> int:
+        """How many measured rounds a cell gets."""
+        return self.request.rounds_of(self.spec)
+
+    def passes(self, cells: Sequence[Cell]) -> list[tuple[int, list[Cell]]]:
+        """The cells by their number of rounds, the highest first."""
+        found: dict[int, list[Cell]] = {}
+        for cell in cells:
+            found.setdefault(self.rounds_of(cell), []).append(cell)
+        return sorted(found.items(), reverse=True)
+
+    def run_cells(self, runner: Runner, log: RoundLog, cells: Sequence[Cell]) -> list[Outcome]:
+        """The rounds of these cells, in one run for each number of rounds."""
+        run = partial(run_rounds, seed=self.request.seed, warm_up=False) if self.paired else run_counted
+        return [
+            outcome
+            for rounds, own in self.passes(cells)
+            for outcome in run(own, runner, _Named(self.spec.name), stage=STAGE, rounds=rounds, memory=log,
+                               shard=self.request.shard)
+        ]  # fmt: skip
+
+    def earlier_rounds(self) -> RoundLog | None:
+        """What the store has of them."""
+        return RoundLog(self.request.store, self.journal, resume=True) if self.request.store else None
+
+    def forecast(self) -> dict[str, Any]:
+        """What is left to run, how long that takes, what memory it needs, what is refused. Writes nothing."""
+        log = self.earlier_rounds()
+        seconds = {cell: 0.0 if cell in self.refused else need.seconds for cell, need in self.needs.items()}
+        found = []
+        for rounds, cells in self.passes(self.cells):
+            work = Work.of(cells, stage=STAGE, rounds=rounds, shard=self.request.shard, memory=log, paired=self.paired)
+            found.append(forecast(self.spec.name, work, warm_up=False, source=self.source,
+                                  seconds_of=seconds.__getitem__))  # fmt: skip
+        rows = [row for grid in found for row in grid["cells"]]
+        by_name = {cell.name: cell for cell in self.cells}
+        for row in rows:
+            cell = by_name[row["name"]]
+            row |= {"seconds": seconds[cell], "refused": self.refused.get(cell)}
+            if self.needs[cell].bytes:
+                row["bytes"] = self.needs[cell].bytes
+            row["runs"] = 0 if cell in self.refused else row["runs"]
+        most = max((need.bytes for cell, need in self.needs.items() if cell not in self.refused), default=0)
+        summed = {key: sum(grid[key] for grid in found) for key in ("stored_runs", "estimated_seconds")}
+        return {**found[0], "cells": rows, **summed, "runs": sum(row["runs"] for row in rows),
+                **({"bytes": most} if most else {})}  # fmt: skip
+
+    @property
+    def bars(self) -> list[Verdict]:
+        return []
+
+    @property
+    def claims(self) -> list[Verdict]:
+        return []
+
+    @property
+    def rows(self) -> list[ResultRow]:
+        """Comparisons at points."""
+        return []
+
+    @property
+    def holds(self) -> bool:
+        """Whether no bar was missed."""
+        return self.request.shard != WHOLE or all(bar.holds is not False for bar in self.bars)
+
+    @property
+    def programs(self) -> list[SuiteProgram]:
+        """What runs the cells."""
+        return []
+
+    @property
+    def peers(self) -> list[Peer]:
+        """Whom ours are held against, for the document."""
+        return []
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know beside the figures."""
+        ran = measured_rounds(self.outcomes)
+        failed: dict[str, list[str]] = {}
+        for outcome in self.outcomes:
+            if outcome.status != "ok":
+                failed.setdefault(outcome.why or outcome.status, []).append(outcome.cell.name)
+        unique = {why: list(dict.fromkeys(names)) for why, names in failed.items()}
+        return [
+            *self.spec.notes,
+            *notes_on_rounds(ran, ran, self.request.shard, self.spec.fewest_rounds),
+            *(f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {w}" for w, names in unique.items()),
+        ]
+
+    def summary(self) -> Sequence[SummaryRow]:
+        """The rows of the document."""
+        return [row.record() for row in self.rows]
+
+    def parameters(self) -> Collection[str]:
+        """Names of the cells' own parameters."""
+        return {key for cell in self.cells for key, _ in cell.parameters}
+
+    def observations(self) -> list[ObservationRow]:
+        """Every value behind the figures: of this run, and of the earlier ones whose rounds were taken over."""
+        found = self.journal.rows_with_recalled(self.outcomes, self.began, self.parameters())
+        return [ObservationRow.from_json(row) for row in found]
+
+    def show(self) -> None:
+        """Prints tables, bars and notes on standard output."""
+        from millpond.report.terminal import console, print_warnings
+
+        self.print_results()
+        if self.bars:
+            from millpond_bench.tables.terminal_table import print_bars
+
+            print_bars(self.bars, f"{self.spec.name}, bars")
+        print_warnings(self.notes, console(sys.stdout))
+
+    def record(self) -> ExperimentRecord:
+        """As `experiments` of the document lists it."""
+        spec, programs = self.spec, tuple(program.record() for program in self.programs)
+        return ExperimentRecord(
+            name=spec.name, title=spec.title, section=spec.section, measured=spec.measured, run=self.journal.run,
+            rounds=measured_rounds(self.outcomes), suite=programs[0] if programs else None, programs=programs,
+        )  # fmt: skip
+
+
+class SuiteRun(ExperimentRun):
+    """One experiment whose cells are rounds of a suite's program."""
+
+    @abstractmethod
+    def launch(self, cell: Cell) -> Launch:
+        """How the program is started for a cell."""
+
+    @abstractmethod
+    def built_by(self, cell: Cell) -> str | None:
+        """The compiler and standard library of the program that runs a cell, as it says itself."""
+
+    @cached_property
+    def journal(self) -> Journal:  # type: ignore[override]
+        spec, identity = self.spec, cache(lambda around: around.identity(spec.suite))
+        return Journal(
+            spec.name, ("millpond", "bench", spec.name), metrics=spec.metrics, seed=self.request.seed,
+            subject=subject_of([spec.suite, *self.request.counting.subject]),
+            programs=Programs(self.built_by, lambda cell: identity(self.launch(cell).around)),
+        )  # fmt: skip
+
+    def measure(self) -> None:
+        request, seconds = self.request, {cell: need.seconds for cell, need in self.needs.items()}
+        runner = SuiteRunner(self.spec.suite, self.spec.metrics, request.seed, self.refused, seconds,
+                             request.room_bytes, counting=request.counting, launch=self.launch)  # fmt: skip
+        with logged_anyway(request.store, self.journal) as log:
+            outcomes = self.run_cells(runner, log, self.cells)
+            outcomes += self.more_rounds(runner, outcomes, log)
+        self.outcomes = runner.without_other_work(outcomes)
+
+    def more_rounds(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
+        """Rounds of another kind, behind those of all cells."""
+        return []
+
+
+class _Named(ProgressReport):
+    """Progress under the experiment's name rather than the stage's."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def begin(self, what: str, total: int) -> None:
+        super().begin(f"{self._name} {what}", total)
+
+
+def document(runs: Sequence[ExperimentRun]) -> BenchDocument:
+    """The benchmark schema, for one experiment or several."""
+    return BenchDocument(
+        **runs[0].journal.head(SCHEMA),
+        seed=runs[0].request.seed,
+        experiments=tuple(run.record() for run in runs),
+        peers=tuple(peer for run in runs for peer in run.peers),
+        notes=tuple(note for run in runs for note in run.notes),
+        bars=tuple(bar.bar_record() for run in runs for bar in run.bars),
+        claims=tuple(claim.claim_record() for run in runs for claim in run.claims),
+        summary=tuple(row for run in runs for row in run.summary()),
+        observations=tuple(row for run in runs for row in run.observations()),
+    )
+
+
+def write(document: BenchDocument, target: str) -> None:
+    """Writes the document whole or not at all: for a reader, but an observation a line, of which there are many."""
+    data = document.to_json()
+    head = output.json_text({**data, "observations": []}).rstrip().removesuffix("[]\n}")
+    rows = ",\n".join(output.json_text(row, compact=True).rstrip() for row in data["observations"])
+    text = f"{head}[\n{rows}\n]\n}}\n" if rows else f"{head}[]\n}}\n"
+    if target == STDOUT:
+        output.print_bytes(text.encode())
+    else:
+        output.write_bytes(Path(target), text.encode())

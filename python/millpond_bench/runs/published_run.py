@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A run of a published experiment: cells in surroundings, counters, and claims on the document's figures and ours."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from millpond.cells.cell import LITTER, SURROUNDINGS, Cell, Outcome
+from millpond.rounds.grids import forecast
+from millpond.rounds.interleaved_rounds import Work, run_rounds
+from millpond.store.round_log import RoundLog
+from millpond.system import callgrind
+from millpond.system.errors import Failure
+from millpond.system.progress import ProgressReport
+from millpond.system.wording import bytes_text, plural
+from millpond_bench.claims.claim_rules import judge_all
+from millpond_bench.claims.claims import Verdict, load
+from millpond_bench.claims.verdicts import controlled
+from millpond_bench.experiments import event_names, window_counters
+from millpond_bench.experiments.bench_document import ExperimentRecord, PublishedRow
+from millpond_bench.experiments.experiment import SCALES, Needs, Parameters, Part, PublishedSpec, at_scale
+from millpond_bench.experiments.result_table import PublishedTable, published_table
+from millpond_bench.experiments.suite_rounds import Launch, SuiteProgram, SuiteRunner, read_suite, usual_launch
+from millpond_bench.experiments.surroundings import Surroundings
+from millpond_bench.runs.experiment_run import ExperimentRun, RunRequest, SuiteRun
+from millpond_bench.runs.extra_runs import ExtraRun
+
+_SIMULATED = ExtraRun(window_counters.STAGE, window_counters.SLOWDOWN, window_counters.SimulatedRunner)
+
+
+def cells_of(
+    experiment: PublishedSpec, scale: str, litter: str, more: Sequence[Parameters] = (),
+    around: Sequence[Parameters] = ((),),
+) -> list[Cell]:  # fmt: skip
+    """The cells of a scale, each once. `more`: points that the user named. `around`: each cell once with each of them,
+    in the place of what it has itself."""
+    parts = [*at_scale(experiment.parts, scale), *(Part((point,)) for point in more)]
+    littered = ((LITTER, litter),) if litter else ()
+    return list(dict.fromkeys(
+        cell
+        for part in parts
+        for each in around
+        for cell in experiment.cells(part, (*littered, *each), scale == "paper")
+    ))  # fmt: skip
+
+
+def counted_cells(experiment: PublishedSpec, scale: str, around: Sequence[Parameters] = ((),)) -> list[Cell]:
+    """The cells that every run of a scale simulates once, in each of these surroundings."""
+    least = SCALES[: SCALES.index(scale) + 1]
+    parts = [part for name in least for part in experiment.counted.get(name, ())]
+    return [cell for part in parts for each in around for cell in experiment.cells(part, each)]
+
+
+class PublishedRun(SuiteRun):
+    """One published experiment with the cells that were chosen of it. `counted`: those that are only simulated."""
+
+    spec: PublishedSpec
+    source = "what a machine of 2020 takes"
+
+    def __init__(
+        self, spec: PublishedSpec, cells: Sequence[Cell], request: RunRequest, counted: Sequence[Cell] = ()
+    ) -> None:
+        super().__init__(spec, cells, request)
+        self.counted = [cell for cell in counted if cell not in set(cells)]
+        self.left_out: list[str] = []  # what is not measured, each with the reason
+        self.missing: dict[str, str] = {}  # toolchains and mallocs that are not here, each with the reason
+        self._programs: dict[Surroundings, SuiteProgram] = {}
+        every = [*cells, *self.counted]
+        self.needs = {cell: spec.needs(dict(cell.parameters), cell.contender.name) for cell in every}
+        room = request.room_bytes
+        self.refused = {cell: reason for cell in every if (reason := _too_large(self.needs[cell], room))}
+
+    @property
+    def programs(self) -> list[SuiteProgram]:
+        """A program for each of the cells' surroundings. Failure (status 4) where one is missing."""
+        return [self._program(around) for around in dict.fromkeys(map(Surroundings.of, self.cells))]
+
+    def built_by(self, cell: Cell) -> str | None:
+        return self._program(Surroundings.of(cell)).built_by or None
+
+    def _program(self, around: Surroundings) -> SuiteProgram:
+        if around not in self._programs:
+            self._programs[around] = read_suite(self.spec.suite, self.spec.aliases, around)
+        return self._programs[around]
+
+    def launch(self, cell: Cell) -> Launch:
+        return replace(usual_launch(cell), memory_bytes=self.spec.memory_bytes)
+
+    def require(self) -> None:
+        """Failure (status 4) where a program is missing or knows less than it should: before anything is measured.
+
+        Effects: strategies that a program need not have, and has not, are left out; and so are cells of the experiment
+        whose toolchain or malloc is not here, unless the user named it or nothing would be left.
+        """
+        by_around: dict[Surroundings, list[Cell]] = {}
+        for cell in self.cells:
+            by_around.setdefault(Surroundings.of(cell), []).append(cell)
+        missing: list[Failure] = []
+        kept: set[Cell] = set()
+        for around, cells in by_around.items():
+            try:
+                kept |= self._required(self._program(around), cells)
+            except Failure as failure:
+                if not str(around) or {around.toolchain, around.malloc} & self.request.named:
+                    raise
+                missing.append(failure)
+                self.left_out.append(f"{plural(len(cells), 'cell')} under {around}: {failure}")
+                self.missing |= dict.fromkeys(filter(None, (around.toolchain, around.malloc)), str(failure))
+        if not kept and missing:
+            raise missing[0]
+        self.cells = [cell for cell in self.cells if cell in kept]
+        here = {Surroundings.of(cell) for cell in self.cells}
+        self.counted = [cell for cell in self.counted if Surroundings.of(cell) in here]
+        try:
+            callgrind.find_valgrind()
+        except Failure as failure:
+            if self.request.counting.simulated:
+                raise
+            if self.counted:
+                self.missing |= dict.fromkeys(window_counters.SIMULATED, str(failure))
+            self.counted = []
+
+    def _required(self, program: SuiteProgram, cells: Sequence[Cell]) -> set[Cell]:
+        """The cells, but for strategies that the program need not have. Failure (status 4) for others that it lacks."""
+        have = program.workload(self.spec.workload).contenders
+        asked = {cell.contender.name for cell in cells}
+        lacks = [name for name in self.spec.optional if name not in have and name in asked]
+        by = f" by {program.around.toolchain}" if program.around.toolchain else ""
+        self.left_out += [
+            f"{name}: the suite's program was built{by} without it{program.remedy(name)}" for name in lacks
+        ]
+        kept = [cell for cell in cells if cell.contender.name not in lacks]
+        program.require(kept)
+        return set(kept)
+
+    def forecast(self) -> dict[str, Any]:
+        """As of any experiment; with the processes under callgrind: one more of each cell, and slow ones."""
+        grid = super().forecast()
+        for extra, cells in self._extra_runs(self.refused):
+            work = Work.of(cells, stage=extra.stage, rounds=1, shard=self.request.shard,
+                           memory=self.earlier_rounds())  # fmt: skip
+            seconds = {cell: extra.slowdown * self.needs[cell].seconds for cell in cells}
+            more = forecast(self.spec.name, work, warm_up=False, source="", seconds_of=seconds.__getitem__)
+            left = {row["name"]: row["runs"] for row in more["cells"]}
+            if extra is _SIMULATED and self.request.counting.simulated:
+                for row in grid["cells"]:
+                    row["simulated_runs"] = left.get(row["name"], 0)
+            grid |= {key: grid[key] + more[key] for key in ("runs", "stored_runs", "estimated_seconds")}
+        return grid
+
+    def _extra_runs(self, without: Collection[Cell]) -> list[tuple[ExtraRun, list[Cell]]]:
+        """What else is asked, once, and of which cells; nothing of those that do not run."""
+        cells = [cell for cell in self.cells if cell not in without]
+        base = [cell for cell in cells if cell.contender.name == self.spec.baseline]
+        counted = [cell for cell in self.counted if cell not in without]
+        found = [(_SIMULATED, [*(cells if self.request.counting.simulated else ()), *counted])]
+        found += [(one, [cell for cell in base if one.takes(cell)]) for one in self.spec.extra_runs]
+        return [(one, own) for one, own in found if own]
+
+    def more_rounds(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
+        """One process more of each cell that ran, under callgrind, if asked, of those that are only counted, and of
+        extra runs. One round is enough.
+        """
+        failed = {outcome.cell for outcome in outcomes if outcome.status != "ok"}
+        found: list[Outcome] = []
+        for extra, cells in self._extra_runs(failed):
+            seconds = {cell: self.needs[cell].seconds for cell in cells}
+            more = extra.runner({cell: runner.argv(cell) for cell in cells}, seconds)
+            found += run_rounds(
+                cells, more, ProgressReport(), stage=extra.stage, rounds=1, seed=self.request.seed,
+                warm_up=False, memory=log, shard=self.request.shard,
+            )  # fmt: skip
+        return found
+
+    @cached_property
+    def results(self) -> PublishedTable:
+        return PublishedTable(self.spec, self.cells, self.outcomes, self.built_by, self.counted)
+
+    @cached_property
+    def claims(self) -> list[Verdict]:
+        return self.claims_under(())
+
+    def claims_under(self, around: Parameters) -> list[Verdict]:
+        """The statements; those that name no toolchain or malloc are judged where `around` surrounds the program."""
+        under = {**self.spec.under, **{name: (value,) for name, value in around}}
+        spec = replace(self.spec, under=under)
+        missing = {**self._uncountable, **self.missing, **dict(self._uncounted)}
+        return judge_all(spec, published_table(spec), self.results.by_place(), missing)
+
+    @cached_property
+    def _uncounted(self) -> list[tuple[str, str]]:
+        """Counters that were asked for, or that a simulator has, and are null somewhere: each with a reason."""
+        absent = {(name, why) for o in self.outcomes for name, why in o.absent.items()
+                  if self.spec.metrics.is_counter(name)
+                  and (o.cell not in self.counted or name in window_counters.SIMULATED)}  # fmt: skip
+        return [(name, f"{name} is null: {why}") for name, why in sorted(absent)]
+
+    @cached_property
+    def _uncountable(self) -> dict[str, str]:
+        """Counters that no simulator has and this machine cannot count, where statements are about them."""
+        wanted = {claim.metric for claim in load(self.spec.claims) if claim.experiment == self.spec.name}
+        if not wanted & window_counters.NOT_SIMULATED.keys():
+            return {}
+        return {name: f"{name} cannot be counted: {why}" for name, why in event_names.unavailable().items()}
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know beside the figures."""
+        own = len(self.spec.notes)
+        usual = [str(value) for name, value in self.spec.usual if value != SURROUNDINGS.get(name, value)]
+        judged = f"statements that name no toolchain or malloc are judged under {', '.join(usual)}"
+        more = [judged] if usual else []
+        more += dict.fromkeys(self.left_out)
+        more += [words for _, words in self._uncounted]
+        more += window_counters.notes_on_turns(self.outcomes)
+        return [*self.spec.notes, *more, *super().notes[own:]]
+
+    def summary(self) -> list[PublishedRow]:
+        return self.results.summary()
+
+    def print_results(self) -> None:
+        from millpond_bench.tables.terminal_table import print_published
+
+        print_published(self.results, self.claims)
+
+    def record(self) -> ExperimentRecord:
+        return msgspec.structs.replace(super().record(), figure=self.spec.figure.name, baseline=self.spec.baseline)
+
+
+def judge_together(runs: Sequence[ExperimentRun]) -> dict[str, list[PublishedRun]]:
+    """Judges the statements of each file (those of a document) at once, where several experiments of it ran.
+
+    Effects: their verdicts. Returns these experiments by the file's name.
+    """
+    by_file: dict[str, list[PublishedRun]] = {}
+    for run in runs:
+        if isinstance(run, PublishedRun) and run.claims:
+            by_file.setdefault(run.spec.claims.removesuffix(".toml"), []).append(run)
+    several = {name: own for name, own in by_file.items() if len(own) > 1}
+    for own in several.values():
+        both = [one for run in own for verdict in run.claims for one in (verdict, verdict.on_documents) if one]
+        judged = iter(controlled(both))
+        for run in own:
+            run.claims = [
+                replace(next(judged), on_documents=next(judged) if verdict.on_documents else None)
+                for verdict in run.claims
+            ]
+    return several
+
+
+def _too_large(needs: Needs, room_bytes: int) -> str:
+    if needs.bytes <= room_bytes:
+        return ""
+    return f"it needs {bytes_text(needs.bytes)} of memory, and there are {bytes_text(room_bytes)} to give"

@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The tables and figures of Grunwald, Zorn and Henderson (1993) on locality, as data. All read the same captures.
+
+grunwald1993.programs   tables 1 to 3, figure 1   what the programs do, and the share of it in allocation
+grunwald1993.paging     figures 2 and 3           page faults of memories of all sizes, and how steeply they rise
+grunwald1993.time       tables 4 and 5, figures 4 and 5   I + (M x P) x D, without misses and with
+grunwald1993.caches     figures 6 to 8            miss rates of direct-mapped caches, and of a hierarchy of today
+grunwald1993.tags       table 6                   GNU LOCAL with eight bytes more an object, and with real tags
+grunwald1993.model      footnote 1                the model's seconds against real ones, with this machine's latencies
+grunwald1993.words      tables 4 and 5            the same with words of 4 bytes: i386 programs, where they are unpacked
+grunwald1993.predicted  beside                    misses predicted from one recording, and their error
+grunwald1993.ablation   section 5                 one thing taken away from an allocator: coalescing, search, tags
+
+Every figure is of a direct run: the program under capture, with the allocator preloaded. Caches allocate a line at a
+store as at a load (write-allocate); `caches` also tells two in which a store that misses goes around the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+
+from millpond.cells.metrics import Metrics
+from millpond_bench.experiments.experiment import Figure, Needs, Parameters, Part, Tables, points, thousands
+from millpond_bench.pages.study_charts import table_6, tables_2_and_3, tables_4_and_5
+from millpond_bench.pages.study_figures import fault_curves, miss_curves, overlaid_times, programs
+from millpond_bench.programs import study_words
+from millpond_bench.programs.study_captures import (
+    CACHES_KIBIBYTES,
+    INPUT,
+    LINES_BYTES,
+    MEASURED,
+    MEMORIES_KIBIBYTES,
+    METRICS,
+    PROGRAM,
+    ROLES,
+    TRAINED,
+)
+from millpond_bench.programs.study_predictions import METRICS as PREDICTED_METRICS
+from millpond_bench.programs.study_predictions import SHAPES, PredictionRunner
+from millpond_bench.runs.study import StudySpec, Values
+from millpond_bench.tables import study_tables as printed
+
+CLASSICS = tuple(printed.ALIASES.values())
+# Beside the document's: what it recommends (figure 9), the mallocs of today, and ours.
+TODAY = ("size_map", "glibc", "jemalloc", "mimalloc", "tcmalloc", "multipool", "monotonic")
+PROGRAMS = ("ESPRESSO", "GS", "PTC", "GAWK", "MAKE")
+INPUTS = ("GS-Small", "GS-Medium", "GS")
+_OF_WORDS = (*CLASSICS, "size_map", "glibc")
+_PREDICTED = (*CLASSICS, "glibc", "jemalloc", "multipool")
+_QUICK = ("multipool",)
+_FEW = ("PTC", "GAWK", "MAKE")
+_TAGGED = ("gnu_local", "gnu_local_padded", "gnu_local_tagged")
+_EVERY = tuple(ROLES)
+_USUAL = tuple(role for role in ROLES if role != "F2C")  # which takes half a minute under first_fit
+_MIB = 1 << 20
+_ATTRIBUTED = 64  # KB of the cache whose misses are told by whose code made them
+# Seconds of a capture: by program, on the input that is measured.
+_SECONDS = {"ESPRESSO": 15.0, "GS": 13.0, "PTC": 9.0, "MAKE": 5.0, "PERL": 10.0, "F2C": 35.0}
+
+
+def _needs(given: Mapping[str, str], _strategy: str) -> Needs:
+    seconds = _SECONDS.get(given[PROGRAM], 6.0)
+    return Needs(seconds if given[INPUT] == MEASURED else seconds / 2, 256 * _MIB)
+
+
+def _parts(
+    standard: tuple[str, ...], quick: tuple[str, ...], programs: tuple[str, ...] = _USUAL,
+    few: tuple[str, ...] = PROGRAMS,
+) -> Mapping[str, tuple[Part, ...]]:  # fmt: skip
+    """The captures of each scale. Quick takes the smaller input of `few` programs, and nothing without allocators."""
+    return {
+        "quick": (Part(points(program=few, input=[TRAINED]), quick),) if quick else (),
+        "standard": (Part(points(program=programs, input=[MEASURED]), standard),),
+        "paper": (Part(points(program=_EVERY if programs == _USUAL else programs, input=[MEASURED]), standard),),
+    }
+
+
+def _label(name: str, value: int | str) -> str:
+    """`GAWK: gawk` of a program, `64 KB` of a cache."""
+    if name == PROGRAM:
+        return f"{value}: {ROLES[str(value)]}"
+    return f"{thousands(name, value)} KB" if name in ("cache", "memory") else str(value)
+
+
+# ---- what is made of a capture ----
+
+
+def _of_programs(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    share = 100 * values["allocator_instructions"] / values["instructions_executed"]
+    objects = max(1.0, values["objects_allocated"])
+    mean_bytes = values["requested_bytes"] / objects
+    yield (), {
+        **values, "references_1e6": values["references"] / 1e6, "allocator_share": share,
+        "mean_object_bytes": mean_bytes, "freed_share": values["objects_freed"] / objects,
+        "tag_share": printed.TAG_BYTES / (printed.TAG_BYTES + mean_bytes),
+    }  # fmt: skip
+
+
+def _of_pages(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    per_million = 1e6 / values["references"]
+    for size in MEMORIES_KIBIBYTES:
+        yield (
+            (("memory", str(size)),),
+            {**values, "faults_a_million": values[f"faults_{size}"] * per_million,
+             "warm_faults_a_million": (values[f"faults_{size}"] - values["pages"]) * per_million},
+        )  # fmt: skip
+
+
+def _of_times(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    base = values["instructions_executed"] * printed.CYCLE_SECONDS
+    for size in CACHES_KIBIBYTES:
+        missed = values.get(f"misses_32_{size}")
+        if not missed:
+            continue
+        waiting = {p: missed * p * printed.CYCLE_SECONDS for p in printed.PENALTIES}
+        total = base + waiting[printed.PENALTY_CYCLES]
+        yield (
+            (("cache", str(size)),),
+            {"time_seconds": total, "base_seconds": base, "miss_seconds": waiting[printed.PENALTY_CYCLES],
+             "miss_share": waiting[printed.PENALTY_CYCLES] / total,
+             "misses_a_thousand": 1000 * missed / values["instructions_executed"],
+             **{name: own / missed for name, own in _told_apart(values, size).items()},
+             **{f"seconds_at_{p}": base + waiting[p] for p in printed.PENALTIES}},
+        )  # fmt: skip
+
+
+def _told_apart(values: Values, size: int) -> dict[str, float]:
+    """Misses of first touches, and those that the allocator's own accesses make, where a capture tells them."""
+    if "cold_misses" not in values:
+        return {}
+    cold = {"cold_share": values["cold_misses"]}
+    own = values["allocator_misses"] + values["indirect_misses"]
+    return {**cold, "own_miss_share": own} if size == _ATTRIBUTED else cold
+
+
+def _of_caches(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    for line in LINES_BYTES:
+        for size in CACHES_KIBIBYTES:
+            missed = values[f"misses_{line}_{size}"]
+            yield (
+                (("line", str(line)), ("cache", str(size))),
+                {"miss_rate": 100 * missed / values["references"], "misses": missed, **_kept(values, "heap_bytes"),
+                 **({"around_rate": 100 * values[around] / values["references"]}
+                    if line == 32 and (around := f"around_misses_{size}") in values else {}),
+                 "level_1_rate": 100 * values["level_1_misses"] / values["references"],
+                 "level_2_rate": 100 * values["level_2_misses"] / values["references"],
+                 "base_seconds": values["instructions_executed"] * printed.CYCLE_SECONDS},
+            )  # fmt: skip
+
+
+def _of_tags(values: Values, without: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    """Penalties as shares of the time without tags, at each cost of a miss."""
+    if without is None:
+        return
+    found = {"miss_rate": 100 * values["misses_32_64"] / values["references"], **_kept(values, "heap_bytes")}
+    for penalty in printed.PENALTIES:
+        waiting = penalty * values["misses_32_64"]
+        before = penalty * without["misses_32_64"]
+        whole = without["instructions_executed"] + before
+        found[f"tag_penalty_at_{penalty}"] = added = 100 * (waiting - before) / whole
+        if penalty == printed.PENALTIES[-1] and found["tag_penalty"]:
+            found["tag_growth"] = added / found["tag_penalty"]
+        if penalty == printed.PENALTY_CYCLES:
+            found |= {"miss_penalty": 100 * waiting / whole, "tag_penalty": 100 * (waiting - before) / whole,
+                      "slower": 100 * ((values["instructions_executed"] + waiting) / whole - 1)}  # fmt: skip
+    yield (), found
+
+
+def _kept(values: Values, *names: str) -> dict[str, float]:
+    """What a capture may not have: an allocator need not tell its heap."""
+    return {name: values[name] for name in names if name in values}
+
+
+def _of_model(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    """Ours: with two levels of cache and this machine's latencies. The document's: its table 5 by its table 2."""
+    yield (), {**values, "model_to_measured": values["model_seconds"] / values["cpu_seconds"]}
+
+
+def _of_predictions(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    for name in SHAPES:
+        predicted, direct = values[f"predicted_{name}"], values[f"direct_{name}"]
+        yield (
+            (("cache", name),),
+            {"predicted_to_direct": predicted / direct, "predicted_misses": predicted, "direct_misses": direct},
+        )
+
+
+# ---- the experiments ----
+
+_SOURCE = "Grunwald, Zorn and Henderson, Improving the cache locality of memory allocation, PLDI 1993"
+_DERIVED: dict[str, str] = {
+    "references_1e6": "millions", "allocator_share": "%", "faults_a_million": "faults",
+    "warm_faults_a_million": "faults", "time_seconds": "seconds",
+    "base_seconds": "seconds", "miss_seconds": "seconds", "miss_share": "share",
+    "misses_a_thousand": "misses", "cold_share": "share", "own_miss_share": "share", "miss_rate": "%",
+    "misses": "references", "around_rate": "%", "level_1_rate": "%", "level_2_rate": "%", "miss_penalty": "%",
+    "tag_penalty": "%", "mean_object_bytes": "bytes", "freed_share": "share", "tag_share": "share",
+    "tag_growth": "ratio", "predicted_to_direct": "ratio", "predicted_misses": "references",
+    "direct_misses": "references", "slower": "%", "model_to_measured": "ratio",
+    **{f"seconds_at_{p}": "seconds" for p in printed.PENALTIES},
+    **{f"tag_penalty_at_{p}": "%" for p in printed.PENALTIES},
+}  # fmt: skip
+_NOTE = (
+    "Programs of today stand for the document's. Words and pointers are of 8 bytes, tags of two words 16; "
+    "`grunwald1993.cost --cells i386` counts with words of 4 bytes."
+)
+# The document's table 1.
+_PROGRAMS_NOTE = (
+    "ESPRESSO, a logic optimiser: berkeley-abc collapses and factors a random table. GS, PostScript without display: "
+    "ghostscript on 2, 20 and 40 pages of text and curves. PTC, a translator to C that frees nothing: spin on a model "
+    "of 20 processes. GAWK: gawk lays words out as a dictionary. MAKE: make on 500 targets, dry. PERL, beside the "
+    "document: perl keeps words and those that follow them. F2C, beside the document: f2c on 150 subroutines."
+)
+_SECONDS_NOTE = (
+    "Seconds are those of the document's machine: its tables imply 62.5 ns an instruction, and a miss waits 25."
+)
+
+_experiment = partial(
+    StudySpec, source=_SOURCE, machine="DECstation 5000/120 (MIPS), simulated caches, 1993",
+    metrics=Metrics({**METRICS.units, **PREDICTED_METRICS.units, **_DERIVED}, is_open=True),
+    aliases=printed.ALIASES, claims="grunwald1993.toml",
+    workload="capture", strategies=(*CLASSICS, *TODAY), optional=TODAY, needs=_needs, free=(INPUT,),
+    parts=_parts((*CLASSICS, *TODAY), (*CLASSICS, *_QUICK)), rounds={"quick": 1, "standard": 3, "paper": 8},
+    fewest_rounds=3,
+)  # fmt: skip
+
+
+def _one_table(title: str, *rows: str, split: tuple[str, ...] = (), relative: bool = False) -> Tables:
+    def titled(at: Mapping[str, int | str]) -> str:
+        words = {"cache": "{} KB direct-mapped", "line": "lines of {} bytes", PROGRAM: "{}"}
+        return ", ".join([title, *(words[name].format(at[name]) for name in split)])
+
+    return Tables(split, rows, "strategy", "program" if PROGRAM in rows else rows[0], relative=relative, titles=titled,
+                  labels=_label, own_rows=True)  # fmt: skip
+
+
+WHAT_PROGRAMS_DO = _experiment(
+    name="grunwald1993.programs", title="What the programs do (tables 1 to 3, figure 1)", section="3.1",
+    measured="Data references in millions; beside them instructions and the share in allocation, objects, heap",
+    figure=Figure("references_1e6", "millions", "references_1e6"),
+    beside_metrics=("instructions_executed", "allocator_share", "objects_allocated", "objects_freed", "freed_share",
+                    "requested_bytes", "mean_object_bytes", "common_sizes_share", "tag_share", "heap_bytes", "pages"),
+    axes=(PROGRAM,), tables=_one_table("Data references", PROGRAM), figures=printed.of_programs, unfold=_of_programs,
+    draw=programs, tabulate=tables_2_and_3,
+    notes=(_NOTE, _PROGRAMS_NOTE,
+           "The share in allocation is of instructions, with no penalty for misses, as figure 1 has it."),
+)  # fmt: skip
+PAGING = _experiment(
+    name="grunwald1993.paging", title="Page faults by memory (figures 2 and 3)", section="4.1",
+    measured="Page faults in a million references in LRU memories of pages of 4 KB, first touches among them",
+    figure=Figure("faults_a_million", "faults", "faults_a_million"),
+    beside_metrics=("warm_faults_a_million", "pages", "heap_bytes", "fault_slope"),
+    axes=(PROGRAM, "memory"), tables=_one_table("Page faults in a million references", "memory", split=(PROGRAM,)),
+    unfold=_of_pages, draw=fault_curves,
+    notes=("The document's curves are pictures. `heap_bytes` is the memory that the allocator has requested, the "
+           "symbols on its axes; `pages` is what was touched. `fault_slope` is -d ln(faults) / d ln(memory) between an "
+           "eighth and seven eighths of these pages: the smaller, the more resilient.",),
+)  # fmt: skip
+TIME = _experiment(
+    name="grunwald1993.time", title="Time with cache misses (tables 4 and 5, figures 4 and 5)", section="4.2",
+    measured="I + (M x P) x D with P = 25 in seconds of the document's machine, as a share of FIRSTFIT's",
+    figure=Figure("time_seconds", "seconds", "time_seconds"),
+    beside_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand", "cold_share", "own_miss_share",
+                    *(f"seconds_at_{p}" for p in printed.PENALTIES)),
+    axes=(PROGRAM, "cache"), tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True),
+    figures=printed.of_times, unfold=_of_times, notes=(_NOTE, _SECONDS_NOTE), draw=overlaid_times,
+    tabulate=tables_4_and_5,
+)  # fmt: skip
+CACHES = _experiment(
+    name="grunwald1993.caches", title="Miss rates by cache size (figures 6 to 8)", section="4.2",
+    measured="Share of data references that miss in direct-mapped caches, in percent; beside it today's hierarchy",
+    figure=Figure("miss_rate", "%", "miss_rate"),
+    beside_metrics=("misses", "around_rate", "level_1_rate", "level_2_rate", "heap_bytes", "base_seconds"),
+    axes=(PROGRAM, "line", "cache"), tables=_one_table("Miss rate", "cache", split=(PROGRAM, "line")),
+    figures=printed.of_caches, unfold=_of_caches, draw=miss_curves,
+    notes=(_NOTE, "Published rates follow from tables 4 and 5 and the references of table 2; the curves are pictures. "
+           "A store that misses brings its line in, as a load does; `around_rate` is of caches of 16 and 64 KB in "
+           "which it does not.",
+           "Today's hierarchy: 32 KiB in 8 ways, then 1 MiB in 16 ways, lines of 64 bytes."),
+)  # fmt: skip
+TAGS = _experiment(
+    name="grunwald1993.tags", title="What tags cost (table 6)", section="4.3",
+    measured="Miss rate in percent, 64 KB direct-mapped: GNU LOCAL, the same with eight bytes more for each object "
+    "(the document's \"with tags\"), and with a tag that is written and read",
+    figure=Figure("miss_rate", "%", "miss_rate"),
+    beside_metrics=("miss_penalty", "tag_penalty", "tag_growth", "slower", "heap_bytes",
+                    *(f"tag_penalty_at_{p}" for p in printed.PENALTIES)),
+    strategies=_TAGGED, axes=(PROGRAM,), optional=(),
+    tables=_one_table("Miss rate", PROGRAM), figures=printed.of_tags, unfold=_of_tags,
+    tabulate=table_6,
+    parts=_parts(_TAGGED, _TAGGED, PROGRAMS, few=_FEW),
+    notes=(_NOTE, "A block is aligned to 16, so a real tag of a word takes two.",
+           "Penalties are shares of the time without tags, as in the document."),
+)  # fmt: skip
+_ABLATED = ("first_fit", "first_fit_uncoalesced", "gnu_gxx", "gnu_gxx_uncoalesced", "gnu_gxx_heads")
+ABLATION = _experiment(
+    name="grunwald1993.ablation", title="Search and coalescing, each alone (section 5)", section="4.4",
+    measured="I + (M x P) x D as a share of FIRSTFIT's: FIRSTFIT and GNU G++ without coalescing, GNU G++ that looks at "
+    "the first block of a list only",
+    figure=Figure("time_seconds", "seconds", "time_seconds"),
+    beside_metrics=("base_seconds", "miss_seconds", "misses_a_thousand"),
+    strategies=_ABLATED, axes=(PROGRAM, "cache"), optional=(), figures=printed.of_times, unfold=_of_times,
+    tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True),
+    parts=_parts(_ABLATED, _ABLATED, PROGRAMS, few=_FEW),
+    notes=(_NOTE, _SECONDS_NOTE, "Tags alone are taken away in grunwald1993.tags."),
+)  # fmt: skip
+
+MODEL = _experiment(
+    name="grunwald1993.model", title="The model against real seconds (footnote 1)", section="4.2",
+    measured="Modelled seconds by measured CPU seconds, with this machine's cycle and latencies, and two levels",
+    figure=Figure("model_to_measured", "ratio", "model_to_measured"), beside_metrics=("model_seconds", "cpu_seconds"),
+    axes=(PROGRAM,), tables=_one_table("Modelled / measured", PROGRAM), figures=printed.of_model, unfold=_of_model,
+    notes=("A processor of today executes several instructions a cycle and overlaps its waits, which the model does "
+           "not know: the order of the allocators is what can be compared.",),
+)  # fmt: skip
+WORDS = _experiment(
+    name="grunwald1993.words", title="Tables 4 and 5 with words of 4 bytes", section="4.2",
+    measured="I + (M x P) x D as a share of FIRSTFIT's, of Debian's i386 programs on the classics built for 32 bits",
+    figure=Figure("time_seconds", "seconds", "time_seconds"),
+    beside_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand",
+                    *(f"seconds_at_{p}" for p in printed.PENALTIES)),
+    workload="words", runner=study_words.WordsRunner, lacking=study_words.lacking, identity=study_words.identity_of,
+    strategies=_OF_WORDS, optional=(), axes=(PROGRAM, "cache"), figures=printed.of_times, unfold=_of_times,
+    tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True), tabulate=tables_4_and_5,
+    draw=overlaid_times, parts=_parts(_OF_WORDS, (), ("GS", "GAWK", "MAKE")),
+    notes=("Two tags are 8 bytes, as in the document. Counted by Cachegrind. Debian has no i386 berkeley-abc and spin "
+           "among the packages that `scripts/setup bench-study-i386` unpacks.", _SECONDS_NOTE),
+)  # fmt: skip
+PREDICTED = _experiment(
+    name="grunwald1993.predicted", title="The same, predicted from one recording", section="4.2",
+    measured="Misses predicted from one recording on glibc, by those of the direct run: 1 is exact",
+    figure=Figure("predicted_to_direct", "ratio", "predicted_to_direct"),
+    beside_metrics=("predicted_misses", "direct_misses"), workload="prediction",
+    runner=PredictionRunner, strategies=_PREDICTED, optional=(), axes=(PROGRAM, "cache"), unfold=_of_predictions,
+    tables=_one_table("Predicted / direct misses", PROGRAM, split=("cache",)),
+    parts=_parts(_PREDICTED, (), PROGRAMS), rounds={"quick": 1, "standard": 1, "paper": 8}, fewest_rounds=1,
+    notes=("The tables of the other experiments come from direct runs; this one says how far predictions would be off.",
+           "One recording on glibc (for glibc itself: on our multipool), played on each allocator."),
+)  # fmt: skip
+
+EXPERIMENTS = (WHAT_PROGRAMS_DO, PAGING, TIME, CACHES, TAGS, ABLATION, MODEL, WORDS, PREDICTED)
