@@ -15,7 +15,6 @@ from msgspec import structs
 
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.metrics import PROCESS_METRICS, REPLAY_METRICS
-from millpond.commands import doctor
 from millpond.doctor import replay_error
 from millpond.doctor.replay_error import Difference, Validation
 from millpond.rounds import mallocs
@@ -26,7 +25,7 @@ from millpond.rounds.replay_rounds import PACED
 from millpond.statistics.order_statistics import summarise
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
-from millpond_bench.accuracy import validation_rounds
+from millpond_bench.accuracy import validation, validation_rounds
 
 GLIBC, FAST, LEAN = Malloc("glibc", None), Malloc("fast", Path("/lib/fast.so")), Malloc("lean", Path("/lib/lean.so"))
 MALLOCS = (GLIBC, FAST, LEAN)
@@ -245,8 +244,8 @@ def test_the_verb_keeps_what_it_found_and_doctor_tells_of_it(
     lab: FakeLab, programs: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.configure(events=1000)
-    monkeypatch.setattr(doctor, "find_mallocs", lambda: (list(MALLOCS), {"tcmalloc": "libtcmalloc-minimal4"}))
-    monkeypatch.setattr(doctor, "ReplayRunner", lambda *_: FakeRunner((0.3, 0.2, 0.4), (3e6, 5e6, 2e6)))
+    monkeypatch.setattr(validation, "find_mallocs", lambda: (list(MALLOCS), {"tcmalloc": "libtcmalloc-minimal4"}))
+    monkeypatch.setattr(validation, "ReplayRunner", lambda *_: FakeRunner((0.3, 0.2, 0.4), (3e6, 5e6, 2e6)))
     done = lab.run("doctor", "--validate", "--programs=one,two", "--rounds=3", "--json=v.json")
     assert done.status == 0, done.stderr
     found: dict[str, Any] = json.loads((lab.work / "v.json").read_text())
@@ -262,14 +261,14 @@ def test_the_verb_keeps_what_it_found_and_doctor_tells_of_it(
 
 
 def test_without_a_second_malloc_the_verb_says_what_to_install(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "find_mallocs", lambda: mallocs.find_mallocs([lab.work]))
+    monkeypatch.setattr(validation, "find_mallocs", lambda: mallocs.find_mallocs([lab.work]))
     done = lab.run("doctor", "--validate")
     assert done.status == 4
     assert "libjemalloc2" in done.stderr and "libmimalloc2.0" in done.stderr
 
 
 def test_an_unknown_program_is_refused(lab: FakeLab, programs: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "find_mallocs", lambda: (list(MALLOCS), {}))
+    monkeypatch.setattr(validation, "find_mallocs", lambda: (list(MALLOCS), {}))
     done = lab.run("doctor", "--validate", "--programs=three")
     assert done.status == 2
     assert "'three'" in done.stderr and "one, two" in done.stderr
