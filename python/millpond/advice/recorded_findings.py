@@ -118,7 +118,7 @@ def follow_program(found: Findings, bare_seconds: float, spent_seconds: float) -
     found.budget_seconds = schedule.budget(spent_seconds, run_seconds, contenders)
     if found.bound:
         rounds = schedule.seconds_of_judgement(run_seconds, schedule.JUDGED_WITHOUT_PLAN, schedule.FEW_VERDICT_ROUNDS)
-        found.budget_seconds = spent_seconds + rounds
+        found.budget_seconds = spent_seconds + max(rounds, schedule.BUDGET_WITHOUT_PLAN_SECONDS)
         found.notes.append(f"only huge pages were tried: {found.bound.words}; --budget SECONDS tries all")
     say(
         f"a run takes {seconds_text(bare_seconds)}: at most {seconds_text(found.budget_seconds)} in all, less where it "

@@ -44,6 +44,8 @@ _OBSERVED_FOR_RECORDED = 1.5
 # A budget that nobody gave follows the program, between these: a judgement of so many contenders in so many rounds, and
 # a share for replays and for what turns out slower.
 BUDGET_LEAST_SECONDS, BUDGET_MOST_SECONDS = 60.0, 600.0
+# The least for the rounds where only huge pages are judged: rounds stop as soon as the question is decided.
+BUDGET_WITHOUT_PLAN_SECONDS = 10.0
 _FOLLOWING_CONTENDERS, _FOLLOWING_ROUNDS, _FOLLOWING_SHARE = 8, 21, 0.8
 _OBSERVING_RUNS = 3
 
