@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-# The menu. What a target does lies in scripts/; this file only names it. `make -j N` sets the number of jobs
-# (all cores otherwise).
+# The menu of targets; scripts/ has the commands behind them. `make -j N` sets the number of jobs (default: all cores).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 export JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 
 SUITES = millpond-p0089-suite millpond-unique_chars-suite millpond-suballocator-suite millpond-reserve_commit-suite
-# What captures programs on each allocator: the tool, the simulators, the mallocs.
+# Targets that capture programs on each allocator: the tool, the simulators, the mallocs.
 CAPTURES = preload/all lab/references/all lab/simulate/all lab/layout/all lab/mallocs/all lab/measure/all \
 	lab/characterise/all
 
@@ -17,84 +16,84 @@ TOOLCHAINS = gcc clang clang-libc++
 .PHONY: help setup build demo quick test test-more test-all check bench bench-toolchains bench-lab bench-library \
 	bench-malloc bench-references results coverage format clean
 
-help: ## this menu
+help: ## show this menu
 	@echo "millpond: would a local allocator make this program faster or smaller, where, which one, by how much?"
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: ## advise on a real program and on examples/request_server; leaves results/demo/report.html
-	@echo "millpond: sets up, builds (some minutes the first time), advises on xmllint and on examples/request_server (two)"
+demo: ## advise on a real program and on examples/request_server; write results/demo/report.html
+	@echo "millpond: set-up, build (minutes the first time), advice on xmllint and examples/request_server (2 minutes)"
 	@scripts/setup --system build demo mallocs
 	@scripts/setup --python build demo mallocs & python=$$!; scripts/build demo && wait $$python
 	@.venv/bin/python -m millpond_bench.demo
 
-test: ## what must hold of the product
+test: ## build everything, run the checks and the tests
 	@scripts/setup build demo test
 	@scripts/test
 
-test-more: ## the same in other modes, of more programs, by other tools: ASan, TSan, 32 bits, compilers, clang-tidy
+test-more: ## run more tests: other modes, more programs, ASan, TSan, 32 bits, other compilers, clang-tidy
 	@scripts/setup build demo test
 	@scripts/test --more
 
-test-all: ## both, and clang, coverage, slow tests, planted faults, Windows, browser, wheel; SHARD=NAME: one part
+test-all: ## run all tests: also clang, coverage, planted faults, Windows, browser, wheel; SHARD=NAME: one part
 	@scripts/setup build demo test test-all
 	@scripts/test --all $(SHARD)
 
-quick: ## after an edit: build, run the quick tests of what is new
+quick: ## after an edit: build, and run the quick tests of the code that changed
 	@scripts/setup build test
 	@scripts/test --quick
 
-check: ## formatters, linters, types, layering
+check: ## check formatting, lint, types and layering
 	@scripts/setup build test
 	@scripts/test --check
 
-bench: ## run the published experiments at quick scale; tables, JSON, a page each in results/bench
+bench: ## run the published experiments at quick scale; write results/bench
 	@scripts/setup build demo bench-study
 	@scripts/build release $(SUITES) $(CAPTURES)
 	@.venv/bin/millpond bench all --scale quick
 
-results: ## as `bench`, at standard scale, some hours; verdicts on every statement in docs/results
+results: ## run the published experiments at standard scale (hours); write the verdicts to docs/results
 	@scripts/setup build demo bench-study
 	@scripts/build release $(SUITES) $(CAPTURES)
 	@.venv/bin/millpond bench all --store results/store
 	@.venv/bin/millpond report results/store --format results -o docs/results
 	@.venv/bin/python scripts/quote_results
 
-bench-toolchains: ## as `bench`, by gcc, by clang and by clang with libc++, side by side; results/bench/toolchains.html
+bench-toolchains: ## compare gcc, clang, and clang with libc++ on them; write results/bench/toolchains.html
 	@scripts/setup build demo bench toolchains
 	@for one in $(TOOLCHAINS); do scripts/build toolchain-$$one $(SUITES) || exit; done
 	@mkdir -p results/bench
 	@.venv/bin/millpond bench all --scale quick --toolchain $$(tr ' ' , <<< '$(TOOLCHAINS)') \
 		--json=results/bench/toolchains.json --report results/bench/toolchains.html
 
-bench-lab: ## measure recording, characterising and trial against their bars; table, JSON, a page
+bench-lab: ## measure recording, characterising and trials against their limits
 	@scripts/setup build demo test bench
 	@scripts/build release preload/all lab/all examples/all make_big_trace
 	@.venv/bin/millpond bench laboratory
 
-bench-library: ## measure the allocators against every peer and their bars, at most an hour; table, JSON, a page
+bench-library: ## measure the allocators against their peers and limits, at most an hour
 	@scripts/setup build test bench
 	@scripts/build release millpond-library-suite millpond-library-suite-hardened
 	@.venv/bin/millpond bench library
 
-bench-malloc: ## measure our malloc against others on real programs and under stress, at most an hour; table, JSON, a page
+bench-malloc: ## measure our malloc against others on real programs and under stress, at most an hour
 	@scripts/setup build test bench bench-real
 	@scripts/build release preload/all lab/all millpond-malloc-suite
 	@.venv/bin/millpond bench malloc
 
-bench-references: ## measure capturing and simulating data references against their bars; table, JSON, a page
+bench-references: ## measure capture and simulation of data references against their limits
 	@scripts/setup build test bench
 	@scripts/build release lab/references/all lab/simulate/all lab/suites/all examples/all
 	@.venv/bin/millpond bench references
 
-setup: ## install what building and testing need (system packages by apt, Python packages in .venv)
+setup: ## install the packages for building and testing (with apt, and in .venv)
 	@scripts/setup build demo test
 
 build: ## build programs, examples and tests into build/release
 	@scripts/setup build test
 	@scripts/build release
 
-coverage: ## lines and branches that the tests reach (clang); fails if one of core, block or local is missed
+coverage: ## measure what the tests reach; fail if they miss a branch of core, os, block or local
 	@scripts/setup build test test-all
 	@scripts/coverage
 

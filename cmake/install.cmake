@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-# What `cmake --install` places: the headers, libmillpond.a and the CMake package (component library), the programs and
-# their preloaded libraries (component lab). A Python wheel takes the component lab alone.
+# Rules of `cmake --install`. Component library: the headers, libmillpond.a and the CMake package. Component lab: the
+# programs and their preloaded libraries. A Python wheel takes only the component lab.
 include(CMakePackageConfigHelpers)
 
 set(millpond_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/millpond")
@@ -18,8 +18,8 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/millpond-config-version.
 install(FILES "${PROJECT_BINARY_DIR}/millpond-config.cmake" "${PROJECT_BINARY_DIR}/millpond-config-version.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/mode.cmake" DESTINATION "${millpond_package_dir}" COMPONENT library)
 
-# Installs the programs of a folder of the project whose names begin with `millpond-`; others are subjects of study. What
-# is built on demand only, for benchmarks, stays here.
+# Installs the programs below a folder of the project whose names begin with `millpond-`; other programs are subjects of
+# measurements. Targets that are built only on demand, for benchmarks, are not installed.
 function(millpond_install_programs_below folder)
   millpond_targets_below("${PROJECT_SOURCE_DIR}/${folder}" targets)
   foreach(target IN LISTS targets)
@@ -31,7 +31,7 @@ function(millpond_install_programs_below folder)
   endforeach()
 endfunction()
 
-# What `millpond synthesize --preload` compiles a malloc from.
+# The sources from which `millpond synthesize --preload` compiles a malloc.
 set(millpond_source_dir "${MILLPOND_INSTALL_PRELOAD}/source")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/preload" "${PROJECT_SOURCE_DIR}/include" DESTINATION "${millpond_source_dir}"
   COMPONENT lab FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cpp")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-# Instrumented builds. Every target is instrumented but those that carry the property MILLPOND_PLAIN: preloaded
-# libraries, which run inside programs that know nothing of a sanitizer's run time or of a coverage profile, and the
-# programs which the tests record, whose malloc a sanitizer would replace under the recorder's hands.
+# Instrumented builds: sanitizers and coverage. Every target is instrumented, except those with the property
+# MILLPOND_PLAIN. These are preloaded libraries, which run inside programs without a sanitizer's run time or a coverage
+# profile, and the programs that the tests record, because a sanitizer would replace the malloc that is recorded.
 set(MILLPOND_SANITIZE "" CACHE STRING "Sanitizers for everything that is not plain: address,undefined or thread")
 option(MILLPOND_COVERAGE "Instrument for llvm-cov (clang only)" OFF)
 
@@ -15,7 +15,7 @@ if(MILLPOND_COVERAGE)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "MILLPOND_COVERAGE needs clang (this is ${CMAKE_CXX_COMPILER_ID}): use `cmake --preset coverage`")
   endif()
-  # Counters that can lie in a mapped file, so that what a process did is kept when it aborts; and that threads share.
+  # The counters lie in a mapped file, so that they survive an abort, and are atomic, because threads share them.
   add_compile_options("$<${millpond_instrumented}:-fprofile-instr-generate;-fcoverage-mapping>"
     "$<${millpond_instrumented}:SHELL:-mllvm -runtime-counter-relocation>"
     "$<${millpond_instrumented}:-fprofile-update=atomic>")
@@ -33,17 +33,17 @@ function(millpond_targets_below directory result)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
-# millpond_optimise_little(TARGET SOURCE...): adds sources that are compiled with little optimisation: those that run once
-# in a process, such as command lines and writers of results, in which the compiler spends more time than they save.
-# Never what runs for each event of a trace, or while something is measured.
+# millpond_optimise_little(TARGET SOURCE...): adds sources that are compiled with -O1 in release builds. Use it for code
+# that runs once in a process, such as command lines and writers of results: optimising it takes longer than it saves.
+# Do not use it for code that runs for each event of a trace, or while something is measured.
 function(millpond_optimise_little target)
   list(LENGTH ARGN count)
-  if(count EQUAL 1)  # has nothing to be joined with
+  if(count EQUAL 1)  # one source has no others to be joined with
     target_sources(${target} PRIVATE ${ARGN})
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
     return()
   endif()
-  # A unity build takes no source with options of its own, so that these have a target with options of its own.
+  # A unity build cannot join sources that have their own options, so these sources get a target with its own options.
   set(little ${target}_little)
   add_library(${little} OBJECT ${ARGN})
   foreach(property COMPILE_DEFINITIONS COMPILE_FEATURES COMPILE_OPTIONS INCLUDE_DIRECTORIES)
@@ -53,8 +53,8 @@ function(millpond_optimise_little target)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${little}>)
 endfunction()
 
-# Marks the targets whose sources lie below the given folders of the project as plain. Folders that this build leaves
-# out are none.
+# Marks as plain the targets whose sources lie below the given folders of the project. Ignores folders that are not part
+# of this build.
 function(millpond_plain_below)
   millpond_targets_below("${PROJECT_SOURCE_DIR}" targets)
   foreach(target IN LISTS targets)
@@ -69,9 +69,8 @@ function(millpond_plain_below)
   endforeach()
 endfunction()
 
-# For a static library that plain programs link as well as instrumented ones. Sanitizers see its system calls without
-# its help, so it is plain; for coverage it is instrumented, and a plain program that takes any of it needs the counters'
-# run time.
+# Prepares a static library that both plain and instrumented programs link. For sanitizers it is plain: they see its
+# system calls without instrumentation. For coverage it is instrumented, so plain programs link the counters' run time.
 function(millpond_make_linkable_everywhere library)
   if(MILLPOND_COVERAGE)
     set(is_executable "$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>")

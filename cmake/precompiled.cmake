@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-# Headers that most sources of a folder include, parsed once: reading them anew takes a third of a build.
+# Precompiles the headers that most sources of a folder include: parsing them in each source takes a third of a build.
 
-# millpond_precompile(OWNER DIRECTORY LINKED REGEX HEADERS <header>...): OWNER has them compiled; those targets below the
-# directory use that which are compiled with the same options, and link what matches REGEX. Tests that clang compiles use
-# it whatever they link; gcc would refuse it for definitions that differ. A source with code generation of its own, as
-# without optimisation, stays as it is: the compiler would refuse what was compiled otherwise. After all targets are there.
+# millpond_precompile(OWNER DIRECTORY LINKED REGEX HEADERS <header>...): precompiles the headers in OWNER. The targets
+# below the directory share them if they have the same compile options and link a library that matches REGEX. Tests that
+# clang compiles share them whatever they link; gcc would refuse them because of different definitions. A source with
+# its own code generation, such as -O0, does not use them: the compiler would refuse them. Call this after all targets
+# exist.
 function(millpond_precompile owner directory)
   cmake_parse_arguments(PARSE_ARGV 2 precompile "" "LINKED" "HEADERS")
   if(CMAKE_DISABLE_PRECOMPILE_HEADERS OR NOT TARGET ${owner})
@@ -30,7 +31,7 @@ function(millpond_precompile owner directory)
     if(NOT target STREQUAL owner)
       target_precompile_headers(${target} REUSE_FROM ${owner})
     endif()
-    # For ccache: gcc's preprocessor names what was precompiled, clang leaves out the time of it.
+    # For ccache: gcc's preprocessor names the precompiled header, clang leaves out its time stamp.
     get_target_property(by_clang ${target} MILLPOND_BY_CLANG)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT by_clang)
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
@@ -52,7 +53,7 @@ function(millpond_precompile owner directory)
   endforeach()
 endfunction()
 
-# What decides whether two targets can share a precompiled header.
+# Returns in `result` a text of the properties that two targets must have in common to share a precompiled header.
 function(millpond_compiled_as target result)
   set(text)
   foreach(property COMPILE_OPTIONS CXX_STANDARD POSITION_INDEPENDENT_CODE MILLPOND_PLAIN MILLPOND_BY_CLANG)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-# What is done for all test programs at once, so that no room has to remember it.
+# Functions that treat all test programs at once, so that no folder has to repeat it.
 
-# Moves the test programs below a directory out of bin/, which is for the programs that are installed.
+# Moves the test programs below a directory out of bin/, which holds the programs that are installed.
 function(millpond_place_test_programs directory)
   millpond_targets_below("${directory}" targets)
   foreach(target IN LISTS targets)
@@ -12,9 +12,9 @@ function(millpond_place_test_programs directory)
   endforeach()
 endfunction()
 
-# In instrumented builds, gives the test programs below a directory an instrumented twin of a plain library: a sanitizer
-# that sees only the inline half of a lock reports races that are none, and misses those that are. Sources in PLAIN stay
-# without AddressSanitizer: a walk of the stack reads words between variables, which only it may.
+# In instrumented builds, links the test programs below a directory with an instrumented copy of a plain library: a
+# sanitizer that sees only the inline half of a lock reports false races and misses real ones. Sources in PLAIN are
+# compiled without AddressSanitizer: they walk the stack and read words between variables, which it would report.
 function(millpond_instrument_for_tests directory library)
   cmake_parse_arguments(PARSE_ARGV 2 instrument "" "" "PLAIN")
   if(NOT TARGET ${library} OR NOT (MILLPOND_SANITIZE OR MILLPOND_COVERAGE))
@@ -41,8 +41,8 @@ function(millpond_instrument_for_tests directory library)
   endforeach()
 endfunction()
 
-# memory_tests: a target that builds the test programs of the library, and of what reads files that may be damaged; an
-# ASan build of everything takes twice as long.
+# Adds the target memory_tests: the test programs of the library, and of the code that reads files, which may be
+# damaged. An ASan build of everything takes twice as long.
 function(millpond_collect_memory_tests directory)
   add_custom_target(memory_tests)
   set(rooms unit property oom misuse)
@@ -58,7 +58,7 @@ function(millpond_collect_memory_tests directory)
       endif()
     endforeach()
   endforeach()
-  # Tests that add_test knows by their programs: one that is plain in every build, and the examples.
+  # Programs that are tests by add_test: one that is plain in every build, and the examples.
   get_property(examples GLOBAL PROPERTY MILLPOND_EXAMPLES)
   list(TRANSFORM examples APPEND _changed OUTPUT_VARIABLE changed)
   foreach(target IN ITEMS simulate_freestanding LISTS examples changed)
@@ -68,8 +68,8 @@ function(millpond_collect_memory_tests directory)
   endforeach()
 endfunction()
 
-# thread_tests: a target that builds those test programs below a directory whose sources start threads, so that a TSan
-# build need not compile the others. Which they are is read from the sources: a list by hand would be forgotten.
+# Adds the target thread_tests: the test programs below a directory whose sources start threads, so that a TSan build
+# need not compile the others. They are found by searching the sources: a list kept by hand would be forgotten.
 function(millpond_collect_thread_tests directory)
   add_custom_target(thread_tests)
   millpond_targets_below("${directory}" targets)
@@ -93,13 +93,13 @@ function(millpond_collect_thread_tests directory)
   endforeach()
 endfunction()
 
-# millpond_more(TARGET...): these are built for `make test-more`, whose tests they are, and not for `make test`.
+# millpond_more(TARGET...): builds these targets for `make test-more` and not for `make test`.
 function(millpond_more)
   set_property(GLOBAL APPEND PROPERTY MILLPOND_MORE ${ARGN})
 endfunction()
 
-# usual_tests: a target that builds what `make test` runs: all that is built by default, the programs of lab/ too, without
-# those of `more`.
+# Adds the target usual_tests, which `make test` builds: all default targets, including the programs of lab/, except
+# those of millpond_more.
 function(millpond_collect_usual_tests)
   get_property(more GLOBAL PROPERTY MILLPOND_MORE)
   add_custom_target(usual_tests)
@@ -114,21 +114,21 @@ function(millpond_collect_usual_tests)
   endforeach()
 endfunction()
 
-# What a target that stands on GoogleTest links.
+# Matches the libraries that a target based on GoogleTest links.
 set(millpond_gtest "GTest::|test_support|_testing")
 
-# Has clang, where there is one, compile the tests on GoogleTest below a directory, and what carries the property
-# MILLPOND_TEST_CODE, while all that they test is compiled by gcc: for code that is not optimised clang takes a third of
-# the time. Instrumented and optimised builds are of one compiler. MILLPOND_TEST_COMPILER: another one, or none.
+# Compiles the GoogleTest programs below a directory, and targets with the property MILLPOND_TEST_CODE, with clang if it
+# is installed; gcc compiles the code under test. clang compiles unoptimised code in a third of the time. Instrumented
+# and optimised builds use one compiler. MILLPOND_TEST_COMPILER names another compiler; an empty value means none.
 function(millpond_compile_tests directory)
-  find_program(MILLPOND_TEST_COMPILER NAMES clang++-19 clang++ DOC "The compiler of unoptimised tests, if another one")
+  find_program(MILLPOND_TEST_COMPILER NAMES clang++-19 clang++ DOC "Compiler of unoptimised tests; empty: as usual")
   if(NOT MILLPOND_TEST_COMPILER OR MILLPOND_OPTIMISED_TESTS OR MILLPOND_SANITIZE OR MILLPOND_COVERAGE
      OR NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     return()
   endif()
   set(launcher "${PROJECT_SOURCE_DIR}/cmake/compile_with" "${CMAKE_CXX_COMPILER}" "${MILLPOND_TEST_COMPILER}")
-  list(APPEND launcher ${CMAKE_CXX_COMPILER_LAUNCHER})  # there may be none
-  find_program(MILLPOND_TEST_LINKER NAMES mold DOC "A linker of these tests that is quicker, if there is one")
+  list(APPEND launcher ${CMAKE_CXX_COMPILER_LAUNCHER})  # which may be empty
+  find_program(MILLPOND_TEST_LINKER NAMES mold DOC "A faster linker for these tests, if installed")
   millpond_targets_below("${directory}" targets)
   foreach(target IN LISTS targets)
     get_target_property(linked ${target} LINK_LIBRARIES)

@@ -65,8 +65,8 @@ def _index(results: Sequence[KeptResults]) -> str:
     head = ["document", "experiment", "scale", "rounds", "date", "built by, malloc", "machine", "statements"]
     return _page(
         "Results",
-        "What runs of the published experiments said of the documents' statements. README and docs quote figures from "
-        "here and nowhere else.",
+        "Verdicts on the papers' statements, from runs of the published experiments. README and docs quote\n"
+        "figures only from here.",
         f"[Every statement on every machine, toolchain and malloc]({MATRIX})",
         _text_table(head, rows),
     )
