@@ -120,11 +120,11 @@ struct golden_parts : ::testing::Test {
     }
 };
 
-TEST_F(golden_parts, says_what_it_always_said) {
+TEST_F(golden_parts, output_is_unchanged) {
     EXPECT_EQ(dumped(golden), read_file(MILLPOND_GOLDEN_DIR "/three_threads.txt"));
 }
 
-TEST_F(golden_parts, is_made_again_by_its_generator) {
+TEST_F(golden_parts, the_generator_writes_the_same_bytes) {
     make_golden(copy);
     if (read_file(copy) == bytes) return;  // another zstd compresses otherwise, but to the same content
     EXPECT_EQ(dumped(copy), dumped(golden));
@@ -160,7 +160,7 @@ TEST_F(golden_parts, has_the_shape_that_the_damage_tests_need) {
     EXPECT_TRUE(opened.damages().empty());
 }
 
-TEST_F(golden_parts, every_flipped_bit_costs_at_most_its_block_and_is_reported_there) {
+TEST_F(golden_parts, every_flipped_bit_costs_one_block_and_is_reported_there) {
     const std::uint64_t index_offset = blocks.back().offset;
     damaged_file damaged(copy, bytes);
     for (std::size_t i = 0; i <= blocks.size(); ++i) {

@@ -97,7 +97,7 @@ TEST_P(compact_pool_oom, without_more_pages_it_lives_in_rows_and_goes_on_later) 
     }
 }
 
-TEST_P(compact_pool_oom, without_any_memory_slots_are_refused_and_those_that_were_given_stay) {
+TEST_P(compact_pool_oom, live_slots_survive_while_all_memory_is_refused) {
     const std::size_t calls = calls_of_a_whole_life();
     for (std::size_t n = 0; n < calls; n += 1 + n / 8) {
         SCOPED_TRACE(n);

@@ -86,7 +86,7 @@ TEST(dyn_array_oom, every_call_may_fail_once) {
     EXPECT_GT(number, 20U);
 }
 
-TEST(dyn_array_oom, every_call_may_be_the_first_that_fails_for_good) {
+TEST(dyn_array_oom, every_call_may_be_the_first_that_fails_permanently) {
     std::size_t number = 0;
     while (fail_at(number, true) && !HasFailure()) ++number;
     EXPECT_GT(number, 20U);

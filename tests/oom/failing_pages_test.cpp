@@ -78,7 +78,7 @@ TYPED_TEST(failing_pages, one_failure_costs_at_most_one_block_and_nothing_else) 
     }
 }
 
-TYPED_TEST(failing_pages, when_nothing_more_comes_what_was_given_stays_and_all_goes_on_with_the_system) {
+TYPED_TEST(failing_pages, exhausted_pages_keep_blocks_and_the_pool_recovers) {
     const std::size_t calls = calls_of_a_whole_life<TypeParam>();
     for (std::size_t n = 0; n < calls && !testing::Test::HasFailure(); ++n) {
         SCOPED_TRACE(n);

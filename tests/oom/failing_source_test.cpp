@@ -83,7 +83,7 @@ TYPED_TEST(failing_source, one_failure_costs_at_most_one_block_and_nothing_else)
     }
 }
 
-TYPED_TEST(failing_source, when_nothing_more_comes_what_was_given_stays_and_freed_blocks_still_serve) {
+TYPED_TEST(failing_source, exhausted_source_keeps_blocks_and_reuses_freed_ones) {
     const std::size_t calls = calls_of_a_whole_life<TypeParam>();
     for (std::size_t n = 0; n < calls && !testing::Test::HasFailure(); ++n) {
         SCOPED_TRACE(n);

@@ -204,7 +204,7 @@ TYPED_TEST(sequence_guarantees, hold_wherever_a_member_fails) {
     expect_promises(table);
 }
 
-TEST(vector_tree_predicate, that_throws_leaves_the_end_where_it_is) {
+TEST(vector_tree_predicate, a_throwing_predicate_leaves_the_end_unchanged) {
     for (int size = 0; size < 40; ++size) {
         for (int failing = 0; failing < size; ++failing) {
             for (int kept = 1; kept < 4; ++kept) {

@@ -206,8 +206,8 @@ using containers = testing::Types<
     pooled_unordered_multimap<fragile, int, fragile::hash, same, upstream<pair>>>;
 TYPED_TEST_SUITE(pooled_failures, containers);
 
-TYPED_TEST(pooled_failures, of_the_upstream_lose_nothing) { expect_nothing_lost<TypeParam>(false); }
-TYPED_TEST(pooled_failures, of_elements_lose_nothing) { expect_nothing_lost<TypeParam>(true); }
+TYPED_TEST(pooled_failures, failures_of_the_upstream_lose_nothing) { expect_nothing_lost<TypeParam>(false); }
+TYPED_TEST(pooled_failures, failures_of_elements_lose_nothing) { expect_nothing_lost<TypeParam>(true); }
 
 }  // namespace
 }  // namespace millpond

@@ -189,7 +189,7 @@ TYPED_TEST(classic_heap, pages_that_are_refused_are_null_and_nothing_is_lost) {
     }
 }
 
-TYPED_TEST(classic_heap, a_limit_is_kept_and_what_comes_back_is_given_again) {
+TYPED_TEST(classic_heap, a_limit_is_kept_and_freed_memory_is_reused) {
     TypeParam heap(std::size_t{1} << 20);
     std::vector<void*> blocks;
     while (void* const block = heap.try_allocate(1000, 4)) blocks.push_back(block);
@@ -200,7 +200,7 @@ TYPED_TEST(classic_heap, a_limit_is_kept_and_what_comes_back_is_given_again) {
     for (std::size_t again = 0; again < blocks.size(); ++again) ASSERT_NE(heap.try_allocate(1000, 4), nullptr) << again;
 }
 
-TYPED_TEST(classic_heap, sizes_that_nothing_could_hold_are_null) {
+TYPED_TEST(classic_heap, impossible_sizes_are_null) {
     TypeParam heap;
     constexpr auto most = static_cast<std::size_t>(-1);
     for (const std::size_t bytes : {most, most - 1, most / 2 + 1, most / 2, most / 4, most / 8, most - 4096}) {
@@ -229,7 +229,7 @@ TYPED_TEST(classic_heap, every_alignment_to_a_mebibyte_is_served) {
     expect_sound(heap, model);
 }
 
-TYPED_TEST(classic_heap, counts_are_those_of_what_was_done) {
+TYPED_TEST(classic_heap, counts_match_the_operations) {
     TypeParam heap;
     std::vector<void*> blocks;
     for (int i = 0; i < 100; ++i) blocks.push_back(heap.allocate(20, 4));

@@ -119,7 +119,7 @@ class short_lives : public testing::Test {
 using accounted_pools = testing::Types<monotonic<accounting_ref>, multipool<accounting_ref>>;
 TYPED_TEST_SUITE(short_lives, accounted_pools);
 
-TYPED_TEST(short_lives, keep_every_promise_whatever_their_order) {
+TYPED_TEST(short_lives, keep_every_promise_in_any_order) {
     std::size_t lives = 1;
     for (int i = 0; i < longest_life; ++i) lives *= acts;
     const std::size_t every = test::scaled<std::size_t>(1, 31);

@@ -111,7 +111,7 @@ TYPED_TEST(held_bytes_of_pools, stay_near_what_is_live_while_sizes_come_and_go) 
 }
 
 // What a vector that outgrew its block leaves, sizes that drift, a phase of other sizes: freed memory serves them.
-TYPED_TEST(held_bytes_of_pools, of_one_size_serve_another) {
+TYPED_TEST(held_bytes_of_pools, freed_blocks_of_one_size_serve_another) {
     TypeParam pool;
     for (const auto& [first, second] :
          {std::pair<std::size_t, std::size_t>{33'000, 50'000}, {200'000, 100'000}, {400'000, 900'000}}) {
@@ -177,7 +177,7 @@ TEST(held_bytes_over_a_region, stay_near_what_is_live_while_sizes_come_and_go) {
 }
 
 // Medium sizes have one heap: what one size leaves serves another before more is asked for.
-TEST(held_bytes_of_medium_blocks, of_one_size_serve_another) {
+TEST(held_bytes_of_medium_blocks, freed_blocks_of_one_size_serve_another) {
     multipool<new_delete> pool;
     std::vector<void*> blocks(3'000);
     for (void*& each : blocks) each = pool.allocate(5'000, 8);
@@ -226,7 +226,7 @@ TEST(limits_of_sources, are_used_by_three_quarters) {
     expect_limit_usable<arena>("arena", in_range<arena>);
 }
 
-TEST(limits_of_sources, of_a_fixed_buffer_are_used_by_three_quarters) {
+TEST(limits_of_sources, a_fixed_buffer_is_used_by_three_quarters) {
     using ref = source_ref<fixed_buffer>;
     const auto memory = std::make_unique_for_overwrite<char[]>(64 * mebi);
     std::unique_ptr<fixed_buffer> buffer;

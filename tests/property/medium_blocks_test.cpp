@@ -69,7 +69,7 @@ TYPED_TEST(medium_and_large_blocks, are_aligned_disjoint_and_kept) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-TEST(medium_and_large_blocks, of_pools_that_become_one_serve_either) {
+TEST(medium_and_large_blocks, blocks_of_joined_pools_serve_either) {
     test::accounting_source source;
     auto numbers = test::random_numbers();
     for (int round = 0; round < test::scaled(5, 2) && !testing::Test::HasFatalFailure(); ++round) {
@@ -95,7 +95,7 @@ TEST(medium_and_large_blocks, of_pools_that_become_one_serve_either) {
 }
 
 // Every order in which four blocks that fill the heap can go: afterwards it is whole.
-TEST(block_heap, is_whole_again_whatever_the_order_of_frees) {
+TEST(block_heap, is_whole_again_after_frees_in_any_order) {
     alignas(64) static char memory[40'000];
     int order[] = {0, 1, 2, 3};
     do {
@@ -134,7 +134,7 @@ TEST(block_heap, serves_every_size_near_what_is_free) {
     detail::unpoison(memory, sizeof memory);
 }
 
-TEST(region_holes, of_one_size_are_used_again) {
+TEST(region_holes, holes_of_one_size_are_used_again) {
     region source;
     auto numbers = test::random_numbers();
     test::block_model model;

@@ -128,9 +128,13 @@ void live_together() {
 TEST(synchronized_operations_threads, no_block_has_two_owners_and_all_memory_returns) {
     live_together<four_an_octave<>>();
 }
-TEST(synchronized_operations_threads, nor_with_few_classes) { live_together<powers_of_two<4096>>(); }
-TEST(synchronized_operations_threads, nor_with_many_classes) { live_together<exact_spacing<>>(); }
-TEST(synchronized_operations_threads, nor_with_given_classes) { live_together<class_map<8, 40, 88, 504, 4096>>(); }
+TEST(synchronized_operations_threads, no_block_has_two_owners_with_few_classes) {
+    live_together<powers_of_two<4096>>();
+}
+TEST(synchronized_operations_threads, no_block_has_two_owners_with_many_classes) { live_together<exact_spacing<>>(); }
+TEST(synchronized_operations_threads, no_block_has_two_owners_with_given_classes) {
+    live_together<class_map<8, 40, 88, 504, 4096>>();
+}
 
 }  // namespace
 }  // namespace millpond

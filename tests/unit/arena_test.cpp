@@ -62,7 +62,7 @@ TEST_F(arena_in_one_range, blocks_that_end_where_the_pages_end_go_back_as_they_c
     }
 }
 
-TEST_F(arena_in_one_range, every_block_lies_behind_the_last_one_and_nothing_is_left_between) {
+TEST_F(arena_in_one_range, blocks_follow_one_another_without_gaps) {
     if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     fake_arena pool(64 * mega);
     char* end = written(pool.allocate(16, 16), 16) + 16;
@@ -107,7 +107,7 @@ TEST_F(arena_in_one_range, a_page_behind_the_end_of_the_range_is_never_accessibl
     EXPECT_DEATH(static_cast<volatile char*>(block)[most] = 1, "");
 }
 
-TEST_F(arena_in_one_range, rewinding_frees_in_the_order_of_a_stack_and_older_checkpoints_stay_valid) {
+TEST_F(arena_in_one_range, rewinds_keep_older_checkpoints_valid) {
     fake_arena pool(64 * mega);
     const auto nothing = pool.checkpoint();
     char* const first = written(pool.allocate(1000, 8), 1000);

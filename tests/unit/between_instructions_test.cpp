@@ -117,7 +117,7 @@ TEST_F(between_instructions, large_blocks_of_two_threads_have_a_slot_each) {
 }
 
 // At that instant the child has a slot that is taken, and no block in it yet, or no more.
-TEST_F(between_instructions, a_child_forked_anywhere_in_a_large_blocks_life_can_release_the_others) {
+TEST_F(between_instructions, a_child_forked_at_any_instruction_can_release_large_blocks) {
     for_every_instruction([this](std::size_t at) {
         bump_source::start_anew();
         bump_source source;
@@ -169,7 +169,7 @@ TEST_F(between_instructions, two_threads_that_come_at_once_have_a_magazine_each)
     });
 }
 
-TEST_F(between_instructions, memory_that_two_threads_get_beside_a_held_lock_is_all_accounted_for) {
+TEST_F(between_instructions, memory_taken_without_the_lock_by_two_threads_is_counted) {
     bump_source::start_anew();
     using depot_type = detail::batch_depot<held_bump_source, powers_of_two<4096>>;
     depot_type depot(first_chunk{1000});
@@ -195,7 +195,7 @@ TEST_F(between_instructions, memory_that_two_threads_get_beside_a_held_lock_is_a
 // So far into lock() that the first attempts have failed, and it waits.
 constexpr std::size_t while_it_waits = 6000;
 
-TEST_F(between_instructions, a_lock_that_is_waited_for_is_had_when_its_holder_gives_it_back) {
+TEST_F(between_instructions, a_waiting_thread_gets_the_lock_when_it_is_released) {
     detail::patient_lock lock;
     ASSERT_TRUE(lock.try_lock());
     bool is_mine = false;

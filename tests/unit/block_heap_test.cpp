@@ -40,7 +40,7 @@ void* take(block_heap& heap, std::size_t bytes) {
 }
 
 // Of a bin sixteen runs are looked at, but in the last one, whose runs have any size, as many as it takes.
-TEST(block_heap, the_one_run_that_holds_a_huge_block_is_found_behind_many_that_do_not) {
+TEST(block_heap, the_last_bin_is_searched_to_its_end_for_a_huge_block) {
     constexpr int small_runs = 20;
     const wide_memory memory(small_runs * 5 * mega + 16 * mega);
     block_heap heap;
@@ -57,7 +57,7 @@ TEST(block_heap, the_one_run_that_holds_a_huge_block_is_found_behind_many_that_d
 }
 
 // In all other bins sixteen that do not fit are enough, and a larger bin has to do.
-TEST(block_heap, a_run_that_fits_may_stay_unseen_where_a_larger_one_is_at_hand) {
+TEST(block_heap, other_bins_are_searched_sixteen_runs_deep) {
     constexpr int tight_runs = 20;
     const std::size_t tight = mega + 64 * 1024;
     const wide_memory memory(tight_runs * tight + 8 * mega);
@@ -70,7 +70,7 @@ TEST(block_heap, a_run_that_fits_may_stay_unseen_where_a_larger_one_is_at_hand) 
     EXPECT_GE(static_cast<char*>(take(heap, mega + 150 * 1024)), larger);
 }
 
-TEST(block_heap, what_it_absorbs_is_its_own_in_every_bin) {
+TEST(block_heap, absorbed_runs_serve_from_every_bin) {
     const wide_memory memory(8 * mega);
     block_heap heap, other;
     heap.add(memory.at(0), memory.at(mega));

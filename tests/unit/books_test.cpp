@@ -162,7 +162,7 @@ TEST(misuse, sites_are_named_by_what_happened_there) {
     }
 }
 
-TEST(guarded_block, has_room_for_every_alignment_and_says_no_to_the_impossible) {
+TEST(guarded_block, has_room_for_every_alignment_and_refuses_impossible_sizes) {
     for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
         EXPECT_EQ(detail::guarded_block::front_bytes(alignment) % alignment, 0u);
         EXPECT_GE(detail::guarded_block::front_bytes(alignment), 64u);
@@ -229,7 +229,7 @@ TEST(checked_edges, a_misuse_is_reported_once) {
     EXPECT_EQ(seen.take(), (std::vector{misuse_kind::overrun, misuse_kind::use_after_free}));
 }
 
-TEST(checked_edges, what_was_absorbed_is_older_than_any_checkpoint) {
+TEST(checked_edges, absorbed_blocks_are_older_than_any_checkpoint) {
     test::recorded_misuses seen;
     checked<monotonic<>> pool, other;
     for (int i = 0; i < 5; ++i) static_cast<void>(other.allocate(24, 8));

@@ -19,7 +19,7 @@ void use(int times, std::size_t bytes) {
     for (int i = 0; i < times; ++i) cache.deallocate(cache.allocate(bytes, 8), bytes, 8);
 }
 
-TEST(chunk_cache_threads, a_thread_that_has_trimmed_and_then_ends_leaves_nothing_reserved) {
+TEST(chunk_cache_threads, a_thread_that_trims_and_ends_leaves_nothing_reserved) {
     chunk_cache::trim();
     const std::size_t budget = chunk_cache::budget_bytes();
     // Were its share left reserved each time, no thread would get a magazine in the end.

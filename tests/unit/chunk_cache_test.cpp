@@ -34,7 +34,7 @@ TEST(chunk_cache, a_released_chunk_serves_the_next_request_of_its_size) {
     }
 }
 
-TEST(chunk_cache, what_was_released_last_goes_out_first) {
+TEST(chunk_cache, the_chunk_released_last_serves_first) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     void* const a = cache.allocate(4096, 8);
@@ -84,7 +84,7 @@ TEST(chunk_cache, never_holds_more_than_its_budget) {
     EXPECT_EQ(cache.held_bytes(), upstream.live_bytes());
 }
 
-TEST(chunk_cache, a_smaller_budget_takes_effect_at_once_and_none_switches_it_off) {
+TEST(chunk_cache, a_smaller_budget_applies_at_once_and_zero_disables_it) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     std::vector<void*> chunks(10);
@@ -147,7 +147,7 @@ void use(Cache& cache, std::size_t chunks, std::size_t bytes) {
     for (void* chunk : held) cache.deallocate(chunk, bytes, 8);
 }
 
-TEST(chunk_cache, what_comes_and_goes_stays_however_large_it_is) {
+TEST(chunk_cache, chunks_in_repeated_use_stay_at_any_size) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     for (const std::size_t chunks : {1u, 10u, 300u}) {
@@ -207,7 +207,7 @@ TEST(chunk_cache, releases_that_are_only_noted_make_epochs_pass) {
     EXPECT_EQ(cache.held_bytes(), 0u);
 }
 
-TEST(chunk_cache, what_is_reserved_counts_against_half_of_the_budget) {
+TEST(chunk_cache, reservations_count_against_half_of_the_budget) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     cache.set_budget_bytes(100000);
@@ -219,7 +219,7 @@ TEST(chunk_cache, what_is_reserved_counts_against_half_of_the_budget) {
     EXPECT_TRUE(cache.try_reserve(50000));
 }
 
-TEST(chunk_cache, its_destructor_gives_everything_back) {
+TEST(chunk_cache, the_destructor_returns_all_chunks) {
     accounting_source upstream;  // checks
     cache_under_test cache(upstream);
     cache.deallocate(cache.allocate(4096, 8), 4096, 8);

@@ -58,7 +58,7 @@ static_assert(managed_allocator<compact_pool<8>>);
 static_assert(compact_pool<40>::block_bytes(33, 8) == 40 && compact_pool<40>::block_bytes(41, 8) == 0);
 static_assert(compact_pool<40>::block_bytes(8, 16) == 0, "40 bytes in a row are aligned to 8");
 
-TEST(compact_pool, has_allocated_nothing_when_it_is_made_and_one_row_for_the_first_slots) {
+TEST(compact_pool, allocates_nothing_when_made_and_then_one_row) {
     accounting_source source;
     compact_pool<24, accounting_ref> pool(source);
     EXPECT_EQ(source.calls(), 0U);
@@ -69,7 +69,7 @@ TEST(compact_pool, has_allocated_nothing_when_it_is_made_and_one_row_for_the_fir
     EXPECT_EQ(source.live_bytes(), 1024U) << "a small pool needs no more";
 }
 
-TEST(compact_pool, passes_what_fits_no_slot_to_its_source) {
+TEST(compact_pool, passes_requests_that_fit_no_slot_to_its_source) {
     accounting_source source;
     compact_pool<24, accounting_ref> pool(source);
     void* const large = pool.allocate(25, 8);
@@ -101,7 +101,7 @@ TEST_F(compact_pool_of_pages, grows_in_one_range_above_the_stated_size) {
 }
 
 // Where a leaf is many pages long, the range may end in pages that are committed, but make no whole leaf.
-TEST_F(compact_pool_of_pages, gives_back_pages_behind_the_last_leaf_of_a_range_that_has_shrunk) {
+TEST_F(compact_pool_of_pages, trim_returns_pages_behind_the_last_leaf) {
     for (std::size_t left = 0; left < 1000; left += 100) {
         SCOPED_TRACE(left);
         ranged_pool<5000> pool(promote_above{0}, source);
@@ -128,7 +128,7 @@ class scattering_ranged_source : public test::scattering_source {
 };
 
 // The area is mapped first: on Linux the range then lies below it, and above what malloc gives.
-TEST_F(compact_pool_of_pages, takes_the_lowest_slot_of_rows_and_range_whichever_lies_lower) {
+TEST_F(compact_pool_of_pages, takes_the_lowest_slot_of_rows_and_range) {
     scattering_ranged_source scattered;
     compact_pool<8, source_ref<scattering_ranged_source>> pool(promote_above{20000}, scattered);
     auto slots = filled(pool, 10000);
@@ -158,7 +158,7 @@ TEST_F(compact_pool_of_pages, makes_do_with_few_addresses) {
     for (void* slot : slots) pool.deallocate(slot, 8, 8);
 }
 
-TEST_F(compact_pool_of_pages, says_no_and_changes_nothing_where_the_system_promises_no_more_memory) {
+TEST_F(compact_pool_of_pages, refused_memory_gives_null_and_changes_nothing) {
     fake_pages::set.charge_limit = fake_pages::charged_bytes + (std::size_t{4} << 20);
     ranged_pool<8> pool(promote_above{0}, source);
     source.fail_from(0);
@@ -174,7 +174,7 @@ TEST_F(compact_pool_of_pages, says_no_and_changes_nothing_where_the_system_promi
     EXPECT_THROW(static_cast<void>(pool.allocate(8, 4096)), std::bad_alloc);
 }
 
-TEST_F(compact_pool_of_pages, keeps_the_first_chunk_that_is_empty_and_gives_back_the_others) {
+TEST_F(compact_pool_of_pages, keeps_one_empty_chunk_and_returns_the_others) {
     compact_pool<8, accounting_ref> pool(static_cast<accounting_source&>(source));
     const auto slots = filled(pool, 10000);
     EXPECT_GT(source.live_blocks(), 19U);
@@ -384,7 +384,7 @@ class scattered_source {
     std::size_t given_ = 0;
 };
 
-TEST(compact_pool, finds_slots_of_rows_that_lie_far_apart_and_fills_the_lowest_first) {
+TEST(compact_pool, fills_the_lowest_slot_of_scattered_rows_first) {
     compact_pool<64, scattered_source> pool;
     auto slots = filled(pool, 20000, 64);
     EXPECT_EQ(std::set<void*>(slots.begin(), slots.end()).size(), slots.size());

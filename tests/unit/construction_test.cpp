@@ -209,19 +209,19 @@ using bindings = testing::Types<by_base, by_type>;
 #endif
 TYPED_TEST_SUITE(construction, bindings);
 
-TYPED_TEST(construction, of_strings_propagates) {
+TYPED_TEST(construction, strings_propagate) {
     using string = string_of<TypeParam>;
     this->template in_all<string>(long_text);
     this->template in_array_and_tree<string>(100u, 'x');
 }
 
-TYPED_TEST(construction, of_classes_with_an_allocator_propagates) {
+TYPED_TEST(construction, classes_with_an_allocator_propagate) {
     this->template in_vector<leading<TypeParam>>(long_text);
     this->template in_vector<trailing<TypeParam>>(long_text);
     this->template in_map<leading<TypeParam>>(long_text);
 }
 
-TYPED_TEST(construction, of_containers_propagates) {
+TYPED_TEST(construction, containers_propagate) {
     using string = string_of<TypeParam>;
     using row = vector_of<TypeParam, string>;
     vector_of<TypeParam, row> rows(&this->pool_);
@@ -237,7 +237,7 @@ TYPED_TEST(construction, of_containers_propagates) {
     EXPECT_EQ(seen(deep), 4);
 }
 
-TYPED_TEST(construction, of_pairs_propagates) {
+TYPED_TEST(construction, pairs_propagate) {
     using string = string_of<TypeParam>;
     this->template in_all<std::pair<string, int>>(long_text, 7);
     this->template in_array_and_tree<std::pair<int, string>>(std::pair<int, const char*>(7, long_text));
@@ -247,7 +247,7 @@ TYPED_TEST(construction, of_pairs_propagates) {
                                                      std::make_tuple(long_text));
 }
 
-TYPED_TEST(construction, of_tuples_propagates) {
+TYPED_TEST(construction, tuples_propagate) {
     using string = string_of<TypeParam>;
     this->template in_all<std::tuple<int, string>>(7, long_text);
     this->template in_array_and_tree<std::tuple<string>>(long_text);
@@ -259,7 +259,7 @@ TYPED_TEST(construction, of_tuples_propagates) {
     this->template in_array_and_tree<std::tuple<std::tuple<string>, int>>(std::tuple<const char*>(long_text), 7);
 }
 
-TYPED_TEST(construction, by_the_free_functions_propagates) {
+TYPED_TEST(construction, the_free_functions_propagate) {
     using string = string_of<TypeParam>;
     const typename TypeParam::template of<char> allocator(&this->pool_);
     const visit<TypeParam> seen{this->pool_};

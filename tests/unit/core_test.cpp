@@ -114,7 +114,7 @@ void tables_agree() {
     }
 }
 
-TEST(class_places, say_what_the_scheme_says) {
+TEST(class_places, agree_with_the_scheme) {
     tables_agree<four_an_octave<>>();
     tables_agree<four_an_octave<8192>>();
     tables_agree<powers_of_two<>>();

@@ -68,7 +68,7 @@ TYPED_TEST(dyn_array_sanitizer, exactly_the_elements_are_accessible) {
     expect_exact(taken);
 }
 
-TEST(dyn_array_sanitizer_throwing, what_was_not_made_is_closed_again) {
+TEST(dyn_array_sanitizer_throwing, memory_of_unmade_elements_is_closed_again) {
     using element = test::tracked<true, true>;
     dyn_array<element> all(100);
     for (int i = 0; i < 5; ++i) all.emplace_back(i);
@@ -91,7 +91,7 @@ TEST(dyn_array_sanitizer_throwing, what_was_not_made_is_closed_again) {
     expect_exact(all);
 }
 
-TEST(dyn_array_sanitizer_pages, what_the_system_does_not_take_back_is_closed) {
+TEST(dyn_array_sanitizer_pages, memory_that_the_system_does_not_take_back_is_closed) {
     test::fake_pages::start();
     dyn_array<int, test::fake_pages> all(1 << 20);
     all.resize(300'000);

@@ -93,7 +93,7 @@ TEST(faults, writes_are_told_from_reads) {
 #endif
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they end such programs in their own way
-TEST(faults, unknown_fault_ends_as_without_us) {
+TEST(faults, unknown_fault_ends_the_program_as_usual) {
     const int status = status_of([] {
         close_a_page();
         faults::watch(&note_first);

@@ -72,7 +72,7 @@ class placed_rows {
     alignas(4096) inline static char buffer[32768];
 };
 
-TEST(hardened_compact_pool_in_rows, finds_what_lies_behind_the_last_slot_and_behind_the_chunk) {
+TEST(hardened_compact_pool_in_rows, finds_addresses_behind_the_last_slot_and_the_chunk) {
     compact_pool<24, placed_rows> pool;
     void* last = nullptr;
     for (int i = 0; i < 60; ++i) last = pool.allocate(24, 8);

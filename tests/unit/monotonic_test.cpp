@@ -73,7 +73,7 @@ TEST(monotonic, a_large_block_does_not_waste_the_room_of_the_chunk) {
     EXPECT_EQ(pool.allocate(8, 8), before + 8);
 }
 
-TEST(monotonic, an_initial_buffer_is_used_before_the_source_and_again_after_reset) {
+TEST(monotonic, an_initial_buffer_serves_first_and_again_after_reset) {
     accounting_source source;
     alignas(16) std::array<char, 256> buffer{};
     pool_under_test pool(initial_buffer{buffer.data(), buffer.size()}, source);
@@ -150,7 +150,7 @@ TEST(monotonic, the_same_work_after_reset_takes_nothing_more_from_the_source) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-TEST(monotonic, rewind_forgets_what_came_later_and_nothing_else) {
+TEST(monotonic, rewind_ends_exactly_the_later_blocks) {
     accounting_source source;
     pool_under_test pool(source);
     auto numbers = test::random_numbers();

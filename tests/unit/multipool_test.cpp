@@ -86,7 +86,7 @@ TYPED_TEST(multipool_schemes, deallocate_block_takes_what_block_bytes_gave) {
 }
 
 // What is at hand is what the long way would have given; what is not changes nothing.
-TYPED_TEST(multipool_schemes, takes_and_puts_at_hand_what_the_long_way_does) {
+TYPED_TEST(multipool_schemes, blocks_at_hand_are_those_of_the_long_way) {
     auto numbers = test::random_numbers(1);
     accounting_source source;
     TypeParam pool(source);
@@ -161,7 +161,7 @@ TEST(multipool, a_freed_block_comes_first_then_fresh_ones_in_order) {
 
 // What a queue does: neighbours in its order stay neighbours in memory.
 // What a queue does: neighbours in its order stay neighbours in memory.
-TEST(multipool, blocks_come_back_in_the_order_in_which_they_were_freed_and_the_latest_first) {
+TEST(multipool, freed_blocks_are_reused_in_order_within_the_last_32_kib) {
     accounting_source source;
     pool_under_test pool(source);
     std::vector<void*> blocks(2000);
@@ -284,7 +284,7 @@ TEST(multipool, reset_gives_large_blocks_back) {
     EXPECT_EQ(source.live_blocks(), 1u);
 }
 
-TEST(multipool, over_a_monotonic_everything_goes_at_once) {
+TEST(multipool, over_a_monotonic_all_memory_is_released_at_once) {
     accounting_source source;
     multipool<monotonic<accounting_ref>> pool(source);
     std::size_t held = 0;
@@ -318,7 +318,7 @@ TEST(multipool, the_first_chunk_holds_what_it_was_told) {
     EXPECT_EQ(source.calls(), 1u);
 }
 
-TEST(multipool, the_first_block_of_each_size_from_a_chunk_at_hand_is_like_any_other) {
+TEST(multipool, first_blocks_from_a_chunk_at_hand_are_aligned_and_kept) {
     accounting_source source;
     for (const std::size_t first : {std::size_t{1}, std::size_t{600}, std::size_t{1024}, std::size_t{40000}}) {
         for (std::size_t bytes = 0; bytes <= 1100; ++bytes) {
@@ -333,7 +333,7 @@ TEST(multipool, the_first_block_of_each_size_from_a_chunk_at_hand_is_like_any_ot
     }
 }
 
-TEST(multipool, starts_anew_from_a_chunk_at_hand_after_reset_and_release) {
+TEST(multipool, starts_again_from_a_chunk_at_hand_after_reset_or_release) {
     accounting_source source;
     multipool<test::accounting_ref_at_hand> pool(source);
     for (int round = 0; round < 3; ++round) {

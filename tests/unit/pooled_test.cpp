@@ -205,7 +205,7 @@ TEST(pooled, wink_drops_all_memory_at_once) {
     EXPECT_EQ(account.live_bytes, 0U);
 }
 
-TEST(pooled, wink_spares_what_others_share) {
+TEST(pooled, wink_spares_shared_memory) {
     upstream_account account;
     {
         counted_list a(account), b(account);
@@ -392,7 +392,7 @@ TEST(pooled, elements_may_be_incomplete) {
     EXPECT_EQ(root.children.at("7").others.size(), 1U);
 }
 
-TEST(pooled, words_of_32_and_64_bits_serve) {
+TEST(pooled, allocators_may_use_offsets_of_32_or_64_bits) {
     pooled32<std::set<int>> narrow;
     pooled64<std::set<int>> wide;
     for (int n = 0; n < 1000; ++n) narrow.insert(n), wide.insert(n);

@@ -67,7 +67,7 @@ TEST(region_in_a_process, a_forked_child_goes_on_with_its_own_copy) {
 }
 
 // Sanitizers reserve terabytes themselves: no limit of addresses can be set below them.
-TEST(region_in_a_process, where_addresses_are_limited_the_range_is_smaller) {
+TEST(region_in_a_process, the_range_is_smaller_under_an_address_limit) {
     if (sanitized) GTEST_SKIP() << "the sanitizer needs the addresses itself";
     EXPECT_TRUE(in_a_child([] {
         std::ifstream sizes("/proc/self/statm");
@@ -85,7 +85,7 @@ TEST(region_in_a_process, where_addresses_are_limited_the_range_is_smaller) {
     }));
 }
 
-TEST(region_in_a_process, what_the_system_cannot_promise_is_refused_with_the_state_unchanged) {
+TEST(region_in_a_process, a_refused_commit_leaves_the_region_unchanged) {
     std::ifstream setting("/proc/sys/vm/overcommit_memory");
     int overcommit = 1;
     setting >> overcommit;

@@ -77,7 +77,7 @@ using pools_with_classes = testing::Types<multipool<>, synchronized_multipool<>>
 TYPED_TEST_SUITE(sanitizer_limits, pools_with_classes);
 
 // The gap that poison needs is part of what is asked for.
-TYPED_TEST(sanitizer_limits, what_no_memory_holds_is_refused) {
+TYPED_TEST(sanitizer_limits, impossible_sizes_are_refused) {
     TypeParam pool;
     const auto most = static_cast<std::size_t>(-1);
     for (const std::size_t bytes : {most, most - 8, detail::max_bytes + 1, detail::max_bytes}) {
@@ -86,7 +86,7 @@ TYPED_TEST(sanitizer_limits, what_no_memory_holds_is_refused) {
     }
 }
 
-TEST(sanitizer, rewind_closes_what_came_later_and_only_that) {
+TEST(sanitizer, rewind_closes_exactly_the_later_blocks) {
     monotonic<> pool;
     auto* const kept = static_cast<char*>(pool.allocate(64, 8));
     const auto place = pool.checkpoint();
@@ -107,7 +107,7 @@ TEST(sanitizer, an_initial_buffer_is_open_again_when_the_pool_is_gone) {
     for (const char& byte : buffer) ASSERT_FALSE(__asan_address_is_poisoned(&byte));
 }
 
-TEST(sanitizer, a_cached_chunk_is_closed_but_for_the_link_that_leak_checkers_follow) {
+TEST(sanitizer, a_cached_chunk_is_closed_except_its_link) {
     chunk_cache cache;
     auto* const chunk = static_cast<char*>(cache.allocate(4096, 8));
     cache.deallocate(chunk, 4096, 8);
@@ -164,7 +164,7 @@ TEST(sanitizer, threads_and_pools_that_end_leave_nothing_behind) {
 }
 
 // What a pool that goes leaves behind in others would be used here.
-TEST(sanitizer, those_that_stay_know_nothing_of_those_that_went) {
+TEST(sanitizer, remaining_pools_do_not_use_memory_of_destroyed_ones) {
     multipool<> owner;
     std::vector<std::unique_ptr<multipool<>>> absorbed;
     for (int i = 0; i < 4; ++i) {
@@ -191,7 +191,7 @@ TEST(sanitizer, those_that_stay_know_nothing_of_those_that_went) {
     EXPECT_EQ(seen.kinds(), std::vector{misuse_kind::other_allocator});
 }
 
-TEST(sanitizer, a_checked_block_is_open_between_its_guards_and_closed_when_it_is_given_back) {
+TEST(sanitizer, a_checked_block_is_open_only_between_its_guards_while_live) {
     checked<multipool<>> pool;
     for (const std::size_t bytes : {1u, 8u, 24u, 100u, 5000u}) {
         auto* const block = static_cast<char*>(pool.allocate(bytes, 8));
@@ -232,7 +232,7 @@ TEST(sanitizer, memory_is_open_again_when_it_goes_upstream) {
 }
 
 // What lies in the buffer of a monotonic that was absorbed cannot be told from what never came from there.
-TEST(sanitizer, blocks_of_a_monotonic_s_own_buffer_and_of_absorbed_ones_are_its_own) {
+TEST(sanitizer, a_monotonic_takes_blocks_of_absorbed_buffers_and_chunks) {
     alignas(16) static char buffer[256];
     monotonic<> first, second, third(initial_buffer{buffer, sizeof buffer});
     void* const in_buffer = third.allocate(24, 8);

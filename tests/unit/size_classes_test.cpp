@@ -34,7 +34,7 @@ TYPED_TEST(size_classes_test, sizes_of_classes_ascend) {
 }
 
 // All sizes 0 … 4096 and alignments 1 … 64: the block fits, and keeps its alignment in a row of its kind.
-TYPED_TEST(size_classes_test, every_request_gets_the_smallest_block_that_fits_and_is_aligned) {
+TYPED_TEST(size_classes_test, every_request_gets_the_smallest_aligned_block_that_fits) {
     for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
         for (std::size_t bytes = 0; bytes <= 4096; ++bytes) {
             unsigned expected = 0;
@@ -59,7 +59,7 @@ TYPED_TEST(size_classes_test, larger_requests_get_no_smaller_class) {
     }
 }
 
-TYPED_TEST(size_classes_test, what_no_class_serves_is_said_so) {
+TYPED_TEST(size_classes_test, oversized_requests_have_no_class) {
     EXPECT_EQ(TypeParam::class_of(TypeParam::largest + 1, 1), unsigned{TypeParam::count});
     EXPECT_EQ(TypeParam::class_of(8, 128), unsigned{TypeParam::count});
     EXPECT_EQ(TypeParam::class_of(detail::max_bytes, 1), unsigned{TypeParam::count});

@@ -238,7 +238,7 @@ TEST(sources, impossible_sizes_are_null_or_bad_alloc) {
     EXPECT_EQ(upstream_resource{}.try_allocate(1, std::size_t{1} << 63), nullptr);
 }
 
-TEST(sources, whatever_an_upstream_resource_throws_is_null) {
+TEST(sources, any_exception_of_an_upstream_resource_gives_null) {
     angry_resource angry;
     EXPECT_EQ(upstream_resource(std::pmr::null_memory_resource()).try_allocate(8, 8), nullptr);
     EXPECT_EQ(upstream_resource(&angry).try_allocate(8, 8), nullptr);

@@ -156,7 +156,7 @@ TYPED_TEST(suballocators, serve_every_sequence_and_adaptor) {
     EXPECT_EQ(shared->back(), 4);
 }
 
-TYPED_TEST(suballocators, of_void_rebind_and_compare) {
+TYPED_TEST(suballocators, suballocators_of_void_rebind_and_compare) {
     using voids = typename TypeParam::template of<void>;
     using ints = typename TypeParam::template of<int>;
     const voids none;
@@ -175,7 +175,7 @@ TYPED_TEST(suballocators, of_void_rebind_and_compare) {
     some.deallocate(slot, 1);
 }
 
-TYPED_TEST(suballocators, of_one_size_share_a_pool_and_give_the_lowest_slot_first) {
+TYPED_TEST(suballocators, those_of_one_size_share_a_pool_and_its_lowest_slot) {
     typename TypeParam::template of<double> doubles;
     typename TypeParam::template of<long long> numbers(doubles);
     double* const first = doubles.allocate(1);
@@ -185,7 +185,7 @@ TYPED_TEST(suballocators, of_one_size_share_a_pool_and_give_the_lowest_slot_firs
     EXPECT_EQ(static_cast<void*>(numbers.allocate(1)), first);
 }
 
-TYPED_TEST(suballocators, let_elements_go_from_list_to_list_that_share_a_handle) {
+TYPED_TEST(suballocators, let_lists_that_share_a_handle_splice_elements) {
     using allocator = typename TypeParam::template of<std::string>;
     using list = std::list<std::string, allocator>;
     // Never destroyed: node handles of libstdc++ 12 forget a copy of the allocator when their node is inserted.
@@ -237,7 +237,7 @@ TYPED_TEST(suballocators, propagate_with_move_and_swap_and_not_with_copies) {
     EXPECT_TRUE(assigned == of_a);
 }
 
-TYPED_TEST(suballocators, take_chunks_and_arrays_from_the_allocator_beneath_and_give_all_back) {
+TYPED_TEST(suballocators, return_all_chunks_and_arrays_to_the_allocator_beneath) {
     account beneath;
     {
         using allocator = typename TypeParam::template counted<int>;
@@ -319,7 +319,7 @@ TYPED_TEST(suballocators, survive_every_failure_of_the_allocator_beneath) {
     }
 }
 
-TEST(suballocator_threads, containers_may_be_read_and_their_allocators_copied_by_many_and_freed_by_another) {
+TEST(suballocator_threads, many_threads_may_read_and_another_may_free_a_container) {
     using allocator = suballocator<std::allocator<int>>;
     auto set = std::make_unique<std::set<int, std::less<int>, allocator>>();
     for (int i = 0; i < 10000; ++i) set->insert(i);

@@ -54,7 +54,7 @@ TEST(synchronized_multipool, a_forked_child_goes_on_with_a_half_used_pool) {
 }
 
 // The threads are in the pool's common part at many of the forks: blocks above 16 KiB lock it each time.
-TEST(synchronized_multipool_threads, a_child_forked_while_threads_use_the_pool_never_hangs_and_is_served) {
+TEST(synchronized_multipool_threads, a_child_forked_while_threads_use_the_pool_is_served) {
     synchronized_multipool<> pool;
     std::atomic<bool> stop{false};
     std::vector<std::thread> users(2);
@@ -118,7 +118,7 @@ void while_the_lock_is_held(synchronized_multipool<Source>& pool, Work work) {
     holder.join();
 }
 
-TEST(synchronized_multipool_threads, while_the_lock_does_not_come_a_thread_safe_source_gives_the_memory) {
+TEST(synchronized_multipool_threads, a_thread_safe_source_serves_while_the_lock_is_held) {
     synchronized_multipool<safe_source> pool;
     void* const before = pool.allocate(64, 8);
     while_the_lock_is_held(pool, [&] {
@@ -134,7 +134,7 @@ TEST(synchronized_multipool_threads, while_the_lock_does_not_come_a_thread_safe_
     EXPECT_TRUE(works(pool));
 }
 
-TEST(synchronized_multipool_threads, while_another_source_is_out_of_reach_freed_blocks_still_serve) {
+TEST(synchronized_multipool_threads, freed_blocks_serve_while_the_source_is_locked) {
     synchronized_multipool<unsafe_source> pool;
     std::vector<void*> blocks(1000);
     for (void*& block : blocks) block = pool.allocate(64, 8);

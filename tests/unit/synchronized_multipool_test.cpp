@@ -117,7 +117,7 @@ TEST(synchronized_multipool, a_managed_source_is_reset_and_released_along) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-TEST(synchronized_multipool, hundreds_of_large_blocks_come_and_go_and_release_returns_the_rest) {
+TEST(synchronized_multipool, release_returns_large_blocks_after_random_use) {
     accounting_source source;
     pool_under_test pool(source);
     test::block_model model;
@@ -185,7 +185,7 @@ TEST(synchronized_multipool, containers_reach_it_by_both_bindings) {
     EXPECT_EQ(numbers.size(), 1000u);
 }
 
-TEST(block_batch, every_number_of_blocks_of_every_size_comes_out_in_the_order_it_went_in) {
+TEST(block_batch, batches_of_any_size_and_count_keep_their_order) {
     alignas(16) static char memory[128 * 1200];
     for (std::size_t bytes = detail::align_up(detail::block_batch::smallest_block_bytes, 8); bytes <= 1200;
          bytes += 8) {

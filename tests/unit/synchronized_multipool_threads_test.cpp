@@ -21,7 +21,7 @@ using test::accounting_source;
 using test::in_a_thread;
 using pool_under_test = synchronized_multipool<accounting_ref>;
 
-TEST(synchronized_multipool_threads, what_one_thread_frees_another_one_gets) {
+TEST(synchronized_multipool_threads, blocks_freed_by_one_thread_serve_another) {
     accounting_source source;
     pool_under_test pool(source);
     std::vector<void*> blocks(1000);
@@ -139,7 +139,7 @@ struct goes_late {
     }
 };
 
-TEST(synchronized_multipool_threads, destructors_of_thread_locals_use_it_when_its_magazine_is_gone) {
+TEST(synchronized_multipool_threads, late_destructors_of_thread_locals_leak_no_blocks) {
     std::size_t held = 0;
     for (int i = 0; i < 50; ++i) {
         in_a_thread([] {
@@ -215,7 +215,7 @@ TEST(synchronized_multipool_threads, one_failure_of_the_source_costs_at_most_one
     }
 }
 
-TEST(synchronized_multipool_threads, when_the_source_has_no_more_the_pool_does_without_and_works_again_after) {
+TEST(synchronized_multipool_threads, works_again_when_an_exhausted_source_recovers) {
     for (std::size_t n = 0; n < 60 && !HasFailure(); ++n) {
         SCOPED_TRACE(n);
         accounting_source source;

@@ -93,7 +93,7 @@ TEST_F(unique, a_derived_object_goes_back_whole_through_any_of_its_bases) {
     EXPECT_EQ(pool.live_blocks(), 0u);
 }
 
-TEST_F(unique, arrays_are_value_initialised_and_destroyed_to_the_last_element) {
+TEST_F(unique, all_array_elements_are_value_initialised_and_destroyed) {
     {
         auto numbers = allocate_unique<int[]>(pool, 1000);
         EXPECT_EQ(numbers.get_deleter().count(), 1000u);

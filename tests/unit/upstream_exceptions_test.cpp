@@ -134,7 +134,7 @@ bool is_refused(Pool& pool, const moody_resource& upstream, std::size_t bytes, v
     return true;
 }
 
-TYPED_TEST(upstream_exceptions, pass_unchanged_and_nothing_is_lost) {
+TYPED_TEST(upstream_exceptions, pass_unchanged_and_lose_no_memory) {
     std::mt19937_64 random(test::seed());
     int all_refusals = 0;
     for (int refused = 1; refused < 30; ++refused) {
@@ -174,7 +174,7 @@ TYPED_TEST(upstream_exceptions, pass_unchanged_and_nothing_is_lost) {
     EXPECT_GT(all_refusals, 29);
 }
 
-TYPED_TEST(upstream_exceptions, are_forgotten_where_nobody_waits_for_them) {
+TYPED_TEST(upstream_exceptions, are_dropped_if_no_caller_waits_for_them) {
     moody_resource upstream;
     upstream.refused = 1;
     made<TypeParam> one(upstream);
@@ -190,7 +190,7 @@ TYPED_TEST(upstream_exceptions, are_forgotten_where_nobody_waits_for_them) {
     }
 }
 
-TEST(upstream_exceptions_of_others, what_a_limits_callback_meets_is_not_thrown) {
+TEST(upstream_exceptions_of_others, exceptions_met_by_a_limits_callback_are_not_thrown) {
     moody_resource upstream;
     upstream.refused = 1;
     limited<multipool<>> narrow(byte_limit{10});
@@ -278,7 +278,7 @@ void expect_lengths_refused(Allocator allocator) {
     }
 }
 
-TEST(array_lengths, that_overflow_are_bad_array_new_lengths) {
+TEST(array_lengths, overflowing_lengths_throw_bad_array_new_length) {
     multipool<> pool;
     expect_lengths_refused(allocator<int, multipool<>>(&pool));
     expect_lengths_refused(allocator<char[3], multipool<>>(&pool));

@@ -175,7 +175,7 @@ TEST(vector_tree, iterators_stay_at_their_elements) {
     EXPECT_EQ(thousand[thousand.index_of(held[4])], 4);
 }
 
-TEST(vector_tree, iterators_outlive_their_tree_as_singular_ones) {
+TEST(vector_tree, iterators_become_singular_when_their_tree_ends) {
     numbers::iterator held;
     numbers::iterator copy;
     {

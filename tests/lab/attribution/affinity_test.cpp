@@ -117,7 +117,7 @@ void compare_with_model(std::uint64_t seed) {
     }
 }
 
-TEST(affinity, counts_what_the_model_counts) {
+TEST(affinity, agrees_with_the_model) {
     for (std::uint64_t seed = 1; seed <= 30; ++seed) compare_with_model(seed);
 }
 

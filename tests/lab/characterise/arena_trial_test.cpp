@@ -53,7 +53,7 @@ TEST(arena_trial, objects_that_die_in_time_are_never_wrong_and_pin_nothing) {
     }
 }
 
-TEST(arena_trial, objects_that_live_on_are_wrong_and_pin_their_chunk_until_they_die) {
+TEST(arena_trial, long_lived_objects_are_wrong_and_pin_their_chunk) {
     std::vector<trace::event> events{allocation(1, 0, 64, 40, two_callers::first)};
     for (std::uint64_t i = 1; i <= 100; ++i) {
         events.push_back(allocation(2 * i, 0, 128, 48, two_callers::first));

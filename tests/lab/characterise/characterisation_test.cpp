@@ -215,7 +215,7 @@ TEST_F(characterised, two_threads_contend_for_their_shares_of_the_time) {
     EXPECT_EQ(plans.at(0).plan["routes"][0]["strategy"], "synchronized(multipool)");
 }
 
-TEST_F(characterised, what_outlives_a_scope_is_shown_with_its_witness) {
+TEST_F(characterised, an_object_that_outlives_a_scope_is_shown_as_witness) {
     const std::uint32_t main = program.frame(0, "main");
     const std::uint32_t add = program.frame(program.frame(main, "run"), "book::add");
     const std::uint32_t later = program.frame(main, "page::print");
@@ -243,7 +243,7 @@ TEST_F(characterised, what_outlives_a_scope_is_shown_with_its_witness) {
     EXPECT_EQ(scope(page, "of the allocation")["legality"], "alive at the end");
 }
 
-TEST_F(characterised, what_nobody_frees_after_its_scope_is_alive_at_the_end) {
+TEST_F(characterised, an_object_never_freed_is_alive_at_the_end) {
     const std::uint32_t main = program.frame(0, "main");
     const std::uint32_t add = program.frame(program.frame(main, "load"), "book::add");
     const std::uint32_t later = program.frame(main, "page::print");
@@ -304,7 +304,7 @@ TEST_F(characterised, large_subsystems_get_plans_and_small_ones_none) {
     EXPECT_EQ(plans[1].file_name, "all.plan.json");
 }
 
-TEST_F(characterised, subsystems_of_one_scope_share_a_candidate_arena_and_illegal_scopes_get_none) {
+TEST_F(characterised, only_legal_scopes_get_an_arena_that_subsystems_share) {
     const std::uint32_t main = program.frame(0, "main"), request = program.frame(main, "server::handle");
     const std::uint32_t node = program.frame(request, "tree::add"), name = program.frame(request, "names::intern");
     const std::uint32_t kept = program.frame(main, "cache::add");
@@ -380,7 +380,7 @@ void expect_close(const json& found, const json& expected, const std::string& wh
     }
 }
 
-TEST(golden_characterisation, says_what_it_always_said) {
+TEST(golden_characterisation, output_is_unchanged) {
     json found = characterisation(MILLPOND_GOLDEN_TRACE, {}).to_json();
     found["trace"]["path"] = "three_threads.mpt";
     const std::string expected = MILLPOND_SOURCE_DIR "/three_threads.json";

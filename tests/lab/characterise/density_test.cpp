@@ -70,7 +70,7 @@ TEST_P(density, counted_is_what_callgrind_counts) {
     EXPECT_NEAR(found["value"].get<double>(), expected, expected / 200);
 }
 
-TEST_P(density, of_ordinary_recordings_is_near_or_null) {
+TEST_P(density, is_near_or_null_for_ordinary_recordings) {
     const double expected = truth();
     const std::string trace = folder_ / "trace.mpt";
     std::printf("%s: callgrind %.4f, recordings", GetParam(), expected);

@@ -29,7 +29,7 @@ TEST(entropy, is_that_of_the_shares) {
     EXPECT_NEAR(entropy(counts{1, 3}), -(0.25 * std::log(0.25) + 0.75 * std::log(0.75)), 1e-12);
 }
 
-TEST(variation, is_none_for_one_size_and_nears_one_for_many) {
+TEST(variation, is_zero_for_one_size_and_nears_one_for_many) {
     EXPECT_DOUBLE_EQ(variation(0), 0);
     EXPECT_NEAR(variation(std::log(2)), 0.5, 1e-12);
     EXPECT_NEAR(variation(std::log(100)), 0.99, 1e-12);
@@ -45,7 +45,7 @@ TEST(contention, counts_moments_with_two_or_more) {
     EXPECT_NEAR(contention(std::vector<double>{0.5, 0.5, 0.5}), 0.375, 1e-12);
 }
 
-TEST(contention, is_none_for_one_thread_and_where_one_alone_allocates) {
+TEST(contention, is_zero_if_only_one_thread_allocates) {
     EXPECT_DOUBLE_EQ(contention(std::vector<double>{}), 0);
     EXPECT_DOUBLE_EQ(contention(std::vector<double>{1}), 0);
     EXPECT_NEAR(contention(std::vector<double>{0.9, 0, 0}), 0, 1e-12);
@@ -67,7 +67,7 @@ TEST(contention, is_the_expectation_over_all_subsets) {
     }
 }
 
-TEST(contention, of_threads_is_that_of_the_moments_at_which_they_are_active) {
+TEST(contention, counts_only_moments_at_which_threads_are_active) {
     using threads = std::vector<thread_activity>;
     EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{}), 0);
     EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{{0, 10, 1}}), 0);
@@ -112,7 +112,7 @@ TEST(histogram, counts_octaves_exactly) {
     EXPECT_EQ(found, expected);
 }
 
-TEST(histogram, of_nothing_says_nothing) {
+TEST(histogram, is_empty_without_values) {
     EXPECT_EQ(histogram().percentile(0.5), 0u);
     EXPECT_EQ(histogram().max(), 0u);
     EXPECT_TRUE(histogram().octaves().empty());

@@ -102,7 +102,7 @@ TEST(page_survey, estimates_pages_from_a_sample) {
     }
 }
 
-TEST(address_map, gives_each_cell_to_whoever_touches_most_of_it) {
+TEST(address_map, gives_each_cell_to_the_subsystem_with_most_of_it) {
     std::mt19937_64 random(test::seed());
     address_map map;
     std::vector<std::vector<object>> moments;
@@ -140,7 +140,7 @@ TEST(address_map, gives_each_cell_to_whoever_touches_most_of_it) {
     }
 }
 
-TEST(address_map, says_nothing_of_nothing) {
+TEST(address_map, is_empty_without_pages) {
     const auto seconds = [](std::uint64_t) { return 0.0; };
     EXPECT_TRUE(address_map().to_json(seconds, [](std::uint32_t s) { return s; }).is_null());
 }

@@ -58,7 +58,7 @@ class stream {
 constexpr std::uint64_t malloc_entry = millpond_function_malloc, free_entry = millpond_function_free,
                         realloc_entry = millpond_function_realloc;
 
-TEST(call_assembly, tells_what_each_call_gave_and_took) {
+TEST(call_assembly, tells_the_blocks_of_each_call) {
     stream s;
     s.event(1, millpond_record_enter, {malloc_entry});
     s.references(1, true);

@@ -13,7 +13,7 @@ namespace {
 
 using namespace millpond::layout;
 
-TEST(object_map, finds_what_a_list_finds) {
+TEST(object_map, agrees_with_a_list) {
     std::mt19937_64 random(millpond::test::seed());
     object_map map;
     std::vector<live_object> live;

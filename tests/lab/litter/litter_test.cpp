@@ -138,7 +138,7 @@ TEST(litter, changes_nothing_for_programs_that_fork) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(litter, that_finds_no_memory_ends_the_program_before_it_begins) {
+TEST(litter, without_memory_ends_the_program_before_it_begins) {
     const ended full = run("ulimit -v 100000; " + litter, "--blocks 1000000 -- true");
     EXPECT_EQ(full.status, 4) << full.out;
     EXPECT_NE(full.out.find("no memory"), std::string::npos) << full.out;

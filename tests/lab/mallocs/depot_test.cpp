@@ -230,7 +230,7 @@ TEST(depot, keeps_empty_slabs_while_blocks_are_taken) {
 
 std::uint64_t test_ms = 0;
 
-TEST(depot, gives_back_what_lay_unused_for_a_second) {
+TEST(depot, returns_memory_unused_for_a_second) {
     heap of;
     const auto usual = block_depot::now_ms;
     block_depot::now_ms = +[]() noexcept { return test_ms; };
@@ -481,7 +481,7 @@ TEST(huge_regions, cost_at_most_a_fifteenth_of_what_is_resident) {
 }
 
 // Kernels that cannot collapse pages leave everything as it is, which keeps the bound, too.
-TEST(huge_regions, blocks_that_are_hardly_touched_stay_so) {
+TEST(huge_regions, barely_touched_blocks_stay_untouched) {
     using millpond::preload::huge_regions;
     heap of;
     of.depot.make_huge_pages();
@@ -509,7 +509,7 @@ TEST(huge_regions, blocks_that_are_hardly_touched_stay_so) {
     for (char* each : runs) of.depot.put_run(each, self);
 }
 
-TEST(thread_cache, hands_on_the_lists_that_nobody_uses_any_more) {
+TEST(thread_cache, passes_unused_lists_on) {
     heap of;
     thread_cache cache(of.depot);
     std::vector<void*> blocks;
@@ -537,7 +537,7 @@ TEST(depot, without_memory_gives_null_and_recovers) {
     EXPECT_NE(cache.take(cached_classes::class_of(5000)), nullptr);
 }
 
-TEST(depot, of_a_child_keeps_the_locks_that_no_thread_held) {
+TEST(depot, a_forked_child_keeps_the_free_locks) {
     heap of;
     thread_cache cache(of.depot);
     void* const p = cache.take(cached_classes::class_of(64));
@@ -547,7 +547,7 @@ TEST(depot, of_a_child_keeps_the_locks_that_no_thread_held) {
     for (int i = 0; i < 10000; ++i) ASSERT_NE(cache.take(cached_classes::class_of(64)), nullptr);
 }
 
-TEST(depot, collects_what_was_handed_over) {
+TEST(depot, collects_handed_over_blocks) {
     heap of;
     thread_cache cache(of.depot);
     std::vector<void*> blocks;
@@ -557,7 +557,7 @@ TEST(depot, collects_what_was_handed_over) {
     EXPECT_LE(of.used, 2 * mebibyte);
 }
 
-TEST(depot_threads, blocks_keep_their_contents_whoever_frees_them) {
+TEST(depot_threads, blocks_keep_their_contents_until_any_thread_frees_them) {
     heap of;
     constexpr int threads = 4;
     std::mutex lock;

@@ -75,7 +75,7 @@ void expect_silent_success(const words& program, const std::string& library) {
     EXPECT_EQ(tried.out + tried.error, "");
 }
 
-TEST_P(preloaded, keeps_what_c_and_posix_promise) { expect_silent_success({SEMANTICS_C}, GetParam()); }
+TEST_P(preloaded, keeps_the_promises_of_c_and_posix) { expect_silent_success({SEMANTICS_C}, GetParam()); }
 TEST_P(preloaded, keeps_its_promises_at_the_edges) {
     expect_silent_success({EDGES, "family"}, GetParam());
     expect_silent_success({EDGES, "threads"}, GetParam());
@@ -99,14 +99,14 @@ INSTANTIATE_TEST_SUITE_P(each, preloaded_variant,
                          testing::Values("monotonic", "first_fit_uncoalesced", "gnu_gxx_uncoalesced", "gnu_gxx_heads",
                                          "gnu_local_padded", "gnu_local_tagged"),
                          &name_of_library);
-TEST_P(preloaded_variant, keeps_what_c_and_posix_promise) {
+TEST_P(preloaded_variant, keeps_the_promises_of_c_and_posix) {
     words program = {SEMANTICS_C, "1"};
     if (GetParam() == "monotonic") program.emplace_back("never_again");
     expect_silent_success(program, GetParam());
 }
 TEST_P(preloaded_variant, serves_cxx_programs_with_threads) { expect_as_bare({STRUCTURES, "200", "4"}, GetParam()); }
 
-TEST_P(preloaded, leaves_a_program_with_its_own_malloc_alone) { expect_as_bare({OWN_MALLOC}, GetParam()); }
+TEST_P(preloaded, leaves_a_program_with_its_own_malloc_unchanged) { expect_as_bare({OWN_MALLOC}, GetParam()); }
 
 TEST_P(preloaded, keeps_blocks_of_a_plugin_that_is_gone) {
     const outcome tried = run({LOADING, PLUGIN}, GetParam());
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(moving_table, preloaded_interrupted, testing::Values(pa
                          &name_of_pair);
 
 class preloaded_handlers : public testing::TestWithParam<std::string> {};
-TEST_P(preloaded_handlers, of_threaded_programs_fork_and_allocate) {
+TEST_P(preloaded_handlers, threaded_programs_may_fork_and_allocate_in_handlers) {
     for (const char* what : {"_Fork_return", "allocate"}) {
         const outcome tried = run({INTERRUPTED, what, "threads"}, GetParam());
         EXPECT_EQ(tried.out, "ok\n") << what << ": " << tried.status << ' ' << tried.error;

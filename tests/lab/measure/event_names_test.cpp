@@ -119,7 +119,7 @@ TEST(event_names, an_event_of_this_processor_has_the_code_of_its_manual) {
     EXPECT_NE(unknown(names, "MEM_LOAD_RETIRED").find("L3_MISS"), std::string::npos);  // a mask is needed
 }
 
-TEST(event_choice, takes_the_first_alternative_that_counts_where_the_generic_event_does_not) {
+TEST(event_choice, takes_the_first_alternative_that_counts) {
     const event_names names;
     static constexpr const char* alternatives[] = {"MEM_LOAD_RETIRED:L3_MISS", "skl::MEM_LOAD_RETIRED:L3_MISS",
                                                    "task-clock", "page-faults"};

@@ -68,7 +68,7 @@ TEST(littering, frees_at_random_by_the_seed) {
 #endif
 }
 
-TEST(littering, leaves_out_what_is_too_much) {
+TEST(littering, leaves_out_blocks_beyond_the_budget) {
     littering heap;
     heap.note(littering::most_bytes + 1);
     EXPECT_EQ(heap.noted_blocks(), 0u);

@@ -85,7 +85,7 @@ TEST_F(preload_check, a_dynamic_program_is_found_in_PATH_and_by_its_path) {
     EXPECT_EQ(check_preloadable("/bin/true").path, "/bin/true");
 }
 
-TEST_F(preload_check, what_cannot_be_started_has_status_5) {
+TEST_F(preload_check, a_program_that_cannot_start_has_status_5) {
     EXPECT_EQ(status_of("no-such-program-anywhere"), 5);
     EXPECT_EQ(status_of("/no/such/program"), 5);
     EXPECT_EQ(status_of(folder), 5);
@@ -113,7 +113,7 @@ TEST_F(preload_check, a_script_is_as_good_as_its_interpreter) {
     EXPECT_EQ(status_of(file("circle", "#!" + circle + "\n")), 5);
 }
 
-TEST_F(preload_check, what_a_dynamic_linker_would_not_preload_into_has_status_4) {
+TEST_F(preload_check, a_program_that_cannot_be_preloaded_has_status_4) {
     EXPECT_EQ(status_of(damaged_program(4, 1)), 4) << "32-bit";
     EXPECT_EQ(status_of(damaged_program(18, 40)), 4) << "another machine";
     EXPECT_EQ(status_of(file("static", content(STATIC_PROGRAM))), 4);
@@ -133,7 +133,7 @@ TEST_F(preload_check, every_truncation_of_a_program_is_refused_or_enough) {
     }
 }
 
-TEST_F(preload_check, a_later_folder_of_PATH_is_used_when_an_earlier_one_may_not_run_it) {
+TEST_F(preload_check, skips_folders_of_PATH_whose_file_is_not_executable) {
     fs::create_directories(folder / "first");
     fs::create_directories(folder / "second");
     file("first/tool", content("/bin/true"), 0444);
@@ -180,7 +180,7 @@ TEST_F(starting, no_descriptor_of_ours_reaches_the_program) {
     EXPECT_EQ(std::stoi(content(folder / "out")), with_one - 1);
 }
 
-TEST_F(starting, what_exec_or_a_stream_refuses_is_an_error_and_leaves_no_process) {
+TEST_F(starting, a_failed_exec_or_open_is_an_error_and_leaves_no_process) {
     auto error = failure_of([] { start("/no/such/program", {"x"}, {}); });
     ASSERT_TRUE(error);
     EXPECT_EQ(error->status, 5);

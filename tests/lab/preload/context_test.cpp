@@ -156,7 +156,7 @@ TEST(outward_steps, find_the_owner_of_the_whole_stack) {
     EXPECT_GT(found, owned / 4);
 }
 
-TEST(context_finder, the_same_stack_has_the_same_context_after_its_memory_was_used_otherwise) {
+TEST(context_finder, equal_stacks_have_equal_contexts_after_memory_was_reused) {
     auto numbers = random_numbers(3);
     const auto space = std::make_unique<context_space>();
     context_finder finder(*space);
@@ -177,7 +177,7 @@ TEST(context_finder, the_same_stack_has_the_same_context_after_its_memory_was_us
     }
 }
 
-TEST(context_finder, stacks_deeper_than_the_limit_are_cut_and_keep_their_inner_frames) {
+TEST(context_finder, cuts_outer_frames_of_stacks_deeper_than_the_limit) {
     auto numbers = random_numbers(4);
     const auto space = std::make_unique<context_space>();
     context_finder finder(*space);
@@ -191,7 +191,7 @@ TEST(context_finder, stacks_deeper_than_the_limit_are_cut_and_keep_their_inner_f
     }
 }
 
-TEST(context_finder, what_was_forgotten_gets_new_contexts) {
+TEST(context_finder, forgotten_stacks_get_new_contexts) {
     const auto space = std::make_unique<context_space>();
     context_finder finder(*space);
     std::vector<std::uint32_t> found;

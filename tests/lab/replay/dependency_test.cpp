@@ -166,7 +166,7 @@ void expect_own_memory(const random_script& script) {
     heap.release();
 }
 
-TEST(dependency_order, pools_of_several_threads_give_everybody_memory_of_its_own) {
+TEST(dependency_order, pools_of_several_threads_give_disjoint_blocks) {
     SCOPED_TRACE("--seed=" + std::to_string(seed()));
     const random_script script(seed(), 4, 20'000);
     expect_own_memory<multipool<replay::counted_source>, false>(script);

@@ -252,7 +252,7 @@ TEST_F(preparing, a_pool_without_a_lock_serves_the_thread_that_came_first) {
     }
 }
 
-TEST_F(preparing, an_unknown_subsystem_and_another_build_are_refused_as_in_a_trial) {
+TEST_F(preparing, refuses_unknown_subsystems_and_builds_as_a_trial_does) {
     random_program program(seed(), 1);
     program.run(500);
     program.save(trace);

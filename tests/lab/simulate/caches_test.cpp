@@ -185,7 +185,7 @@ TEST(hierarchy, foreseen_misses_are_those_of_the_model) {
     }
 }
 
-TEST(hierarchy, in_a_walk_all_but_the_first_line_of_a_page_is_foreseen) {
+TEST(hierarchy, a_walk_misses_only_the_first_line_of_a_page_unforeseen) {
     stream up, down, apart;
     for (std::uint64_t line = 0; line < 640; ++line) {
         up.push_back(at(line * 64, 8));

@@ -144,7 +144,7 @@ TEST(memory, does_not_depend_on_the_number_of_references) {
     EXPECT_EQ(held_bytes, 0u);
 }
 
-TEST(memory, of_a_stack_is_bounded_by_its_distinct_blocks) {
+TEST(memory, a_stacks_memory_is_bounded_by_its_distinct_blocks) {
     for (const std::uint64_t blocks : {5000u, 8193u, 40000u, 70000u}) {
         stack_distances found(process_system, line_walk(64), simulate::best_instruction_set());
         for (int round = 0; round < 3; ++round) {

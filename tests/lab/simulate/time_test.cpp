@@ -96,7 +96,7 @@ TEST(time, levels_and_instructions_add_up) {
     EXPECT_NE(level_times_table(times).find("10520 cycles"), std::string::npos);
 }
 
-TEST(time, what_is_foreseen_waits_for_the_second_level) {
+TEST(time, foreseen_misses_wait_for_the_second_level) {
     auto counts = of_levels("levels:x", 1000, 64, {{32 << 10, 100}, {256 << 10, 50}, {1 << 20, 10}});
     for (const auto& [misses, foreseen] : {std::pair(100, 60), {50, 40}, {10, 4}}) {
         auto row = count_of("foreseen", "references", static_cast<std::uint64_t>(foreseen));

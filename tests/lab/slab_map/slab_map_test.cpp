@@ -53,7 +53,7 @@ TEST_F(slab_map_test, an_address_outside_has_no_owner) {
     EXPECT_FALSE(map.contains(run - 1));
 }
 
-TEST_F(slab_map_test, every_byte_of_an_assigned_run_has_its_owner_and_no_other_byte_has) {
+TEST_F(slab_map_test, exactly_the_bytes_of_an_assigned_run_have_its_owner) {
     char* const before = take(4);
     char* const run = take(4);
     char* const behind = take(4);
@@ -92,7 +92,7 @@ TEST_F(slab_map_test, neighbours_that_were_given_back_become_one_extent_again) {
     EXPECT_EQ(map.accessible_bytes(), slab_map::extent_bytes_max);
 }
 
-TEST_F(slab_map_test, what_comes_back_is_zero_again) {
+TEST_F(slab_map_test, returned_slabs_are_zero_again) {
     for (const bool huge : {false, true}) {
         char* const run = take(slab_map::extent_slabs_max, huge);
         std::memset(run, 0xa5, slab_map::extent_bytes_max);
@@ -193,7 +193,7 @@ TEST(slab_map_limits, a_mapping_in_the_way_is_never_replaced) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(slab_map_limits, a_limit_of_addresses_leaves_all_but_the_tables_to_the_slabs) {
+TEST(slab_map_limits, under_an_address_limit_only_the_tables_are_lost_to_slabs) {
     for (const bool before : {false, true}) {
         const pid_t child = fork();
         if (child == 0) {

@@ -19,7 +19,7 @@ std::vector<double> series(std::size_t count, double start, double step, double 
     return made;
 }
 
-TEST(growth_line, of_a_straight_line_is_exact) {
+TEST(growth_line, is_exact_for_a_straight_line) {
     const growth_line found = growth_line::of(series(256, 1000, 1, 0, 1));
     EXPECT_NEAR(found.share, 192.0 / found.mean, 1e-9);
     EXPECT_NEAR(found.high - found.low, 0, 1e-9);

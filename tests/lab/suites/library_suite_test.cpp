@@ -118,7 +118,7 @@ TEST(library_suite, other_seeds_give_other_work) {
     EXPECT_EQ(one["checksum"], cell(SUITE, "vector_string", "malloc", size)["checksum"]);
 }
 
-TEST(library_suite, a_sweep_covers_16_bytes_to_1_mib_at_least_four_times_an_octave) {
+TEST(library_suite, a_sweep_has_four_sizes_per_octave_from_16_bytes_to_1_mib) {
     const json line = cell(SUITE, "size_sweep", "multipool", tiny("size_sweep"));
     const std::string series = "step_ns:";
     std::set<double> steps;
@@ -289,7 +289,7 @@ TEST(library_suite, the_ideal_free_list_holds_its_contents) {
     for (std::uint64_t seed = 1; seed < 4; ++seed) hold_contents<millpond::library::ideal_free_list>(seed);
 }
 
-TEST(library_suite, an_ideal_bump_begins_anew_in_the_same_memory) {
+TEST(library_suite, an_ideal_bump_starts_again_in_the_same_memory) {
     millpond::library::ideal_bump bump;
     void* const first = bump.allocate(100, 8);
     for (int i = 0; i < 10; ++i) static_cast<void>(bump.allocate(std::size_t{700} << 10, 8));

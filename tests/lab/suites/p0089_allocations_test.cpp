@@ -120,7 +120,7 @@ TEST(p0089_allocations, sets_of_vectors_copy_none_of_them) {
     EXPECT_EQ(counts.at(8 + 24 + 8), 32);  // next, vector, its hash
 }
 
-TEST(p0089_allocations, lists_are_a_node_for_each_link_and_shuffling_a_pop_and_a_push) {
+TEST(p0089_allocations, a_list_is_one_node_per_link_and_a_shuffle_reallocates_it) {
     constexpr std::uint64_t link_bytes = 24;
     const std::string unshuffled = "locality --sf 0 --rf 1 --af 1";
     const auto links =

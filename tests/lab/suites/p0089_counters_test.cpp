@@ -45,7 +45,7 @@ TEST(p0089_counters, each_is_a_value_or_null_with_the_reason) {
 
 // Shuffling with a monotonic allocator takes new pages all the time: 5 × 2^15 links of 24 bytes are 960 pages. Visits
 // take none.
-TEST(p0089_counters, of_benchmark_2_are_of_the_access_alone) {
+TEST(p0089_counters, count_only_the_access_of_benchmark_2) {
     for (const std::string sf : {"5", "-5"}) {
         const json line =
             line_of(suite, "--workload locality --contender AS3 --log2_g 15 --log2_s 9 --af 1 --rf 1 --sf " + sf +

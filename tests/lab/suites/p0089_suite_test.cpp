@@ -119,7 +119,7 @@ TEST(p0089_suite, locality_is_what_the_dial_says) {
     EXPECT_EQ(round("dials", "AS1", " --log2_operations 16 --locality 1000")["transitions"], 0);
 }
 
-TEST(p0089_suite, what_is_shared_by_threads_is_refused_where_it_is_not_safe) {
+TEST(p0089_suite, a_pool_shared_by_threads_must_be_thread_safe) {
     for (const std::string sharing : {"shared", "handover"}) {
         for (const std::string name : {"AS3", "AS7", "AS13", "AS7-2015", "AS13-2015"}) {
             const ended done = run(suite, "--workload contention --contender " + name + " --sharing " + sharing);
@@ -202,7 +202,7 @@ TEST(p0089_suite, the_papers_labels_are_names_too) {
     }
 }
 
-TEST(p0089_suite, what_it_lists_is_what_it_takes) {
+TEST(p0089_suite, it_takes_every_name_that_it_lists) {
     const json list = listed(suite);
     EXPECT_EQ(list["schema"], "millpond.suite/2");
     EXPECT_EQ(list["suite"], "p0089");
@@ -258,7 +258,7 @@ TEST(p0089_suite, a_littered_heap_changes_no_work) {
     }
 }
 
-TEST(p0089_suite, wrong_usage_is_refused_with_what_there_is) {
+TEST(p0089_suite, wrong_usage_is_refused_with_the_known_names) {
     rounds.expect_refused({
         {"--workload nothing --contender AS1", "structures, locality, utilization, contention, dials"},
         {"--workload structures --contender AS15", "multipool(monotonic):base:wink"},
@@ -299,7 +299,7 @@ TEST(p0089_suite, wrong_usage_is_refused_with_what_there_is) {
 }
 
 // None of these would end within the test's time, or within this memory.
-TEST(p0089_suite, what_is_known_to_need_too_much_memory_is_not_run) {
+TEST(p0089_suite, a_round_that_needs_too_much_memory_is_not_run) {
     const std::map<std::string, std::string> points = {
         {"utilization --contender AS3 --log2_t 40 --log2_a 15", "monotonic:type:destroy"},
         {"utilization --contender AS13 --log2_t 40 --log2_a 21 --log2_s 21", "multipool(monotonic):base:destroy"},

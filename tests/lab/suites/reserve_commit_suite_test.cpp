@@ -97,7 +97,7 @@ TEST(reserve_commit_suite, a_level_is_the_program_that_was_compiled_with_it) {
     EXPECT_EQ(run("rm", "alone-suite").status, 0);
 }
 
-TEST(reserve_commit_suite, only_a_vector_moves_elements_and_as_many_as_its_buffers_held) {
+TEST(reserve_commit_suite, only_a_vector_moves_elements_when_its_buffer_grows) {
     const std::string more = " --element counted --length ";
     for (const std::string level : {"0", "2"}) {
         for (const std::string strategy : {"dyn_array", "dyn_array_2023", "deque", "chunked"}) {
@@ -242,7 +242,7 @@ TEST(reserve_commit_suite, a_range_is_the_same_after_it_was_given_back_and_touch
     }
 }
 
-TEST(reserve_commit_suite, what_it_lists_is_what_it_takes) {
+TEST(reserve_commit_suite, it_takes_every_name_that_it_lists) {
     const json list = listed(suite);
     EXPECT_EQ(list["schema"], "millpond.suite/2");
     EXPECT_EQ(list["suite"], "reserve_commit");
@@ -271,7 +271,7 @@ TEST(reserve_commit_suite, what_it_lists_is_what_it_takes) {
     }
 }
 
-TEST(reserve_commit_suite, wrong_usage_is_refused_with_what_there_is) {
+TEST(reserve_commit_suite, wrong_usage_is_refused_with_the_known_names) {
     const std::map<std::string, std::string> wrong = {
         {"--workload nothing --contender vector", "growth, latency, commit_step, give_back"},
         {"--workload growth --contender list", "vector, dyn_array_2023, dyn_array, deque"},

@@ -59,7 +59,7 @@ seen seen_of(const std::string& program, const std::string& workload, const std:
 
 class simulated_windows : public testing::TestWithParam<const char*> {};
 
-TEST_P(simulated_windows, are_seen_in_every_workload) {
+TEST_P(simulated_windows, are_marked_in_every_workload) {
     if (run("valgrind", "--version").status != 0) GTEST_SKIP() << "valgrind is not installed";
     const std::string program = SUITES_FOLDER "/millpond-" + std::string(GetParam()) + "-suite";
     const json list = millpond::test::listed(program);
@@ -76,7 +76,7 @@ TEST_P(simulated_windows, are_seen_in_every_workload) {
     }
 }
 
-TEST(simulated_window, of_benchmark_2_is_the_access_alone) {
+TEST(simulated_window, covers_only_the_access_of_benchmark_2) {
     if (run("valgrind", "--version").status != 0) GTEST_SKIP() << "valgrind is not installed";
     const auto visited = [](const std::string& sf) {
         return seen_of(SUITES_FOLDER "/millpond-p0089-suite", "locality", "AS1",

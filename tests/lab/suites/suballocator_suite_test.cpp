@@ -155,7 +155,7 @@ TEST(suballocator_suite, a_littered_heap_changes_no_work) {
     }
 }
 
-TEST(suballocator_suite, wrong_usage_is_refused_with_what_there_is) {
+TEST(suballocator_suite, wrong_usage_is_refused_with_the_known_names) {
     suite.expect_refused({
         {"--workload nothing --contender suballocator64", "doubles, five_operations, set_inserts, containers"},
         {"--workload doubles --contender pooled:type:destroy", "pooled"},
@@ -171,7 +171,7 @@ TEST(suballocator_suite, wrong_usage_is_refused_with_what_there_is) {
 }
 
 // Neither would end within the test's time, or within this memory.
-TEST(suballocator_suite, what_cannot_fit_is_not_run_and_what_runs_out_says_so) {
+TEST(suballocator_suite, too_large_rounds_are_not_run_and_exhaustion_is_reported) {
     const auto status = [](const std::string& limit, const std::string& point) {
         const auto done = millpond::test::run(limit + suite.program(), point);
         EXPECT_EQ(done.status, 0) << done.out;

@@ -97,7 +97,7 @@ TEST(unique_chars_suite, a_picture_shows_which_lines_of_the_littered_heap_are_he
     EXPECT_FALSE(suite.round(workload, "1.1", " --calls 2 --litter 0.5").contains("heap_taken:0"));
 }
 
-TEST(unique_chars_suite, wrong_usage_is_refused_with_what_there_is) {
+TEST(unique_chars_suite, wrong_usage_is_refused_with_the_known_names) {
     const std::string with = "--workload unique_characters --contender ";
     suite.expect_refused({
         {"--workload characters --contender 1.1", "unique_characters"},
@@ -122,7 +122,7 @@ TEST(unique_chars_allocations, a_set_is_a_node_for_each_character) {
 }
 
 // 2.1: the same of 16 bytes, and arrays of buckets, a larger one whenever there are more characters than buckets.
-TEST(unique_chars_allocations, an_unordered_set_is_a_node_for_each_character_and_growing_buckets) {
+TEST(unique_chars_allocations, an_unordered_set_is_a_node_per_character_and_bucket_arrays) {
     const json one = suite.round(workload, "2.1", " --seed 5 --calls 1 --length 100");
     const json two = suite.round(workload, "2.1", " --seed 5 --calls 2 --length 100");
     auto more = more_in(recorded("2.1", " --calls 2 --length 100"), recorded("2.1", " --calls 1 --length 100"));
@@ -137,7 +137,7 @@ TEST(unique_chars_allocations, an_unordered_set_is_a_node_for_each_character_and
     EXPECT_GE(more.rbegin()->first, static_cast<std::uint64_t>(more_characters) * sizeof(void*));
 }
 
-TEST(unique_chars_allocations, what_lies_on_the_stack_asks_the_heap_for_nothing) {
+TEST(unique_chars_allocations, stack_contenders_ask_the_heap_for_nothing) {
     for (const std::string strategy : {"1.3", "4", "4A", "set:monotonic(buffer):type:destroy",
                                        "set:monotonic(buffer):type:wink", "set:monotonic(buffer):base:destroy"}) {
         const std::string all = " --length 65536 --calls ";

@@ -59,7 +59,7 @@ TEST_F(mending, objects_that_alternate_end_as_they_are_freed) {
     EXPECT_EQ(live.size() + live.mended() + live.lost_frees() + live.unmatched_frees(), 0u);
 }
 
-TEST_F(mending, an_allocation_stamped_before_the_free_that_made_room_is_put_behind_it) {
+TEST_F(mending, an_allocation_stamped_too_early_is_moved_behind_the_free) {
     begin(1, 10, 1);
     begin(2, 50, 2);
     EXPECT_TRUE(end(55, 1));
@@ -119,7 +119,7 @@ TEST_F(mending, a_chain_of_hand_offs_is_put_right_in_order) {
               (std::vector<end_seen>{{1, 50, 1, ending::freed}, {2, 51, 2, ending::freed}, {3, 99, 3, ending::freed}}));
 }
 
-TEST_F(mending, the_end_of_the_trace_decides_what_waits) {
+TEST_F(mending, the_end_of_the_trace_settles_waiting_events) {
     begin(1, 10, 1);
     begin(2, 11, 2);
     EXPECT_FALSE(end(12, 1, 128));

@@ -39,7 +39,7 @@ struct shape {
 
 class round_trip : public ::testing::TestWithParam<shape> {};
 
-TEST_P(round_trip, a_finished_trace_returns_every_event_in_the_order_of_the_merge) {
+TEST_P(round_trip, a_finished_trace_has_every_event_in_merged_order) {
     const auto [threads, count, slot_bytes] = GetParam();
     for (std::uint64_t round = 0; round < 3; ++round) {
         SCOPED_TRACE("--seed=" + std::to_string(seed() + round));
@@ -91,7 +91,7 @@ TEST(reading, is_the_same_a_second_time_and_without_an_index) {
     EXPECT_EQ(read_file(bare), whole);
 }
 
-TEST(reading, keeps_each_streams_own_order_whatever_the_clocks_say) {
+TEST(reading, keeps_each_streams_order_despite_its_clock) {
     scratch_folder folder;
     recording made(256);
     std::mt19937_64 random(seed());

@@ -226,7 +226,7 @@ TEST(stack_follower, rows_are_taken_up_to_their_first_undecodable_byte) {
     }
 }
 
-TEST(column_splitter, refuses_steps_that_nobody_follows) {
+TEST(column_splitter, refuses_steps_without_a_follower) {
     stepping_thread thread(seed());
     const std::vector<std::uint8_t> rows = thread.write(50);
     trace::payload_buffer payload;

@@ -122,7 +122,7 @@ class arenas : public ::testing::Test {
     unsigned filled_ = 0;
 };
 
-TEST_F(arenas, give_a_handler_and_whom_it_interrupts_blocks_of_their_own) {
+TEST_F(arenas, give_a_handler_and_interrupted_code_different_blocks) {
     interrupted steps;
     std::mt19937 random(17);
     // Where the arena stands when it is interrupted: at a chunk's begin, in it, and where another chunk is needed.
@@ -157,7 +157,7 @@ TEST_F(arenas, give_a_handler_and_whom_it_interrupts_blocks_of_their_own) {
     }
 }
 
-TEST_F(arenas, lose_no_free_of_a_handler_or_of_whom_it_interrupts) {
+TEST_F(arenas, lose_no_free_of_a_handler_or_of_interrupted_code) {
     interrupted steps;
     bool goes_on = true;
     for (std::size_t at = 0; goes_on; ++at) {

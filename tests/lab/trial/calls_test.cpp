@@ -56,7 +56,7 @@ TEST_F(calls, each_has_an_arena_that_is_reset_at_its_end) {
     }
 }
 
-TEST_F(calls, inner_ones_share_the_arena_of_the_outermost_where_that_is_asked_for) {
+TEST_F(calls, inner_calls_share_the_outermost_arena_on_request) {
     const json of = tried(outermost_call, {"plain", "50", "5", "1"});
     EXPECT_EQ(of["calls"], 50);
     EXPECT_EQ(of["resets"], 50);
@@ -103,7 +103,7 @@ TEST_F(calls, exceptions_end_calls) {
     EXPECT_EQ(of["resets"], of["calls"]);
 }
 
-TEST_F(calls, an_object_that_outlives_its_call_keeps_the_arena_until_it_is_freed) {
+TEST_F(calls, an_object_that_outlives_its_call_delays_the_reset) {
     const json of = tried(each_call, {"kept", "50", "1", "1"});
     EXPECT_EQ(of["calls"], 100);
     EXPECT_EQ(of["outlived_calls"], 100);
@@ -116,14 +116,14 @@ TEST_F(calls, forked_children_have_arenas_of_their_own_calls) {
     EXPECT_EQ(of["outlived_calls"], 0);
 }
 
-TEST_F(calls, that_are_not_observed_leave_the_arena_to_be_reset_when_it_is_empty) {
+TEST_F(calls, without_observed_calls_an_arena_is_reset_when_empty) {
     const json of = tried(not_observed, {"plain", "50", "5", "1"});
     EXPECT_EQ(of["calls"], 0);
     EXPECT_EQ(of["allocations"], 50 * 6 * 20 + 50);
     EXPECT_EQ(of["resets"], 100) << "after each outermost call, and each object outside";
 }
 
-TEST_F(calls, of_an_unknown_function_leave_the_arena_to_be_reset_when_it_is_empty) {
+TEST_F(calls, an_arena_of_an_unknown_function_is_reset_when_empty) {
     const json of = tried(json_object({{"function", "shop::nothing"}}), {"plain", "50", "0", "1"});
     EXPECT_EQ(of["calls"], 0);
     EXPECT_EQ(of["resets"], 100);

@@ -55,13 +55,13 @@ class limits : public millpond::test::under_variants {
     }
 };
 
-TEST_F(limits, of_addresses_leave_as_much_as_bare) { expect_about_as_bare("as", "1"); }
-TEST_F(limits, of_more_addresses_than_are_used_leave_as_much_as_bare) { expect_about_as_bare("as_more", "1"); }
-TEST_F(limits, that_come_late_leave_as_much_as_bare) { expect_about_as_bare("as_late", "1"); }
-TEST_F(limits, of_data_leave_as_much_as_bare) { expect_about_as_bare("data", "1"); }
+TEST_F(limits, address_limits_leave_as_much_as_bare) { expect_about_as_bare("as", "1"); }
+TEST_F(limits, generous_address_limits_leave_as_much_as_bare) { expect_about_as_bare("as_more", "1"); }
+TEST_F(limits, late_limits_leave_as_much_as_bare) { expect_about_as_bare("as_late", "1"); }
+TEST_F(limits, data_limits_leave_as_much_as_bare) { expect_about_as_bare("data", "1"); }
 TEST_F(limits, leave_as_much_to_threads_as_bare) { expect_about_as_bare("as", "4"); }
 
-TEST_F(limits, that_are_small_fail_no_program_that_runs_bare) {
+TEST_F(limits, small_limits_fail_no_program_that_runs_bare) {
     for (const char* limit : {"8", "16", "32"}) {
         const words program = {LIMITED, "as", limit, "0", "1"};
         const outcome bare = run_under("bare", program);

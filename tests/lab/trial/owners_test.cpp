@@ -62,13 +62,13 @@ TEST_F(owners, are_sampled_on_no_memory_behind_a_stack) {
     EXPECT_EQ(run({RECORD_PROGRAM, "--owners", "-o", in("trace.mpt"), "--", OWNERS, "coroutine", "2000"}).status, 0);
 }
 
-TEST_F(owners, are_none_where_one_instance_has_all) {
+TEST_F(owners, are_absent_if_one_instance_has_all_objects) {
     const json found = characterised({STRUCTURES, "20000"});
     for (const json& subsystem : found["subsystems"]) EXPECT_FALSE(subsystem.contains("owners")) << subsystem["name"];
     EXPECT_EQ(plan(), "");
 }
 
-TEST_F(owners, of_a_damaged_plan_are_refused) {
+TEST_F(owners, owners_of_a_damaged_plan_are_refused) {
     const json surveyed = survey({OWNERS, "list", "1"});
     const json key = program::json_object({{"module", ""}, {"address", "1a40"}, {"word", "rax"}});
     json route = trial_run::route({"main"}, "a", "multipool");
