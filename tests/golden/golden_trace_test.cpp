@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The golden trace says what it always said, and no damage to it, wherever it is, costs more than the block that it
-// hits.
+// The content of the golden trace is unchanged, and a damage anywhere in it costs at most the block that it hits.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -52,7 +51,7 @@ bool same(const std::vector<event>& a, const std::vector<event>& b) {
                       [](const event& x, const event& y) { return same(x, y); });
 }
 
-// A file that is damaged in place: writing it anew for each of many thousand damages would make the disk the test.
+// A file that is damaged in place. Writing the file again for each of many thousand damages would measure the disk.
 class damaged_file {
   public:
     damaged_file(const std::string& path, const std::string& bytes) : bytes_(bytes) {
@@ -74,7 +73,7 @@ class damaged_file {
     int descriptor_;
 };
 
-// The golden trace taken apart, so that what is left of it after a damage can be foretold.
+// The parts of the golden trace, from which the tests compute the events that remain after a damage.
 struct golden_parts : ::testing::Test {
     scratch_folder folder;
     std::string copy = folder.path("copy.mpt"), bytes = read_file(golden);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The JSON of a characterisation: figures worked out by hand, the golden trace, and the program's exit statuses.
+// The JSON of a characterisation: figures computed by hand, the golden trace, and the program's exit statuses.
 #include "lab/characterise/characterisation.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using characterise::characterisation;
 using characterise::json;
 using trace::event;
 
-// A trace of a program: one tick is one nanosecond.
+// Writes the trace of a program in which one tick is one nanosecond.
 std::string write_trace(const scratch_folder& folder, const small_program& program, const std::vector<event>& events,
                         bool clean = true, std::uint64_t stopped_early = 0) {
     recording made;
@@ -322,7 +322,7 @@ TEST_F(characterised, only_legal_scopes_get_an_arena_that_subsystems_share) {
     for (const auto& one : plans) {
         if (one.file_name.starts_with("arena-")) arenas.push_back(one.plan["routes"]);
     }
-    // None was observed: the outermost that no object is known to have left, except main.
+    // Nothing was observed: the outermost scope that no object is known to have left, except main.
     ASSERT_EQ(arenas.size(), 1u) << "what the cache keeps outlives every scope";
     EXPECT_EQ(arenas[0], program::parse_json(R"([{"subsystems": ["tree", "names"],
                                                   "pool": "arena of server::handle",
@@ -361,7 +361,7 @@ TEST_F(characterised, a_thread_that_hardly_allocates_is_not_counted_in_w) {
     EXPECT_EQ(book["dvluc"]["C"]["value"], 0);
 }
 
-// Equal but for the last digits of numbers that come from a library of mathematics.
+// Expects equal values, except for the last digits of numbers that come from a mathematics library.
 void expect_close(const json& found, const json& expected, const std::string& where) {
     if (found.is_number() && expected.is_number()) {
         const double a = found.get<double>(), b = expected.get<double>();

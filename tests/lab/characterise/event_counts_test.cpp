@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The pass over events against a model that keeps everything and looks back at it, on random and on exhaustive cases.
+// The pass over events against a model that keeps all events and searches them, on random and on exhaustive cases.
 #include "lab/characterise/event_counts.hpp"
 
 #include <gtest/gtest.h>

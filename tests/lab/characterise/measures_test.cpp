@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The measures of which a characterisation is made, each on cases worked out by hand.
+// The measures of a characterisation, each on cases computed by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is told of pages: samples of a survey, the map of addresses, who pins whom.
+// Figures of pages: samples of a survey, the map of addresses, and the objects that pin pages.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -90,7 +90,7 @@ TEST(page_survey, survives_addresses_that_no_program_has) {
     survey.for_each([](std::uint32_t s, std::uint64_t, std::uint64_t) { EXPECT_LT(s, 2u); });
 }
 
-// Every n-th page of many: the estimate must lie where chance allows it to.
+// Estimates from every n-th of many pages; the estimate must lie within the range of chance.
 TEST(page_survey, estimates_pages_from_a_sample) {
     std::mt19937_64 random(test::seed());
     const std::vector<object> objects = random_objects(random, 200'000, 2);

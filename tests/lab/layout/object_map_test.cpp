@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The object at an address, and the one next to it, against a list.
+// object_map: the object at an address, and the one next to it, against a list.
 #include <gtest/gtest.h>
 
 #include <algorithm>

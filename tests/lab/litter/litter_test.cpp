@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A littered program does what it does otherwise, in a heap that has holes, the same ones for the same seed.
+// litter: a littered program behaves as usual, in a heap with holes that depend only on the seed.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -19,10 +19,10 @@ using millpond::test::run;
 const std::string litter = LITTER_PROGRAM;
 const std::string program = PROGRAM;
 
-// Without what it says on standard error.
+// Runs the command without its standard error.
 ended quiet(const std::string& command) { return run("(" + command + " 2>/dev/null)", ""); }
 
-// Addresses without the system's own randomness.
+// Returns the program's heap with the system's address randomisation switched off.
 std::string heap(const std::string& options) {
     const ended done = quiet("setarch -R " + litter + " " + options + " -- " + program + " heap");
     EXPECT_EQ(done.status, 0) << done.out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// cached_classes: every size has the smallest class that fits, and an alignment the first class that is a multiple.
+// cached_classes: a size gets the smallest class that fits, and an alignment the first class that is a multiple of it.
 #include "preload/cached_classes.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_depot and thread_cache against a model: blocks never overlap and keep their contents, whoever frees them;
-// empty memory goes back; without memory or a lock they say so and lose nothing.
+// block_depot and thread_cache against a model: blocks never overlap and keep their contents, whichever thread frees
+// them; empty memory is returned; without memory or a lock, calls fail and lose nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using millpond::preload::thread_cache;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-// A depot, what it holds, and a block's view of itself.
+// A depot, the number of bytes that it holds, and access to its blocks.
 struct heap {
     explicit heap(std::size_t range = 1024 * mebibyte) { EXPECT_TRUE(space.map.place(range)); }
     ~heap() { space.map.unmap(); }
@@ -203,7 +203,7 @@ TEST(depot, keeps_what_rounds_of_work_use_again) {
     EXPECT_LE(returns, 4u);
 }
 
-// Work changes its sizes: memory that is about to serve again is kept.
+// The work changes its sizes; memory that is about to be used again stays.
 TEST(depot, keeps_empty_slabs_while_blocks_are_taken) {
     heap of;
     thread_cache cache(of.depot);
@@ -324,7 +324,8 @@ TEST(depot, a_borrowed_chain_is_known_by_the_class_of_its_slabs) {
     EXPECT_EQ(of.depot.freed_blocks(smaller), 0u);
 }
 
-// 20000 blocks of 400 bytes are replaced at random by blocks of 480: free neighbours serve, and nothing is lost.
+// 20000 blocks of 400 bytes are replaced at random by blocks of 480: joined free blocks serve them, and nothing is
+// lost.
 TEST(depot, a_class_that_grows_takes_the_memory_of_one_that_shrinks) {
     std::size_t most[2] = {};
     for (const bool mixes : {false, true}) {
@@ -374,7 +375,7 @@ TEST(depot, blocks_of_mixed_slabs_are_aligned_as_their_class_is) {
     EXPECT_GE(mixed, 900u);
 }
 
-// Slabs become mixed while other threads have their blocks in lists of the class that they were of.
+// Slabs become mixed while other threads hold their blocks in lists of the previous class.
 TEST(depot, slabs_become_mixed_under_other_threads) {
     heap of;
     of.depot.mix_slabs();
@@ -419,7 +420,7 @@ TEST(depot, slabs_become_mixed_under_other_threads) {
     EXPECT_EQ(of.depot.record(thread_cache::this_thread()).use.blocks, 0u);
 }
 
-// Fresh memory is touched page by page, however many blocks are asked for.
+// Fresh memory is touched page by page, for any number of blocks.
 TEST(depot, a_chain_of_fresh_blocks_lies_in_one_page) {
     heap of;
     for (const std::size_t bytes : {32, 200, 1000, 2500}) {
@@ -480,7 +481,7 @@ TEST(huge_regions, cost_at_most_a_fifteenth_of_what_is_resident) {
     EXPECT_TRUE(huge_regions::is_full_enough(480));
 }
 
-// Kernels that cannot collapse pages leave everything as it is, which keeps the bound, too.
+// A kernel that cannot collapse pages changes nothing; the bound holds there, too.
 TEST(huge_regions, barely_touched_blocks_stay_untouched) {
     using millpond::preload::huge_regions;
     heap of;

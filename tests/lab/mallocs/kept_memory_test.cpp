@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// kept_memory: the arithmetic of what stays, apart from any memory.
+// kept_memory: the arithmetic of the amount that is kept, without any memory.
 #include "preload/kept_memory.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Counters count between start and stop, in every thread, or say why not; perf is told and waited for.
+// counters: each counts between start and stop in every thread, or gives a reason; perf is notified and waited for.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using namespace millpond::measure;
 
-// The kernel's own event, which any machine has, though not any user.
+// A software event of the kernel: it exists on every machine, but not every user may count it.
 constexpr event task_clock{"task_clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true};
 
 std::uint64_t counted_ns(const counters& by) { return by.read().front().value.value_or(0); }
@@ -51,7 +51,7 @@ TEST(counters, events_known_not_to_count_are_not_opened) {
     EXPECT_EQ(all.read().front().why_null, "nobody has it");
 }
 
-// The kernel lets more events than there are counters take turns.
+// With more events than hardware counters, the kernel counts them in turns.
 TEST(counters, scales_events_that_ran_part_of_the_time_and_gives_the_share) {
     std::mt19937_64 random(7);
     for (int i = 0; i < 1000; ++i) {

@@ -225,7 +225,7 @@ TEST_F(measuring, the_end_of_a_program_is_told) {
     EXPECT_EQ(run({"sh", "-c", "kill -TERM $$"}).signal, SIGTERM);
 }
 
-// The program doubles as the measured one: it touches as many bytes as it is told.
+// Runs this test program as the measured one: it touches the given number of bytes.
 TEST_F(measuring, peak_and_faults_follow_the_memory_that_is_touched) {
     const std::string own = fs::read_symlink("/proc/self/exe");
     const measurement small = run({own, "--touch", "0"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The probe's figures are positive or say why they are missing, and its work for measuring noise is the same each time.
+// probe: its figures are positive or have a reason, and its work for measuring noise is always the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>

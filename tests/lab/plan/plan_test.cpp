@@ -47,7 +47,7 @@ refusal refusal_of(const std::function<void()>& act) {
     return {};
 }
 
-// Both the status and the place in the message are what the user acts on.
+// Expects a status and a place in the message, on both of which a user acts.
 void expect_refused(const std::string& text, int status, const std::string& mentioned) {
     const refusal found = refusal_of([&] { parse_plan(text, "file.plan.json"); });
     EXPECT_EQ(found.status, status) << text;
@@ -178,7 +178,7 @@ TEST(plan, rejects_ambiguous_json) {
     expect_refused(good + good, 3, "not JSON");
 }
 
-// Nothing in a file decides how deep a parser may call itself.
+// The parser's depth is bounded, whatever a file contains.
 TEST(plan, rejects_nesting_without_end) {
     constexpr std::size_t levels = 1'000'000;
     std::string arrays(levels, '['), objects;

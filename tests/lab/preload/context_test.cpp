@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Frame rules agree with the unwinder of the compiler; found contexts agree with walks; the tree keeps what it
-// promises.
+// context_finder: frame rules agree with the compiler's unwinder, found contexts agree with walks, and the tree keeps
+// its entries.
 #include <gtest/gtest.h>
 #include <unwind.h>
 
@@ -70,8 +70,8 @@ TEST(context_finder, every_context_is_the_walk_of_its_stack) {
     }
 }
 
-// Nearly every stack is new, as in a recursive program: entries are given up, and stacks are walked from where they
-// part.
+// Nearly every stack is new, as in a recursive program: entries are evicted, and stacks are walked from the point where
+// they differ.
 TEST(context_finder, stacks_that_never_recur_are_their_walks) {
     auto numbers = random_numbers(8);
     const auto space = std::make_unique<context_space>();
@@ -88,7 +88,7 @@ TEST(context_finder, stacks_that_never_recur_are_their_walks) {
     }
 }
 
-// The answer of a whole context, put together from the outside, is that of the frames up to the owner.
+// The owner of a whole context, composed from the outside, equals that of the frames up to the owner.
 TEST(walk_to_owner, finds_the_answer_of_the_whole_stack) {
     using trial::frame_answer;
     auto numbers = random_numbers(9);
@@ -118,7 +118,7 @@ TEST(walk_to_owner, finds_the_answer_of_the_whole_stack) {
     }
 }
 
-// What walks have taught finds the owner that the next walk would find, or none.
+// The rules learned from walks find the owner that the next walk would find, or none.
 TEST(outward_steps, find_the_owner_of_the_whole_stack) {
     using trial::frame_answer;
     auto numbers = random_numbers(10);

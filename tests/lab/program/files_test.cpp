@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Files of users: read without waiting, replaced whole, and nothing else in their folder is touched.
+// files: users' files are read without waiting and replaced as a whole; no other file in their folder is touched.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>

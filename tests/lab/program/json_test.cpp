@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// JSON values against nlohmann's, of which the text is.
+// JSON values against those of nlohmann's library, which reads and writes the text.
 #include "lab/program/json.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Programs that end within the function whose objects are alive, and programs that return.
+// leaving: programs that end inside the function whose objects are alive, and programs that return from it.
 //
 //   main ─ app::work (frees all, returns) ─ app::work (left from inside, while 2 000 objects live)
-//   main ─ app::load (keeps 500 objects) ─ rest::other: kept nobody touches them · later frees · touched reads
+//   main ─ app::load (keeps 500 objects) ─ rest::other: kept leaves them · later frees them · touched reads them
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

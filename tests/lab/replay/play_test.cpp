@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Every strategy gives every object memory of its own, aligned, until it ends; what is damaged is refused.
+// playing: every strategy gives every object aligned memory of its own until the object ends; a damaged script is
+// refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -116,7 +117,7 @@ TEST_F(playing, a_monotonic_is_reset_when_its_last_object_is_freed) {
         EXPECT_LT(round["held_bytes"].get<std::uint64_t>(), held_most * wave_bytes) << strategy;
     }
     EXPECT_GE(play(script, {"--strategy", "multipool"})["held_end_bytes"].get<std::uint64_t>(), wave_bytes);
-    // What still lives at the end keeps the memory of all.
+    // An object alive at the end keeps the memory of all.
     records.emplace_back(operation::allocate, 0, 64, 0, 1, 0);
     write(records, objects, 2);
     EXPECT_GT(play(script, {"--strategy", "monotonic"})["held_end_bytes"].get<std::uint64_t>(), 0u);

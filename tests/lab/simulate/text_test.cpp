@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Texts of Dinero and lackey to references and back, and what is refused.
+// Conversion of Dinero and lackey texts to references and back, and refused texts.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Time models with numbers that were computed by hand: one penalty, and levels with a machine's latencies.
+// Time models against numbers computed by hand: one penalty, and levels with a machine's latencies.
 #include <gtest/gtest.h>
 
 #include "lab/simulate/latencies.hpp"
@@ -12,8 +12,8 @@ namespace {
 using namespace millpond::simulate;
 using millpond::references::simulator_counts;
 
-// Caches of 32 KiB and 1 MiB, buffers of 64 and 1024 pages. A set of 16 KiB has 1 ns, of 256 KiB 4, of 8 MiB 100; a
-// page in the second buffer adds 2 ns, a walk 20.
+// Returns a machine with caches of 32 KiB and 1 MiB and buffers of 64 and 1024 pages. A set of 16 KiB takes 1 ns, of
+// 256 KiB 4, of 8 MiB 100; a page in the second buffer adds 2 ns, a walk 20.
 machine_latencies machine() {
     machine_latencies m;
     m.from = "made up";

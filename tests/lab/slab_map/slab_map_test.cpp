@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// slab_map against a model: whatever is taken, assigned and given back, every address is answered for as the model has
-// it.
+// slab_map against a model: random runs are taken, assigned and given back, and every address has the model's owner.
 #include "preload/slab_map.hpp"
 
 #include <gtest/gtest.h>
@@ -152,7 +151,7 @@ TEST(slab_map_limits, without_a_place_nothing_is_taken_and_nothing_has_an_owner)
     EXPECT_FALSE(map.place(slab_map::extent_bytes_max / 2)) << "less than one extent";
 }
 
-// Bytes of addresses that this process holds.
+// Returns the bytes of addresses that this process holds.
 std::size_t held_addresses() {
     std::FILE* const file = std::fopen("/proc/self/statm", "r");
     unsigned long pages = 0;
@@ -214,7 +213,7 @@ TEST(slab_map_limits, under_an_address_limit_only_the_tables_are_lost_to_slabs) 
 }
 #endif
 
-// What the map should answer: runs by their first byte.
+// A run in the model of the map; runs are found by their first byte.
 struct model_run {
     std::uint32_t slabs;
     slab_owner owner;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// growth_line: finds the slope that a series was made with, and an interval that is as wide as its noise.
+// growth_line: finds the slope of a generated series, and an interval as wide as its noise.
 #include "lab/suites/malloc/growth_line.hpp"
 
 #include <gtest/gtest.h>

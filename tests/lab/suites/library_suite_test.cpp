@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The benchmark program itself: every contender does the same work in every workload, and what it prints can be read.
+// The library's benchmark program: every contender does the same work in every workload, and the output can be parsed.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -37,7 +37,7 @@ bool takes_units(const std::string& workload) {
     return false;
 }
 
-// Small enough for hundreds of processes, with a size that no workload has as its own.
+// Returns options small enough for hundreds of processes, with a size that no workload uses.
 std::string tiny(const std::string& workload) {
     if (workload == "lists_shuffled") return " --size 24 --units 768 --af 3 --sf 2";
     if (workload == "size_sweep") return " --units 3000";
@@ -186,7 +186,7 @@ TEST(library_suite, a_cell_that_runs_out_of_memory_says_so) {
     EXPECT_EQ(json::parse(done.out, nullptr, false).value("status", ""), "bad_alloc") << done.out;
 }
 
-// Contenders that are ours only here: blocks must not overlap, and keep what was written to them.
+// Checks contenders that exist only in this program: blocks do not overlap and keep their contents.
 template <class Pool>
 void hold_contents(std::uint64_t seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

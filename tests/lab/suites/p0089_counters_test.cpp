@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Counters around the window of a round: a value or a reason for each, and what stands around the window changes no
-// work.
+// Counters around the window of a round: each is a value or has a reason, and counting changes no work.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -57,7 +56,7 @@ TEST(p0089_counters, count_only_the_access_of_benchmark_2) {
     }
 }
 
-// A shell stands for perf: it reads a command from one pipe, and answers in the other.
+// A shell stands for perf: it reads a command from one pipe and answers in the other.
 TEST(p0089_counters, an_outer_perf_is_told_when_the_window_begins_and_ends) {
     const std::string perf =
         "d=$(mktemp -d); mkfifo $d/c $d/a; exec 8<>$d/c 9<>$d/a; "

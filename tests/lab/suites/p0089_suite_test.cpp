@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The program of P0089R0's benchmarks: every strategy does the same work in every one, and what it prints can be read.
+// The program of P0089R0's benchmarks: every strategy does the same work in each benchmark, and the output can be
+// parsed.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -29,7 +30,7 @@ void expect_same_work(const std::string& workload, const std::string& more, std:
     rounds.expect_same_work(workload, more, units, only);
 }
 
-// Bindings that are tried on the structures that an anomaly was seen in, and compiled for no others.
+// True for bindings that are compiled for a structure; extra bindings exist only for structures with an anomaly.
 bool is_compiled_for(int ds, const std::string& strategy) {
     if (strategy.find(":type_") != std::string::npos) return ds == 4 || ds == 12;
     if (strategy.find(":base_") != std::string::npos) return ds >= 5 && ds <= 8;
@@ -91,7 +92,7 @@ TEST(p0089_suite, every_strategy_serves_threads) {
     expect_same_work("contention", " --log2_n 3 --threads 1 --sharing handover", 8, "synchronized");
 }
 
-// A structure on the stack takes the same leaves, and its pool takes back what it had.
+// A structure on the stack has the same leaves, and its pool gets all memory back.
 TEST(p0089_suite, a_structure_that_is_winked_out_may_lie_on_the_stack) {
     for (int ds = 1; ds <= 12; ++ds) expect_same_structures(ds, " --on_stack 1 --log2_size 2 --log2_leaves 9", 512);
 }
@@ -106,7 +107,7 @@ TEST(p0089_suite, every_strategy_does_what_the_dials_say) {
     }
 }
 
-// Counted by the workload itself, while it runs: I accesses, M lines, T transitions of one subsystem.
+// The workload itself counts while it runs: I accesses, M lines, T transitions of one subsystem.
 TEST(p0089_suite, locality_is_what_the_dial_says) {
     for (const int dial : {20, 100, 300, 500, 800, 950}) {
         const json line = round("dials", "AS1", " --log2_operations 20 --locality " + std::to_string(dial));
@@ -223,7 +224,7 @@ TEST(p0089_suite, it_takes_every_name_that_it_lists) {
     }
 }
 
-// The loader only warns of a library that it cannot preload: whoever asks for a malloc has to be told what came of it.
+// The loader only warns of a library that it cannot preload, so the program reports the malloc that it really uses.
 TEST(p0089_suite, says_which_malloc_it_runs_on) {
     const std::string work =
         " --workload structures --contender AS1 --ds 8 --log2_size 3 --log2_leaves 11 --litter 0.5";
@@ -298,7 +299,7 @@ TEST(p0089_suite, wrong_usage_is_refused_with_the_known_names) {
     EXPECT_EQ(run(suite, "--workload structures --strategy AS1 --log2_leaves 6").status, 0);
 }
 
-// None of these would end within the test's time, or within this memory.
+// Each of these would exceed the test's time or this machine's memory.
 TEST(p0089_suite, a_round_that_needs_too_much_memory_is_not_run) {
     const std::map<std::string, std::string> points = {
         {"utilization --contender AS3 --log2_t 40 --log2_a 15", "monotonic:type:destroy"},

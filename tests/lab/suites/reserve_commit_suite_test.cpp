@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The program of "Reserve and commit": every array ends up with the same elements, dyn_array never moves one, and the
-// steps that it counts are those that commit_steps says.
+// The program of "Reserve and commit": every array has the same elements at the end, dyn_array never moves one, and the
+// counted steps are those of commit_steps.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,7 +80,7 @@ TEST(reserve_commit_suite, every_level_of_optimisation_does_the_same_work) {
     EXPECT_EQ(checksums.size(), 1u);
 }
 
-// A level is a program of its own. It must not be said to be another.
+// Each optimisation level is a program of its own, which must report its own level.
 TEST(reserve_commit_suite, a_level_is_the_program_that_was_compiled_with_it) {
     const std::string asked = " --workload growth --contender vector --length 10";
     for (const std::string program : {"", "-O0", "-O1"}) {
@@ -110,7 +110,7 @@ TEST(reserve_commit_suite, only_a_vector_moves_elements_when_its_buffer_grows) {
     EXPECT_TRUE(round("growth", "vector", " --length 100")["moved_elements"].is_null());
 }
 
-// What a stepped_reservation asks of the system, on memory that is there from the start.
+// Pages that count the calls of a stepped_reservation, on memory that exists from the start.
 struct told_pages {
     static inline std::uint64_t commits = 0, populates = 0;
     static std::size_t size() noexcept { return 4096; }
@@ -130,7 +130,7 @@ void note_steps(std::size_t bytes, millpond::commit_steps steps) {
     while (memory.ready() < bytes) EXPECT_TRUE(memory.advance(memory.ready() + 1));
 }
 
-// Below 2 MiB, where where a commit ends depends on no address.
+// The sizes are below 2 MiB, where the end of a commit depends on no address.
 TEST(reserve_commit_suite, commits_are_those_that_commit_steps_says) {
     constexpr std::uint64_t length = 200'000;
     constexpr std::size_t bytes = length * sizeof(int);

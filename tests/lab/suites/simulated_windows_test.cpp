@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is measured goes through one function in every workload of every suite, so that a simulator sees it; and the
-// more is measured, the more it sees.
+// Every workload of every suite runs its measured part in one function, so that a simulator sees it; more measured work
+// means more instructions seen.
 #include <gtest/gtest.h>
 
 #include <cstdint>

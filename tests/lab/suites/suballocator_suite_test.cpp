@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The program of the suballocator's benchmarks: every contender does the same work, which is what the document says.
+// The program of the suballocator's benchmarks: every contender does the work that the paper describes.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -124,7 +124,7 @@ TEST(suballocator_suite, every_operation_has_its_figures) {
     }
 }
 
-// What stays is stated, whatever it is; elements cannot take less than their bytes.
+// The resident bytes are reported for every contender; elements cannot take less than their own bytes.
 TEST(suballocator_suite, resident_bytes_are_those_of_the_elements) {
     constexpr double count = 200'000;
     const std::string more = " --count 200000";
@@ -170,7 +170,7 @@ TEST(suballocator_suite, wrong_usage_is_refused_with_the_known_names) {
     });
 }
 
-// Neither would end within the test's time, or within this memory.
+// Both would exceed the test's time or this machine's memory.
 TEST(suballocator_suite, too_large_rounds_are_not_run_and_exhaustion_is_reported) {
     const auto status = [](const std::string& limit, const std::string& point) {
         const auto done = millpond::test::run(limit + suite.program(), point);
@@ -197,7 +197,8 @@ TEST(suballocator_allocations, each_double_is_a_block_and_the_first_is_freed_fir
     }
 }
 
-// Filled three times, and its odd half another two times; all freed in the end, and never more live than there are.
+// The container is filled three times, and its odd half another two times; all is freed in the end, and the number of
+// live blocks never exceeds the number of elements.
 TEST(suballocator_allocations, the_five_operations_are_those_of_the_document) {
     const auto large = recorded("std::allocator", "five_operations --count 3000");
     const auto more = more_in(large, recorded("std::allocator", "five_operations --count 1000"));

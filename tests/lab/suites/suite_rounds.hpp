@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// suite_rounds: what holds for the program of every published experiment: rounds that can be read, contenders that all
-// do the same work, usage that is refused with what there is.
+// suite_rounds: checks for the program of every published experiment: rounds can be parsed, all contenders do the same
+// work, and wrong usage is refused with the known names.
 #pragma once
 
 #include <gtest/gtest.h>

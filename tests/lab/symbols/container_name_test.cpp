@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The containers that functions of libstdc++ and of libc++ tell, as both spell them, called or inlined.
+// container_name: containers found from functions of libstdc++ and libc++, in both spellings, called or inlined.
 #include "lab/symbols/container_name.hpp"
 
 #include <gtest/gtest.h>

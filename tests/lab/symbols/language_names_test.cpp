@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Names of other languages, of modules and of any length: their owners, and what damaged symbols do.
+// language_names: the owners of names in other languages, of modules and of any length, and damaged symbols.
 #include <gtest/gtest.h>
 
 #include <random>

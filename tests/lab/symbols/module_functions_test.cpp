@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The functions of real modules: this very program with and without its symbols, and modules that lie.
+// module_functions: the functions of real modules: this program with and without its symbols, and damaged modules.
 #include "lab/symbols/module_functions.hpp"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Names and owners: a table of demangled names as compilers write them, and what must hold for whatever they write.
+// owner: a table of demangled names as compilers write them, and properties of any name.
 #include "lab/symbols/owner.hpp"
 
 #include <gtest/gtest.h>

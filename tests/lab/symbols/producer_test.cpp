@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Languages and standards as compilers write them into debug information.
+// producer: languages and standards as compilers write them into debug information.
 #include "lab/symbols/producer.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Finishing keeps every event that can be kept, whatever killed the recorder, and leaves OUT whole or as it was.
+// finish: keeps every event that can be kept, however the recorder died, and leaves OUT either complete or unchanged.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -224,7 +224,7 @@ TEST_F(killed, damaged_sealed_blocks_are_left_out_and_the_index_is_whole) {
     EXPECT_NE(opened.damages()[0].what.find("misses blocks"), std::string::npos);
 }
 
-// A small trace of the given recording at `path`.
+// Writes a small trace of the given recording to `path`.
 void write_trace(const std::string& path, std::uint64_t number) {
     recording made;
     made.put_process({.pid = 7, .recording = number});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A trace may say anything: no lie, sealed or not, crashes a reader, sends it in circles or makes it allocate without
+// Traces with any content, checksummed or not: none crashes a reader, makes it loop or makes it allocate without
 // bounds.
 #include "hostile.hpp"
 

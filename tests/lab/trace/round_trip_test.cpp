@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What goes into a trace comes out: every kind of event, raw and finished, in rows and in columns, whole and merged.
+// Written traces are read back unchanged: every kind of event, raw and finished, in rows and in columns, whole and
+// merged.
 #include <gtest/gtest.h>
 
 #include "lab/trace/block_output.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Arenas for each call of a function: one each, nested, recursive, on several threads, after exceptions and forks.
+// Arenas for each call of a function: simple, nested, recursive, on several threads, after exceptions and forks.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 using program::json, program::json_object;
 
-// Breakpoints are not placed in a process with a shadow stack.
+// True if the process has a shadow stack; no breakpoints are placed in it then.
 bool has_shadow_stack() {
     unsigned long features = 0;
     return syscall(SYS_arch_prctl, 0x5005, &features) == 0 && (features & 1) != 0;
@@ -63,8 +63,8 @@ TEST_F(calls, inner_calls_share_the_outermost_arena_on_request) {
     EXPECT_EQ(of["allocations"], 50 * 6 * 20);
 }
 
-// Whatever a function begins with: it does what it does bare, and each of its calls is seen. A jump is placed wherever
-// it covers no branch and nothing that a branch leads to.
+// A function of any first instruction behaves as without us, and each of its calls is seen. A jump is placed wherever
+// it covers no branch and no target of a branch.
 TEST_F(calls, are_entered_by_jumps_that_change_nothing) {
     const words program = {ENTRIES, "20"};
     (void)round("bare", program);
@@ -81,7 +81,7 @@ TEST_F(calls, are_entered_by_jumps_that_change_nothing) {
         EXPECT_EQ(content(in("stdout")), bare) << name;
         const json& of = whole_round["router"]["pools"][0];
         EXPECT_EQ(of["calls"], 20) << name;
-        // What the last two begin with is the compiler's affair.
+        // The first instructions of the last two depend on the compiler.
         if (name != "short_one" && name != "of_any_number") {
             EXPECT_EQ(of["trapped_calls"], jumps ? 0 : 20) << name;
         }

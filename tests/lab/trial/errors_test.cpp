@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whatever is wrong has the shared exit status for it, one line that says what, and leaves nothing half-written.
+// Errors of millpond-trial: each has the shared exit status, prints one line with the cause, and leaves no partial
+// files.
 #include "trial_run.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// instance_blocks against a model: blocks do not overlap, owners do not share a KiB, empty ones give back.
+// instance_blocks against a model: blocks do not overlap, owners do not share a KiB, and empty owners return memory.
 #include "lab/trial/instance_blocks.hpp"
 
 #include <gtest/gtest.h>

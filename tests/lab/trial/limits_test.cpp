@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A program that limits itself gets about as many bytes under every variant as it gets bare, and fails where it fails.
+// A program with limits gets about as many bytes under every variant as without us, and fails at the same point.
 #include <algorithm>
 #include <limits>
 
@@ -43,9 +43,9 @@ class limits : public millpond::test::under_variants {
                 for (const std::string variant : every) {
                     // Threads that have no pool share what they find room for in arenas of 64 MiB, bare and here.
                     if (variant == "plan_owned" && std::string(threads) != "1") continue;
-                    // What is taken in huge pages of 2 MiB ends before the limit: the last one has no room.
+                    // Memory that is taken in huge pages of 2 MiB ends before the limit: the last page has no room.
                     const double left_over = variant == "shared_huge" ? 2048 : 0;
-                    // What the trial itself keeps is the same however much of the limit threads' own arenas leave.
+                    // The trial's own memory is the same, whatever part of the limit the threads' own arenas leave.
                     const double kept = 0.05 * 1024 * static_cast<double>(limit);
                     EXPECT_GT(bytes_of(variant, program, threads).most, bare - kept - left_over)
                         << kind << ' ' << limit << " MiB, blocks of " << block << ", " << variant;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Owners found without a hint in a recording, and tried: from the program to the pool for each instance.
+// Owners that are found in a recording without a hint, and tried: from the program to the pool for each instance.
 #include <algorithm>
 
 #include "trial_run.hpp"
@@ -19,7 +19,7 @@ class owners : public trial_run {
         EXPECT_EQ(end.status, 0) << end.message;
         return program::parse_json(content(in("found.json")));
     }
-    // The plan with a pool for each instance that has most objects; empty where there is none.
+    // Returns the plan with a pool for each instance that has the most objects; an empty text if no such plan exists.
     std::string plan() const {
         for (const auto& entry : std::filesystem::directory_iterator(in("plans")))
             if (entry.path().filename().string().starts_with("instances-01")) return entry.path();

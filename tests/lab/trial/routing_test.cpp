@@ -16,7 +16,7 @@ namespace {
 using namespace millpond::trial;
 using millpond::plan::near_names;
 
-// A file of routes in memory: one module with these ranges.
+// A routes file in memory: one module with these ranges.
 class routes_in_memory {
   public:
     explicit routes_in_memory(const std::vector<route_range>& ranges) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-run: the program's own status and streams, its pools used, and plans of other builds refused.
+// millpond-run: keeps the program's status and streams, uses the plan's pools, and refuses plans of other builds.
 #include <signal.h>
 
 #include "trial_run.hpp"

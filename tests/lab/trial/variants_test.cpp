@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whatever is tried, malloc keeps its promises, and the router counts exactly what it did.
+// millpond-trial: under every variant malloc keeps its promises, and the router's counts are exact.
 #include <signal.h>
 
 #include "trial_run.hpp"
@@ -22,7 +22,7 @@ TEST_P(variants, malloc_keeps_its_promises_to_C) {
 }
 
 TEST_P(variants, under_a_limit_of_addresses_malloc_keeps_its_promises) {
-    // The limit holds for the program alone.
+    // The limit holds only for the program.
     const json result = round(GetParam(), {"/bin/sh", "-c", "ulimit -v 600000; exec " + std::string(SEMANTICS_C)});
     EXPECT_EQ(result["exit_status"], 0) << content(in("stderr"));
 }
