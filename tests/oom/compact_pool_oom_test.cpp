@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// compact_pool_oom_test: the n-th call of the pages or of the source fails, for every n, once and from then on: what
-// was given stays, what is refused is null, and the pool goes on as soon as the system does.
+// compact_pool_oom_test: the n-th call of the pages or of the source fails, for every n, once or permanently. Live
+// slots stay, a refused request gives null, and the pool goes on as soon as the system does.
 #include <gtest/gtest.h>
 
 #include <millpond/local/compact_pool.hpp>
@@ -21,7 +21,7 @@ using test::uniform;
 constexpr std::size_t slot_bytes = 256;
 using pool_type = compact_pool<slot_bytes, source_ref<ranged_source>>;
 
-// Grows, shrinks at random, grows again, through reset and trim. Returns: how many slots were refused.
+// Grows, shrinks at random, grows again, through reset and trim. Returns the number of refused slots.
 int live_on(pool_type& pool) {
     int refused = 0;
     test::block_model model;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// failing_pages_test: every system call fails at every call, once and from then on, below whatever may stand over a
-// region. What fails is null, what was promised before is kept, and all goes on as soon as the system does.
+// failing_pages_test: every system call fails, once or permanently, under each allocator that can use a region. A
+// failed request gives null, earlier promises are kept, and all goes on as soon as the system does.
 #include <gtest/gtest.h>
 
 #include <memory_resource>
@@ -39,7 +39,7 @@ using pools = testing::Types<fake_region, fake_arena, multipool<fake_region>, mu
                              resource<fake_arena>, synchronized<fake_arena>, checked<fake_arena>>;
 TYPED_TEST_SUITE(failing_pages, pools);
 
-// A life with two peaks and a fall after each operation or so. Returns: how many blocks were refused.
+// Lives through two peaks, with a fall after each few operations. Returns the number of refused blocks.
 template <class Pool>
 int live_on(Pool& pool, test::block_model& model) {
     int refused = 0;

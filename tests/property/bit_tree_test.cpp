@@ -15,7 +15,7 @@ namespace {
 
 using test::uniform;
 
-// With words of 8 bits a tree of five levels has 4096 leaves: small enough to see all of it.
+// A tree with words of 8 bits: five levels have 4096 leaves, few enough to check all of them.
 using small_tree = detail::basic_bit_tree<std::uint8_t>;
 
 template <class Word>

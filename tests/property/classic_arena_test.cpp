@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// classic_arena_test: an arena of chunks with counts, against a model of its chunks; whatever outlives its prediction
-// pins its chunk and no more.
+// classic_arena_test: an arena of counted chunks, against a model of its chunks; a block that outlives its prediction
+// pins only its own chunk.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -94,7 +94,7 @@ TEST(counted_arena, a_lone_block_after_another_lies_at_the_same_place) {
     }
 }
 
-// Of blocks up to 64 bytes those of site 1 are short-lived.
+// A prediction by which blocks of site 1, up to 64 bytes, are short-lived.
 struct of_site_one {
     static constexpr unsigned chunks = 2;
     static constexpr bool asks(std::size_t bytes) { return bytes <= 64; }

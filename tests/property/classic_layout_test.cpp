@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// classic_layout_test: each classic allocator's own rules: where its words lie, byte by byte in those of 1993, what it
-// rounds to, which block it takes, and what becomes one.
+// classic_layout_test: the rules of each classic allocator: the position of its words (byte by byte in the words of
+// 1993), its rounding, its choice of a block, and its coalescing.
 #include <gtest/gtest.h>
 
 #include <algorithm>

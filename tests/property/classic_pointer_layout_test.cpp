@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// classic_pointer_layout_test: where the words of the classic allocators lie that are as wide as pointers. In a 32-bit
-// build (tests/i386) these have 4 bytes, as in 1993: 6 of them are a block of 24 bytes.
+// classic_pointer_layout_test: the positions of the classic allocators' pointer-sized words. In a 32-bit build
+// (tests/i386) these have 4 bytes, as in 1993: 6 of them are a block of 24 bytes.
 #include <gtest/gtest.h>
 
 #include <array>

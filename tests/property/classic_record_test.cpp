@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// classic_record_test: the statistics of heaps, at one moment and as a series, and the same of allocators that count.
+// classic_record_test: statistics of heaps, at one moment and as a series, and the same of allocators that count.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// classic_test: every classic allocator, in the words of the machine and in those of 1993, against what it promises:
-// blocks are aligned, disjoint and keep their contents; what is walked adds up; memory that cannot be had is null, and
-// everything goes on as soon as it can.
+// classic_test: every classic allocator, with machine words and with the words of 1993. Blocks are aligned, disjoint
+// and keep their contents; a walk over the heap adds up; a request without memory gives null, and the allocator goes on
+// as soon as there is memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ template <class Words, class Scheme>
 using size_map_of = size_map<Scheme, Words, counts, fake_region>;
 using measured = class_map<24, 40, 64, 1000, 1008, 9000>;
 
-// Two of three blocks of some sizes are expected to die soon, and mostly do not.
+// A prediction that calls two of three blocks of some sizes short-lived and is mostly wrong.
 struct wrong_guess {
     static constexpr unsigned chunks = 3;
     static constexpr bool asks(std::size_t bytes) { return bytes % 32 == 0; }
@@ -84,7 +84,7 @@ using heaps =
                    size_map_that_guesses>;
 TYPED_TEST_SUITE(classic_heap, heaps);
 
-// Mostly small, sometimes large; the sizes at which something changes come up often.
+// Returns mostly small, sometimes large sizes; the sizes at which something changes are frequent.
 std::size_t random_bytes(std::mt19937_64& numbers) {
     switch (uniform(numbers, 0, 9)) {
         case 0:
@@ -102,7 +102,7 @@ std::size_t random_alignment(std::mt19937_64& numbers) {
     return std::size_t{1} << (uniform(numbers, 0, 9) == 0 ? uniform(numbers, 0, 14) : uniform(numbers, 0, 4));
 }
 
-// Effects: checks what can be said of a heap from outside.
+// Checks the properties of a heap that are visible from outside.
 template <class Heap>
 void expect_sound(const Heap& heap, const test::block_model& model) {
     const heap_use use = heap.use();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // compact_pool_lives_test: long random lives against a model that knows every slot: the lowest free address comes
-// first, contents stay, empty rows and pages go back, whatever the size of the slots.
+// first, contents stay, and empty rows and pages are returned, for slots of every size.
 #include <gtest/gtest.h>
 
 #include <millpond/block/source_ref.hpp>
@@ -106,7 +106,7 @@ TYPED_TEST(compact_pool_lives, random_lives_in_a_range) {
     EXPECT_EQ(fake_pages::reservations(), 0u);
 }
 
-// Freed at random or in order, what is left in use are the pages that live slots touch and a sixteenth.
+// After frees at random or in order, the pages in use are those that live slots touch, and a sixteenth more.
 TYPED_TEST(compact_pool_lives, few_pages_without_live_slots_stay_in_use) {
     for (const int order : {0, 1, 2}) {
         ranged_source source;

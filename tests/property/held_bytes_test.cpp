@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// held_bytes_test: what pools hold for blocks of random sizes, against what is live, and how much of a limit they use.
+// held_bytes_test: the bytes that pools hold for blocks of random sizes, against the live bytes, and the part of a
+// limit that they use.
 //
 //   bound: held ≤ 1.35 × live from 16 MiB live on: a class rounds up by a quarter at most and by a tenth on average;
 //          the rest is what freed blocks of other sizes and the last chunks leave. A limit of L serves 0.75 × L.
@@ -82,7 +83,7 @@ class life {
     std::size_t live_bytes_ = 0;
 };
 
-// No block is touched: pages cost more time than pools.
+// Blocks are not touched: pages would cost more time than pools.
 template <class Pool>
 class held_bytes_of_pools : public testing::Test {};
 using reusing_pools = testing::Types<multipool<>, multipool<new_delete>, multipool<multipool<new_delete>>,
@@ -110,7 +111,7 @@ TYPED_TEST(held_bytes_of_pools, stay_near_what_is_live_while_sizes_come_and_go) 
     }
 }
 
-// What a vector that outgrew its block leaves, sizes that drift, a phase of other sizes: freed memory serves them.
+// Freed memory serves other sizes: after a vector that outgrew its block, sizes that drift, or a phase of other sizes.
 TYPED_TEST(held_bytes_of_pools, freed_blocks_of_one_size_serve_another) {
     TypeParam pool;
     for (const auto& [first, second] :
@@ -146,7 +147,7 @@ TYPED_TEST(held_bytes_filled, are_near_the_blocks_of_random_sizes) {
     }
 }
 
-// Sizes around those at which something changes: classes, rows, the heap, an eighth of a chunk, a chunk.
+// The sizes lie around those at which something changes: classes, rows, the heap, an eighth of a chunk, a chunk.
 TYPED_TEST(held_bytes_filled, are_near_500_blocks_of_any_one_size) {
     auto numbers = test::random_numbers();
     std::vector<std::size_t> all{33'000, 200'000};
@@ -164,7 +165,7 @@ TYPED_TEST(held_bytes_filled, are_near_500_blocks_of_any_one_size) {
     }
 }
 
-// Over a region, whose pages are supplied ahead of their use: fewer steps.
+// A region populates its pages ahead of their use, so there are fewer steps.
 TEST(held_bytes_over_a_region, stay_near_what_is_live_while_sizes_come_and_go) {
     auto numbers = test::random_numbers();
     for (const distribution& sizes : {distributions[0], distributions[4]}) {
@@ -176,7 +177,7 @@ TEST(held_bytes_over_a_region, stay_near_what_is_live_while_sizes_come_and_go) {
     }
 }
 
-// Medium sizes have one heap: what one size leaves serves another before more is asked for.
+// Medium sizes share one heap: memory freed by one size serves another before more is requested.
 TEST(held_bytes_of_medium_blocks, freed_blocks_of_one_size_serve_another) {
     multipool<new_delete> pool;
     std::vector<void*> blocks(3'000);
@@ -243,7 +244,7 @@ TEST(limits_of_sources, a_fixed_buffer_is_used_by_three_quarters) {
     expect_limit_usable<monotonic<ref>>("monotonic", over_buffer(std::type_identity<monotonic<ref>>()));
 }
 
-// A pool at its limit goes on for ever with blocks that come and go below it, whatever the source does with them.
+// Expects a pool at its limit to go on permanently while blocks are allocated and freed below the limit.
 template <class Pool, class Make>
 void expect_steady_at(const char* what, double part, Make make) {
     auto numbers = test::random_numbers();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// synchronized_operations_test: threads that live and end at random allocate, pass on and free blocks of one pool: no
-// two of them ever own the same bytes, whoever freed them last, and after release the source has everything back.
+// synchronized_operations_test: threads that start and end at random allocate, pass on and free blocks of one pool. No
+// two threads ever own the same bytes, and after release the source has everything back.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 
 using test::uniform;
 
-// Lies at the start of a block and, as far as there is room, fills it.
+// A stamp at the start of a block that fills the block as far as it fits.
 struct stamp {
     std::uint64_t number;
     std::uint32_t bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// arena_test: monotonic in one range: it grows where it is, up to its limit, and gives back what it needs no more.
+// arena_test: monotonic in one range: it grows in place, up to its limit, and returns memory that it no longer needs.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -48,8 +48,8 @@ char* written(void* block, std::size_t bytes) {
     return static_cast<char*>(block);
 }
 
-// Under an address sanitizer, a block that ended where the pages did had no gap behind it, and the next one, on new
-// pages, lay where the gap should have been: giving the first back was reported as a wrong size.
+// Regression: under an address sanitizer, a block that ended with the pages had no gap behind it, and the next block,
+// on new pages, lay in the place of the gap. Freeing the first was reported as a wrong size.
 TEST_F(arena_in_one_range, blocks_that_end_where_the_pages_end_go_back_as_they_came) {
     for (std::size_t phase = 0; phase < 16; ++phase) {
         fake_arena pool(64 * mega);
@@ -139,7 +139,7 @@ TEST_F(arena_in_one_range, scopes_that_repeat_themselves_ask_the_system_for_noth
     EXPECT_EQ(fake_pages::fallible_calls, calls);
 }
 
-// The same for rewinding to a block, rewinding to nothing, and for reset.
+// The same holds for rewinds to a block, rewinds to the start, and reset.
 TEST_F(arena_in_one_range, memory_that_is_no_longer_used_goes_back_after_a_while) {
     for (int way = 0; way < 3; ++way) {
         fake_arena pool(64 * mega);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// associative_test: what the sets and maps with ranks promise as the standard's do, and what they promise besides.
+// associative_test: the promises that ranked sets and maps share with the standard's, and their additional ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// bind_test: containers of containers over both bindings: who gets which allocator, and what stays in place.
+// bind_test: containers of containers over both bindings: the allocator that each gets, and the memory that stays in
+// place.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_heap_test: blocks cut from large runs: where each size is found, and that no head was overwritten.
+// block_heap_test: blocks cut from large runs: the run that serves each size, and heads that are never overwritten.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t mega = std::size_t{1} << 20;
 
-// Addresses with memory that comes with the first touch.
+// Addresses whose memory comes with the first touch.
 class wide_memory {
   public:
     explicit wide_memory(std::size_t bytes) : bytes_(bytes), begin_(static_cast<char*>(os::pages::reserve(bytes))) {
@@ -33,13 +33,13 @@ class wide_memory {
     char* begin_;
 };
 
-// gcc, told the size, warns of bins that none of the heap's runs can be in.
+// Allocates from the heap. gcc, if it knew the size, would warn of bins that hold none of the heap's runs.
 void* take(block_heap& heap, std::size_t bytes) {
     const volatile std::size_t untold = bytes;
     return heap.try_allocate(untold);
 }
 
-// Of a bin sixteen runs are looked at, but in the last one, whose runs have any size, as many as it takes.
+// In a bin sixteen runs are examined; in the last bin, whose runs have any size, as many as necessary.
 TEST(block_heap, the_last_bin_is_searched_to_its_end_for_a_huge_block) {
     constexpr int small_runs = 20;
     const wide_memory memory(small_runs * 5 * mega + 16 * mega);
@@ -56,7 +56,7 @@ TEST(block_heap, the_last_bin_is_searched_to_its_end_for_a_huge_block) {
     EXPECT_EQ(take(heap, 12 * mega), block);
 }
 
-// In all other bins sixteen that do not fit are enough, and a larger bin has to do.
+// In all other bins sixteen misfits end the search, and a larger bin serves.
 TEST(block_heap, other_bins_are_searched_sixteen_runs_deep) {
     constexpr int tight_runs = 20;
     const std::size_t tight = mega + 64 * 1024;
@@ -86,7 +86,7 @@ TEST(block_heap, absorbed_runs_serve_from_every_bin) {
     }
 }
 
-// Whatever the size, a run of a larger bin holds it.
+// A run of a larger bin holds a block of any size.
 TEST(block_heap, a_block_of_any_size_comes_out_of_a_larger_run) {
     const wide_memory memory(32 * mega);
     for (std::size_t bytes = block_heap::least_block_bytes; bytes < 12 * mega; bytes += bytes / 7) {

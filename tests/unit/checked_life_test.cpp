@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// checked_life_test: long random lives of checked allocators: correct use is never reported, whatever the order, and
-// one misuse among it always.
+// checked_life_test: long random lives of checked allocators: correct use is never reported, in any order, and a single
+// misuse among it always is.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -116,7 +116,7 @@ TYPED_TEST(checked_pools, correct_use_in_any_order_is_never_reported) {
     EXPECT_EQ(source.live_blocks(), 0u) << "the destructor gives everything back";
 }
 
-// One misuse among thousands of correct calls: it is found, by the end at the latest, and nothing else is.
+// One misuse among thousands of correct calls is found, at the end at the latest, and nothing else is.
 TEST(checked, a_misuse_planted_among_correct_calls_is_the_only_one_found) {
     for (std::uint64_t round = 0; round < 300; ++round) {
         recorded_misuses seen;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// checked_test: every misuse is reported once, with the block, what happened to it, and the sites.
+// checked_test: every misuse is reported once, with the block, its history, and the sites.
 #include <gtest/gtest.h>
 
 #include <millpond/millpond.hpp>

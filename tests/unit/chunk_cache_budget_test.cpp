@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// chunk_cache_budget_test: what a cache keeps, to the byte: budgets and reservations, epochs and idle chunks.
+// chunk_cache_budget_test: the contents of a cache, to the byte: budgets and reservations, epochs and idle chunks.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -22,7 +22,7 @@ using cache_under_test = detail::basic_chunk_cache<accounting_ref>;
 constexpr std::size_t epoch = std::size_t{64} << 20;  // ends one, whatever is held in these tests
 constexpr std::size_t size = 65536 + detail::chunk_sizes::line_bytes;
 
-// A container of `chunks` chunks comes and goes.
+// Allocates and frees a container of `chunks` chunks.
 template <class Cache>
 void use(Cache& cache, std::size_t chunks, std::size_t bytes = size) {
     std::vector<void*> held(chunks);
@@ -163,7 +163,7 @@ TEST(chunk_cache_epochs, releases_into_magazines_make_epochs_pass) {
     chunk_cache::trim();
 }
 
-// What is left of the budget when the magazines of all other threads are gone.
+// Returns the rest of the budget after the magazines of all other threads are gone.
 std::size_t most_that_is_held() {
     chunk_cache cache;
     chunk_cache::trim();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// chunk_cache_test: what is released is kept, up to the budget and no further; and the process's own cache after fork.
+// chunk_cache_test: released chunks are kept up to the budget; and the process's own cache after fork.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -139,7 +139,7 @@ TEST(chunk_cache, gives_up_what_it_holds_when_the_upstream_has_no_more) {
     EXPECT_EQ(cache.try_allocate(static_cast<std::size_t>(-1), 8), nullptr);
 }
 
-// A container of `chunks` chunks comes and goes.
+// Allocates and frees a container of `chunks` chunks.
 template <class Cache>
 void use(Cache& cache, std::size_t chunks, std::size_t bytes) {
     std::vector<void*> held(chunks);
@@ -172,7 +172,7 @@ TEST(chunk_cache, a_peak_is_given_up_while_smaller_work_goes_on) {
     EXPECT_EQ(cache.held_bytes(), upstream.live_bytes());
 }
 
-// Blocks of random sizes come and go, so many bytes of them at a time.
+// Blocks of random sizes come and go, with a fixed number of bytes alive at a time.
 TEST(chunk_cache, holds_no_chunk_of_each_random_size) {
     auto numbers = test::random_numbers();
     for (const std::size_t largest : {60'000u, 1'000'000u, 3'000'000u}) {
@@ -281,7 +281,8 @@ TEST(chunk_cache, a_forked_child_goes_on_with_what_was_cached) {
     chunk_cache::trim();
 }
 
-// The threads are inside the cache at most of the forks; a child that inherits the lock held must work all the same.
+// Most of the forks happen while threads are inside the cache; a child that inherits a held lock must work all the
+// same.
 TEST(chunk_cache_threads, a_child_forked_while_threads_use_the_cache_never_hangs) {
     std::atomic<bool> stop{false};
     std::vector<std::thread> users(2);
@@ -325,7 +326,7 @@ TEST(chunk_cache_threads, a_thread_that_ends_leaves_its_chunks_to_the_others) {
     chunk_cache::trim();
 }
 
-// The first few go to the others at once; a thread that frees more gets a magazine.
+// The first few chunks go to the other threads at once; a thread that frees more gets a magazine.
 TEST(chunk_cache_threads, a_thread_that_only_frees_leaves_all_to_the_others) {
     chunk_cache::trim();
     chunk_cache cache;

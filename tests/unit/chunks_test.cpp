@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// chunks_test: what pools ask of their source, chunk by chunk: sizes, ends of chunks, large blocks, what absorb moves.
+// chunks_test: the requests of pools to their source, chunk by chunk: sizes, ends of chunks, large blocks, moves by
+// absorb.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -109,7 +110,7 @@ TEST(absorbed_blocks, free_blocks_serve_through_any_number_of_owners) {
     EXPECT_EQ(source.calls(), calls);
 }
 
-// Whatever state its class was in: blocks that are ready, freed, or fresh.
+// The class may be in any state: with blocks that are ready, freed, or fresh.
 TEST(absorbed_blocks, all_free_blocks_are_given_out_again) {
     for (std::size_t count = 1; count <= 40; ++count) {
         accounting_source source;
@@ -126,7 +127,7 @@ TEST(absorbed_blocks, all_free_blocks_are_given_out_again) {
     }
 }
 
-// Pools in any order of absorbing, with blocks and kept chunks of their own: all memory is the owner's at the end.
+// Pools absorb each other in any order, with blocks and kept chunks of their own: in the end all memory is the owner's.
 TYPED_TEST(chunks, chunks_of_many_pools_become_those_of_one) {
     auto numbers = test::random_numbers();
     for (int round = 0; round < 30; ++round) {
@@ -155,7 +156,7 @@ TYPED_TEST(chunks, chunks_of_many_pools_become_those_of_one) {
     }
 }
 
-// Every way to make up a list of two, and then every order in which its blocks can go.
+// Lists of two are made in every way, and their blocks are freed in every order.
 TEST(large_blocks, absorbed_in_any_number_they_go_in_any_order) {
     for (std::size_t in_a = 0; in_a <= 2; ++in_a) {
         for (std::size_t in_b = 0; in_b <= 2; ++in_b) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// compact_pool_test: what a pool takes from whom and when, what it gives back, and what its figures say.
+// compact_pool_test: the origin of a pool's memory, the memory that it returns, and its statistics.
 #include "millpond/local/compact_pool.hpp"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ TEST_F(compact_pool_of_pages, grows_in_one_range_above_the_stated_size) {
     EXPECT_EQ(source.live_blocks(), 0U);
 }
 
-// Where a leaf is many pages long, the range may end in pages that are committed, but make no whole leaf.
+// If a leaf is many pages long, the range may end in committed pages that make no whole leaf.
 TEST_F(compact_pool_of_pages, trim_returns_pages_behind_the_last_leaf) {
     for (std::size_t left = 0; left < 1000; left += 100) {
         SCOPED_TRACE(left);
@@ -127,7 +127,7 @@ class scattering_ranged_source : public test::scattering_source {
     using pages = fake_pages;
 };
 
-// The area is mapped first: on Linux the range then lies below it, and above what malloc gives.
+// The area is mapped first: on Linux the range then lies below it, and above the memory of malloc.
 TEST_F(compact_pool_of_pages, takes_the_lowest_slot_of_rows_and_range) {
     scattering_ranged_source scattered;
     compact_pool<8, source_ref<scattering_ranged_source>> pool(promote_above{20000}, scattered);
@@ -201,7 +201,7 @@ TEST_F(compact_pool_of_pages, discards_inside_and_decommits_at_the_end) {
     EXPECT_EQ(filled(pool, 99999, 64)[99998], slots[99999]);
 }
 
-// What is committed ends anywhere in a leaf then: pages behind the last whole one were populated, and hold no slot.
+// The committed part then ends anywhere in a leaf: pages behind the last whole one were populated and hold no slot.
 TEST_F(compact_pool_of_pages, pages_behind_the_last_slot_go_back_with_the_others) {
     for (std::size_t kept = 1000; kept < 1100; kept += 7) {
         ranged_pool<1000> pool(promote_above{0}, source);
@@ -316,7 +316,7 @@ TEST(compact_pool, stays_in_the_memory_of_sources_that_are_not_the_process_s) {
     EXPECT_EQ(filled(over_standard, 10000).size(), 10000U);
 }
 
-// As many windows as a pool of a terabyte has; what lies there does not matter.
+// The number of windows is that of a pool of a terabyte; their contents do not matter.
 TEST(slot_directory, finds_any_of_many_windows_in_whatever_order_they_came) {
     accounting_source source;
     accounting_ref from(source);
@@ -360,7 +360,7 @@ TEST(extent_source, must_not_go_before_its_chunks) {
 }
 #endif
 
-// Chunks far apart, in any order: each in another window than the one before.
+// A source of chunks far apart, in any order: each lies in another window than the one before.
 class scattered_source {
   public:
     static constexpr std::size_t windows = 12;
@@ -456,7 +456,7 @@ std::size_t mappings() {
     return count;
 }
 
-// Every other page of `slots` slots of 8 bytes is empty, and its memory is back, in a handful of mappings.
+// Frees every other page of `slots` slots of 8 bytes: the memory returns, and only a few mappings exist.
 void empties_every_other_page(std::size_t slots) {
     compact_pool<8> pool(promote_above{0});
     const std::size_t page = os::pages::size();

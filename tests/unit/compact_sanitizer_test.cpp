@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// compact_sanitizer_test: AddressSanitizer knows which bytes of a pool's rows and range belong to somebody.
+// compact_sanitizer_test: AddressSanitizer knows which bytes of a pool's rows and range belong to a live slot.
 #include <gtest/gtest.h>
 #include <sanitizer/asan_interface.h>
 

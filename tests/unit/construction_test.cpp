@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// construction_test: elements get the container's allocator wherever std::pmr gives it to them: the same programs over
+// construction_test: elements get the container's allocator exactly where std::pmr passes it: the same programs over
 // both bindings, in every container and for every kind of element.
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ using vector_of = std::vector<T, typename Binding::template of<T>>;
 template <class Binding, class K, class V>
 using map_of = std::map<K, V, std::less<>, typename Binding::template of<std::pair<const K, V>>>;
 
-// Classes of a user, with the allocator in front, behind, and of any type.
+// Classes of a user that take the allocator first, last, or of any type.
 template <class Binding>
 struct leading {
     using allocator_type = typename Binding::template of<std::byte>;
@@ -79,7 +79,7 @@ struct trailing {
     friend bool operator<(const trailing& a, const trailing& b) { return a.text < b.text; }
 };
 
-// Effects: expects every string in the element to use `pool`. Returns: how many there are.
+// Expects every string in the element to use `pool`. Returns the number of strings.
 template <class Binding>
 struct visit {
     const typename Binding::pool& pool;
@@ -200,8 +200,8 @@ class construction : public testing::Test {
     }
 };
 
-// std::pmr is the model that our binding is held against, in one standard: in the others it would test the library's.
-// That of libc++ is no model: it does not reach a string in a pair in a pair.
+// std::pmr is the model for our binding in one standard only: in the others this would test the library. libc++'s is no
+// model: it does not reach a string in a pair in a pair.
 #if __cplusplus > 202002L || defined(_LIBCPP_VERSION)
 using bindings = testing::Types<by_type>;
 #else
@@ -273,7 +273,7 @@ TYPED_TEST(construction, the_free_functions_propagate) {
     std::destroy_at(text);
 }
 
-// Of the outer pool the elements' memory, of the inner one the elements' own.
+// The elements' memory comes from the outer pool, the elements' own memory from the inner one.
 TEST(scoped_allocators, reach_all_levels_by_type) {
     using string = string_of<by_type>;
     multipool<> outer, inner;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted_test: the counts are those of a model that counts by itself, and V and U are those of the laboratory.
+// counted_test: the counts agree with those of a model, and V and U with those of the laboratory.
 #include <gtest/gtest.h>
 
 #include <cmath>

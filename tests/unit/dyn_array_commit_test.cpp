@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// dyn_array_commit_test: what an array promises of its memory: it comes in steps, what is refused changes nothing, and
-// what is not needed goes back.
+// dyn_array_commit_test: an array's promises on memory: it is committed in steps, a refusal changes nothing, and
+// unneeded memory is returned.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// dyn_array_elements_test: the operations on elements do what std::vector's do, exhaustively for small arrays, and an
-// element that throws leaves the array as it was, or at least whole.
+// dyn_array_elements_test: operations on elements agree with std::vector's, exhaustively for small arrays; an element
+// that throws leaves the array unchanged, or at least valid.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -229,8 +229,8 @@ void expect_whole(const dyn_array<T>& array) {
     EXPECT_EQ(element_books::alive.size(), array.size());
 }
 
-// Lets `change` fail at its first, second, … operation on elements until it ends; the array is `before` each time, and
-// afterwards again where `strong`, else whole.
+// Lets `change` fail at its first, second, … operation on elements until it succeeds. The array is `before` each time;
+// after a failure it is `before` again if `strong`, and valid otherwise.
 template <class T, class Change>
 void fail_at_each_operation(int size, bool strong, Change change) {
     for (std::size_t at = 0;; ++at) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// dyn_array_sanitizer_test: under AddressSanitizer exactly the bytes of living elements may be touched, always.
+// dyn_array_sanitizer_test: under AddressSanitizer exactly the bytes of live elements are accessible at any time.
 #include <gtest/gtest.h>
 
 #include <millpond/container.hpp>
@@ -15,7 +15,7 @@ static_assert(millpond::detail::address_sanitizer, "build this test with -fsanit
 namespace millpond {
 namespace {
 
-// Fails the test unless the elements, and nothing behind them in committed memory, may be touched.
+// Fails the test unless the elements are accessible and the committed memory behind them is not.
 template <class T>
 void expect_exact(const dyn_array<T>& array) {
     const auto* const begin = reinterpret_cast<const char*>(array.data());
@@ -105,7 +105,7 @@ TEST(dyn_array_sanitizer_pages, memory_that_the_system_does_not_take_back_is_clo
     EXPECT_FALSE(__asan_address_is_poisoned(behind));
 }
 
-// What an array leaves behind is another one's.
+// The memory that an array leaves belongs to the next array.
 TEST(dyn_array_sanitizer_addresses, the_memory_of_an_array_is_open_when_it_is_gone) {
     for (int i = 0; i < 20; ++i) {
         dyn_array<char> all(1 << 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// dyn_array_test: what an array promises of its place: nothing moves, limits are kept, elements are aligned.
+// dyn_array_test: an array's promises on addresses: no element moves, limits are kept, elements are aligned.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -27,7 +27,7 @@ static_assert(std::is_nothrow_move_constructible_v<array<int>> && std::is_nothro
 static_assert(std::is_nothrow_swappable_v<array<int>> && std::is_nothrow_default_constructible_v<array<int>>);
 static_assert(!std::is_convertible_v<std::size_t, array<int>>);
 
-// Elements may be arrays of themselves.
+// A tree whose elements are arrays of itself.
 struct tree {
     int value = 0;
     array<tree> children;

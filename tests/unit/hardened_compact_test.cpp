@@ -13,7 +13,7 @@ namespace {
 
 using pool_type = compact_pool<24, new_delete>;
 
-// In rows, and in a range.
+// Tests that run with slots in rows and with slots in a range.
 class hardened_compact_pool : public testing::TestWithParam<std::size_t> {
   protected:
     pool_type pool{promote_above{GetParam()}};
@@ -55,7 +55,7 @@ TEST_P(hardened_compact_pool, works_as_the_others_do) {
         EXPECT_FALSE(std::binary_search(again.begin(), again.end(), slots[i]));
 }
 
-// Rows come from known places of a buffer: 1 KiB at its begin, then a chunk far from all others.
+// A source of rows at known places of a buffer: 1 KiB at its begin, then a chunk far from all others.
 class placed_rows {
   public:
     [[nodiscard]] static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {

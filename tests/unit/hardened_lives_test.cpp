@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// hardened_lives_test: in programs built with MILLPOND_HARDENED correct use is never ended, however long it goes on,
-// and a pool of many threads ends misuse as the others do.
+// hardened_lives_test: in programs built with MILLPOND_HARDENED, correct use of any length is never ended, and a pool
+// of many threads ends misuse like the others.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -52,7 +52,7 @@ TYPED_TEST(hardened_lives, correct_use_is_never_reported) {
     }
 }
 
-// The memory still has the seals of its last life when it is cut anew.
+// The memory still has the seals of its last life when it is cut again.
 TYPED_TEST(hardened_lives, blocks_of_an_earlier_life_may_be_fresh_again) {
     accounting_source source;
     TypeParam pool(source);
@@ -108,7 +108,7 @@ TEST(hardened_seal, is_closed_once_and_opened_once) {
     mark.close(block);
 }
 
-// The first block that is freed is ready, the others wait: both are looked at.
+// The first freed block is ready, the others wait: both are checked.
 TEST(hardened_blocks, a_second_free_of_eight_bytes_ends_the_program) {
     multipool<> pool;
     void* const first = pool.allocate(8, 8);

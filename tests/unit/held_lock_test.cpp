@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// held_lock_test: while a thread that does not go on holds a lock of synchronized_multipool, the others do without.
+// held_lock_test: while a stopped thread holds a lock of synchronized_multipool, the other threads go on without it.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -23,7 +23,7 @@ namespace {
 
 using test::in_a_thread;
 
-// The source is called under the lock for a chunk, which small blocks need now and then.
+// Holds the lock: the source is called under it for a chunk, which small blocks need now and then.
 template <class Source, class Work>
 void while_the_lock_is_held(synchronized_multipool<Source>& pool, Work work) {
     const auto use_up_chunks = [&pool] {

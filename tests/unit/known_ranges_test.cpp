@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// known_ranges_test: what checked mode remembers of addresses and of blocks, where memory or a lock cannot be had.
+// known_ranges_test: checked mode's memory of addresses and blocks, when memory or a lock is not available.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -28,7 +28,7 @@ using test::status_of_child;
 
 constexpr std::size_t mega = std::size_t{1} << 20;
 
-// Effects: this process gets so many bytes of addresses more than it has, and no further ones.
+// Limits this process to `more` bytes of addresses beyond the present ones.
 void limit_addresses(std::size_t more) {
     std::size_t now = 0;
     if (std::FILE* const file = std::fopen("/proc/self/statm", "r")) {
@@ -97,7 +97,7 @@ TEST(known_ranges, more_than_can_be_known_are_served_all_the_same) {
     EXPECT_FALSE(is_mapped(last)) << "nobody knows of it, so it is not kept";
 }
 
-// No page can lie there, so none can be taken back.
+// No page can lie at this address, so none can be taken back.
 TEST(known_ranges, a_range_that_cannot_be_returned_is_forgotten) {
     auto* const beyond = reinterpret_cast<char*>(~std::uintptr_t{0} - mega + 1);
     known_ranges::add(beyond, mega / 2, mega / 2);
@@ -107,7 +107,7 @@ TEST(known_ranges, a_range_that_cannot_be_returned_is_forgotten) {
     EXPECT_FALSE(known_ranges::release_kept()) << "it was not kept";
 }
 
-// Another thread makes and loses a range of its own between two instructions of one that does, all through.
+// Another thread makes and loses a range between any two instructions of a thread that does the same.
 TEST(known_ranges, a_thread_that_meets_the_lock_goes_on_without_the_list) {
     if (!test::can_step) GTEST_SKIP() << "the processor does not trap here, or a sanitizer holds signals back";
     test::between_instructions stepping;

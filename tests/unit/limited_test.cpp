@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// limited_test: what is live never passes the limit, whatever is asked for and whatever the callback does.
+// limited_test: the live bytes never exceed the limit, for any request and any action of the callback.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// limits_test: what lies at the ends of ranges: impossible sizes, the last bytes of a buffer, the smallest chunk, the
-// first block too many, and what an assertion says of a call that must not be made.
+// limits_test: the ends of ranges: impossible sizes, the last bytes of a buffer, the smallest chunk, the first block
+// too many, and the assertions on forbidden calls.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t slab_bytes = std::size_t{64} << 10;
 
-// Remembers what it gave for blocks of which size; `most`: the longest chunk that it has.
+// A source that records the slabs it gave for each block size; `most`: the longest chunk that it has.
 struct slabs {
     static constexpr std::size_t preferred_chunk_bytes = slab_bytes;
     static constexpr bool has_long_slabs = true;

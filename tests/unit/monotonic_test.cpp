@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// monotonic_test: blocks in a row, chunks that double, and every way to give them up.
+// monotonic_test: blocks in a row, chunks that double, and every way to free them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -241,7 +241,7 @@ TEST(monotonic, a_source_with_less_than_the_plan_is_used_to_its_end) {
     EXPECT_EQ(pool.try_allocate(3001, 8), nullptr);
 }
 
-// At the end of a row: padding and block fit to the byte, or the block goes elsewhere.
+// At the end of a row, padding and block fit to the byte, or the block goes to another chunk.
 TEST(monotonic_room, ends_at_the_last_byte_whatever_the_alignment) {
     if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     alignas(64) std::array<char, 256> buffer{};

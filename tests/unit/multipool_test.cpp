@@ -85,7 +85,7 @@ TYPED_TEST(multipool_schemes, deallocate_block_takes_what_block_bytes_gave) {
     }
 }
 
-// What is at hand is what the long way would have given; what is not changes nothing.
+// A block at hand is the one that the long way would have given; if no block is at hand, nothing changes.
 TYPED_TEST(multipool_schemes, blocks_at_hand_are_those_of_the_long_way) {
     auto numbers = test::random_numbers(1);
     accounting_source source;
@@ -131,7 +131,7 @@ TEST(multipool, an_unused_one_has_asked_for_nothing_and_may_be_reset) {
     EXPECT_EQ(pool.held_bytes(), 0u);
 }
 
-// From one block of 24 to the next: there is a gap under an address sanitizer alone.
+// The distance from one block of 24 bytes to the next; there is a gap only under an address sanitizer.
 constexpr std::size_t next_of_24 = 24 + detail::gap_in_row(24);
 
 TEST(multipool, blocks_of_one_size_lie_in_a_row_without_headers) {
@@ -159,8 +159,7 @@ TEST(multipool, a_freed_block_comes_first_then_fresh_ones_in_order) {
     EXPECT_EQ(pool.allocate(24, 8), c + next_of_24);
 }
 
-// What a queue does: neighbours in its order stay neighbours in memory.
-// What a queue does: neighbours in its order stay neighbours in memory.
+// A queue frees in this way: neighbours in its order stay neighbours in memory.
 TEST(multipool, freed_blocks_are_reused_in_order_within_the_last_32_kib) {
     accounting_source source;
     pool_under_test pool(source);
@@ -173,7 +172,7 @@ TEST(multipool, freed_blocks_are_reused_in_order_within_the_last_32_kib) {
         for (std::size_t i = 0; i < 40; ++i) pool.deallocate(blocks[i], 24, 8);
         for (std::size_t i = 0; i < 40; ++i) ASSERT_EQ(pool.allocate(24, 8), blocks[i]) << round;
     }
-    // Of more than 32 KiB the first goes first, and after that the last 32 KiB in their order.
+    // Of more than 32 KiB the first block comes first, and after it the last 32 KiB in their order.
     for (void* block : blocks) pool.deallocate(block, 24, 8);
     const std::size_t turned = (32768 + 23) / 24;
     EXPECT_EQ(pool.allocate(24, 8), blocks[0]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pages_test: the system's own calls do what their names promise, on whatever system this runs.
+// pages_test: the system's calls do what their names promise, on every supported system.
 #include <gtest/gtest.h>
 
 #include <algorithm>

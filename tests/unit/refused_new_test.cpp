@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// refused_new_test: a thread for which not even a few bytes can be had may use synchronized_multipool all the same.
+// refused_new_test: a thread that cannot get even a few bytes may still use synchronized_multipool.
 #include <gtest/gtest.h>
 
 #include <millpond/local.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// region_sanitizer_test: under AddressSanitizer nothing of a range may be touched but what somebody was given, and all
-// of it once it has gone back.
+// region_sanitizer_test: under AddressSanitizer only the live blocks of a range are accessible, and all of its memory
+// after it was returned.
 #include <gtest/gtest.h>
 
 #include <millpond/block/region.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t mega = std::size_t{1} << 20;
 
-// Returns: true if the bytes [first, last) of a block are all closed, or all open.
+// Return true if the bytes [first, last) of a block are all closed, or all open.
 bool closed(const char* block, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
         if (!__asan_address_is_poisoned(block + i)) return false;

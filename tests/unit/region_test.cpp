@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// region_test: a block source in one range: its limit, its frontier, what it commits and what it gives back.
+// region_test: a block source in one range: its limit, its frontier, and the memory that it commits and returns.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -244,7 +244,7 @@ TEST_F(region_books, blocks_that_come_back_one_by_one_take_the_memory_along) {
     for (void* block : blocks) std::memset(block, 1, 100 * kilo);
 }
 
-// Holes of one bin: of more than 64 only the latest are looked at, and a block of another size is none of them.
+// Of more than 64 holes in one bin only the latest are examined; a block of another size does not fit any of them.
 TEST_F(region_books, a_hole_serves_only_its_own_size_and_alignment) {
     fake_region source(64 * mega);
     std::vector<void*> blocks;
@@ -275,7 +275,7 @@ TEST_F(region_books, a_wide_hole_is_cut_where_its_rest_can_be_remembered) {
     EXPECT_EQ(source.allocate(5 * mega - 24, 8), at(wide) + 3 * mega) << "the rest can just be remembered";
 }
 
-// Blocks askew, or of a size that would leave the next one askew, give their memory back and are no hole.
+// Unaligned blocks, and sizes that would make the next block unaligned, return their memory and leave no hole.
 TEST_F(region_books, wide_blocks_askew_leave_no_hole) {
     fake_region source(256 * mega);
     static_cast<void>(source.allocate(1, 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// reservation_test: one range of addresses, a committed front, and what the books say when the system refuses.
+// reservation_test: one range of addresses, its committed front, and its state after a refusal of the system.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -219,7 +219,7 @@ TEST_F(reservation_books, moving_takes_the_range_along_and_moves_no_memory) {
     EXPECT_EQ(first.data(), data) << "moving it to itself changes nothing";
 }
 
-// Random operations, with pages and reservations of several sizes, and any call refused.
+// Random operations on pages and reservations of several sizes, any of which may be refused.
 TEST_F(reservation_books, random_operations_keep_contents_and_books) {
     auto numbers = test::random_numbers();
     for (int life = 0; life < 60; ++life) {

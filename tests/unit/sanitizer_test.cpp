@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// sanitizer_test: under AddressSanitizer exactly the requested bytes of live blocks may be touched in a chunk.
+// sanitizer_test: under AddressSanitizer exactly the requested bytes of a chunk's live blocks are accessible.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace {
 
 using test::in_a_thread;
 
-// Returns: true if exactly the first `bytes` of `block` may be touched.
+// Returns true if exactly the first `bytes` of `block` are accessible.
 bool only(const char* block, std::size_t bytes) {
     for (std::size_t i = 0; i < bytes; ++i) {
         if (__asan_address_is_poisoned(block + i)) return false;
@@ -76,7 +76,7 @@ class sanitizer_limits : public testing::Test {};
 using pools_with_classes = testing::Types<multipool<>, synchronized_multipool<>>;
 TYPED_TEST_SUITE(sanitizer_limits, pools_with_classes);
 
-// The gap that poison needs is part of what is asked for.
+// The gap that poisoning needs is part of the request.
 TYPED_TEST(sanitizer_limits, impossible_sizes_are_refused) {
     TypeParam pool;
     const auto most = static_cast<std::size_t>(-1);
@@ -150,7 +150,7 @@ TEST(sanitizer, a_pool_of_many_threads_opens_exactly_what_was_asked_for) {
     }
 }
 
-// What is lost is reported when this program ends.
+// Lost memory is reported when this program ends.
 TEST(sanitizer, threads_and_pools_that_end_leave_nothing_behind) {
     for (int i = 0; i < 3; ++i) {
         synchronized_multipool<> pool;
@@ -163,7 +163,7 @@ TEST(sanitizer, threads_and_pools_that_end_leave_nothing_behind) {
     for (int i = 0; i < 100; ++i) static_cast<void>(pool.allocate(24, 8));
 }
 
-// What a pool that goes leaves behind in others would be used here.
+// Memory of destroyed pools would be used here if other pools still referred to it.
 TEST(sanitizer, remaining_pools_do_not_use_memory_of_destroyed_ones) {
     multipool<> owner;
     std::vector<std::unique_ptr<multipool<>>> absorbed;
@@ -205,7 +205,7 @@ TEST(sanitizer, a_checked_block_is_open_only_between_its_guards_while_live) {
     }
 }
 
-// AddressSanitizer compares how memory is taken and given back.
+// AddressSanitizer compares the allocating function with the freeing one.
 TEST(sanitizer, sources_give_back_as_they_took) {
     new_delete heap;
     std_source<std::allocator<int>> standard;
@@ -217,7 +217,7 @@ TEST(sanitizer, sources_give_back_as_they_took) {
     }
 }
 
-// accounting_source writes to all that comes back, which would be reported if it were still poisoned.
+// accounting_source writes to all memory that returns, which would be reported if it were still poisoned.
 TEST(sanitizer, memory_is_open_again_when_it_goes_upstream) {
     test::accounting_source source;
     multipool<test::accounting_ref> pool(source);
@@ -231,7 +231,7 @@ TEST(sanitizer, memory_is_open_again_when_it_goes_upstream) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-// What lies in the buffer of a monotonic that was absorbed cannot be told from what never came from there.
+// Blocks in the buffer of an absorbed monotonic cannot be told from blocks that never came from there.
 TEST(sanitizer, a_monotonic_takes_blocks_of_absorbed_buffers_and_chunks) {
     alignas(16) static char buffer[256];
     monotonic<> first, second, third(initial_buffer{buffer, sizeof buffer});
@@ -255,7 +255,7 @@ TEST(sanitizer, a_pool_knows_the_blocks_of_all_that_it_has_absorbed) {
     for (void* block : blocks) owner.deallocate(block, 100, 8);
 }
 
-// Where the limit leaves no room for a gap, a block may end at it, and its size is not looked at.
+// If the limit leaves no room for a gap, a block may end at the limit, and its size is not checked.
 TEST(sanitizer, an_arena_is_full_to_the_last_byte) {
     const std::size_t limit = os::pages::size();
     std::size_t most = limit;

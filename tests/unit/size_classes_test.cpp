@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// size_classes_test: every scheme, every small request: the block fits, is aligned, and is not much too large.
+// size_classes_test: in every scheme, the block of every small request fits, is aligned, and is not much too large.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ TYPED_TEST(size_classes_test, sizes_of_classes_ascend) {
     }
 }
 
-// All sizes 0 … 4096 and alignments 1 … 64: the block fits, and keeps its alignment in a row of its kind.
+// For all sizes 0 … 4096 and alignments 1 … 64 the block fits and keeps its alignment in a row of its kind.
 TYPED_TEST(size_classes_test, every_request_gets_the_smallest_aligned_block_that_fits) {
     for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
         for (std::size_t bytes = 0; bytes <= 4096; ++bytes) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// sources_test: new_delete, upstream_resource and source_ref: what they give, and null where others throw.
+// sources_test: new_delete, upstream_resource and source_ref: the memory that they give, and null instead of
+// exceptions.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -14,7 +15,7 @@
 namespace millpond {
 namespace {
 
-// A resource that throws what is no std::bad_alloc.
+// A resource that throws something other than std::bad_alloc.
 class angry_resource : public std::pmr::memory_resource {
     void* do_allocate(std::size_t, std::size_t) override { throw 42; }
     void do_deallocate(void*, std::size_t, std::size_t) override {}
@@ -108,7 +109,7 @@ TEST(fixed_buffer, keeps_a_pool_off_the_heap) {
     EXPECT_EQ(source.room_bytes(), sizeof memory);
 }
 
-// Throws when told to; counts units.
+// A standard allocator that throws when told to, and counts units.
 template <class T>
 struct fickle_allocator {
     using value_type = T;
@@ -167,7 +168,7 @@ TEST(std_source, takes_enough_for_every_block_and_little_more) {
     }
 }
 
-// A resource that counts its calls, and is equal to any other of its kind.
+// A resource that counts its calls and is equal to any other of its kind.
 class sociable_resource : public std::pmr::memory_resource {
   public:
     int calls = 0;

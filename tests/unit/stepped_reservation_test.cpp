@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// stepped_reservation_test: commit and advance do what they say and no more; what is moved or swapped goes as a whole.
+// stepped_reservation_test: commit and advance have exactly their stated effects; moves and swaps take everything
+// along.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -45,7 +45,8 @@ class suballocators : public testing::Test {};
 using bindings = testing::Types<binding<suballocator>, binding<suballocator32>, binding<suballocator64>>;
 TYPED_TEST_SUITE(suballocators, bindings);
 
-// The same random life of a container, and of one over std::allocator. `insert` and `erase` take a container and a key.
+// Plays the same random life of a container and of one over std::allocator. `insert` and `erase` take a container and a
+// key.
 template <class Ours, class Standard, class Insert, class Erase>
 void live_alike(Ours ours, Standard standard, Insert insert, Erase erase) {
     auto numbers = test::random_numbers();
@@ -73,7 +74,7 @@ void live_alike(Ours ours, Standard standard, Insert insert, Erase erase) {
     EXPECT_TRUE(std::equal(copy.begin(), copy.end(), standard.begin(), standard.end()));
 }
 
-// Hashed containers are compared by what they find.
+// Compares hashed containers by the elements that they find.
 template <class Ours, class Standard, class Insert, class Erase>
 void live_alike_hashed(Ours ours, Standard standard, Insert insert, Erase erase) {
     auto numbers = test::random_numbers();
@@ -336,7 +337,7 @@ TEST(suballocator_threads, many_threads_may_read_and_another_may_free_a_containe
     }).join();
 }
 
-// An allocator with a way of its own to construct.
+// An allocator with its own way to construct.
 template <class T>
 struct marking : std::allocator<T> {
     template <class U>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// synchronized_multipool_fork_test: what a child of fork has of a pool, and what a pool does without its lock.
+// synchronized_multipool_fork_test: a pool in a child of fork, and a pool whose lock is not available.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -53,7 +53,7 @@ TEST(synchronized_multipool, a_forked_child_goes_on_with_a_half_used_pool) {
     EXPECT_EQ(blocks[1][49], 7);
 }
 
-// The threads are in the pool's common part at many of the forks: blocks above 16 KiB lock it each time.
+// Most of the forks happen while the threads are in the pool's shared part: blocks above 16 KiB lock it each time.
 TEST(synchronized_multipool_threads, a_child_forked_while_threads_use_the_pool_is_served) {
     synchronized_multipool<> pool;
     std::atomic<bool> stop{false};
@@ -80,7 +80,7 @@ TEST(synchronized_multipool_threads, a_child_forked_while_threads_use_the_pool_i
     for (std::thread& user : users) user.join();
 }
 
-// A source whose call never ends stands for a thread that a child does not have.
+// A source whose call never ends; it stands for a thread that does not exist in the child.
 template <class Upstream>
 struct stopping_source : Upstream {
     static inline std::atomic<bool> is_stopped{false};

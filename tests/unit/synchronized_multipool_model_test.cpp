@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// synchronized_multipool_model_test: threads one after the other, or in turns, so that what they do has an order and a
-// model can follow: no block has two owners, and nobody keeps more than the header says.
+// synchronized_multipool_model_test: threads that run one after the other or in turns, so that their calls have an
+// order that a model can follow. No block has two owners, and no thread keeps more than the header says.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ using test::accounting_source;
 using test::in_a_thread;
 using test::uniform;
 
-// One thread's share of a long life: many blocks of few sizes, so that stacks and batches fill and run out.
+// Plays one thread's part of a long life: many blocks of few sizes, so that stacks and batches fill and run out.
 template <class Pool>
 void live_on(Pool& pool, test::block_model& model, std::uint64_t salt, int steps) {
     constexpr std::size_t sizes[] = {1, 16, 24, 100, 512, 3000, 17000, 40000};
@@ -73,7 +73,7 @@ TEST(synchronized_multipool_model, no_block_has_two_owners_with_few_small_classe
     model.check_all();
 }
 
-// A thread that stays, and does what it is told.
+// A thread that stays alive and runs given functions.
 class assistant {
   public:
     assistant()
@@ -121,7 +121,7 @@ TEST(synchronized_multipool_model, a_living_threads_cached_blocks_are_its_own) {
 
 synchronized_multipool<> static_pool;
 
-// Made before the pool is first used in its thread, so that it goes when the thread has no magazine any more.
+// An object made before the pool is first used in its thread, so that it ends after the thread's magazine.
 struct takes_one_late {
     bool is_due = false;
     ~takes_one_late() {
@@ -184,7 +184,7 @@ TEST(synchronized_multipool_model, cached_blocks_of_an_ended_thread_serve_the_ot
     }
 }
 
-// Counts what is out, and can be held inside a call, and with it the pool's lock.
+// A source that counts its live bytes and can be held inside a call, and with it the pool's lock.
 struct gate {
     static inline std::atomic<bool> is_shut{false};
     static inline std::atomic<bool> is_inside{false};
@@ -242,7 +242,7 @@ TEST(synchronized_multipool_model_threads, memory_taken_without_the_lock_is_coun
     EXPECT_EQ(gate::live.load(), 0u);
 }
 
-// However often it has kept some before.
+// It does so after any number of earlier rounds.
 TEST(synchronized_multipool_model_threads, a_threads_cached_blocks_serve_it_without_the_lock) {
     synchronized_multipool<gate> pool;
     for (int round = 0; round < 300; ++round) come_and_go(pool, 1000, 64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// synchronized_multipool_test: what one thread alone sees of it: sizes, reset and release, many pools, containers.
+// synchronized_multipool_test: the pool in a single thread: sizes, reset and release, many pools, containers.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -137,7 +137,7 @@ TEST(synchronized_multipool, release_returns_large_blocks_after_random_use) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-// More than a thread's table has room for; and every pool is used again after the others have displaced it.
+// There are more pools than a thread's table has room for, and every pool is used again after the others displaced it.
 TEST(synchronized_multipool, a_thread_uses_any_number_of_pools_at_once) {
     constexpr std::size_t count = 50;
     std::vector<std::unique_ptr<synchronized_multipool<>>> pools;
@@ -161,7 +161,7 @@ TEST(synchronized_multipool, a_thread_uses_any_number_of_pools_at_once) {
     }
 }
 
-// What a thread's table says of a pool that is gone must not hold for the next one, at the same address or not.
+// A thread's table entry of a destroyed pool must not apply to the next pool, at the same address or not.
 TEST(synchronized_multipool, a_pool_at_the_address_of_another_one_starts_empty) {
     alignas(synchronized_multipool<>) char place[sizeof(synchronized_multipool<>)];
     for (int round = 0; round < 100; ++round) {

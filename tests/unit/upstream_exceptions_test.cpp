@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// upstream_exceptions_test: what a source throws comes out of every allocate as it was thrown, and nothing is lost.
+// upstream_exceptions_test: an exception of a source leaves every allocate unchanged, and no memory is lost.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -16,13 +16,13 @@
 namespace millpond {
 namespace {
 
-// A bad_alloc of its own, so that a copy or another bad_alloc in its place is noticed.
+// A distinct kind of bad_alloc, so that a copy or another bad_alloc in its place is noticed.
 struct refusal : std::bad_alloc {
     explicit refusal(int which) : number(which) {}
     int number;
 };
 
-// Counts calls and bytes; from call `refused` on it throws, until told otherwise.
+// A resource that counts calls and bytes and throws from call `refused` on, until told otherwise.
 class moody_resource : public std::pmr::memory_resource {
   public:
     int calls = 0;
@@ -49,12 +49,12 @@ class moody_resource : public std::pmr::memory_resource {
     }
 };
 
-// A standard allocator over it, for std_source.
+// A standard allocator over a moody_resource, for std_source.
 template <class T>
 using moody_allocator = std::pmr::polymorphic_allocator<T>;
 using std_upstream = std_source<moody_allocator<char>>;
 
-// Passes requests on by try_allocate, and has no allocate.
+// A source that has try_allocate and no allocate.
 struct bare_source {
     explicit bare_source(std::pmr::memory_resource* resource) : to(resource) {}
     void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept { return to.try_allocate(bytes, alignment); }
@@ -115,7 +115,7 @@ void give_back(Pool& pool, const block& gone) {
     pool.deallocate(gone.start, gone.bytes, 8);
 }
 
-// Returns: true if allocate threw what the upstream threw last; the block otherwise.
+// Returns true if allocate threw the upstream's last exception; the block otherwise.
 template <class Pool>
 bool is_refused(Pool& pool, const moody_resource& upstream, std::size_t bytes, void*& start) {
     const int before = upstream.thrown;

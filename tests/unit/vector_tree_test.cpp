@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// vector_tree_test: the interface of a standard sequence, what iterators keep through every change, allocators that
-// differ, elements with memory of their own, and iterators of several threads at once.
+// vector_tree_test: the interface of a standard sequence, iterators through every change, unequal allocators, elements
+// with memory of their own, and iterators of several threads at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>

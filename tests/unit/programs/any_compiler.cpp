@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// any_compiler: random operations on every kind of allocator, checked without a test library, so that it can be built
-// by any compiler with any standard library, with or without exceptions and run-time types (scripts/compilers).
+// any_compiler: random operations on every kind of allocator, checked without a test library. It builds with any
+// compiler and any standard library, with or without exceptions and run-time types (scripts/compilers).
 //
 //   any_compiler [seed]        status 0: every block was aligned, apart from the others, and kept its contents
 #include <cstdint>

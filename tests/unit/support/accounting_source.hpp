@@ -123,7 +123,7 @@ class accounting_slab_source : public accounting_source {
     }
 };
 
-// Slabs of any size.
+// An accounting source of slabs of any size.
 class accounting_loose_slab_source : public accounting_source {
   public:
     [[nodiscard]] void* try_allocate_slab(std::size_t bytes, std::size_t alignment, std::size_t block_bytes) noexcept {
@@ -133,7 +133,7 @@ class accounting_loose_slab_source : public accounting_source {
 
 using accounting_ref = source_ref<accounting_source>;
 
-// The same, which has every chunk at hand.
+// A reference to an accounting source that has every chunk at hand.
 struct accounting_ref_at_hand : accounting_ref {
     using accounting_ref::accounting_ref;
     [[nodiscard]] allocation try_allocate_at_hand(std::size_t bytes, std::size_t alignment) noexcept {

@@ -88,7 +88,7 @@ class block_model {
     unsigned patterns_ = 0;
 };
 
-// Effects: a block more, two times out of three, or one fewer. Returns: false if the pool refused.
+// Adds a block two times out of three, otherwise removes one. Returns false if the pool refused.
 template <class Pool>
 bool live_a_step(Pool& pool, block_model& model, std::mt19937_64& numbers, std::size_t most_bytes, int most_shift) {
     if (model.empty() || uniform(numbers, 0, 2) != 0) {

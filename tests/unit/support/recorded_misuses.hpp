@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// recorded_misuses: while it lives, misuses are written down instead of ending the program.
+// recorded_misuses: while an object lives, misuses are recorded instead of ending the program.
 #pragma once
 
 #include <millpond/wrap/misuse.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// slot_model: which slots a compact_pool has, and that it gives out the lowest free one.
+// slot_model: the slots of a compact_pool; checks that the pool gives out the lowest free one.
 //
 //   source ──rows──▶ free slots of each │ range ──▶ slots from its first address on, without end
 //   allocate ──▶ must be the lowest of them, or the first slot of a row that is new
@@ -18,7 +18,7 @@
 
 namespace millpond::test {
 
-// The memory of a process, as far as a pool is concerned; the pages can fail and be counted.
+// The memory of a process from a pool's point of view; its pages can fail and are counted.
 class ranged_source : public accounting_source {
   public:
     using pages = fake_pages;
