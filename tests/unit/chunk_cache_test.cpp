@@ -372,7 +372,7 @@ TEST(chunk_cache_threads, a_trim_reaches_the_magazines_of_busy_threads) {
         use(cache, 20, 8192);
         step = 1;
         while (step != 2) std::this_thread::yield();
-        // Its next releases, of one chunk again and again.
+        // The thread releases one chunk again and again.
         for (int i = 0; i < 600; ++i) use(cache, 1, 2048);
         EXPECT_LE(chunk_cache::held_bytes(), 4096u);
         step = 3;

@@ -285,7 +285,7 @@ TEST(scoped_allocators, reach_all_levels_by_type) {
     EXPECT_EQ(visit<by_type>{inner}.all(texts), 4);
 
 #ifndef _LIBCPP_VERSION
-    // Its uses_allocator_construction_args does not see a pair inside a pair.
+    // uses_allocator_construction_args of libc++ does not see a pair inside a pair.
     using entry = std::pair<const string, std::pair<int, string>>;
     using scoped_entry = std::scoped_allocator_adaptor<by_type::of<entry>, by_type::of<char>>;
     std::map<string, std::pair<int, string>, std::less<>, scoped_entry> entries(

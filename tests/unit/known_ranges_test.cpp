@@ -94,7 +94,7 @@ TEST(known_ranges, more_than_can_be_known_are_served_all_the_same) {
     }
     const void* const last = ranges.back().data();
     ranges.pop_back();
-    EXPECT_FALSE(is_mapped(last)) << "nobody knows of it, so it is not kept";
+    EXPECT_FALSE(is_mapped(last)) << "the range is unknown, so it is not kept";
 }
 
 // No page can lie at this address, so none can be taken back.

@@ -172,7 +172,7 @@ TEST(multipool, freed_blocks_are_reused_in_order_within_the_last_32_kib) {
         for (std::size_t i = 0; i < 40; ++i) pool.deallocate(blocks[i], 24, 8);
         for (std::size_t i = 0; i < 40; ++i) ASSERT_EQ(pool.allocate(24, 8), blocks[i]) << round;
     }
-    // Of more than 32 KiB the first block comes first, and after it the last 32 KiB in their order.
+    // After frees of more than 32 KiB the first block is reused first, and after it the last 32 KiB in their order.
     for (void* block : blocks) pool.deallocate(block, 24, 8);
     const std::size_t turned = (32768 + 23) / 24;
     EXPECT_EQ(pool.allocate(24, 8), blocks[0]);

@@ -121,7 +121,7 @@ TEST_F(region_books, middle_frees_return_pages_and_last_free_resets) {
     std::memset(first, 1, 100 + 4 * page + 100);
     source.deallocate(middle, 4 * page, 1);
     EXPECT_EQ(fake_pages::count(page_call::discard), 1U);
-    EXPECT_EQ(first[99] + last[0], 2) << "what lies beside it is kept";
+    EXPECT_EQ(first[99] + last[0], 2) << "the neighbours keep their contents";
     EXPECT_EQ(source.allocate(100, 1), last + 100) << "its addresses are not used again yet";
     source.deallocate(last, 100, 1);
     EXPECT_EQ(fake_pages::count(page_call::discard), 1U) << "there is no whole page in it";
@@ -186,7 +186,7 @@ TEST_F(region_books, memory_is_committed_and_populated_in_growing_steps) {
     EXPECT_LE(source.held_bytes(), bytes + fake_region::most_step_bytes + page);
     const std::size_t before = fake_pages::count(page_call::populate);
     static_cast<void>(source.allocate(100 * mega, 1));
-    EXPECT_EQ(fake_pages::count(page_call::populate), before) << "nobody knows whether it will all be written";
+    EXPECT_EQ(fake_pages::count(page_call::populate), before) << "a block this large may never be written whole";
 }
 
 TEST_F(region_books, if_a_step_is_refused_only_the_block_is_committed) {
@@ -244,7 +244,7 @@ TEST_F(region_books, blocks_that_come_back_one_by_one_take_the_memory_along) {
     for (void* block : blocks) std::memset(block, 1, 100 * kilo);
 }
 
-// Of more than 64 holes in one bin only the latest are examined; a block of another size does not fit any of them.
+// A bin with more than 64 holes examines only the latest ones; a block of another size does not fit any of them.
 TEST_F(region_books, a_hole_serves_only_its_own_size_and_alignment) {
     fake_region source(64 * mega);
     std::vector<void*> blocks;

@@ -151,7 +151,7 @@ TEST(patient_lock, gives_up_on_a_holder_once_and_not_on_the_next_one) {
     ASSERT_TRUE(lock.lock(1));
     EXPECT_FALSE(lock.try_lock());
     EXPECT_FALSE(lock.lock(2));
-    EXPECT_FALSE(lock.lock(1000000)) << "known by now: nobody waits for it again";
+    EXPECT_FALSE(lock.lock(1000000)) << "known by now: no thread waits for this holder again";
     lock.unlock();
     EXPECT_TRUE(lock.try_lock());
     EXPECT_FALSE(lock.lock(1)) << "another holder";

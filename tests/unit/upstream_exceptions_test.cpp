@@ -272,7 +272,7 @@ void expect_lengths_refused(Allocator allocator) {
     }
     // AddressSanitizer ends a program that asks its operator new for so much.
     if (!detail::address_sanitizer) {
-        // Kept, since a compiler may leave out an allocation that nobody uses.
+        // Kept, since a compiler may remove an unused allocation.
         [[maybe_unused]] static value* volatile kept;
         EXPECT_THROW(kept = allocator.allocate(all / sizeof(value)), std::bad_alloc);
     }

@@ -79,8 +79,8 @@ struct characterised : ::testing::Test {
 TEST_F(characterised, a_subsystem_has_the_dimensions_that_hands_compute) {
     const std::uint32_t main = program.frame(0, "main");
     const std::uint32_t add = program.frame(main, "book::add");
-    // Two sizes alike often, eight objects of 16 and 64 bytes; all operations take 10 ticks; one object is live at
-    // once.
+    // Two sizes, 16 and 64 bytes, equally often in eight objects. All operations take 10 ticks, and one object is live
+    // at a time.
     std::vector<event> events;
     for (std::uint64_t i = 0; i < 8; ++i) {
         events.push_back(allocation(100'000 * (2 * i + 1), 1, 0x1000, i % 2 ? 64 : 16, add, 10));
@@ -322,7 +322,7 @@ TEST_F(characterised, only_legal_scopes_get_an_arena_that_subsystems_share) {
     for (const auto& one : plans) {
         if (one.file_name.starts_with("arena-")) arenas.push_back(one.plan["routes"]);
     }
-    // Nothing was observed: the outermost scope that no object is known to have left, except main.
+    // Without observations, the plan takes the outermost scope that no object is known to have left, except main.
     ASSERT_EQ(arenas.size(), 1u) << "what the cache keeps outlives every scope";
     EXPECT_EQ(arenas[0], program::parse_json(R"([{"subsystems": ["tree", "names"],
                                                   "pool": "arena of server::handle",

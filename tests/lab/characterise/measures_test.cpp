@@ -74,11 +74,11 @@ TEST(contention, counts_only_moments_at_which_threads_are_active) {
     EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{{0, 10, 1}, {0, 10, 1}}), 2);
     EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{{0, 10, 1}, {0, 10, 0}}), 0);
     EXPECT_NEAR(threads_inside_at_once(threads{{0, 10, 0.5}, {0, 10, 0.5}}), 0.5, 1e-12);
-    // One behind the other: never two.
+    // One after the other: never two at a time.
     EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{{0, 10, 1}, {10, 20, 1}}), 0);
-    // Alone for 10 instructions, both for 20, of which each executes 10, alone for 10: two in a third of the moments.
+    // One thread for 10 instructions, both for 20 (10 of each), one for 10: two threads in a third of the moments.
     EXPECT_NEAR(threads_inside_at_once(threads{{0, 30, 1}, {10, 40, 1}}), 2.0 / 3, 1e-12);
-    // Nobody in between: that is no moment.
+    // No thread is active in between, so that time has no moments.
     EXPECT_NEAR(threads_inside_at_once(threads{{0, 10, 1}, {0, 10, 1}, {90, 100, 1}, {90, 100, 1}}), 2, 1e-12);
 }
 
@@ -250,7 +250,7 @@ TEST(thread_clock, one_preempted_sample_does_not_count_64_times) {
 }
 
 TEST(thread_clock, never_runs_backward) {
-    // More overhead than CPU time, a block that nobody closed, and times out of order.
+    // More overhead than CPU time, an unclosed block, and times out of order.
     const std::vector<trace::block_record> blocks{
         {0, block(1, 0, 1000, 10, 1000)}, {0, block(1, 1, 2000, 0, 0)}, {0, block(1, 2, 1500, 5000, 0)}};
     const thread_clock clock(blocks, {{1, 1800, 100, 100}}, 500, 1.0);
@@ -262,8 +262,8 @@ TEST(thread_clock, never_runs_backward) {
 }
 
 TEST(thread_clock, knows_what_was_noted_within_a_block) {
-    // One block that nobody closed: it says what was used when it began, and the notes say the rest. 30 ticks of the
-    // recorder in one of ten operations, over a hundred records.
+    // One unclosed block: it tells the time used at its beginning, and the notes tell the rest. The recorder takes 30
+    // ticks in one of ten operations, over a hundred records.
     mpt_block_header header = block(1, 0, 1000, 50, 30);
     header.count = 100;
     const std::vector<trace::block_record> blocks{{0, header}};

@@ -33,7 +33,7 @@ TEST(littering, holds_what_was_noted_until_its_end) {
     EXPECT_GE(::mallinfo2().uordblks, before + 500 * block_bytes);
 #endif
     heap.reset();
-    EXPECT_LT(::mallinfo2().uordblks, before + 50 * block_bytes);  // but for what malloc keeps for the thread
+    EXPECT_LT(::mallinfo2().uordblks, before + 50 * block_bytes);  // except the blocks that malloc keeps for the thread
 }
 
 TEST(littering, frees_the_fraction) {

@@ -92,12 +92,12 @@ TEST_F(preload_check, a_program_that_cannot_start_has_status_5) {
     EXPECT_EQ(status_of(file("plain", "echo hello\n")), 5) << "neither ELF nor #!";
     EXPECT_EQ(status_of(file("empty", "")), 5);
     EXPECT_EQ(status_of(file("lost", "#!/no/such/interpreter\n")), 5);
-    EXPECT_EQ(status_of(file("nobody", "#!\n")), 5);
+    EXPECT_EQ(status_of(file("empty_interpreter", "#!\n")), 5);
     if (geteuid() != 0) {
         EXPECT_EQ(status_of(file("closed", content("/bin/true"), 0644)), 5);
     } else {
         EXPECT_EQ(status_of(file("closed", content("/bin/true"), 0444)), 5)
-            << "root may run only what somebody may run";
+            << "root may run only files with an execute bit";
     }
     EXPECT_EQ(status_of(file("short", "\177ELF\2\1\1")), 5);
 }
@@ -239,7 +239,7 @@ TEST_F(measuring, peak_and_faults_follow_the_memory_that_is_touched) {
 
 TEST_F(measuring, the_callers_own_memory_is_not_the_programs) {
     const measurement before = run({"true"});
-    // Mapped and touched files belong to no child; what a child shares is the anonymous memory alone.
+    // Mapped and touched files belong to no child; a child shares only the anonymous memory.
     EXPECT_LT(before.peak_bytes, std::uint64_t{16} << 20);
 }
 

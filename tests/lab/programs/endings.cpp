@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     if (mode == "segfault") touch_nothing();
     if (mode == "kill") kill(getpid(), SIGKILL);
     if (mode == "hang_up") raise(SIGHUP);
-    if (mode == "terminate") throw std::runtime_error("nobody catches this");
+    if (mode == "terminate") throw std::runtime_error("never caught");
     marked::written(kept, marked::bytes(count));
     return 0;
 }

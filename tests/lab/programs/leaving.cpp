@@ -21,7 +21,7 @@ int held = 0;
 [[gnu::noinline]] void nested(int depth) {
     if (depth <= held) std::exit(0);
     if (depth > 1) nested(depth - 1);
-    held += depth;  // so that the call is none that is compiled to a jump
+    held += depth;  // so that the call is not compiled to a jump
 }
 
 void leave(std::string_view how) {

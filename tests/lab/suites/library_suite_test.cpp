@@ -160,7 +160,7 @@ TEST(library_suite, unknown_names_are_refused_with_the_known_ones) {
     EXPECT_EQ(workload.status, 2);
     EXPECT_TRUE(workload.out.starts_with("millpond: no workload \"nothing\"")) << workload.out;
     EXPECT_NE(workload.out.find("vector_string"), std::string::npos);
-    const ended contender = run(SUITE, "--workload vector_string --contender nobody");
+    const ended contender = run(SUITE, "--workload vector_string --contender nothing");
     EXPECT_EQ(contender.status, 2);
     EXPECT_NE(contender.out.find("multipool, "), std::string::npos) << contender.out;
     EXPECT_EQ(run(SUITE, "--workload vector_string --contender multipool:kept").status, 2);

@@ -91,10 +91,10 @@ TEST(reserve_commit_suite, a_level_is_the_program_that_was_compiled_with_it) {
         EXPECT_NE(wrong.out.find("from 0 to 2"), std::string::npos) << wrong.out;
     }
     EXPECT_EQ(run(suite, asked + " --optimisation +0").status, 2);
-    const ended alone = run("cp " + suite + " alone-suite && ./alone-suite", asked + " --optimisation 1");
-    EXPECT_EQ(alone.status, 4) << alone.out;
-    EXPECT_TRUE(alone.out.starts_with("millpond: cannot start ")) << alone.out;
-    EXPECT_EQ(run("rm", "alone-suite").status, 0);
+    const ended single = run("cp " + suite + " single-suite && ./single-suite", asked + " --optimisation 1");
+    EXPECT_EQ(single.status, 4) << single.out;
+    EXPECT_TRUE(single.out.starts_with("millpond: cannot start ")) << single.out;
+    EXPECT_EQ(run("rm", "single-suite").status, 0);
 }
 
 TEST(reserve_commit_suite, only_a_vector_moves_elements_when_its_buffer_grows) {

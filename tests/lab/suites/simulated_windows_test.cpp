@@ -85,7 +85,7 @@ TEST(simulated_window, covers_only_the_access_of_benchmark_2) {
     };
     const std::uint64_t links = 1 << 13, before = visited("-5"), after = visited("5"), more = visited("10");
     EXPECT_GT(after, links);
-    EXPECT_LT(after, 20 * links);  // a pair of pop and push alone takes a hundred and more
+    EXPECT_LT(after, 20 * links);  // a single pair of pop and push takes more than a hundred
     EXPECT_NEAR(static_cast<double>(after), static_cast<double>(before), static_cast<double>(before) / 50);
     EXPECT_NEAR(static_cast<double>(after), static_cast<double>(more), static_cast<double>(before) / 50);
 }

@@ -46,7 +46,7 @@ TEST(suballocator_suite, every_contender_does_the_same_operations) {
 
 TEST(suballocator_suite, every_contender_fills_the_same_set) {
     const std::string sum = suite.expect_same_work("set_inserts", " --count 700", 700);
-    // What was in the memory before does not matter.
+    // The previous contents of the memory do not matter.
     EXPECT_EQ(suite.expect_same_work("set_inserts", " --count 700 --collections_before 2", 700), sum);
     const auto is_allocator = [](const std::string& name) { return name != pooled; };
     const std::string nodes = " --count 700 --collections_before 1 --inserts 0";
@@ -159,7 +159,7 @@ TEST(suballocator_suite, wrong_usage_is_refused_with_the_known_names) {
     suite.expect_refused({
         {"--workload nothing --contender suballocator64", "doubles, five_operations, set_inserts, containers"},
         {"--workload doubles --contender pooled:type:destroy", "pooled"},
-        {"--workload set_inserts --contender pooled:type:destroy --inserts 0", "no node alone"},
+        {"--workload set_inserts --contender pooled:type:destroy --inserts 0", "single node"},
         {"--workload containers --contender mt_allocator --container vector", "list"},
         {"--workload doubles --contender pool", "compact_pool:type:destroy"},
         {"--workload doubles --contender mt_allocator --size 3", "count, seed"},

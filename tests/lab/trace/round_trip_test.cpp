@@ -96,7 +96,7 @@ TEST(reading, keeps_each_streams_order_despite_its_clock) {
     scratch_folder folder;
     recording made(256);
     std::mt19937_64 random(seed());
-    // Every block starts anew at any time at all: between blocks a stream's clock may go back.
+    // Every block starts at an arbitrary time: between blocks a stream's clock may go back.
     std::map<std::uint32_t, std::vector<std::string>> expected, got;
     for (std::uint64_t i = 1; i <= 3000; ++i) {
         const auto thread = static_cast<std::uint32_t>(1 + random() % 5);

@@ -136,7 +136,7 @@ TEST_F(arenas, give_a_handler_and_interrupted_code_different_blocks) {
             goes_on = steps.run(
                 at, [&] { own = take(bytes); },
                 [&] {
-                    if (at % 2 == 1 && !live_.empty()) {  // the last that is alive, but for what is being taken
+                    if (at % 2 == 1 && !live_.empty()) {  // the last live block, except the one that is being taken
                         give(live_.begin()->first);
                         live_.clear();
                     }

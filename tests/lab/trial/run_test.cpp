@@ -88,7 +88,7 @@ TEST_F(run_program, exports_a_library_that_pools_only_the_plans_program) {
     const ended quiet = run({"/usr/bin/env", "LD_PRELOAD=" + library, STRUCTURES, "1000"});
     EXPECT_EQ(quiet.message, "");
     const ended other = run({"/usr/bin/env", "LD_PRELOAD=" + library, "MILLPOND_STATS=1", "/bin/echo", "hello"});
-    EXPECT_EQ(other.message, "") << "another program is none of the plan's";
+    EXPECT_EQ(other.message, "") << "the plan belongs to another program";
     EXPECT_EQ(content(in("stdout")), "hello\n");
 }
 

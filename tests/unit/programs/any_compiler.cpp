@@ -73,7 +73,7 @@ void live(Pool& pool, const char* where) {
         check(one, where);
         pool.deallocate(one.start, one.bytes, one.alignment);
     }
-    if (pool.try_allocate(static_cast<std::size_t>(-1), 8) != nullptr) fail("nobody has that much", where);
+    if (pool.try_allocate(static_cast<std::size_t>(-1), 8) != nullptr) fail("an impossible size was served", where);
 }
 
 template <class Pool, class... Arguments>
