@@ -132,7 +132,7 @@ class vector_tree_oom : public testing::Test {
         return all;
     }
 
-    // Effects: the operation, with one call more before the failure each time, until none comes.
+    // Runs the operation again and again, with one more call before the failure each time, until nothing fails.
     static void expect_unchanged(const named& of, int size, bool elements) {
         for (std::size_t n = 0;; ++n) {
             SCOPED_TRACE(std::string(of.name) + " at " + std::to_string(size) + ", failure " + std::to_string(n));

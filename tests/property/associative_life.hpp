@@ -75,7 +75,7 @@ class associative_life {
         }
     }
 
-    // Effects: a model of what the container holds after a failure.
+    // Rebuilds the model from the container after a failure.
     void follow() {
         model_.clear();
         for (const auto& [number, mapped] : listed(container_)) model_.insert(Kind::model_element(number, mapped));

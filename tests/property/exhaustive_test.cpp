@@ -57,7 +57,7 @@ constexpr int longest_life = detail::address_sanitizer ? 4 : 5;
 template <class Pool>
 class short_lives : public testing::Test {
   protected:
-    // Effects: lives one life. Returns: false as soon as something was wrong.
+    // Plays one life. Returns false at the first error.
     static bool live(const std::array<act, longest_life>& life) {
         accounting_source source;
         Pool pool(source);

@@ -49,7 +49,7 @@ class life {
   public:
     explicit life(Pool& pool) : pool_(pool) {}
 
-    // Returns: false if the pool had no memory.
+    // Returns false if the pool had no memory.
     bool add(std::size_t bytes) {
         void* const start = pool_.try_allocate(bytes, 8);
         if (start == nullptr) return false;
@@ -65,7 +65,7 @@ class life {
         live_bytes_ -= gone.bytes;
         pool_.deallocate(gone.start, gone.bytes, 8);
     }
-    // Effects: a block more or fewer, whichever brings the level back.
+    // Allocates or frees a block, towards the wanted level.
     bool step(const distribution& sizes, std::size_t level_bytes, std::mt19937_64& numbers) {
         if (live_bytes_ < level_bytes) return add(sizes(numbers));
         remove_any(numbers);

@@ -234,7 +234,7 @@ class random_life {
         EXPECT_EQ(tree_.end() - tree_.begin(), static_cast<std::ptrdiff_t>(tree_.size()));
     }
 
-    // Effects: expects every iterator at its element, forgets those of erased ones, and takes up some more.
+    // Expects every iterator at its element, drops those of erased ones, and adds some more.
     void follow() {
         std::erase_if(followed_, [&](const followed& one) {
             const auto found = std::find(model_.begin(), model_.end(), one.number);

@@ -414,7 +414,7 @@ TYPED_TEST(associative, erases_elements_that_match_a_predicate) {
     EXPECT_EQ(numbers.count(0), 20U);
 }
 
-TEST(counted_sets, keep_addresses_and_iterators_whoever_owns_the_node) {
+TEST(counted_sets, keep_addresses_and_iterators_under_any_owner) {
     static_assert(sizeof(void*) != 8 || sizeof(detail::weight_node<std::uint64_t>) == 40);
     counted_set<std::string> a{"b", "d", "f"};
     const auto at = a.find("d");

@@ -204,7 +204,7 @@ TEST_F(between_instructions, a_waiting_thread_gets_the_lock_when_it_is_released)
     EXPECT_FALSE(lock.try_lock());
 }
 
-TEST_F(between_instructions, the_next_holder_is_waited_for_anew) {
+TEST_F(between_instructions, waiting_starts_again_for_the_next_holder) {
     detail::patient_lock lock;
     ASSERT_TRUE(lock.try_lock());
     bool is_mine = true, is_theirs = false;

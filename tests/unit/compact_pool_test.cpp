@@ -317,7 +317,7 @@ TEST(compact_pool, stays_in_the_memory_of_sources_that_are_not_the_process_s) {
 }
 
 // The number of windows is that of a pool of a terabyte; their contents do not matter.
-TEST(slot_directory, finds_any_of_many_windows_in_whatever_order_they_came) {
+TEST(slot_directory, finds_any_of_many_windows_in_any_order) {
     accounting_source source;
     accounting_ref from(source);
     detail::slot_directory directory;

@@ -242,7 +242,7 @@ TEST(monotonic, a_source_with_less_than_the_plan_is_used_to_its_end) {
 }
 
 // At the end of a row, padding and block fit to the byte, or the block goes to another chunk.
-TEST(monotonic_room, ends_at_the_last_byte_whatever_the_alignment) {
+TEST(monotonic_room, ends_at_the_last_byte_for_every_alignment) {
     if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     alignas(64) std::array<char, 256> buffer{};
     for (std::size_t before = 0; before <= 256; ++before) {

@@ -297,7 +297,7 @@ TEST(multipool, over_a_monotonic_all_memory_is_released_at_once) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-TEST(multipool, pools_share_a_source_by_reference_and_leave_each_other_alone) {
+TEST(multipool, pools_share_a_source_without_affecting_each_other) {
     accounting_source source;
     monotonic<accounting_ref> shared(source);
     multipool<source_ref<monotonic<accounting_ref>>> a(shared);

@@ -47,7 +47,7 @@ class places {
         for (auto at = of.begin(); at != of.end(); ++at) known_.push_back({at, &*at, key_of<Container>(*at)});
     }
 
-    // Effects: looks at them through iterators and pointers.
+    // Checks the elements through iterators and pointers.
     void expect_valid() const {
         for (const known& each : known_) {
             ASSERT_EQ(key_of<Container>(*each.at), each.key);

@@ -76,7 +76,7 @@ TEST(fixed_buffer, has_what_it_was_given_and_never_more) {
     EXPECT_EQ(source.room_bytes(), 1000u) << "none is out any more";
 }
 
-TEST(fixed_buffer, ends_at_the_last_byte_whatever_the_alignment) {
+TEST(fixed_buffer, ends_at_the_last_byte_for_every_alignment) {
     alignas(64) char memory[128];
     for (std::size_t before = 0; before <= 128; ++before) {
         for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {

@@ -146,7 +146,7 @@ TEST(affinity, pairs_that_are_read_together_are_affine) {
     EXPECT_EQ(affine_groups(found, {0, 1}), (std::vector<std::vector<std::uint32_t>>{{0, 1}}));
 }
 
-TEST(affinity, lists_that_are_read_alone_are_not) {
+TEST(affinity, lists_that_are_read_separately_are_not_affine) {
     const affinity found = of_pairs(false);
     EXPECT_EQ(found.visits(0), 1000);
     EXPECT_LE(found.met(0, 1).together, affinity::window_objects);

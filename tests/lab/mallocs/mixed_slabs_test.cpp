@@ -54,7 +54,7 @@ struct heap {
             });
         return found;
     }
-    // Returns: whether its slab is empty.
+    // Returns true if its slab is empty.
     bool put(char* block) {
         const depot_slab* const emptied = mixed.put(reinterpret_cast<free_block*>(block));
         if (emptied != nullptr) slabs.erase(map.slab_of(emptied));

@@ -157,7 +157,7 @@ TEST_F(starting, streams_are_redirected_and_equal_paths_share_a_file) {
     EXPECT_EQ(content(folder / "out"), "hello\nerror\ndone\n");
 }
 
-TEST_F(starting, variables_are_set_removed_and_left_alone) {
+TEST_F(starting, variables_are_set_removed_and_kept) {
     ::setenv("MILLPOND_TEST_KEPT", "kept", 1);
     ::setenv("MILLPOND_TEST_GONE", "gone", 1);
     start_options options;

@@ -189,7 +189,7 @@ TEST(plan, rejects_nesting_without_end) {
     expect_refused(with("\"x\"", arrays + std::string(levels, ']')), 3, "nests deeper");
 }
 
-TEST(plan, messages_are_one_line_and_short_whatever_a_name_holds) {
+TEST(plan, messages_are_one_short_line_for_any_name) {
     const std::string monster = std::string(100'000, 'x') + "\n\x1b[31m";
     const std::string written = millpond::program::json_text(monster, -1);
     for (const std::string& text : {with("\"multipool\"", written), with("\"huge_pages\"", written),
@@ -261,7 +261,7 @@ TEST_F(plan_file, rejects_fifos_and_folders_without_waiting) {
     EXPECT_EQ(refusal_of([&] { read_plan("/dev/zero"); }).status, 3);
 }
 
-TEST_F(plan_file, writing_leaves_other_files_alone) {
+TEST_F(plan_file, writing_changes_no_other_file) {
     const std::vector<std::string> others = {"a.plan.json.partial",
                                              "a.plan.json." + std::to_string(getpid()) + ".partial", "a.plan.json.tmp"};
     for (const std::string& other : others) std::ofstream(folder / other) << "precious";

@@ -115,7 +115,7 @@ class accounting_slab_source : public accounting_source {
         return give(bytes, alignment, block_bytes);
     }
 
-    // Returns: the block size of the slab in which `block` lies, as a free without a size would find it.
+    // Returns the block size of the slab in which `block` lies, as a free without a size would find it.
     [[nodiscard]] std::size_t block_bytes_at(const void* block) const {
         const auto address = reinterpret_cast<std::uintptr_t>(block) & ~(preferred_chunk_bytes - 1);
         const auto found = given().find(reinterpret_cast<void*>(address));

@@ -50,7 +50,7 @@ class block_model {
         live_.emplace(first, promise{bytes, alignment, pattern});
     }
 
-    // Effects: checks the contents of a block and forgets it.
+    // Checks the contents of a block and forgets the block.
     void remove(void* start) {
         const auto found = live_.find(static_cast<char*>(start));
         ASSERT_NE(found, live_.end());
