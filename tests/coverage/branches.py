@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Which branches of core, os, block and local no test takes.
+"""Finds the branches of core, os, block and local that no test takes.
 
-Runs the library's test programs of the coverage build, each by itself, and merges what llvm-cov says of them: a branch
-of a template counts as taken if any instantiation in any program takes it. Counters lie in mapped files (%c), so that
-what a process did counts also where a death test or _exit ends it. Status 1: a branch is neither taken nor excluded, or
-a test fails; 3: no program, or an exclusion that matches no line.
+Runs the library's test programs of the coverage build, each by itself, and merges the counts of llvm-cov: a branch of a
+template counts as taken if any instantiation in any program takes it. Counters lie in mapped files (%c), so that a
+process counts even if a death test or _exit ends it. Status 1: a branch is neither taken nor excluded, or a test fails;
+3: there is no program, or an exclusion matches no line.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ ROOMS = ("core", "os", "block", "local")
 EXCLUSIONS = ROOT / "tests/coverage_exclusions.toml"
 MOST_EXCLUSIONS = 10
 SIDES = ("true", "false")
-# What a test program that needs to be told what to do is told.
+# The arguments of test programs that need some.
 ARGUMENTS = {f"library_misuse_{mode}": ["--check", mode] for mode in ("checked", "asan")}
-NEGATIVE = 1 << 63  # a count that was made by subtraction, and came out below nothing
+NEGATIVE = 1 << 63  # a count from a subtraction, with a negative result
 
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A branch: where its condition stands, in a header below include/millpond or a source below src."""
+    """The place of a branch's condition, in a header below include/millpond or a source below src."""
 
     file: str
     line: int
@@ -60,12 +60,12 @@ class Exclusion:
     reason: str
 
 
-class Damaged(Exception):
-    """What was to be read is missing or not as it must be."""
+class InputError(Exception):
+    """A missing or wrong input file."""
 
 
 def name_of(path: Path) -> str | None:
-    """What a file of the rooms is called here: room/file. None for all others."""
+    """Returns the short name of a file in the rooms: room/file. None for all others."""
     for root in (HEADERS, SOURCES):
         if path.is_relative_to(root) and path.relative_to(root).parts[0] in ROOMS:
             return path.relative_to(root).as_posix()
@@ -81,18 +81,18 @@ def load_exclusions(path: Path = EXCLUSIONS) -> list[Exclusion]:
     found = [Exclusion(**entry) for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("exclusion", [])]
     for exclusion in found:
         if exclusion.side not in SIDES or not exclusion.reason:
-            raise Damaged(f"{path.name}: {exclusion.file}: side must be true or false, and a reason be given")
+            raise InputError(f"{path.name}: {exclusion.file}: side must be true or false, and reason must not be empty")
         lines = [line.strip() for line in text_of(exclusion.file).splitlines()]
         if exclusion.line not in lines:
-            raise Damaged(f"{path.name}: {exclusion.file} has no such line any more: {exclusion.line}")
+            raise InputError(f"{path.name}: {exclusion.file} no longer has this line: {exclusion.line}")
     if len(found) > MOST_EXCLUSIONS:
-        raise Damaged(f"{path.name}: {len(found)} exclusions; at most {MOST_EXCLUSIONS} are allowed")
+        raise InputError(f"{path.name}: {len(found)} exclusions; at most {MOST_EXCLUSIONS} are allowed")
     return found
 
 
 def run(program: Path, profiles: Path) -> bool:
-    """Runs a test program whole. Returns: true if it passed. What it printed lies beside its profile."""
-    # Slow tests are for figures, not for branches.
+    """Runs a whole test program. Returns true if it passed. Its output lies next to its profile."""
+    # Slow tests measure figures; they take no new branches.
     environment = os.environ | {
         "LLVM_PROFILE_FILE": f"%c{profiles}/{program.name}.%p.profraw",
         "GTEST_FILTER": "-*_slow.*",
@@ -112,7 +112,7 @@ def run(program: Path, profiles: Path) -> bool:
 
 
 def functions_of(program: Path, profiles: Path) -> list[dict[str, Any]]:
-    """What llvm-cov has counted in the rooms, function by function; nothing for a program without counters."""
+    """Returns llvm-cov's counts in the rooms, function by function; empty for a program without counters."""
     raw = [path for path in profiles.glob(f"{program.name}.*.profraw") if path.stat().st_size > 0]
     if not raw:
         return []
@@ -153,7 +153,7 @@ def condition_at(place: Place, lines: list[str]) -> str:
 
 
 def without_code(branches: dict[Place, Taken]) -> list[str]:
-    """Lines with a condition for which no program has code: run by the compiler alone, or never instantiated."""
+    """Returns lines with a condition for which no program has code: run only by the compiler, or never instantiated."""
     counted = {(place.file, place.line) for place in branches}
     condition = re.compile(r"^\s*(?:\} else )?(?:if|while|for) \(")
     found = []
@@ -167,7 +167,7 @@ def without_code(branches: dict[Place, Taken]) -> list[str]:
 
 
 def report(branches: dict[Place, Taken], exclusions: list[Exclusion]) -> int:
-    """Prints a line a room and each branch that is missed. Returns: how many are."""
+    """Prints one line for each room and each missed branch. Returns the number of missed branches."""
     missed: list[str] = []
     totals: dict[str, list[int]] = {room: [0, 0, 0] for room in ROOMS}  # sides, taken, excluded
     texts: dict[str, list[str]] = {}
@@ -196,13 +196,15 @@ def report(branches: dict[Place, Taken], exclusions: list[Exclusion]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--build", type=Path, default=ROOT / "build/coverage", help="the coverage build")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="programs that run at once")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of programs that run at once")
     parser.add_argument("--no-run", action="store_true", help="read the profiles of the last run again")
-    parser.add_argument("--list", action="store_true", help="also the conditions for which no program has code")
+    parser.add_argument("--list", action="store_true", help="also print the conditions for which no program has code")
     options = parser.parse_args()
     programs = sorted(p for p in (options.build / "tests/bin").glob("library_*") if os.access(p, os.X_OK))
     if not programs:
-        raise Damaged(f"{options.build}/tests/bin has no test programs of the library: scripts/build coverage")
+        raise InputError(
+            f"{options.build}/tests/bin has no test programs of the library; `scripts/build coverage` builds them"
+        )
     exclusions = load_exclusions()
     profiles: Path = (options.build / "rooms").resolve()
     profiles.mkdir(exist_ok=True)
@@ -216,7 +218,7 @@ def main() -> int:
         for functions in pool.map(lambda program: functions_of(program, profiles), programs):
             add(branches, functions)
     if not branches:
-        raise Damaged(f"{profiles} has no counts: is {options.build} a coverage build?")
+        raise InputError(f"{profiles} has no counts: is {options.build} a coverage build?")
     missed = report(branches, exclusions)
     if options.list:
         print("\n".join(["no program has code for:", *without_code(branches)]))
@@ -228,6 +230,6 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (Damaged, OSError, subprocess.CalledProcessError) as error:
+    except (InputError, OSError, subprocess.CalledProcessError) as error:
         print(f"millpond: {error}", file=sys.stderr)
         sys.exit(3)

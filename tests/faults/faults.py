@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The planted faults: one change to one header, or to one source of preload/, each, as data, and how a change is made.
+"""Reads the planted faults and applies one: each changes one header or one source of preload/.
 
-A fault names the text that it replaces. Blanks and line breaks of that text mean nothing, so a header that is
-formatted anew keeps its faults; a header whose code changes shows at once which of them have lost their place.
+A fault names the text that it replaces. Blanks and line breaks of that text do not matter, so a reformatted header
+keeps its faults. A fault whose text is no longer in the code raises an error.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ class Fault:
     what: str  # the mistake, in one sentence
     find: str
     replace: str
-    tests: tuple[str, ...]  # the programs that are expected to notice it, tried first: target/source or target
+    tests: tuple[str, ...]  # programs that should notice it and are tried first: target/source or target
 
 
 def place_of(file: str) -> Path:
-    """Where a fault's file, or any other that may change, lies below the root."""
+    """Returns the path, below the root, of a file that a fault or a patch may change."""
     return Path(file) if file.startswith(f"{PRELOAD}/") else HEADERS / file
 
 
-class Misplaced(Exception):
-    """A fault whose text is not in its header, or is there more than once."""
+class PlacementError(Exception):
+    """The text of a fault does not occur in its header, or occurs more than once."""
 
 
 def load(folder: Path = ROOT / "tests/faults") -> list[Fault]:
@@ -45,13 +45,15 @@ def load(folder: Path = ROOT / "tests/faults") -> list[Fault]:
 
 
 def pattern(text: str) -> re.Pattern[str]:
-    """What finds `text` however it is broken into lines."""
+    """Returns an expression that finds `text`, however it is broken into lines."""
     return re.compile(r"\s*".join(re.escape(token) for token in re.findall(r"\w+|[^\w\s]", text)))
 
 
 def plant(header: str, fault: Fault) -> str:
-    """The header's text with the fault in it. Raises Misplaced."""
+    """Returns the header's text with the fault in it. Raises PlacementError."""
     found = list(pattern(fault.find).finditer(header))
     if len(found) != 1:
-        raise Misplaced(f"{fault.name}: its text occurs {len(found)} times in {fault.file}, not once: {fault.find!r}")
+        raise PlacementError(
+            f"{fault.name}: its text occurs {len(found)} times in {fault.file}, not once: {fault.find!r}"
+        )
     return header[: found[0].start()] + fault.replace.strip() + header[found[0].end() :]

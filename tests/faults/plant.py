@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Plants one mistake after another into a copy of the library's headers and of preload/; some test must notice each.
+"""Plants one fault after another into a copy of the library's headers and of preload/; some test must notice each.
 
-Each fault (*.toml) is tried on the tests it names; where they see nothing, on all others that include its header. A
-fault that no test notices survives, and the status is 1. A test that hangs has noticed; a fault that does not compile
-is an error. The tree itself is never touched.
+Each fault (*.toml) is tried on the tests that it names and then, if they pass, on all others that include its header.
+A fault that no test notices survives, and the status is 1. A hanging test counts as a notice; a fault that does not
+compile is an error. The tree itself is never changed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import programs
-from programs import BuildError, Program, Shared
+from programs import BuildError, Program, SharedObjects
 
 import faults
 from faults import ROOT, Fault
@@ -34,20 +34,20 @@ CONFIGURE = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG
 
 
 @dataclass(frozen=True)
-class Planting:
-    """A change of the headers: a fault of ours, or somebody's patch."""
+class PlantedChange:
+    """A change of the headers: a fault from our lists, or a user's patch."""
 
     name: str
     file: str
-    make: Callable[[Path], None]  # in the folder that stands for include/
+    make: Callable[[Path], None]  # changes the folder that replaces include/
     tests: tuple[str, ...]  # tried first
 
 
 @dataclass(frozen=True)
 class Outcome:
-    planting: Planting
+    planting: PlantedChange
     verdict: str  # caught, survived, error
-    by: str  # the test that noticed, or what went wrong
+    by: str  # the test that noticed, or the error
     seconds: float
 
     def __str__(self) -> str:
@@ -62,21 +62,21 @@ def fail(status: int, message: str) -> NoReturn:
 class Planter:
     def __init__(self, build: Path, folder: Path, seed: int) -> None:
         self.programs = programs.read(build)
-        self.headers = folder / "include"  # as they are now: somebody may go on writing
+        self.headers = folder / "include"  # a copy, because the tree may change meanwhile
         shutil.copytree(ROOT / "include", self.headers)
         shutil.copytree(ROOT / faults.PRELOAD, self.headers / faults.PRELOAD)
-        self._shared = Shared(folder, self.headers)
+        self._shared = SharedObjects(folder, self.headers)
         self._seed = seed
         self._lock = threading.Lock()
         self._includes: dict[str, frozenset[str]] = {}
 
-    def what_notices(self, program: Program, headers: Path) -> str | None:
-        """The first test of the program that fails over these headers, or None. Raises BuildError."""
+    def first_failure(self, program: Program, headers: Path) -> str | None:
+        """Returns the first test of the program that fails with these headers, or None. Raises BuildError."""
         with tempfile.TemporaryDirectory(prefix="millpond-program-") as folder:
             try:
                 executable = program.build(headers, Path(folder), self._shared)
             except BuildError as error:
-                if is_broken_promise(str(error)):
+                if is_failed_static_assert(str(error)):
                     return f"{program.name}: a static_assert"
                 raise
             status, output = program.run(executable, self._seed)
@@ -86,7 +86,7 @@ class Planter:
         return f"{program.name}: {failed[1] if failed else f'status {status}'}"
 
     def _includes_of(self, program: Program) -> frozenset[str]:
-        """The library's headers and the files of preload/ in the program, as faults name them."""
+        """Returns the library's headers and the files of preload/ in the program, by the names that faults use."""
         with self._lock:
             known = self._includes.get(program.name)
         if known is None:
@@ -98,8 +98,8 @@ class Planter:
                 self._includes[program.name] = known
         return known
 
-    def _others(self, planting: Planting, changed: Sequence[str]) -> list[Program]:
-        """The programs that are not named and include what has changed, those of its name first."""
+    def _others(self, planting: PlantedChange, changed: Sequence[str]) -> list[Program]:
+        """Returns the unnamed programs that include a changed file, those with its name first."""
         stems = [Path(name).stem for name in changed]
         rest = [program for name, program in self.programs.items() if name not in planting.tests]
         rest = [program for program in rest if not self._includes_of(program).isdisjoint(changed)]
@@ -110,7 +110,7 @@ class Planter:
         changed = [path for path in below if (headers / path).read_bytes() != (self.headers / path).read_bytes()]
         return [path.as_posix().removeprefix("millpond/") for path in changed]
 
-    def attempt(self, planting: Planting, only_named: bool) -> Outcome:
+    def attempt(self, planting: PlantedChange, only_named: bool) -> Outcome:
         start = time.monotonic()
 
         def outcome(verdict: str, by: str) -> Outcome:
@@ -122,12 +122,12 @@ class Planter:
             try:
                 planting.make(headers)
                 for name in planting.tests:
-                    if by := self.what_notices(self.programs[name], headers):
+                    if by := self.first_failure(self.programs[name], headers):
                         return outcome("caught", by)
                 for program in [] if only_named else self._others(planting, self._changed(headers)):
-                    if by := self.what_notices(program, headers):
+                    if by := self.first_failure(program, headers):
                         return outcome("caught", f"{by} (not named)")
-            except (BuildError, faults.Misplaced, OSError) as error:
+            except (BuildError, faults.PlacementError, OSError) as error:
                 return outcome("error", first_error(error))
         return outcome("survived", "no test noticed")
 
@@ -137,35 +137,35 @@ def first_error(error: Exception) -> str:
     return (found[0] if found else str(error))[:300]
 
 
-def is_broken_promise(said: str) -> bool:
-    """True if a static_assert of a test's source fails, and nothing else is wrong."""
+def is_failed_static_assert(said: str) -> bool:
+    """Returns true if a static_assert of a test's source fails and there is no other error."""
     errors = [line for line in said.splitlines() if "error: " in line]
     return bool(errors) and all("tests/" in line and "static assertion failed" in line for line in errors)
 
 
-def planting_of(fault: Fault) -> Planting:
+def planting_of(fault: Fault) -> PlantedChange:
     def make(headers: Path) -> None:
         place = headers / (fault.file if fault.file.startswith("preload/") else f"millpond/{fault.file}")
         place.write_text(faults.plant(place.read_text(encoding="utf-8"), fault), encoding="utf-8")
 
-    return Planting(fault.name, fault.file, make, fault.tests)
+    return PlantedChange(fault.name, fault.file, make, fault.tests)
 
 
-def planting_of_patch(patch: Path) -> Planting:
+def planting_of_patch(patch: Path) -> PlantedChange:
     def make(headers: Path) -> None:
         command = ["git", "apply", "-p1", str(patch.resolve())]
         done = subprocess.run(command, cwd=headers.parent, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise faults.Misplaced(f"{patch} does not apply: {done.stderr}")
+            raise faults.PlacementError(f"{patch} does not apply: {done.stderr}")
 
-    return Planting(patch.name, "(a patch)", make, ())
+    return PlantedChange(patch.name, "(a patch)", make, ())
 
 
-def chosen(names: Sequence[str]) -> list[Planting]:
+def chosen(names: Sequence[str]) -> list[PlantedChange]:
     known = faults.load()
     if not names:
         return [planting_of(fault) for fault in known]
-    plantings: list[Planting] = []
+    plantings: list[PlantedChange] = []
     for name in names:
         found = [planting_of(fault) for fault in known if name in (fault.name, fault.file)]
         if not found and Path(name).suffix in (".patch", ".diff"):
@@ -188,12 +188,12 @@ def configure() -> None:
         fail(4, f"the tests cannot be configured:\n{done.stdout}{done.stderr}")
 
 
-def failing_already(planter: Planter, wanted: Sequence[Planting], jobs: int) -> list[str]:
-    """What fails without any fault, and so would notice everything."""
+def failing_already(planter: Planter, wanted: Sequence[PlantedChange], jobs: int) -> list[str]:
+    """Returns the tests that fail without any fault; they would seem to notice every fault."""
 
     def look(name: str) -> str | None:
         try:
-            return planter.what_notices(planter.programs[name], planter.headers)
+            return planter.first_failure(planter.programs[name], planter.headers)
         except BuildError as error:
             return f"{name}: {first_error(error)}"
 
@@ -205,10 +205,10 @@ def failing_already(planter: Planter, wanted: Sequence[Planting], jobs: int) -> 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/plant_faults", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="a fault, a header (local/multipool.hpp) or a *.patch")
-    parser.add_argument("--list", action="store_true", help="print the faults and plant none")
+    parser.add_argument("--list", action="store_true", help="only print the faults")
     parser.add_argument("--named", action="store_true", help="run only the tests that a fault names")
-    parser.add_argument("--no-baseline", action="store_true", help="do not run the tests without any fault first")
-    parser.add_argument("--seed", type=int, default=1, help="of the random tests (1)")
+    parser.add_argument("--no-baseline", action="store_true", help="skip the first run, which has no fault")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the random tests (1)")
     return parser.parse_args()
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The test programs of the library and of preload/, taken apart: each source a program, compiled as its target does.
+"""Splits the test programs of the library and of preload/: each source becomes a program with its target's command.
 
-A fault needs one or two of them compiled, not the whole suite. The commands are those of a configured build; only the
-library's headers and preload/ come from elsewhere, from the copy in which a fault was planted.
+A fault then needs one or two small programs compiled instead of the whole suite. The commands are those of a configured
+build; the library's headers and preload/ come from the copy in which a fault was planted.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ WHOLE = {
 }
 
 
-# Targets that stand on preload/.
+# Targets that use preload/.
 OF_PRELOAD = {"lab_malloc"}
 
-# What nearly every test includes, parsed once.
+# The headers that nearly every test includes; they are precompiled.
 COMMON = """gtest/gtest.h algorithm array atomic cstdio cstring deque forward_list functional limits list map
 memory memory_resource mutex new optional queue random set stack stdexcept string thread tuple unordered_map
 unordered_set utility variant vector"""
 
 
 class BuildError(Exception):
-    """A program that cannot be built; the text is what the compiler said."""
+    """A program cannot be built; the text is the compiler's output."""
 
 
 def run_compiler(command: list[str], directory: str) -> None:
@@ -56,7 +56,7 @@ def run_compiler(command: list[str], directory: str) -> None:
 
 @dataclass(frozen=True)
 class Unit:
-    """How one source of a target is compiled."""
+    """One source of a target with its compiler command."""
 
     directory: str
     command: tuple[str, ...]  # without the output
@@ -68,7 +68,7 @@ class Unit:
         return tuple(word for word in self.command if word not in ("-c", str(self.source)))
 
     def compile(self, headers: Path, output: Path, *more: str) -> None:
-        """Effects: writes the object. `headers`: what stands for include/, with preload/ in it. Raises BuildError."""
+        """Writes the object. `headers`: the folder that replaces include/, with preload/ in it. Raises BuildError."""
         ours = str(ROOT / "include")
         command = [word.replace(ours, str(headers)) for word in self.command]
         if self.source.parent == ROOT / PRELOAD and headers != ROOT / "include":
@@ -78,15 +78,15 @@ class Unit:
         run_compiler([command[0], f"-I{headers}", *command[1:], "-w", *more, "-o", str(output)], self.directory)
 
     def includes(self) -> frozenset[str]:
-        """The files that a fault may change and this source sees, itself among them, as faults name them."""
+        """Returns the files in this source that a fault may change, itself included, by the names that faults use."""
         command = [*self.flags, str(self.source), "-MM"]
         said = subprocess.run(command, cwd=self.directory, capture_output=True, text=True, check=True)
         found = re.findall(r"include/millpond/(\S+)|/(preload/\S+)", said.stdout)
         return frozenset(os.path.normpath(library or preload) for library, preload in found)
 
 
-class Shared:
-    """What no fault changes, compiled once for all programs that share their flags. Thread-safe."""
+class SharedObjects:
+    """Objects and headers without the fault, compiled once for all programs with the same flags. Thread-safe."""
 
     def __init__(self, folder: Path, headers: Path) -> None:
         self._folder = folder
@@ -97,7 +97,7 @@ class Shared:
         self._includes: dict[Path, frozenset[str]] = {}
 
     def object_of(self, unit: Unit, headers: Path, output: Path) -> Path:
-        """The object of a source of preload/: compiled to `output` where it sees a change. Raises BuildError."""
+        """Returns the object of a preload/ source, compiled to `output` if it sees a change. Raises BuildError."""
         with self._lock:
             if unit.source not in self._includes:
                 self._includes[unit.source] = unit.includes()
@@ -110,7 +110,7 @@ class Shared:
         return self.unchanged(unit)
 
     def unchanged(self, unit: Unit) -> Path:
-        """The object of a source that does not see the fault."""
+        """Returns the object of a source that does not see the fault."""
         with self._lock:
             if unit.command not in self._objects:
                 output = self._folder / f"unchanged{len(self._objects)}.o"
@@ -119,7 +119,7 @@ class Shared:
             return self._objects[unit.command]
 
     def precompiled(self, unit: Unit) -> tuple[str, ...]:
-        """The words of a command that include the common headers, precompiled with the unit's flags."""
+        """Returns the options that include the common headers, precompiled with the unit's flags."""
         with self._lock:
             if unit.flags not in self._headers:
                 folder = self._folder / f"common{len(self._headers)}"
@@ -135,17 +135,17 @@ class Shared:
 @dataclass(frozen=True)
 class Program:
     name: str
-    units: tuple[Unit, ...]  # these see the fault
-    main: Unit | None  # GoogleTest's main, which does not
-    library: tuple[Unit, ...]  # the library's own sources, which do not either
-    sources: tuple[Unit, ...]  # those of preload/, which may
+    units: tuple[Unit, ...]  # see the fault
+    main: Unit | None  # GoogleTest's main; does not see the fault
+    library: tuple[Unit, ...]  # the library's sources; do not see the fault
+    sources: tuple[Unit, ...]  # sources of preload/; may see the fault
     arguments: tuple[str, ...]
 
     @property
     def is_sanitized(self) -> bool:
         return any(word.startswith("-fsanitize") for word in self.units[0].command)
 
-    def build(self, headers: Path, folder: Path, shared: Shared) -> Path:
+    def build(self, headers: Path, folder: Path, shared: SharedObjects) -> Path:
         """Returns the executable. Raises BuildError."""
         objects = []
         for number, unit in enumerate(self.units):
@@ -162,10 +162,10 @@ class Program:
         return executable
 
     def run(self, executable: Path, seed: int) -> tuple[int, str]:
-        """Returns the status (a negative one: ended by that signal, as by a timeout) and what was printed."""
+        """Returns the status (negative: ended by that signal, such as a timeout's) and the output."""
         limits = ["prlimit", "--core=0"]
-        if not self.is_sanitized:  # a sanitizer asks for all memory there is, and touches little of it
-            # Of what may be written: arrays reserve more addresses than that.
+        if not self.is_sanitized:  # a sanitizer reserves all memory and touches little of it
+            # A limit on writable memory: arrays reserve more addresses than that.
             limits.append(f"--data={MEMORY_BYTES}")
         command = [*limits, str(executable), *self.arguments]
         if self.main is not None:
@@ -184,7 +184,7 @@ class Program:
 
 
 def kill_group(leader: int) -> None:
-    """Effects: ends what the program that was started as `leader` has left running."""
+    """Ends the processes that the program started as `leader` has left running."""
     try:
         os.killpg(leader, signal.SIGKILL)
     except ProcessLookupError:
@@ -192,7 +192,7 @@ def kill_group(leader: int) -> None:
 
 
 def without_precompiled(words: list[str]) -> list[str]:
-    """A command without the build's own precompiled header, which would keep ours from being used."""
+    """Returns a command without the build's own precompiled header, which would replace ours."""
     result: list[str] = []
     for word in words:
         if word.endswith("cmake_pch.hxx"):
@@ -203,7 +203,7 @@ def without_precompiled(words: list[str]) -> list[str]:
 
 
 def read(build: Path) -> dict[str, Program]:
-    """The programs of a configured build, by name: target/source for GoogleTest's, target for others."""
+    """Returns the programs of a configured build by name: target/source for GoogleTest's, target for others."""
     targets: dict[str, list[Unit]] = {}
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         words = without_precompiled(shlex.split(entry["command"]))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The golden trace says what it always said, and no damage to it, wherever it is, costs more than the block that it
-// hits.
+// The content of the golden trace is unchanged, and a damage anywhere in it costs at most the block that it hits.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -52,7 +51,7 @@ bool same(const std::vector<event>& a, const std::vector<event>& b) {
                       [](const event& x, const event& y) { return same(x, y); });
 }
 
-// A file that is damaged in place: writing it anew for each of many thousand damages would make the disk the test.
+// A file that is damaged in place. Writing the file again for each of many thousand damages would measure the disk.
 class damaged_file {
   public:
     damaged_file(const std::string& path, const std::string& bytes) : bytes_(bytes) {
@@ -74,7 +73,7 @@ class damaged_file {
     int descriptor_;
 };
 
-// The golden trace taken apart, so that what is left of it after a damage can be foretold.
+// The parts of the golden trace, from which the tests compute the events that remain after a damage.
 struct golden_parts : ::testing::Test {
     scratch_folder folder;
     std::string copy = folder.path("copy.mpt"), bytes = read_file(golden);
@@ -120,11 +119,11 @@ struct golden_parts : ::testing::Test {
     }
 };
 
-TEST_F(golden_parts, says_what_it_always_said) {
+TEST_F(golden_parts, output_is_unchanged) {
     EXPECT_EQ(dumped(golden), read_file(MILLPOND_GOLDEN_DIR "/three_threads.txt"));
 }
 
-TEST_F(golden_parts, is_made_again_by_its_generator) {
+TEST_F(golden_parts, the_generator_writes_the_same_bytes) {
     make_golden(copy);
     if (read_file(copy) == bytes) return;  // another zstd compresses otherwise, but to the same content
     EXPECT_EQ(dumped(copy), dumped(golden));
@@ -160,7 +159,7 @@ TEST_F(golden_parts, has_the_shape_that_the_damage_tests_need) {
     EXPECT_TRUE(opened.damages().empty());
 }
 
-TEST_F(golden_parts, every_flipped_bit_costs_at_most_its_block_and_is_reported_there) {
+TEST_F(golden_parts, every_flipped_bit_costs_one_block_and_is_reported_there) {
     const std::uint64_t index_offset = blocks.back().offset;
     damaged_file damaged(copy, bytes);
     for (std::size_t i = 0; i <= blocks.size(); ++i) {

@@ -39,7 +39,7 @@ void record_descriptions(recording& to) {
     to.put_contexts(1, nodes);
 }
 
-// The k-th event of a thread in a block, by turns: a producer (1), a consumer (2) and a thread that reallocates (3).
+// The k-th event of a thread in a block: thread 1 produces, thread 2 consumes, thread 3 reallocates.
 event golden_event(std::uint32_t thread, std::uint64_t block, std::uint64_t k, std::uint64_t time) {
     event e{time, 0, 0, 0, thread, 0, operation::allocate, 0, false};
     const std::uint64_t object = block * 40 + k;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// make_golden: writes the golden trace, the same bytes every time (but for what another zstd makes of them).
+// make_golden: writes the golden trace, the same bytes each time (except where another zstd compresses differently).
 //
 //   three threads, two blocks each │ the first block: rows, raw │ the second: columns, zstd, salvaged after a kill
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// make_golden FILE.mpt FILE.txt: writes the golden trace and what it says. Run it only when the format itself changes.
+// make_golden FILE.mpt FILE.txt: writes the golden trace and its events as text. Run it only when the format changes.
 #include <cstdio>
 
 #include "lab/trace/dump.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Programs without a misuse: nothing may be said of them in any mode.
+// Programs without a misuse: no mode may report anything.
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -202,9 +202,9 @@ void an_arena_that_is_never_destroyed() {
     *place = new std::string("only a pointer in the arena leads here");
 }
 
-// Programs in which checked mode has to hold back.
+// Programs in which checked mode has to refrain from a report.
 
-// Counts what is out, and must see it all back before it goes.
+// A resource that counts its live blocks and must have all of them back before it is destroyed.
 class brief_resource : public std::pmr::memory_resource {
   public:
     ~brief_resource() override { expect(live_ == 0); }
@@ -347,7 +347,7 @@ void callback_of_a_limit_frees() {
     expect_empty(pool);
 }
 
-// Asks the pool above it for its own books.
+// A source that asks the pool above it for the pool's own bookkeeping.
 struct self_serving_source {
     void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept;
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// No misuses: for modes in which a misuse need not end well, and only clean programs are run.
+// An empty table of misuses, for modes in which a misuse may do anything: only clean programs run there.
 #include "misuses.hpp"
 
 namespace millpond::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Programs without a misuse that go to the ends of blocks, ranges and lives: nothing may be said of them in any mode.
+// Programs without a misuse that reach the ends of blocks, ranges and lives: no mode may report anything.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Misuses of allocators that are gone, absorbed, or at another place in their lives than the program believes.
+// Misuses of allocators that are destroyed, absorbed, or in another state than the program believes.
 #include <cstdlib>
 #include <cstring>
 #include <list>
@@ -23,7 +23,7 @@ char* block_of(Pool& pool, std::size_t bytes) {
     return hidden(static_cast<char*>(pool.allocate(bytes, 8)));
 }
 
-// A pool that has been destroyed, in memory that is still there.
+// A pool that has been destroyed, in memory that still exists.
 template <class Pool>
 Pool& destroyed_pool() {
     static std::optional<Pool> pool;

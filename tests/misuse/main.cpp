@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs one program by name, or every one in a process of its own, and compares what is said with the tables.
+// Runs one program by name, or every one in a process of its own, and compares the reports with the tables.
 //
 //   library_misuse_… NAME                      runs it
 //   library_misuse_… --check MODE [COMMAND]    runs all under COMMAND (valgrind …); MODE: checked, asan, valgrind,
@@ -63,7 +63,7 @@ outcome run_alone(const std::string& command, const char* name) {
     return result;
 }
 
-// Returns: what the tool of this mode must say; null if it need not see the misuse.
+// Returns the text that the tool of this mode must report; null if it need not see the misuse.
 std::string expected(const program& one, const std::string& mode) {
     if (mode == "checked") return one.checked == nullptr ? "" : std::string("millpond: ") + one.checked + ": ";
     const char* const said = mode == "asan" ? one.asan : mode == "valgrind" ? one.valgrind : nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// misuses: wrong programs, each a function with a name, and what is said of each in checked mode, under
-// AddressSanitizer and under Valgrind; and clean programs, of which nothing may be said.
+// misuses: wrong programs, each a named function, with the expected report in checked mode, under AddressSanitizer and
+// under Valgrind; and clean programs, for which nothing may be reported.
 //
 //   library_misuse_checked   NAME   built with MILLPOND_CHECKED
 //   library_misuse_asan      NAME   built with -fsanitize=address, in release mode
@@ -41,10 +41,10 @@ std::span<const program> clean_page_programs();
 using multi = in_mode<multipool<>>;
 using mono = in_mode<monotonic<>>;
 
-// The accesses that a compiler must not leave out.
+// Access memory in a way that the compiler must not remove.
 inline void poke(void* memory, std::ptrdiff_t at) { static_cast<volatile char*>(memory)[at] = 'x'; }
 
-// Hides from the compiler what a pointer points to, so that it neither warns of the misuse nor uses it.
+// Hides a pointer's target from the compiler, so that it neither warns of the misuse nor exploits it.
 template <class T>
 T* hidden(T* pointer) {
     asm("" : "+r"(pointer));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Misuses of iterators of the sets and maps with ranks: of another container, of none, or ended by a change.
+// Misuses of iterators of the ranked sets and maps: of another container, singular, or invalidated by a change.
 #include <cstdlib>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace millpond::test {
 namespace {
 
-// Effects: uses a value, so that reading it is not left out.
+// Uses a value, so that the compiler does not remove the read.
 void use(int value) {
     if (value == 12345) std::exit(1);
 }

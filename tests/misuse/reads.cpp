@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Misuses that only read, or write where no guard is: checked mode sees them by the pages of lone blocks.
+// Misuses that only read, or that write where no guard is. Checked mode sees them by giving lone blocks their own
+// pages.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -200,7 +201,7 @@ void vectors_memory_given_to_free() {
     std::free(hidden(numbers.data()));
 }
 
-// Effects: the blocks that follow have no pages of their own.
+// Uses up the pages for lone blocks, so that the following blocks have none of their own.
 void use_up_lone_blocks() {
     static multi pool;
     for (int i = 0; i < 1100; ++i) static_cast<void>(hidden(pool.allocate(24, 8)));

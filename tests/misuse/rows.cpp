@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Misuses of blocks that lie in rows, in a pool's heap or by themselves: one byte too far, another pool, another size.
+// Misuses of blocks in rows, in a pool's heap or by themselves: one byte too far, another pool, another size.
 #include <cstdlib>
 
 #include "misuses.hpp"

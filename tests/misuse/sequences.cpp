@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Misuses of vector_tree: iterators whose elements were erased, that have none, or are of another tree.
+// Misuses of vector_tree: iterators that are singular, of another tree, or whose elements were erased.
 #include <utility>
 
 #include "misuses.hpp"

@@ -63,7 +63,7 @@ void node_used_after_it_was_erased() {
     poke(number, 0);
 }
 
-// Gives memory only when a second thread has come this far, or asks to.
+// A source that gives memory only when a second thread has come this far or asks for some.
 struct slow_source {
     static inline std::atomic<int> inside = 0;
     void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Misuses of block sources, of suballocators and of what wraps an allocator.
+// Misuses of block sources, of suballocators and of wrappers.
 #include <list>
 #include <map>
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Misuses by two threads at once. Each is made certain to overlap: what the first thread calls waits for the second.
+// Misuses by two threads at once. They always overlap: the call of the first thread waits for the second.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -11,7 +11,7 @@ namespace {
 
 std::atomic<int> inside = 0;
 
-// Goes on when a second thread has come this far, or it has become plain that none can.
+// Waits until a second thread has come this far, or until none can.
 void meet_another_thread() {
     ++inside;
     for (int i = 0; i < 1000000 && inside < 2; ++i) std::this_thread::yield();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Misuses of wink_out: objects that own what is not the pool's, and uses of an object that is gone.
+// Misuses of wink_out: objects that own memory outside the pool, and uses of a destroyed object.
 #include <memory>
 #include <memory_resource>
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 const char* const long_text = "a text that is longer than the small buffer of any string";
 
-// Each says of itself that it may be winked out, and is wrong.
+// A class that wrongly states that it may be winked out.
 struct owner_of_a_string {
     std::string text = long_text;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// associative_oom_test: each comparison, allocation, copy and move of a change fails, one after another: single changes
-// have not happened then, others leave a whole container; nothing is lost, and nothing remains.
+// associative_oom_test: each comparison, allocation, copy and move of a change fails in turn. A failed single change
+// has no effect; other failed changes leave a valid container. Nothing is lost, and nothing remains.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// compact_pool_oom_test: the n-th call of the pages or of the source fails, for every n, once and from then on: what
-// was given stays, what is refused is null, and the pool goes on as soon as the system does.
+// compact_pool_oom_test: the n-th call of the pages or of the source fails, for every n, once or permanently. Live
+// slots stay, a refused request gives null, and the pool goes on as soon as the system does.
 #include <gtest/gtest.h>
 
 #include <millpond/local/compact_pool.hpp>
@@ -21,7 +21,7 @@ using test::uniform;
 constexpr std::size_t slot_bytes = 256;
 using pool_type = compact_pool<slot_bytes, source_ref<ranged_source>>;
 
-// Grows, shrinks at random, grows again, through reset and trim. Returns: how many slots were refused.
+// Grows, shrinks at random, grows again, through reset and trim. Returns the number of refused slots.
 int live_on(pool_type& pool) {
     int refused = 0;
     test::block_model model;
@@ -97,7 +97,7 @@ TEST_P(compact_pool_oom, without_more_pages_it_lives_in_rows_and_goes_on_later) 
     }
 }
 
-TEST_P(compact_pool_oom, without_any_memory_slots_are_refused_and_those_that_were_given_stay) {
+TEST_P(compact_pool_oom, live_slots_survive_while_all_memory_is_refused) {
     const std::size_t calls = calls_of_a_whole_life();
     for (std::size_t n = 0; n < calls; n += 1 + n / 8) {
         SCOPED_TRACE(n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// dyn_array_oom_test: every call to the system fails, once or from then on: an error that changes nothing, or no error
-// because the call was advice; and everything is given back.
+// dyn_array_oom_test: every system call fails, once or permanently. Each failure is an error that changes nothing, or
+// is ignored because the call was only advice; and all memory is returned.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -22,7 +22,7 @@ constexpr std::size_t most = 20'000;
 
 std::string text(std::size_t number) { return "a text that needs memory of its own: " + std::to_string(number); }
 
-// Effects: the step, or nothing of it. Returns: whether it was refused.
+// Does the step or, if that fails, nothing. Returns whether it was refused.
 bool attempt(array& on, const std::function<void(array&)>& step) {
     const std::vector<std::string> before(on.begin(), on.end());
     const std::string* const place = on.data();
@@ -61,7 +61,7 @@ void live(array& all, bool& refused) {
     }
 }
 
-// Returns: whether the n-th call was made at all.
+// Returns whether the n-th call was made at all.
 bool fail_at(std::size_t number, bool and_later) {
     fake_pages::start();
     fake_pages::set.fail_at = number;
@@ -86,7 +86,7 @@ TEST(dyn_array_oom, every_call_may_fail_once) {
     EXPECT_GT(number, 20U);
 }
 
-TEST(dyn_array_oom, every_call_may_be_the_first_that_fails_for_good) {
+TEST(dyn_array_oom, every_call_may_be_the_first_that_fails_permanently) {
     std::size_t number = 0;
     while (fail_at(number, true) && !HasFailure()) ++number;
     EXPECT_GT(number, 20U);

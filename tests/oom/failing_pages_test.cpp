@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// failing_pages_test: every system call fails at every call, once and from then on, below whatever may stand over a
-// region. What fails is null, what was promised before is kept, and all goes on as soon as the system does.
+// failing_pages_test: every system call fails, once or permanently, under each allocator that can use a region. A
+// failed request gives null, earlier promises are kept, and all goes on as soon as the system does.
 #include <gtest/gtest.h>
 
 #include <memory_resource>
@@ -39,7 +39,7 @@ using pools = testing::Types<fake_region, fake_arena, multipool<fake_region>, mu
                              resource<fake_arena>, synchronized<fake_arena>, checked<fake_arena>>;
 TYPED_TEST_SUITE(failing_pages, pools);
 
-// A life with two peaks and a fall after each operation or so. Returns: how many blocks were refused.
+// Lives through two peaks, with a fall after each few operations. Returns the number of refused blocks.
 template <class Pool>
 int live_on(Pool& pool, test::block_model& model) {
     int refused = 0;
@@ -78,7 +78,7 @@ TYPED_TEST(failing_pages, one_failure_costs_at_most_one_block_and_nothing_else) 
     }
 }
 
-TYPED_TEST(failing_pages, when_nothing_more_comes_what_was_given_stays_and_all_goes_on_with_the_system) {
+TYPED_TEST(failing_pages, exhausted_pages_keep_blocks_and_the_pool_recovers) {
     const std::size_t calls = calls_of_a_whole_life<TypeParam>();
     for (std::size_t n = 0; n < calls && !testing::Test::HasFailure(); ++n) {
         SCOPED_TRACE(n);

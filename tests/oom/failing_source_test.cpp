@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// failing_source_test: the n-th call of the source fails, for every n, once and from then on. What fails is null,
-// nothing that was promised before is lost, and the allocator goes on as soon as the source does.
+// failing_source_test: the n-th call of the source fails, for every n, once or permanently. A failed request gives
+// null, earlier promises are kept, and the allocator goes on as soon as the source does.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -42,7 +42,7 @@ using subjects = testing::Types<
     subject<multipool<test::accounting_slab_ref, four_an_octave<8192>>, test::accounting_slab_source>>;
 TYPED_TEST_SUITE(failing_source, subjects);
 
-// One random life of a pool in which blocks may be refused. Returns: how many were.
+// Plays one random life of a pool that may refuse blocks. Returns the number of refusals.
 template <class Pool>
 int live_on(Pool& pool, test::block_model& model, std::uint64_t salt) {
     int refused = 0;
@@ -83,7 +83,7 @@ TYPED_TEST(failing_source, one_failure_costs_at_most_one_block_and_nothing_else)
     }
 }
 
-TYPED_TEST(failing_source, when_nothing_more_comes_what_was_given_stays_and_freed_blocks_still_serve) {
+TYPED_TEST(failing_source, exhausted_source_keeps_blocks_and_reuses_freed_ones) {
     const std::size_t calls = calls_of_a_whole_life<TypeParam>();
     for (std::size_t n = 0; n < calls && !testing::Test::HasFailure(); ++n) {
         SCOPED_TRACE(n);
@@ -123,7 +123,7 @@ TEST(failing_source, a_block_freed_before_the_failure_serves_after_it) {
     for (int i = 0; i < 1000; ++i) EXPECT_NE(pool.try_allocate(100, 8), nullptr);
 }
 
-// Containers over our bindings give the strong guarantee that they give over std::allocator.
+// Containers over our bindings give the same strong guarantee as over std::allocator.
 template <class Fill>
 void fails_everywhere(Fill fill) {
     for (std::size_t n = 0;; ++n) {

@@ -34,7 +34,7 @@
 
 namespace millpond::test {
 
-// What holds where the member throws. Both containers are sound in any case.
+// The guarantee of a member that throws. Both containers are valid in any case.
 enum class promise : unsigned char {
     nothing_changes,  // the strong guarantee
     source_is_whole,  // `from` is as before
@@ -45,7 +45,7 @@ enum class promise : unsigned char {
     sound,            // the basic guarantee
 };
 
-// The numbers that a predicate was true of.
+// The numbers for which a predicate was true.
 inline std::vector<int> chosen;
 
 inline int number_in(int element) { return element; }
@@ -81,7 +81,7 @@ struct failing_choice {
         return true;
     }
 };
-// Copies of the comparison fail as well.
+// A comparison whose copies may fail as well.
 struct copied_less : failing_less {
     copied_less() = default;
     copied_less(const copied_less&) : failing_less() { element_books::operation(); }
@@ -92,7 +92,7 @@ struct copied_less : failing_less {
     ~copied_less() = default;
 };
 
-// Its containers' moves and swaps take it along.
+// An allocator that its containers' moves and swaps take along.
 template <class T>
 class propagating_allocator : public failing_allocator<T> {
   public:
@@ -106,7 +106,7 @@ class propagating_allocator : public failing_allocator<T> {
         : failing_allocator<T>(other.number()) {}
 };
 
-// Each call to the system that can fail is an operation.
+// Pages on which each system call that can fail is an operation.
 struct failing_pages : fake_pages {
     static bool fails() noexcept { return element_books::operations++ == element_books::fail_at; }
 
@@ -167,7 +167,7 @@ auto element(int number) {
         return value(number);
     }
 }
-// A range that makes its elements when it is read, and may fail at each.
+// A range that makes its elements when it is read and may fail at each.
 template <class C>
 auto generated(std::vector<int> numbers) {
     return std::ranges::owning_view(std::move(numbers)) | std::views::transform([](int number) {
@@ -196,7 +196,7 @@ void add(C& to, int number) {
     }
 }
 
-// The numbers of the elements, in order, or, where there is none, sorted.
+// Returns the numbers of the elements, in the container's order; sorted, if the container has no order.
 template <class C>
 std::vector<std::pair<int, int>> contents(const C& of) {
     std::vector<std::pair<int, int>> found;
@@ -286,7 +286,7 @@ struct way {
     bool may_tear = false;       // the same between unequal allocators, where the member fails
 };
 
-// Effects: a row of the table. `run` is called with the containers and with their models.
+// A row of the table. `run` is called with the containers and with their models.
 template <class C, class Run>
 way<C>& row(std::vector<way<C>>& table, std::string name, promise keeps, Run run) {
     table.push_back({std::move(name), keeps, run, run});
@@ -346,7 +346,7 @@ void expect_to_work_on(C& of) {
     expect_sound(of);
 }
 
-// Effects: the member, failing at operation `fail_at`. Returns: false if it did not fail.
+// Calls the member, which fails at operation `fail_at`. Returns false if it did not fail.
 template <class C>
 bool fails_at(const way<C>& of, std::size_t fail_at, bool has_equal_allocators) {
     constexpr std::size_t objects = is_map<C> ? 2 : 1;

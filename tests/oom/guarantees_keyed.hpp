@@ -2,7 +2,7 @@
 // guarantees_keyed: the members that all sets and maps have, ours and those with a pool inside; rows of the table of
 // guarantees.hpp.
 //
-// Members of both kinds promise the same but for those that take over a whole container, which each test adds.
+// Members of both kinds promise the same, except those that take over a whole container, which each test adds.
 #pragma once
 
 #include "guarantees.hpp"
@@ -138,7 +138,7 @@ void add_searches(std::vector<way<C>>& table) {
     });
 }
 
-// A map's element that is neither copied nor moved without exceptions is left without its key where its value throws.
+// A map element that can neither be copied nor be moved without exceptions loses its key if its value throws.
 template <class C>
 constexpr bool is_torn = is_map<C> && !std::is_nothrow_move_constructible_v<typename C::key_type> &&
                          !std::is_copy_constructible_v<typename C::key_type>;

@@ -99,7 +99,7 @@ void add_growth(std::vector<way<C>>& table) {
 template <class C>
 void add_choices(std::vector<way<C>>& table) {
     using value = typename C::value_type;
-    // Of an array elements move up: where that throws, as many are there as before.
+    // The elements of an array move up: if a move throws, the array keeps its number of elements.
     const bool may_move_throw = is_array<C> && !std::is_nothrow_move_assignable_v<value>;
     row(table, "erase_if", may_move_throw ? promise::sound : promise::chosen_go,
         [](auto& to, auto&) { erase_if(to, failing_choice()); });
@@ -204,7 +204,7 @@ TYPED_TEST(sequence_guarantees, hold_wherever_a_member_fails) {
     expect_promises(table);
 }
 
-TEST(vector_tree_predicate, that_throws_leaves_the_end_where_it_is) {
+TEST(vector_tree_predicate, a_throwing_predicate_leaves_the_end_unchanged) {
     for (int size = 0; size < 40; ++size) {
         for (int failing = 0; failing < size; ++failing) {
             for (int kept = 1; kept < 4; ++kept) {

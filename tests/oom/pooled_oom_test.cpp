@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_oom_test: every call to the upstream fails once, and every copy, comparison and hash throws once. An insertion
-// of one element that fails changes nothing, and whatever fails nothing is lost.
+// pooled_oom_test: every call to the upstream fails once, and every copy, comparison and hash throws once. A failed
+// insertion of one element changes nothing, and no failure loses memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr bool is_hashed = requires { typename Container::hasher; };
 
 struct refusal {};
 
-// Throws at the call that a test chose, whichever it is.
+// A value that throws at the operation that the test chose, of any kind.
 class fragile {
   public:
     fragile(int key) : key_(key) { ++live; }
@@ -103,7 +103,7 @@ void insert(Container& to, int key) {
     }
 }
 
-// Effects: inserts keys; one that fails changes nothing.
+// Inserts keys; a failed insertion changes nothing.
 template <class Container>
 void fill(Container& to, int first, int last) {
     for (int key = first; key < last; ++key) {
@@ -167,7 +167,7 @@ void live(upstream_account& account) {
     fill(copy, 0, 5);
 }
 
-// Effects: the life, with one call more before the failure each time, until none comes.
+// Plays the life again and again, with one more call before the failure each time, until nothing fails.
 template <class Container>
 void expect_nothing_lost(bool elements) {
     for (std::size_t n = 0;; ++n) {
@@ -206,8 +206,8 @@ using containers = testing::Types<
     pooled_unordered_multimap<fragile, int, fragile::hash, same, upstream<pair>>>;
 TYPED_TEST_SUITE(pooled_failures, containers);
 
-TYPED_TEST(pooled_failures, of_the_upstream_lose_nothing) { expect_nothing_lost<TypeParam>(false); }
-TYPED_TEST(pooled_failures, of_elements_lose_nothing) { expect_nothing_lost<TypeParam>(true); }
+TYPED_TEST(pooled_failures, failures_of_the_upstream_lose_nothing) { expect_nothing_lost<TypeParam>(false); }
+TYPED_TEST(pooled_failures, failures_of_elements_lose_nothing) { expect_nothing_lost<TypeParam>(true); }
 
 }  // namespace
 }  // namespace millpond

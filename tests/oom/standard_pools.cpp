@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// standard_pools: two properties that every allocator here must have, asked of the standard library's pools as well.
+// standard_pools: tests two properties of our allocators on the standard library's pools as well.
 //
 //   aligned      blocks of 1 … 512 bytes at alignments 1 … 64: how many of them are not aligned?
 //   survives     the upstream throws at call n, for each of the first 41: how many of these programs crash?
@@ -50,7 +50,7 @@ int misaligned_blocks() {
     return wrong;
 }
 
-// One life of a pool in which a call of the upstream fails.
+// Plays one life of a pool in which a call of the upstream fails.
 template <class Pool>
 void live(int fails_at) {
     failing_resource upstream(fails_at);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// vector_tree_oom_test: at trees of several heights, every allocation of every operation fails once, and every copy or
-// move of an element throws once. The strong guarantee: what failed changed nothing, and the same call then succeeds.
+// vector_tree_oom_test: in trees of several heights, every allocation of every operation fails once, and every copy or
+// move of an element throws once. The strong guarantee holds: a failed call changes nothing, and the same call then
+// succeeds.
 #include <gtest/gtest.h>
 
 #include <millpond/container/vector_tree.hpp>
@@ -44,7 +45,7 @@ class vector_tree_oom : public testing::Test {
         for (int i = 0; i < count; ++i) made.emplace_back(1000 + i);
         return made;
     }
-    // Nothing fails, or counts, while it lives.
+    // A scope in which nothing fails or is counted.
     class unfailing {
       public:
         explicit unfailing(tree& of)
@@ -69,7 +70,7 @@ class vector_tree_oom : public testing::Test {
         const std::size_t operations_, fail_at_;
     };
 
-    // What could not be appended is still where it was.
+    // An element that could not be appended is still in its place.
     static void append_seventeen(tree& to) {
         tree other(to.get_allocator());
         {
@@ -131,7 +132,7 @@ class vector_tree_oom : public testing::Test {
         return all;
     }
 
-    // Effects: the operation, with one call more before the failure each time, until none comes.
+    // Runs the operation again and again, with one more call before the failure each time, until nothing fails.
     static void expect_unchanged(const named& of, int size, bool elements) {
         for (std::size_t n = 0;; ++n) {
             SCOPED_TRACE(std::string(of.name) + " at " + std::to_string(size) + ", failure " + std::to_string(n));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// associative_life: random operations on a container with ranks beside the standard's container, with failures.
+// associative_life: random operations on a ranked container and on the standard's container, with failures.
 //
 //   operation ──▶ container ─ may throw ─▶ single changes: as before │ else: whole, nothing lost; the model follows it
 //             └─▶ model                    no failure: the same elements, ranks, results; addresses as promised
@@ -75,7 +75,7 @@ class associative_life {
         }
     }
 
-    // Effects: a model of what the container holds after a failure.
+    // Rebuilds the model from the container after a failure.
     void follow() {
         model_.clear();
         for (const auto& [number, mapped] : listed(container_)) model_.insert(Kind::model_element(number, mapped));
@@ -392,7 +392,7 @@ class associative_life {
     int made_ = 0;
 };
 
-// Five lives; nothing is left of any.
+// Plays five lives and checks that nothing is left of any.
 template <class Kind>
 void expect_lives_as_the_standard_ones() {
     for (std::uint64_t salt = 0; salt < 5 && !testing::Test::HasFailure(); ++salt) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// associative_maps_test: random lives of maps with ranks beside std::map and std::multimap; comparisons, allocations,
-// copies and moves fail now and then.
+// associative_maps_test: random lives of ranked maps, compared with std::map and std::multimap; comparisons,
+// allocations, copies and moves fail now and then.
 #include <gtest/gtest.h>
 
 #include "associative_life.hpp"

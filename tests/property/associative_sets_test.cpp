@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// associative_sets_test: random lives of sets with ranks beside std::set and std::multiset; comparisons, allocations,
-// copies and moves fail now and then.
+// associative_sets_test: random lives of ranked sets, compared with std::set and std::multiset; comparisons,
+// allocations, copies and moves fail now and then.
 #include <gtest/gtest.h>
 
 #include "associative_life.hpp"

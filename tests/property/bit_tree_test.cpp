@@ -15,7 +15,7 @@ namespace {
 
 using test::uniform;
 
-// With words of 8 bits a tree of five levels has 4096 leaves: small enough to see all of it.
+// A tree with words of 8 bits: five levels have 4096 leaves, few enough to check all of them.
 using small_tree = detail::basic_bit_tree<std::uint8_t>;
 
 template <class Word>
@@ -44,7 +44,7 @@ TEST(bit_tree, every_state_of_two_leaves_gives_the_lowest_free_number) {
     }
 }
 
-TEST(bit_tree, every_set_of_full_leaves_of_three_levels_gives_the_lowest_open_one) {
+TEST(bit_tree, finds_the_lowest_open_leaf_of_every_set_in_three_levels) {
     constexpr std::size_t leaves = 9;  // 9 of 8, 2 of 8, 1
     for (unsigned full = 0; full < 1U << leaves; ++full) {
         owned_tree<std::uint8_t> tree(leaves);
@@ -61,7 +61,7 @@ TEST(bit_tree, every_set_of_full_leaves_of_three_levels_gives_the_lowest_open_on
     }
 }
 
-TEST(bit_tree, every_number_of_leaves_up_to_five_levels_can_be_filled_and_emptied) {
+TEST(bit_tree, fills_and_empties_every_tree_of_up_to_five_levels) {
     for (std::size_t leaves = 1; leaves <= small_tree::most_leaves; leaves += leaves < 100 ? 1 : leaves / 7) {
         owned_tree<std::uint8_t> tree(leaves);
         for (std::size_t number = 0; number < leaves * 8; ++number) ASSERT_EQ(tree.numbers.take(), number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// classic_arena_test: an arena of chunks with counts, against a model of its chunks; whatever outlives its prediction
-// pins its chunk and no more.
+// classic_arena_test: an arena of counted chunks, against a model of its chunks; a block that outlives its prediction
+// pins only its own chunk.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ TEST(counted_arena, blocks_are_disjoint_and_chunks_come_back_when_empty) {
     }
 }
 
-TEST(counted_arena, a_long_lived_block_pins_its_chunk_alone) {
+TEST(counted_arena, a_long_lived_block_pins_only_its_chunk) {
     using arena_type = counted_arena<4, 4096>;
     memory_of<arena_type> memory;
     arena_type arena;
@@ -94,7 +94,7 @@ TEST(counted_arena, a_lone_block_after_another_lies_at_the_same_place) {
     }
 }
 
-// Of blocks up to 64 bytes those of site 1 are short-lived.
+// A prediction by which blocks of site 1, up to 64 bytes, are short-lived.
 struct of_site_one {
     static constexpr unsigned chunks = 2;
     static constexpr bool asks(std::size_t bytes) { return bytes <= 64; }
@@ -102,7 +102,7 @@ struct of_site_one {
 };
 using predicting = size_map<class_map<32, 64, 512>, pointer_words, operation_counts, region, of_site_one>;
 
-TEST(counted_arena, size_map_gives_short_lived_sites_the_arena_and_others_their_class) {
+TEST(counted_arena, size_map_serves_only_short_lived_sites_from_the_arena) {
     predicting heap;
     auto* const shortly = static_cast<std::byte*>(heap.try_allocate(50, 16, 1));
     auto* const longer = static_cast<std::byte*>(heap.try_allocate(50, 16, 2));
@@ -121,7 +121,7 @@ TEST(counted_arena, size_map_gives_short_lived_sites_the_arena_and_others_their_
     EXPECT_EQ(heap.use().blocks, 0U);
 }
 
-TEST(counted_arena, what_a_full_arena_refuses_goes_to_its_class) {
+TEST(counted_arena, a_request_refused_by_a_full_arena_goes_to_its_class) {
     predicting heap;
     std::vector<void*> blocks;
     for (int i = 0; i < 1000; ++i) blocks.push_back(heap.try_allocate(64, 16, 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// classic_layout_test: each classic allocator's own rules: where its words lie, byte by byte in those of 1993, what it
-// rounds to, which block it takes, and what becomes one.
+// classic_layout_test: the rules of each classic allocator: the position of its words (byte by byte in the words of
+// 1993), its rounding, its choice of a block, and its coalescing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,7 +79,7 @@ TEST(classic_layout, freed_neighbours_are_one_block_in_constant_time) {
     EXPECT_GE(heap.operations().coalesces, 60U);
 }
 
-TEST(classic_layout, never_coalesced_stays_cut_and_deferred_becomes_one_when_a_search_fails) {
+TEST(classic_layout, deferred_coalescing_joins_after_a_failed_search) {
     first_fit<pointer_words, operation_counts, coalescing::never> never;
     first_fit<pointer_words, operation_counts, coalescing::deferred> deferred;
     std::vector<void*> blocks;
@@ -141,7 +141,7 @@ TEST(classic_layout, bsd_rounds_to_a_power_of_two_minus_a_word) {
     EXPECT_EQ(heap.allocate(900, 4), one) << "the block that was freed last, whatever its size was";
 }
 
-TEST(classic_layout, blocks_of_gnu_local_have_no_tags_and_an_empty_page_serves_other_sizes) {
+TEST(classic_layout, gnu_local_has_no_tags_and_reuses_empty_pages) {
     gnu_local<offset_words> heap;
     std::vector<std::byte*> blocks;
     for (int i = 0; i < 128; ++i) blocks.push_back(static_cast<std::byte*>(heap.allocate(32, 4)));
@@ -170,7 +170,7 @@ TEST(classic_layout, gnu_local_keeps_its_table_dense_while_the_heap_grows) {
     EXPECT_LE(heap.use().free_blocks, 3U) << "runs of pages become one";
 }
 
-TEST(classic_layout, quick_fit_has_a_list_for_each_word_and_a_tag_that_says_who_is_in_charge) {
+TEST(classic_layout, quick_fit_has_a_list_per_word_and_tags_its_blocks) {
     quick_fit<offset_words> heap;
     EXPECT_EQ(heap.lists, 8U) << "4 … 32 bytes";
     for (std::size_t bytes = 4; bytes <= 32; bytes += 4) {
@@ -253,7 +253,7 @@ using buddies =
     testing::Types<binary_buddy<>, fibonacci_buddy<>, binary_buddy<offset_words>, fibonacci_buddy<offset_words>>;
 TYPED_TEST_SUITE(classic_buddies, buddies);
 
-TYPED_TEST(classic_buddies, all_given_back_in_any_order_is_one_block_again) {
+TYPED_TEST(classic_buddies, freeing_in_any_order_restores_one_block) {
     TypeParam heap;
     auto numbers = test::random_numbers();
     for (int turn = 0; turn < 20; ++turn) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// classic_misuse_test: in checked mode, misuses of classic allocators are told as those of all others.
+// classic_misuse_test: checked mode reports misuses of classic allocators like those of all others.
 #include <gtest/gtest.h>
 
 #include <cstddef>

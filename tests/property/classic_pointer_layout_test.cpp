@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// classic_pointer_layout_test: where the words of the classic allocators lie that are as wide as pointers. In a 32-bit
-// build (tests/i386) these have 4 bytes, as in 1993: 6 of them are a block of 24 bytes.
+// classic_pointer_layout_test: the positions of the classic allocators' pointer-sized words. In a 32-bit build
+// (tests/i386) these have 4 bytes, as in 1993: 6 of them are a block of 24 bytes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,7 +24,7 @@ std::uintptr_t pointer_at(const void* block, std::ptrdiff_t words) {
 }
 std::uintptr_t address(const void* block) { return reinterpret_cast<std::uintptr_t>(block); }
 
-TEST(classic_pointer_layout, words_of_first_fit_are_tags_at_both_ends_and_addresses_between) {
+TEST(classic_pointer_layout, first_fit_has_tags_at_both_ends_and_links_between) {
     first_fit<pointer_words> heap;
     std::array<std::byte*, 4> blocks{};
     for (std::byte*& block : blocks) block = static_cast<std::byte*>(heap.allocate(6 * wide, wide));
@@ -63,7 +63,7 @@ TEST(classic_pointer_layout, words_of_gnu_local_are_nowhere_near_the_blocks) {
     for (std::size_t i = 2; i < blocks.size(); ++i) EXPECT_EQ(blocks[i] - blocks[i - 1], -32) << i;
 }
 
-TEST(classic_pointer_layout, words_of_quick_fit_and_gnu_gxx_are_a_tag_that_tells_whose_the_block_is) {
+TEST(classic_pointer_layout, tags_tell_quick_fit_blocks_from_gnu_gxx_blocks) {
     quick_fit<pointer_words> heap;
     auto* const one = static_cast<std::byte*>(heap.allocate(32, wide));
     auto* const two = static_cast<std::byte*>(heap.allocate(32, wide));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// classic_record_test: the statistics of heaps, at one moment and as a series, and the same of allocators that count.
+// classic_record_test: statistics of heaps, at one moment and as a series, and the same of allocators that count.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -37,7 +37,7 @@ TEST(heap_record, bytes_requested_are_known_while_frees_are_sized) {
     EXPECT_EQ(heap.record().internal_fragmentation(), 0.0);
 }
 
-TEST(heap_record, what_is_not_counted_has_no_requested_bytes) {
+TEST(heap_record, uncounted_heaps_have_no_requested_bytes) {
     bsd<> heap(std::size_t{1} << 20);
     static_cast<void>(heap.allocate(100, 8));
     EXPECT_FALSE(heap.record().is_counted);
@@ -101,7 +101,7 @@ TEST(heap_record, counted_allocators_give_the_same_record) {
     EXPECT_EQ(heap.record().use.free_blocks, 1U);
 }
 
-TEST(use_series, samples_are_a_step_apart_and_thinned_out_when_the_room_is_full) {
+TEST(use_series, samples_are_a_step_apart_and_thinned_when_full) {
     std::array<use_sample, 4> room{};
     use_series<gnu_gxx<pointer_words, operation_counts>> heap(room, 10, std::size_t{1} << 20);
     std::vector<void*> blocks;
@@ -131,7 +131,7 @@ TEST(use_series, samples_are_a_step_apart_and_thinned_out_when_the_room_is_full)
     EXPECT_EQ(heap.samples().back().record.use.blocks, 16U);
 }
 
-TEST(use_series, no_room_is_no_series) {
+TEST(use_series, without_room_there_are_no_samples) {
     use_series<bsd<>> heap({}, 1);
     for (int i = 0; i < 100; ++i) static_cast<void>(heap.allocate(8, 8));
     EXPECT_TRUE(heap.samples().empty());

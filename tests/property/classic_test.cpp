@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// classic_test: every classic allocator, in the words of the machine and in those of 1993, against what it promises:
-// blocks are aligned, disjoint and keep their contents; what is walked adds up; memory that cannot be had is null, and
-// everything goes on as soon as it can.
+// classic_test: every classic allocator, with machine words and with the words of 1993. Blocks are aligned, disjoint
+// and keep their contents; a walk over the heap adds up; a request without memory gives null, and the allocator goes on
+// as soon as there is memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ template <class Words, class Scheme>
 using size_map_of = size_map<Scheme, Words, counts, fake_region>;
 using measured = class_map<24, 40, 64, 1000, 1008, 9000>;
 
-// Two of three blocks of some sizes are expected to die soon, and mostly do not.
+// A prediction that calls two of three blocks of some sizes short-lived and is mostly wrong.
 struct wrong_guess {
     static constexpr unsigned chunks = 3;
     static constexpr bool asks(std::size_t bytes) { return bytes % 32 == 0; }
@@ -84,7 +84,7 @@ using heaps =
                    size_map_that_guesses>;
 TYPED_TEST_SUITE(classic_heap, heaps);
 
-// Mostly small, sometimes large; the sizes at which something changes come up often.
+// Returns mostly small, sometimes large sizes; the sizes at which something changes are frequent.
 std::size_t random_bytes(std::mt19937_64& numbers) {
     switch (uniform(numbers, 0, 9)) {
         case 0:
@@ -102,7 +102,7 @@ std::size_t random_alignment(std::mt19937_64& numbers) {
     return std::size_t{1} << (uniform(numbers, 0, 9) == 0 ? uniform(numbers, 0, 14) : uniform(numbers, 0, 4));
 }
 
-// Effects: checks what can be said of a heap from outside.
+// Checks the properties of a heap that are visible from outside.
 template <class Heap>
 void expect_sound(const Heap& heap, const test::block_model& model) {
     const heap_use use = heap.use();
@@ -189,7 +189,7 @@ TYPED_TEST(classic_heap, pages_that_are_refused_are_null_and_nothing_is_lost) {
     }
 }
 
-TYPED_TEST(classic_heap, a_limit_is_kept_and_what_comes_back_is_given_again) {
+TYPED_TEST(classic_heap, a_limit_is_kept_and_freed_memory_is_reused) {
     TypeParam heap(std::size_t{1} << 20);
     std::vector<void*> blocks;
     while (void* const block = heap.try_allocate(1000, 4)) blocks.push_back(block);
@@ -200,7 +200,7 @@ TYPED_TEST(classic_heap, a_limit_is_kept_and_what_comes_back_is_given_again) {
     for (std::size_t again = 0; again < blocks.size(); ++again) ASSERT_NE(heap.try_allocate(1000, 4), nullptr) << again;
 }
 
-TYPED_TEST(classic_heap, sizes_that_nothing_could_hold_are_null) {
+TYPED_TEST(classic_heap, impossible_sizes_are_null) {
     TypeParam heap;
     constexpr auto most = static_cast<std::size_t>(-1);
     for (const std::size_t bytes : {most, most - 1, most / 2 + 1, most / 2, most / 4, most / 8, most - 4096}) {
@@ -229,7 +229,7 @@ TYPED_TEST(classic_heap, every_alignment_to_a_mebibyte_is_served) {
     expect_sound(heap, model);
 }
 
-TYPED_TEST(classic_heap, counts_are_those_of_what_was_done) {
+TYPED_TEST(classic_heap, counts_match_the_operations) {
     TypeParam heap;
     std::vector<void*> blocks;
     for (int i = 0; i < 100; ++i) blocks.push_back(heap.allocate(20, 4));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // compact_pool_lives_test: long random lives against a model that knows every slot: the lowest free address comes
-// first, contents stay, empty rows and pages go back, whatever the size of the slots.
+// first, contents stay, and empty rows and pages are returned, for slots of every size.
 #include <gtest/gtest.h>
 
 #include <millpond/block/source_ref.hpp>
@@ -79,7 +79,7 @@ using shapes = testing::Types<slot_shape<8>, slot_shape<40>, slot_shape<1>, slot
                               slot_shape<8, 8, std::uint32_t>>;
 TYPED_TEST_SUITE(compact_pool_lives, shapes);
 
-TYPED_TEST(compact_pool_lives, in_rows_alone) {
+TYPED_TEST(compact_pool_lives, random_lives_in_rows) {
     accounting_source source;
     basic_compact_pool<TypeParam, source_ref<accounting_source>> pool(source);
     this->live(pool, source, false, test::scaled(60000, 6000));
@@ -87,7 +87,7 @@ TYPED_TEST(compact_pool_lives, in_rows_alone) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-TYPED_TEST(compact_pool_lives, in_rows_that_lie_anywhere) {
+TYPED_TEST(compact_pool_lives, random_lives_in_scattered_rows) {
     // About four times what a life has at once.
     test::scattering_source source((std::size_t{16} << 20) + detail::align_up(20000 * TypeParam::bytes, 4096));
     basic_compact_pool<TypeParam, source_ref<accounting_source>> pool(source);
@@ -96,7 +96,7 @@ TYPED_TEST(compact_pool_lives, in_rows_that_lie_anywhere) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-TYPED_TEST(compact_pool_lives, in_a_range_alone) {
+TYPED_TEST(compact_pool_lives, random_lives_in_a_range) {
     ranged_source source;
     basic_compact_pool<TypeParam, source_ref<ranged_source>> pool(promote_above{0}, source);
     this->live(pool, source, true, test::scaled(60000, 6000));
@@ -106,8 +106,8 @@ TYPED_TEST(compact_pool_lives, in_a_range_alone) {
     EXPECT_EQ(fake_pages::reservations(), 0u);
 }
 
-// Freed at random or in order, what is left in use are the pages that live slots touch and a sixteenth.
-TYPED_TEST(compact_pool_lives, few_pages_but_those_of_live_slots_stay_in_use) {
+// After frees at random or in order, the pages in use are those that live slots touch, and a sixteenth more.
+TYPED_TEST(compact_pool_lives, few_pages_without_live_slots_stay_in_use) {
     for (const int order : {0, 1, 2}) {
         ranged_source source;
         basic_compact_pool<TypeParam, source_ref<ranged_source>> pool(promote_above{0}, source);

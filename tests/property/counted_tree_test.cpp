@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted_tree_test: the counter tree beside a std::vector, in nodes of four entries, so that trees are deep: random
-// operations, with and without an order, and every split and every append of small trees.
+// counted_tree_test: the counter tree compared with a std::vector, in nodes of four entries, so that trees are deep:
+// random operations, with and without an order, and every split and every append of small trees.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -184,7 +184,7 @@ class random_tree {
 
 template <class Kind>
 class counted_tree_property : public testing::Test {};
-// Separators are copies of numbers, and leaves for texts.
+// Kinds whose separators are copies (numbers) or leaves (texts).
 using kinds = testing::Types<kind<int, detail::no_order, small_shape>, kind<int, itself<int>, small_shape>,
                              kind<std::string, itself<std::string>, odd_shape>>;
 TYPED_TEST_SUITE(counted_tree_property, kinds);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// dyn_array_test: random lives of an array beside a std::vector: the same elements after every operation, and none of
-// them moves while it grows. Elements that throw leave an array that is whole; the life goes on from there.
+// dyn_array_test: random lives of an array compared with a std::vector: the same elements after every operation, and
+// none moves while the array grows. Elements that throw leave a valid array; the life goes on from there.
 #include <gtest/gtest.h>
 
 #include <algorithm>

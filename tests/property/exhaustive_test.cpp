@@ -24,7 +24,8 @@ using everyday_pools =
                    multipool<chunk_cache, exact_spacing<>>, multipool<monotonic<>>, synchronized_multipool<>>;
 TYPED_TEST_SUITE(every_request, everyday_pools);
 
-// Instrumented builds are many times slower: there a part of the sizes, another one in each alignment.
+// The step between the tested sizes. Instrumented builds are many times slower, so they test a part of the sizes, a
+// different one for each alignment.
 const std::size_t stride = detail::address_sanitizer ? 61 : test::scaled<std::size_t>(1, 29);
 
 TYPED_TEST(every_request, is_served_aligned_and_writable_at_both_ends) {
@@ -48,7 +49,7 @@ TYPED_TEST(every_request, is_served_aligned_and_writable_at_both_ends) {
     }
 }
 
-// What can be done to an allocator with a few blocks. Not all is possible at every time.
+// Operations on an allocator with a few blocks. Not every one is possible at every time.
 enum class act { small, node, odd, aligned, large, free_oldest, free_newest, reset, release, last = release };
 constexpr auto acts = static_cast<std::size_t>(act::last) + 1;
 constexpr int longest_life = detail::address_sanitizer ? 4 : 5;
@@ -56,7 +57,7 @@ constexpr int longest_life = detail::address_sanitizer ? 4 : 5;
 template <class Pool>
 class short_lives : public testing::Test {
   protected:
-    // Effects: lives one life. Returns: false as soon as something was wrong.
+    // Plays one life. Returns false at the first error.
     static bool live(const std::array<act, longest_life>& life) {
         accounting_source source;
         Pool pool(source);
@@ -119,7 +120,7 @@ class short_lives : public testing::Test {
 using accounted_pools = testing::Types<monotonic<accounting_ref>, multipool<accounting_ref>>;
 TYPED_TEST_SUITE(short_lives, accounted_pools);
 
-TYPED_TEST(short_lives, keep_every_promise_whatever_their_order) {
+TYPED_TEST(short_lives, keep_every_promise_in_any_order) {
     std::size_t lives = 1;
     for (int i = 0; i < longest_life; ++i) lives *= acts;
     const std::size_t every = test::scaled<std::size_t>(1, 31);

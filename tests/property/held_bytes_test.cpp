@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// held_bytes_test: what pools hold for blocks of random sizes, against what is live, and how much of a limit they use.
+// held_bytes_test: the bytes that pools hold for blocks of random sizes, against the live bytes, and the part of a
+// limit that they use.
 //
 //   bound: held ≤ 1.35 × live from 16 MiB live on: a class rounds up by a quarter at most and by a tenth on average;
 //          the rest is what freed blocks of other sizes and the last chunks leave. A limit of L serves 0.75 × L.
@@ -48,7 +49,7 @@ class life {
   public:
     explicit life(Pool& pool) : pool_(pool) {}
 
-    // Returns: false if the pool had no memory.
+    // Returns false if the pool had no memory.
     bool add(std::size_t bytes) {
         void* const start = pool_.try_allocate(bytes, 8);
         if (start == nullptr) return false;
@@ -64,7 +65,7 @@ class life {
         live_bytes_ -= gone.bytes;
         pool_.deallocate(gone.start, gone.bytes, 8);
     }
-    // Effects: a block more or fewer, whichever brings the level back.
+    // Allocates or frees a block, towards the wanted level.
     bool step(const distribution& sizes, std::size_t level_bytes, std::mt19937_64& numbers) {
         if (live_bytes_ < level_bytes) return add(sizes(numbers));
         remove_any(numbers);
@@ -82,7 +83,7 @@ class life {
     std::size_t live_bytes_ = 0;
 };
 
-// No block is touched: pages cost more time than pools.
+// Blocks are not touched: pages would cost more time than pools.
 template <class Pool>
 class held_bytes_of_pools : public testing::Test {};
 using reusing_pools = testing::Types<multipool<>, multipool<new_delete>, multipool<multipool<new_delete>>,
@@ -110,8 +111,8 @@ TYPED_TEST(held_bytes_of_pools, stay_near_what_is_live_while_sizes_come_and_go) 
     }
 }
 
-// What a vector that outgrew its block leaves, sizes that drift, a phase of other sizes: freed memory serves them.
-TYPED_TEST(held_bytes_of_pools, of_one_size_serve_another) {
+// Freed memory serves other sizes: after a vector that outgrew its block, sizes that drift, or a phase of other sizes.
+TYPED_TEST(held_bytes_of_pools, freed_blocks_of_one_size_serve_another) {
     TypeParam pool;
     for (const auto& [first, second] :
          {std::pair<std::size_t, std::size_t>{33'000, 50'000}, {200'000, 100'000}, {400'000, 900'000}}) {
@@ -146,7 +147,7 @@ TYPED_TEST(held_bytes_filled, are_near_the_blocks_of_random_sizes) {
     }
 }
 
-// Sizes around those at which something changes: classes, rows, the heap, an eighth of a chunk, a chunk.
+// The sizes lie around those at which something changes: classes, rows, the heap, an eighth of a chunk, a chunk.
 TYPED_TEST(held_bytes_filled, are_near_500_blocks_of_any_one_size) {
     auto numbers = test::random_numbers();
     std::vector<std::size_t> all{33'000, 200'000};
@@ -164,7 +165,7 @@ TYPED_TEST(held_bytes_filled, are_near_500_blocks_of_any_one_size) {
     }
 }
 
-// Over a region, whose pages are supplied ahead of their use: fewer steps.
+// A region populates its pages ahead of their use, so there are fewer steps.
 TEST(held_bytes_over_a_region, stay_near_what_is_live_while_sizes_come_and_go) {
     auto numbers = test::random_numbers();
     for (const distribution& sizes : {distributions[0], distributions[4]}) {
@@ -176,8 +177,8 @@ TEST(held_bytes_over_a_region, stay_near_what_is_live_while_sizes_come_and_go) {
     }
 }
 
-// Medium sizes have one heap: what one size leaves serves another before more is asked for.
-TEST(held_bytes_of_medium_blocks, of_one_size_serve_another) {
+// Medium sizes share one heap: memory freed by one size serves another before more is requested.
+TEST(held_bytes_of_medium_blocks, freed_blocks_of_one_size_serve_another) {
     multipool<new_delete> pool;
     std::vector<void*> blocks(3'000);
     for (void*& each : blocks) each = pool.allocate(5'000, 8);
@@ -226,7 +227,7 @@ TEST(limits_of_sources, are_used_by_three_quarters) {
     expect_limit_usable<arena>("arena", in_range<arena>);
 }
 
-TEST(limits_of_sources, of_a_fixed_buffer_are_used_by_three_quarters) {
+TEST(limits_of_sources, a_fixed_buffer_is_used_by_three_quarters) {
     using ref = source_ref<fixed_buffer>;
     const auto memory = std::make_unique_for_overwrite<char[]>(64 * mebi);
     std::unique_ptr<fixed_buffer> buffer;
@@ -243,7 +244,7 @@ TEST(limits_of_sources, of_a_fixed_buffer_are_used_by_three_quarters) {
     expect_limit_usable<monotonic<ref>>("monotonic", over_buffer(std::type_identity<monotonic<ref>>()));
 }
 
-// A pool at its limit goes on for ever with blocks that come and go below it, whatever the source does with them.
+// Expects a pool at its limit to go on permanently while blocks are allocated and freed below the limit.
 template <class Pool, class Make>
 void expect_steady_at(const char* what, double part, Make make) {
     auto numbers = test::random_numbers();

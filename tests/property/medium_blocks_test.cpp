@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t mebi = std::size_t{1} << 20;
 
-// The heap of a pool against the model, with a source that fails at times: nothing is lost, all comes back.
+// Compares the heap of a pool with the model, over a source that sometimes fails: nothing is lost, all memory returns.
 template <class Pool>
 class medium_and_large_blocks : public testing::Test {};
 using accounted =
@@ -69,7 +69,7 @@ TYPED_TEST(medium_and_large_blocks, are_aligned_disjoint_and_kept) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-TEST(medium_and_large_blocks, of_pools_that_become_one_serve_either) {
+TEST(medium_and_large_blocks, blocks_of_joined_pools_serve_either) {
     test::accounting_source source;
     auto numbers = test::random_numbers();
     for (int round = 0; round < test::scaled(5, 2) && !testing::Test::HasFatalFailure(); ++round) {
@@ -94,8 +94,8 @@ TEST(medium_and_large_blocks, of_pools_that_become_one_serve_either) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-// Every order in which four blocks that fill the heap can go: afterwards it is whole.
-TEST(block_heap, is_whole_again_whatever_the_order_of_frees) {
+// Four blocks that fill the heap are freed in every order: afterwards the heap is one block again.
+TEST(block_heap, is_whole_again_after_frees_in_any_order) {
     alignas(64) static char memory[40'000];
     int order[] = {0, 1, 2, 3};
     do {
@@ -115,7 +115,7 @@ TEST(block_heap, is_whole_again_whatever_the_order_of_frees) {
     detail::unpoison(memory, sizeof memory);
 }
 
-// Sizes and remainders next to the smallest that are told apart.
+// Sizes and remainders are next to the smallest that the heap tells apart.
 TEST(block_heap, serves_every_size_near_what_is_free) {
     alignas(64) static char memory[188 * 64];
     for (std::size_t bytes = 4'097; bytes < sizeof memory; bytes += 7) {
@@ -134,7 +134,7 @@ TEST(block_heap, serves_every_size_near_what_is_free) {
     detail::unpoison(memory, sizeof memory);
 }
 
-TEST(region_holes, of_one_size_are_used_again) {
+TEST(region_holes, holes_of_one_size_are_used_again) {
     region source;
     auto numbers = test::random_numbers();
     test::block_model model;

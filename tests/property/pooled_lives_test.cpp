@@ -75,7 +75,7 @@ struct quartet {
     }
 };
 
-// Effects: the same step on ours and on the models.
+// Does the same step on our container and on the models.
 template <class Pair, class Step>
 void both(Pair& all, Step step) {
     step([&](std::size_t n) -> auto& { return *all.ours[n]; });

@@ -48,7 +48,7 @@ using subjects = testing::Types<
     subject<synchronized_multipool<accounting_ref>>, subject<resource<multipool<accounting_ref>>>>;
 TYPED_TEST_SUITE(random_operations, subjects);
 
-// Mostly small, sometimes large; the sizes at which something changes come up often.
+// Returns mostly small, sometimes large sizes; the sizes at which something changes are frequent.
 std::size_t random_bytes(std::mt19937_64& numbers) {
     switch (uniform(numbers, 0, 9)) {
         case 0:
@@ -97,7 +97,7 @@ TYPED_TEST(random_operations, blocks_are_aligned_disjoint_and_kept_and_all_memor
     EXPECT_EQ(source.live_blocks(), 0u) << "the destructor gives everything back";
 }
 
-// A model of rewinding: what is older than the checkpoint stays, everything else may be handed out again.
+// In the model of rewinding, blocks older than the checkpoint stay, and all others may be handed out again.
 TEST(random_operations, checkpoints_and_reset_and_release_in_any_order) {
     test::accounting_source source;
     monotonic<accounting_ref> pool(source);
@@ -131,7 +131,7 @@ TEST(random_operations, checkpoints_and_reset_and_release_in_any_order) {
     model.check_all();
 }
 
-// Two bindings, one allocator, containers that come, grow, and go: the contents are those of containers over
+// Containers over one allocator, by both bindings, grow and end: their contents equal those of containers over
 // std::allocator.
 TEST(random_operations, containers_hold_what_standard_ones_hold) {
     test::accounting_source source;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // region_lives_test: random lives of region and of monotonic over it, with pages of several sizes, under limits, while
-// the system refuses now and then. Blocks are aligned, disjoint and kept, null is never without a reason, the books of
-// the pages and those of the region agree.
+// the system sometimes refuses. Blocks are aligned, disjoint and kept, every null has a reason, and the counts of the
+// pages and of the region agree.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::size_t random_alignment(std::mt19937_64& numbers) {
     return std::size_t{1} << (uniform(numbers, 0, 9) == 0 ? uniform(numbers, 0, 16) : uniform(numbers, 0, 4));
 }
 
-// Pages, reservations and limits of a new life.
+// Sets the pages, reservations and limits of a new life.
 std::size_t set_up(std::mt19937_64& numbers) {
     fake_pages::start();
     const int shift = uniform(numbers, 0, 2);
@@ -45,7 +45,7 @@ std::size_t set_up(std::mt19937_64& numbers) {
     return std::size_t{1} << uniform(numbers, 14, 25);
 }
 
-// Returns: true if the system may refuse something in the next operation.
+// Returns true if the system may refuse something in the next operation.
 bool refuse_now_and_then(std::mt19937_64& numbers) {
     fake_pages::never_fail();
     fake_pages::set.charge_limit = fake_pages::never;

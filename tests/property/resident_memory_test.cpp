@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// resident_memory_test: what stays resident once all elements are freed, in any of four orders, and once their owner is
-// gone: at most a twentieth of what was resident when it was full. Each life runs in a process of its own.
+// resident_memory_test: the resident memory after all elements are freed, in any of four orders, and after their owner
+// has ended: at most a twentieth of the full size. Each life runs in a process of its own.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@
 namespace millpond {
 namespace {
 
-// Returns: the kilobytes of anonymous memory, as the page tables have it; 0 where the system does not say.
+// Returns the kilobytes of anonymous memory from the page tables; 0 if the system does not tell.
 long resident_kilobytes() {
     char text[4096];
     const int file = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
@@ -57,7 +57,7 @@ unsigned* in_order(order which, std::size_t n) {
     return all;
 }
 
-// Returns: 0 if little was left, 1 if not, 2 where nothing could be measured. In a process of its own.
+// Returns 0 if little was left, 1 if not, 2 if nothing could be measured. Runs in a process of its own.
 template <class Allocator>
 int live(Allocator* allocator, order which, std::size_t n) {
     double** const at = resident_array<double*>(n);
@@ -91,7 +91,7 @@ void expect_little_left(int first, int last, Make make) {
     }
 }
 
-// Made in place, so that the end of it is a moment of the test.
+// An object made in place, so that the test decides when it ends.
 template <class Allocator, class... Arguments>
 Allocator* made(const Arguments&... arguments) {
     return ::new (std::malloc(sizeof(Allocator))) Allocator(arguments...);
@@ -109,7 +109,7 @@ TEST(resident_memory, suballocator_over_the_heap_keeps_a_twentieth) {
     expect_little_left(16, 19, [] { return made<over_standard>(); });
     expect_little_left(16, 19, [] { return over(std::pmr::new_delete_resource()); });
 }
-// The multipool itself keeps 50 KiB, so the least sizes are left out.
+// The multipool itself keeps 50 KiB, so the smallest sizes are left out.
 TEST(resident_memory, suballocator_over_a_multipool_keeps_a_twentieth) {
     static multipool<> pool;
     static resource<multipool<>> pool_resource;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// shrinking_test: the same promises through RapidCheck, which shrinks a failing life to a few operations.
+// shrinking_test: the same promises under RapidCheck, which reduces a failing life to a few operations.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -41,7 +41,7 @@ rc::Gen<operation> any_operation() {
         });
 }
 
-// Plays the operations. Every block holds its number from end to end; a clash shows when it is freed.
+// Plays the operations. Every block is filled with its number; an overlap shows when the block is freed.
 template <class Pool>
 void play(const std::vector<operation>& operations) {
     test::accounting_source source;
@@ -75,7 +75,7 @@ void play(const std::vector<operation>& operations) {
     RC_ASSERT(source.live_blocks() == 0u);
 }
 
-// The lives of an allocator, as a gtest that prints what RapidCheck found.
+// Runs the lives of an allocator in a gtest that prints the failure that RapidCheck found.
 template <class Pool>
 void holds() {
     const auto result =

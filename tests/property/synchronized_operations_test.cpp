@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// synchronized_operations_test: threads that live and end at random allocate, pass on and free blocks of one pool: no
-// two of them ever own the same bytes, whoever freed them last, and after release the source has everything back.
+// synchronized_operations_test: threads that start and end at random allocate, pass on and free blocks of one pool. No
+// two threads ever own the same bytes, and after release the source has everything back.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 
 using test::uniform;
 
-// Lies at the start of a block and, as far as there is room, fills it.
+// A stamp at the start of a block that fills the block as far as it fits.
 struct stamp {
     std::uint64_t number;
     std::uint32_t bytes;
@@ -128,9 +128,13 @@ void live_together() {
 TEST(synchronized_operations_threads, no_block_has_two_owners_and_all_memory_returns) {
     live_together<four_an_octave<>>();
 }
-TEST(synchronized_operations_threads, nor_with_few_classes) { live_together<powers_of_two<4096>>(); }
-TEST(synchronized_operations_threads, nor_with_many_classes) { live_together<exact_spacing<>>(); }
-TEST(synchronized_operations_threads, nor_with_given_classes) { live_together<class_map<8, 40, 88, 504, 4096>>(); }
+TEST(synchronized_operations_threads, no_block_has_two_owners_with_few_classes) {
+    live_together<powers_of_two<4096>>();
+}
+TEST(synchronized_operations_threads, no_block_has_two_owners_with_many_classes) { live_together<exact_spacing<>>(); }
+TEST(synchronized_operations_threads, no_block_has_two_owners_with_given_classes) {
+    live_together<class_map<8, 40, 88, 504, 4096>>();
+}
 
 }  // namespace
 }  // namespace millpond

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// vector_tree_test: random lives of vector_trees beside std::vectors, in small nodes: the same elements after every
-// operation, and every iterator at its element, wherever insertions, erasures, splits and appends have moved that.
-// Elements and allocations that throw change nothing; the life goes on from there.
+// vector_tree_test: random lives of vector_trees compared with std::vectors, in small nodes: the same elements after
+// every operation, and every iterator stays at its element, wherever insertions, erasures, splits and appends have
+// moved it. Elements and allocations that throw change nothing; the life goes on from there.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct small_shape {
     static constexpr std::size_t inner_slots = 4;
 };
 
-// Allocations of all of its kind: each may be told to fail.
+// The allocations of all allocators of a kind; each may be told to fail.
 struct memory_books {
     inline static std::size_t blocks = 0;
     inline static std::size_t calls = 0;
@@ -234,7 +234,7 @@ class random_life {
         EXPECT_EQ(tree_.end() - tree_.begin(), static_cast<std::ptrdiff_t>(tree_.size()));
     }
 
-    // Effects: expects every iterator at its element, forgets those of erased ones, and takes up some more.
+    // Expects every iterator at its element, drops those of erased ones, and adds some more.
     void follow() {
         std::erase_if(followed_, [&](const followed& one) {
             const auto found = std::find(model_.begin(), model_.end(), one.number);

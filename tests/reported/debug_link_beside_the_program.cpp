@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Report: KDAB/hotspot 265, KDAB/hotspot 128
-// Situation: a program is stripped, and its symbols lie in a file beside it that .gnu_debuglink names.
+// Situation: a program is stripped, and its symbols lie in a file next to it that .gnu_debuglink names.
 // Holds: the program's own class owns the allocations, as from the plain build.
 // Build: $CXX -O1 -g -std=c++20 $SOURCE -o program && objcopy --only-keep-debug program program.debug
 // Build: strip program && objcopy --add-gnu-debuglink=program.debug program

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Programs after bug reports of allocators, heap profilers, tracers and unwinders: each must run as it does bare.
+"""Programs made after bug reports of allocators, heap profilers, tracers and unwinders, run bare and under our tools.
 
-A file of this folder is one program or script. Its first comment says where the situation was reported and what holds:
+A file of this folder is one program or script. Its first comment names the reports and the expected behaviour:
 
     Report: PROJECT NUMBER, ...       the trackers' own numbers
     Situation: ...                    what the program does
-    Holds: ...                        what must hold, beside: the same output and status in every mode
+    Holds: ...                        the promise, in addition to equal output and status in all modes
     Build: COMMAND                    in the test's folder, with $CC, $CXX and $SOURCE; may be repeated
     Run: COMMAND                      ./program, or the script by sh
     Library: yes                      the program uses our headers: it runs bare only
-    Modes: bare, record, ...          those in which it runs; all otherwise
-    Tier: long                        only `make test-all` runs it
-    Owner: NAME                       a subsystem that the recording must have; may be repeated
+    Modes: bare, record, ...          the modes in which it runs (default: all)
+    Tier: long                        it runs only in `make test-all`
+    Owner: NAME                       a subsystem that the recording must contain; may be repeated
     On the stack: NAME                a function that must be among the frames of the recording
-    Live at the end: N                at most so many blocks are alive when the trace ends
-    Allocations: N of BYTES, ...      exactly so many allocations of these sizes
+    Live at the end: N                at most N blocks are alive when the trace ends
+    Allocations: N of BYTES, ...      exactly N allocations of each size
 
 Modes: bare; record (and the trace is whole: no event is lost); plan (under the plan of all subsystems of that
 recording); malloc (on our malloc); check (on our malloc with MILLPOND_CHECK=1); classic (on first_fit); litter (on a
@@ -61,7 +61,7 @@ DEFAULT_BUILD = {
 
 @dataclass(frozen=True)
 class Report:
-    """A program of this folder, and what its first comment says."""
+    """A program of this folder, and the fields of its first comment."""
 
     path: Path
     fields: dict[str, list[str]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Report:
 
 
 def read_report(path: Path) -> Report:
-    """Reads the first comment of a program; a field goes on in the lines that are indented by two more."""
+    """Reads the first comment of a program; a field continues in lines that are indented by two more."""
     fields: dict[str, list[str]] = {}
     last: list[str] = []
     for line in path.read_text().splitlines():
@@ -94,15 +94,15 @@ REPORTS = [read_report(path) for path in sorted(HERE.iterdir()) if path.suffix i
 
 
 @dataclass(frozen=True)
-class Ended:
-    """What a run left. A negative status is the signal that ended it."""
+class RunResult:
+    """The result of a run. A negative status is the signal that ended it."""
 
     status: int
     stdout: bytes
     stderr: bytes
 
 
-def run(words: list[str], folder: Path, **variables: str) -> Ended:
+def run(words: list[str], folder: Path, **variables: str) -> RunResult:
     """Runs a command in `folder`."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     environment = {**kept, "LC_ALL": "C", "CC": "cc", "CXX": "c++", **variables}
@@ -115,12 +115,12 @@ def run(words: list[str], folder: Path, **variables: str) -> Ended:
         stdin=subprocess.DEVNULL,
         check=False,
     )
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return RunResult(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Report], Path]:
-    """The folder of a report's program, which is built once; a skip where its compiler is not here."""
+    """Returns the folder of a report's program, which is built once; skips if its compiler is missing."""
     known: dict[str, Path] = {}
 
     def build(report: Report) -> Path:
@@ -129,7 +129,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Report], Path]:
         folder = tmp_path_factory.mktemp(report.path.stem)
         for command in report.fields.get("Build", [DEFAULT_BUILD[report.path.suffix]]):
             if command.startswith("rustc") and shutil.which("rustc") is None:
-                pytest.skip("rustc is not here")
+                pytest.skip("rustc is not installed")
             extra = f" -I'{ROOT}/include' '{ROOT}/src/os/posix.cpp'" if report.one("Library") else ""
             made = run(["sh", "-c", command + extra], folder, SOURCE=str(report.path))
             assert made.status == 0, made.stderr.decode(errors="replace")
@@ -142,7 +142,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Report], Path]:
 
 
 def check_trace(report: Report, trace: Path, folder: Path) -> None:
-    """Holds a recording to what its report promises."""
+    """Checks a recording against its report."""
     whole = read(trace)
     assert whole.process and whole.end
     assert whole.end_number(4) == 0, "events were lost"
@@ -171,8 +171,8 @@ def check_trace(report: Report, trace: Path, folder: Path) -> None:
         assert name in contexts, f"{name} is on no stack"
 
 
-def run_in_mode(report: Report, mode: str, words: list[str], place: Path) -> Ended:
-    """Runs the program as `mode` says, in its copies `recorded` and `tried` in `place`."""
+def run_in_mode(report: Report, mode: str, words: list[str], place: Path) -> RunResult:
+    """Runs the program in a mode, in its copies `recorded` and `tried` in `place`."""
     recorded, tried = place / "recorded", place / "tried"
     if mode == "bare":
         return run(words, tried)
@@ -201,7 +201,7 @@ def test_report_names_its_source(report: Report) -> None:
     assert set(report.modes()) <= set(MODES)
 
 
-# How most of the reports came about: a program ran on another malloc.
+# Most reports come from a program that ran on another malloc.
 USUAL_MODES = ("malloc",)
 
 

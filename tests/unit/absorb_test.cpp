@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// absorb_test: after a.absorb(b) there is one pool: blocks, containers and calls of b are a's, and nothing is lost.
+// absorb_test: after a.absorb(b) there is one pool: the blocks, containers and calls of b belong to a, and nothing is
+// lost.
 #include <gtest/gtest.h>
 
 #include <list>
@@ -28,7 +29,7 @@ using absorbing_pools =
                    multipool<accounting_ref, class_map<24, 40, 104, 1000>>, multipool<test::accounting_ref_at_hand>>;
 TYPED_TEST_SUITE(absorbing, absorbing_pools);
 
-// A life of `steps` in which any of the pools, which are one by now or not, serve and take back.
+// Plays a life of `steps` in which any of the pools, joined or not, allocates and frees.
 template <class Pool>
 void live_on(std::vector<std::unique_ptr<Pool>>& pools, std::vector<std::size_t>& owner_of,
              std::vector<test::block_model>& models, std::mt19937_64& numbers, int steps) {

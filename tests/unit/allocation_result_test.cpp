@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// allocation_result_test: allocate_at_least returns std::allocation_result where the standard library has it. Where it
-// does not, the test supplies one: what is looked at is our use of it.
+// allocation_result_test: allocate_at_least returns std::allocation_result if the standard library has it. Otherwise
+// the test defines one: only our use of it is tested.
 #include <gtest/gtest.h>
 
 #include <memory>

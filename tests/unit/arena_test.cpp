@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// arena_test: monotonic in one range: it grows where it is, up to its limit, and gives back what it needs no more.
+// arena_test: monotonic in one range: it grows in place, up to its limit, and returns memory that it no longer needs.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -48,8 +48,8 @@ char* written(void* block, std::size_t bytes) {
     return static_cast<char*>(block);
 }
 
-// Under an address sanitizer, a block that ended where the pages did had no gap behind it, and the next one, on new
-// pages, lay where the gap should have been: giving the first back was reported as a wrong size.
+// Regression: under an address sanitizer, a block that ended with the pages had no gap behind it, and the next block,
+// on new pages, lay in the place of the gap. Freeing the first was reported as a wrong size.
 TEST_F(arena_in_one_range, blocks_that_end_where_the_pages_end_go_back_as_they_came) {
     for (std::size_t phase = 0; phase < 16; ++phase) {
         fake_arena pool(64 * mega);
@@ -62,7 +62,7 @@ TEST_F(arena_in_one_range, blocks_that_end_where_the_pages_end_go_back_as_they_c
     }
 }
 
-TEST_F(arena_in_one_range, every_block_lies_behind_the_last_one_and_nothing_is_left_between) {
+TEST_F(arena_in_one_range, blocks_follow_one_another_without_gaps) {
     if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     fake_arena pool(64 * mega);
     char* end = written(pool.allocate(16, 16), 16) + 16;
@@ -107,7 +107,7 @@ TEST_F(arena_in_one_range, a_page_behind_the_end_of_the_range_is_never_accessibl
     EXPECT_DEATH(static_cast<volatile char*>(block)[most] = 1, "");
 }
 
-TEST_F(arena_in_one_range, rewinding_frees_in_the_order_of_a_stack_and_older_checkpoints_stay_valid) {
+TEST_F(arena_in_one_range, rewinds_keep_older_checkpoints_valid) {
     fake_arena pool(64 * mega);
     const auto nothing = pool.checkpoint();
     char* const first = written(pool.allocate(1000, 8), 1000);
@@ -139,7 +139,7 @@ TEST_F(arena_in_one_range, scopes_that_repeat_themselves_ask_the_system_for_noth
     EXPECT_EQ(fake_pages::fallible_calls, calls);
 }
 
-// The same for rewinding to a block, rewinding to nothing, and for reset.
+// The same holds for rewinds to a block, rewinds to the start, and reset.
 TEST_F(arena_in_one_range, memory_that_is_no_longer_used_goes_back_after_a_while) {
     for (int way = 0; way < 3; ++way) {
         fake_arena pool(64 * mega);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// associative_test: what the sets and maps with ranks promise as the standard's do, and what they promise besides.
+// associative_test: the promises that ranked sets and maps share with the standard's, and their additional ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -335,7 +335,7 @@ TYPED_TEST(associative, passes_elements_on_in_handles) {
     EXPECT_TRUE(b.empty());
 }
 
-TYPED_TEST(associative, merges_what_belongs_here) {
+TYPED_TEST(associative, merges_elements_that_belong_here) {
     typename TypeParam::template set<int> a{1, 3};
     typename TypeParam::template multiset<int> b{1, 2, 2, 4};
     a.merge(b);
@@ -389,7 +389,7 @@ TYPED_TEST(associative, orders_by_a_comparison_with_a_state) {
     EXPECT_EQ(*down.begin(), 4);
 }
 
-TYPED_TEST(associative, shares_a_pool_where_it_is_told_to) {
+TYPED_TEST(associative, shares_a_pool_on_request) {
     using set = typename TypeParam::template pooled_set<int>;
     set a;
     for (int i = 0; i < 5000; ++i) a.insert(i);
@@ -406,7 +406,7 @@ TYPED_TEST(associative, shares_a_pool_where_it_is_told_to) {
     EXPECT_EQ(a.size(), 200U) << "pools differ: elements are moved one by one";
 }
 
-TYPED_TEST(associative, erases_what_a_predicate_is_true_of) {
+TYPED_TEST(associative, erases_elements_that_match_a_predicate) {
     typename TypeParam::template multimap<int, int> numbers;
     for (int i = 0; i < 300; ++i) numbers.emplace(i % 10, i);
     EXPECT_EQ(erase_if(numbers, [](const auto& element) { return element.second % 3 == 0; }), 100U);
@@ -414,7 +414,7 @@ TYPED_TEST(associative, erases_what_a_predicate_is_true_of) {
     EXPECT_EQ(numbers.count(0), 20U);
 }
 
-TEST(counted_sets, keep_addresses_and_iterators_whoever_owns_the_node) {
+TEST(counted_sets, keep_addresses_and_iterators_under_any_owner) {
     static_assert(sizeof(void*) != 8 || sizeof(detail::weight_node<std::uint64_t>) == 40);
     counted_set<std::string> a{"b", "d", "f"};
     const auto at = a.find("d");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// between_instructions_test: what is shared without waiting is whole at every instruction: another thread that acts
-// there, from first to last, finds all in order and leaves all in order.
+// between_instructions_test: data shared without waiting is consistent at every instruction: another thread that acts
+// there finds all in order and leaves all in order.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -116,8 +116,8 @@ TEST_F(between_instructions, large_blocks_of_two_threads_have_a_slot_each) {
     });
 }
 
-// At that instant the child has a slot that is taken, and no block in it yet, or no more.
-TEST_F(between_instructions, a_child_forked_anywhere_in_a_large_blocks_life_can_release_the_others) {
+// At that instant the child has a slot that is taken and has no block yet, or no longer has one.
+TEST_F(between_instructions, a_child_forked_at_any_instruction_can_release_large_blocks) {
     for_every_instruction([this](std::size_t at) {
         bump_source::start_anew();
         bump_source source;
@@ -130,7 +130,7 @@ TEST_F(between_instructions, a_child_forked_anywhere_in_a_large_blocks_life_can_
             const pid_t child = fork();
             if (child == 0) {
                 large.release(source);
-                // What is lost may stay; nothing comes back twice, which would make it less than none.
+                // Lost memory may stay lost; returning a block twice would make the live bytes negative.
                 _exit(large.held_bytes() == 0 && bump_source::live_bytes() < 1000 ? 0 : 1);
             }
             waitpid(child, &status, 0);
@@ -169,7 +169,7 @@ TEST_F(between_instructions, two_threads_that_come_at_once_have_a_magazine_each)
     });
 }
 
-TEST_F(between_instructions, memory_that_two_threads_get_beside_a_held_lock_is_all_accounted_for) {
+TEST_F(between_instructions, memory_taken_without_the_lock_by_two_threads_is_counted) {
     bump_source::start_anew();
     using depot_type = detail::batch_depot<held_bump_source, powers_of_two<4096>>;
     depot_type depot(first_chunk{1000});
@@ -192,10 +192,10 @@ TEST_F(between_instructions, memory_that_two_threads_get_beside_a_held_lock_is_a
     EXPECT_EQ(bump_source::live_bytes(), 0u);
 }
 
-// So far into lock() that the first attempts have failed, and it waits.
+// A number of instructions after which lock() has failed several times and waits.
 constexpr std::size_t while_it_waits = 6000;
 
-TEST_F(between_instructions, a_lock_that_is_waited_for_is_had_when_its_holder_gives_it_back) {
+TEST_F(between_instructions, a_waiting_thread_gets_the_lock_when_it_is_released) {
     detail::patient_lock lock;
     ASSERT_TRUE(lock.try_lock());
     bool is_mine = false;
@@ -204,7 +204,7 @@ TEST_F(between_instructions, a_lock_that_is_waited_for_is_had_when_its_holder_gi
     EXPECT_FALSE(lock.try_lock());
 }
 
-TEST_F(between_instructions, the_next_holder_is_waited_for_anew) {
+TEST_F(between_instructions, waiting_starts_again_for_the_next_holder) {
     detail::patient_lock lock;
     ASSERT_TRUE(lock.try_lock());
     bool is_mine = true, is_theirs = false;

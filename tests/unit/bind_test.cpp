@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// bind_test: containers of containers over both bindings: who gets which allocator, and what stays in place.
+// bind_test: containers of containers over both bindings: the allocator that each gets, and the memory that stays in
+// place.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -155,7 +156,7 @@ TEST(allocator, impossible_lengths_are_bad_alloc) {
     EXPECT_EQ(source.calls(), source.failures()) << "nothing was given";
 }
 
-TEST(allocator, allocate_at_least_gives_the_whole_block_and_takes_either_number_back) {
+TEST(allocator, deallocate_takes_either_count_of_allocate_at_least) {
     accounting_source source;
     pool_under_test pool(source);
     for (std::size_t n = 1; n < 3000; ++n) {
@@ -179,7 +180,7 @@ TEST(allocator, allocate_at_least_gives_the_whole_block_and_takes_either_number_
     allocator<int, test::exacting_allocator>(&exact).deallocate(same.ptr, 5);
 }
 
-TEST(allocator, what_goes_back_is_what_was_taken) {
+TEST(allocator, deallocation_passes_the_size_and_alignment_of_allocation) {
     test::exacting_allocator exact;  // checks
     struct alignas(64) wide {
         char bytes[64];
@@ -212,7 +213,7 @@ TEST(resource, pmr_containers_of_containers_use_it) {
     EXPECT_GT(source.live_blocks(), 0u);
 }
 
-TEST(resource, what_goes_back_is_what_was_taken) {
+TEST(resource, deallocation_passes_the_size_and_alignment_of_allocation) {
     test::exacting_allocator exact;  // checks
     resource<test::exacting_allocator&> base(exact);
     struct alignas(64) wide {

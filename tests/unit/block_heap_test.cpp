@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_heap_test: blocks cut from large runs: where each size is found, and that no head was overwritten.
+// block_heap_test: blocks cut from large runs: the run that serves each size, and heads that are never overwritten.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t mega = std::size_t{1} << 20;
 
-// Addresses with memory that comes with the first touch.
+// Addresses whose memory comes with the first touch.
 class wide_memory {
   public:
     explicit wide_memory(std::size_t bytes) : bytes_(bytes), begin_(static_cast<char*>(os::pages::reserve(bytes))) {
@@ -33,14 +33,14 @@ class wide_memory {
     char* begin_;
 };
 
-// gcc, told the size, warns of bins that none of the heap's runs can be in.
+// Allocates from the heap. gcc, if it knew the size, would warn of bins that hold none of the heap's runs.
 void* take(block_heap& heap, std::size_t bytes) {
     const volatile std::size_t untold = bytes;
     return heap.try_allocate(untold);
 }
 
-// Of a bin sixteen runs are looked at, but in the last one, whose runs have any size, as many as it takes.
-TEST(block_heap, the_one_run_that_holds_a_huge_block_is_found_behind_many_that_do_not) {
+// In a bin sixteen runs are examined; in the last bin, whose runs have any size, as many as necessary.
+TEST(block_heap, the_last_bin_is_searched_to_its_end_for_a_huge_block) {
     constexpr int small_runs = 20;
     const wide_memory memory(small_runs * 5 * mega + 16 * mega);
     block_heap heap;
@@ -56,8 +56,8 @@ TEST(block_heap, the_one_run_that_holds_a_huge_block_is_found_behind_many_that_d
     EXPECT_EQ(take(heap, 12 * mega), block);
 }
 
-// In all other bins sixteen that do not fit are enough, and a larger bin has to do.
-TEST(block_heap, a_run_that_fits_may_stay_unseen_where_a_larger_one_is_at_hand) {
+// In all other bins sixteen misfits end the search, and a larger bin serves.
+TEST(block_heap, other_bins_are_searched_sixteen_runs_deep) {
     constexpr int tight_runs = 20;
     const std::size_t tight = mega + 64 * 1024;
     const wide_memory memory(tight_runs * tight + 8 * mega);
@@ -70,7 +70,7 @@ TEST(block_heap, a_run_that_fits_may_stay_unseen_where_a_larger_one_is_at_hand) 
     EXPECT_GE(static_cast<char*>(take(heap, mega + 150 * 1024)), larger);
 }
 
-TEST(block_heap, what_it_absorbs_is_its_own_in_every_bin) {
+TEST(block_heap, absorbed_runs_serve_from_every_bin) {
     const wide_memory memory(8 * mega);
     block_heap heap, other;
     heap.add(memory.at(0), memory.at(mega));
@@ -86,7 +86,7 @@ TEST(block_heap, what_it_absorbs_is_its_own_in_every_bin) {
     }
 }
 
-// Whatever the size, a run of a larger bin holds it.
+// A run of a larger bin holds a block of any size.
 TEST(block_heap, a_block_of_any_size_comes_out_of_a_larger_run) {
     const wide_memory memory(32 * mega);
     for (std::size_t bytes = block_heap::least_block_bytes; bytes < 12 * mega; bytes += bytes / 7) {

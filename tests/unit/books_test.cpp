@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// books_test: what checked stands on, by itself: lists and tables of records, places, guards, sites, the words of a
-// report, and the edges of what is found.
+// books_test: the parts of `checked`, one by one: lists and tables of records, places, guards, sites, the text of a
+// report, and edge cases of its findings.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 using test::uniform;
 
-// Forwards and backwards, as the links have it.
+// Returns the records in both directions of the links.
 std::vector<detail::block_record*> forwards(const detail::record_list& list) {
     std::vector<detail::block_record*> seen;
     for (detail::block_record* r = list.oldest(); r != nullptr; r = r->newer) seen.push_back(r);
@@ -162,7 +162,7 @@ TEST(misuse, sites_are_named_by_what_happened_there) {
     }
 }
 
-TEST(guarded_block, has_room_for_every_alignment_and_says_no_to_the_impossible) {
+TEST(guarded_block, has_room_for_every_alignment_and_refuses_impossible_sizes) {
     for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
         EXPECT_EQ(detail::guarded_block::front_bytes(alignment) % alignment, 0u);
         EXPECT_GE(detail::guarded_block::front_bytes(alignment), 64u);
@@ -229,7 +229,7 @@ TEST(checked_edges, a_misuse_is_reported_once) {
     EXPECT_EQ(seen.take(), (std::vector{misuse_kind::overrun, misuse_kind::use_after_free}));
 }
 
-TEST(checked_edges, what_was_absorbed_is_older_than_any_checkpoint) {
+TEST(checked_edges, absorbed_blocks_are_older_than_any_checkpoint) {
     test::recorded_misuses seen;
     checked<monotonic<>> pool, other;
     for (int i = 0; i < 5; ++i) static_cast<void>(other.allocate(24, 8));
@@ -245,7 +245,7 @@ TEST(checked_edges, what_was_absorbed_is_older_than_any_checkpoint) {
     EXPECT_TRUE(seen.take().empty());
 }
 
-// The books stay bounded: what became of a pointer is known of the last 65536 blocks that are gone.
+// The bookkeeping stays bounded: it knows the fate of the last 65536 ended blocks.
 TEST(checked_edges, blocks_that_went_long_ago_are_forgotten) {
     test::recorded_misuses seen;
     checked<monotonic<>> pool(checks{.quarantine_bytes = 0});
@@ -260,7 +260,7 @@ TEST(checked_edges, blocks_that_went_long_ago_are_forgotten) {
               (std::vector{misuse_kind::double_free, misuse_kind::double_free, misuse_kind::foreign_pointer}));
 }
 
-// The memory of a block that was freed after the checkpoint is the next block's.
+// The memory of a block that was freed after the checkpoint belongs to the next block.
 TEST(checked_edges, a_rewind_takes_blocks_out_of_quarantine) {
     test::recorded_misuses seen;
     checked<monotonic<>> pool;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// checked_life_test: long random lives of checked allocators: correct use is never reported, whatever the order, and
-// one misuse among it always.
+// checked_life_test: long random lives of checked allocators: correct use is never reported, in any order, and a single
+// misuse among it always is.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -116,7 +116,7 @@ TYPED_TEST(checked_pools, correct_use_in_any_order_is_never_reported) {
     EXPECT_EQ(source.live_blocks(), 0u) << "the destructor gives everything back";
 }
 
-// One misuse among thousands of correct calls: it is found, by the end at the latest, and nothing else is.
+// One misuse among thousands of correct calls is found, at the end at the latest, and nothing else is.
 TEST(checked, a_misuse_planted_among_correct_calls_is_the_only_one_found) {
     for (std::uint64_t round = 0; round < 300; ++round) {
         recorded_misuses seen;
@@ -153,7 +153,7 @@ TEST(checked, a_misuse_planted_among_correct_calls_is_the_only_one_found) {
     }
 }
 
-TEST(checked, the_quarantine_is_bounded_and_given_up_before_memory_runs_out) {
+TEST(checked, the_quarantine_is_bounded_and_released_when_memory_runs_out) {
     recorded_misuses seen;
     accounting_source source;
     {
@@ -175,7 +175,7 @@ TEST(checked, the_quarantine_is_bounded_and_given_up_before_memory_runs_out) {
     EXPECT_TRUE(seen.kinds().empty());
 }
 
-TEST(checked, memory_goes_back_with_the_next_call_or_at_once_where_the_source_may_go) {
+TEST(checked, ended_memory_returns_with_the_next_call_or_at_once) {
     accounting_source source;
     checked<multipool<accounting_ref>> prompt(source);
     static_cast<void>(block_of(prompt, 100));
@@ -193,7 +193,7 @@ TEST(checked, memory_goes_back_with_the_next_call_or_at_once_where_the_source_ma
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-TEST(checked, what_was_absorbed_may_be_given_back_to_either) {
+TEST(checked, absorbed_blocks_may_be_freed_through_either) {
     recorded_misuses seen;
     checked<multipool<>> a;
     {
@@ -229,7 +229,7 @@ struct is_winkable<owner> : std::true_type {};
 
 namespace {
 
-TEST(checked, winking_out_runs_the_destructors_and_reports_what_they_free_elsewhere) {
+TEST(checked, winking_out_runs_destructors_and_reports_foreign_memory) {
     recorded_misuses seen;
     checked<multipool<>> elsewhere;
     resource<checked<monotonic<>>> pool;
@@ -246,7 +246,7 @@ TEST(checked, winking_out_runs_the_destructors_and_reports_what_they_free_elsewh
     elsewhere.expect_empty();
 }
 
-TEST(checked_threads, as_thread_safe_as_the_allocator_beneath) {
+TEST(checked_threads, is_as_thread_safe_as_the_allocator_beneath) {
     recorded_misuses seen;
     checked<synchronized<multipool<>>> pool;
     std::vector<std::thread> threads;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// checked_test: every misuse is reported once, with the block, what happened to it, and the sites.
+// checked_test: every misuse is reported once, with the block, its history, and the sites.
 #include <gtest/gtest.h>
 
 #include <millpond/millpond.hpp>
@@ -85,7 +85,7 @@ TEST(checked, a_report_says_which_byte_was_written) {
     EXPECT_NE(seen.lines()[2].find("written at byte 5 after it was freed"), std::string::npos) << seen.lines()[2];
 }
 
-TEST(checked, a_write_between_the_end_and_the_next_use_is_found_after_each_way_to_end) {
+TEST(checked, finds_writes_to_ended_blocks_for_each_way_to_end_them) {
     recorded_misuses seen;
     for (const std::size_t bytes : {1u, 8u, 100u, 4097u}) {
         for (const std::size_t at : {std::size_t{0}, bytes / 2, bytes - 1}) {
@@ -110,7 +110,7 @@ TEST(checked, a_write_between_the_end_and_the_next_use_is_found_after_each_way_t
     }
 }
 
-TEST(checked, what_a_pointer_was_is_remembered_when_its_memory_is_gone) {
+TEST(checked, names_pointers_whose_memory_was_returned) {
     recorded_misuses seen;
     checked<multipool<new_delete>> pool;
     std::vector<char*> blocks;
@@ -156,7 +156,7 @@ TEST(checked, a_pointer_into_a_block_is_told_from_a_foreign_one) {
     EXPECT_NE(seen.lines()[1].find("is no block of the allocator"), std::string::npos);
 }
 
-TEST(checked, leaks_are_reported_where_that_is_asked_for_and_by_default_where_nobody_takes_the_memory_back) {
+TEST(checked, reports_leaks_on_request_or_without_owner) {
     recorded_misuses seen;
     {
         checked<multipool<>> silent;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// chunk_cache_budget_test: what a cache keeps, to the byte: budgets and reservations, epochs and idle chunks.
+// chunk_cache_budget_test: the contents of a cache, to the byte: budgets and reservations, epochs and idle chunks.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -22,7 +22,7 @@ using cache_under_test = detail::basic_chunk_cache<accounting_ref>;
 constexpr std::size_t epoch = std::size_t{64} << 20;  // ends one, whatever is held in these tests
 constexpr std::size_t size = 65536 + detail::chunk_sizes::line_bytes;
 
-// A container of `chunks` chunks comes and goes.
+// Allocates and frees a container of `chunks` chunks.
 template <class Cache>
 void use(Cache& cache, std::size_t chunks, std::size_t bytes = size) {
     std::vector<void*> held(chunks);
@@ -42,7 +42,7 @@ TEST(chunk_cache_budget, is_used_to_its_last_byte) {
     EXPECT_EQ(cache.budget_bytes(), 3u * 4096);
 }
 
-TEST(chunk_cache_budget, at_most_half_of_it_is_reserved_and_all_that_is_given_up_can_be_had_again) {
+TEST(chunk_cache_budget, at_most_half_can_be_reserved_and_reserved_again) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     cache.set_budget_bytes(100000);
@@ -55,7 +55,7 @@ TEST(chunk_cache_budget, at_most_half_of_it_is_reserved_and_all_that_is_given_up
     }
 }
 
-TEST(chunk_cache_budget, what_is_given_says_how_large_it_really_is) {
+TEST(chunk_cache_budget, chunks_tell_their_real_size) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     for (const std::size_t bytes : {1u, 1023u, 1024u, 1025u, 5000u, 66000u, 1000001u, (32u << 20) + 1}) {
@@ -102,7 +102,7 @@ TEST(chunk_cache_epochs, chunks_of_the_epoch_before_stay) {
     EXPECT_EQ(cache.held_bytes(), 0u);
 }
 
-TEST(chunk_cache_epochs, as_many_stay_as_are_in_use_at_once) {
+TEST(chunk_cache_epochs, keeps_as_many_chunks_as_are_in_use_at_once) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     use(cache, 100);
@@ -144,7 +144,7 @@ TEST(chunk_cache_epochs, the_largest_idle_chunks_go_first) {
     EXPECT_EQ(cache.held_bytes(), 2u * 4096);
 }
 
-TEST(chunk_cache_epochs, a_small_cache_keeps_what_is_little) {
+TEST(chunk_cache_epochs, a_small_cache_keeps_few_bytes) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     use(cache, 10, 4096);
@@ -163,7 +163,7 @@ TEST(chunk_cache_epochs, releases_into_magazines_make_epochs_pass) {
     chunk_cache::trim();
 }
 
-// What is left of the budget when the magazines of all other threads are gone.
+// Returns the rest of the budget after the magazines of all other threads are gone.
 std::size_t most_that_is_held() {
     chunk_cache cache;
     chunk_cache::trim();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// chunk_cache_follow_test: what one thread makes of a trim by another one, or of its own, and how it ends.
+// chunk_cache_follow_test: the effect of a trim by the same or another thread on a thread's magazine, and the thread's
+// end.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,13 +14,13 @@ namespace {
 
 using test::in_a_thread;
 
-// Releases so many chunks, one after the other.
+// Releases `times` chunks, one after the other.
 void use(int times, std::size_t bytes) {
     chunk_cache cache;
     for (int i = 0; i < times; ++i) cache.deallocate(cache.allocate(bytes, 8), bytes, 8);
 }
 
-TEST(chunk_cache_threads, a_thread_that_has_trimmed_and_then_ends_leaves_nothing_reserved) {
+TEST(chunk_cache_threads, a_thread_that_trims_and_ends_leaves_nothing_reserved) {
     chunk_cache::trim();
     const std::size_t budget = chunk_cache::budget_bytes();
     // Were its share left reserved each time, no thread would get a magazine in the end.

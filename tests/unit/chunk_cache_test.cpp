@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// chunk_cache_test: what is released is kept, up to the budget and no further; and the process's own cache after fork.
+// chunk_cache_test: released chunks are kept up to the budget; and the process's own cache after fork.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ TEST(chunk_cache, a_released_chunk_serves_the_next_request_of_its_size) {
     }
 }
 
-TEST(chunk_cache, what_was_released_last_goes_out_first) {
+TEST(chunk_cache, the_chunk_released_last_serves_first) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     void* const a = cache.allocate(4096, 8);
@@ -84,7 +84,7 @@ TEST(chunk_cache, never_holds_more_than_its_budget) {
     EXPECT_EQ(cache.held_bytes(), upstream.live_bytes());
 }
 
-TEST(chunk_cache, a_smaller_budget_takes_effect_at_once_and_none_switches_it_off) {
+TEST(chunk_cache, a_smaller_budget_applies_at_once_and_zero_disables_it) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     std::vector<void*> chunks(10);
@@ -139,7 +139,7 @@ TEST(chunk_cache, gives_up_what_it_holds_when_the_upstream_has_no_more) {
     EXPECT_EQ(cache.try_allocate(static_cast<std::size_t>(-1), 8), nullptr);
 }
 
-// A container of `chunks` chunks comes and goes.
+// Allocates and frees a container of `chunks` chunks.
 template <class Cache>
 void use(Cache& cache, std::size_t chunks, std::size_t bytes) {
     std::vector<void*> held(chunks);
@@ -147,7 +147,7 @@ void use(Cache& cache, std::size_t chunks, std::size_t bytes) {
     for (void* chunk : held) cache.deallocate(chunk, bytes, 8);
 }
 
-TEST(chunk_cache, what_comes_and_goes_stays_however_large_it_is) {
+TEST(chunk_cache, chunks_in_repeated_use_stay_at_any_size) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     for (const std::size_t chunks : {1u, 10u, 300u}) {
@@ -172,7 +172,7 @@ TEST(chunk_cache, a_peak_is_given_up_while_smaller_work_goes_on) {
     EXPECT_EQ(cache.held_bytes(), upstream.live_bytes());
 }
 
-// Blocks of random sizes come and go, so many bytes of them at a time.
+// Blocks of random sizes come and go, with a fixed number of bytes alive at a time.
 TEST(chunk_cache, holds_no_chunk_of_each_random_size) {
     auto numbers = test::random_numbers();
     for (const std::size_t largest : {60'000u, 1'000'000u, 3'000'000u}) {
@@ -207,7 +207,7 @@ TEST(chunk_cache, releases_that_are_only_noted_make_epochs_pass) {
     EXPECT_EQ(cache.held_bytes(), 0u);
 }
 
-TEST(chunk_cache, what_is_reserved_counts_against_half_of_the_budget) {
+TEST(chunk_cache, reservations_count_against_half_of_the_budget) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     cache.set_budget_bytes(100000);
@@ -219,7 +219,7 @@ TEST(chunk_cache, what_is_reserved_counts_against_half_of_the_budget) {
     EXPECT_TRUE(cache.try_reserve(50000));
 }
 
-TEST(chunk_cache, its_destructor_gives_everything_back) {
+TEST(chunk_cache, the_destructor_returns_all_chunks) {
     accounting_source upstream;  // checks
     cache_under_test cache(upstream);
     cache.deallocate(cache.allocate(4096, 8), 4096, 8);
@@ -281,7 +281,8 @@ TEST(chunk_cache, a_forked_child_goes_on_with_what_was_cached) {
     chunk_cache::trim();
 }
 
-// The threads are inside the cache at most of the forks; a child that inherits the lock held must work all the same.
+// Most of the forks happen while threads are inside the cache; a child that inherits a held lock must work all the
+// same.
 TEST(chunk_cache_threads, a_child_forked_while_threads_use_the_cache_never_hangs) {
     std::atomic<bool> stop{false};
     std::vector<std::thread> users(2);
@@ -325,7 +326,7 @@ TEST(chunk_cache_threads, a_thread_that_ends_leaves_its_chunks_to_the_others) {
     chunk_cache::trim();
 }
 
-// The first few go to the others at once; a thread that frees more gets a magazine.
+// The first few chunks go to the other threads at once; a thread that frees more gets a magazine.
 TEST(chunk_cache_threads, a_thread_that_only_frees_leaves_all_to_the_others) {
     chunk_cache::trim();
     chunk_cache cache;
@@ -371,7 +372,7 @@ TEST(chunk_cache_threads, a_trim_reaches_the_magazines_of_busy_threads) {
         use(cache, 20, 8192);
         step = 1;
         while (step != 2) std::this_thread::yield();
-        // Its next releases, of one chunk again and again.
+        // The thread releases one chunk again and again.
         for (int i = 0; i < 600; ++i) use(cache, 1, 2048);
         EXPECT_LE(chunk_cache::held_bytes(), 4096u);
         step = 3;

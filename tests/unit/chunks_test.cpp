@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// chunks_test: what pools ask of their source, chunk by chunk: sizes, ends of chunks, large blocks, what absorb moves.
+// chunks_test: the requests of pools to their source, chunk by chunk: sizes, ends of chunks, large blocks, moves by
+// absorb.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +53,7 @@ TYPED_TEST(chunks, are_counted_whether_in_use_or_kept) {
     }
 }
 
-TYPED_TEST(chunks, that_an_absorbed_pool_kept_are_used_before_the_source_is_asked) {
+TYPED_TEST(chunks, absorbed_pools_kept_chunks_serve_before_the_source) {
     accounting_source source;
     TypeParam a(source), b(source), c(source);
     for (TypeParam* pool : {&a, &b, &c}) {
@@ -71,7 +72,7 @@ TYPED_TEST(chunks, that_an_absorbed_pool_kept_are_used_before_the_source_is_aske
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-TYPED_TEST(chunks, of_an_owner_outlive_resets_and_releases_of_what_it_absorbed) {
+TYPED_TEST(chunks, chunks_of_an_owner_outlive_resets_of_absorbed_pools) {
     accounting_source source;
     TypeParam a(source), b(source);
     test::block_model model;
@@ -93,7 +94,7 @@ TYPED_TEST(chunks, a_first_chunk_of_nothing_is_a_small_one) {
     EXPECT_LE(source.live_bytes(), 1024u);
 }
 
-TEST(absorbed_blocks, that_were_free_serve_on_through_any_number_of_owners) {
+TEST(absorbed_blocks, free_blocks_serve_through_any_number_of_owners) {
     accounting_source source;
     multipool<accounting_ref> a(source), b(source), c(source), d(source);
     for (auto* pool : {&a, &b, &c, &d}) {
@@ -109,8 +110,8 @@ TEST(absorbed_blocks, that_were_free_serve_on_through_any_number_of_owners) {
     EXPECT_EQ(source.calls(), calls);
 }
 
-// Whatever state its class was in: blocks that are ready, freed, or fresh.
-TEST(absorbed_blocks, that_were_free_are_all_given_out_again) {
+// The class may be in any state: with blocks that are ready, freed, or fresh.
+TEST(absorbed_blocks, all_free_blocks_are_given_out_again) {
     for (std::size_t count = 1; count <= 40; ++count) {
         accounting_source source;
         multipool<accounting_ref> a(source), b(source);
@@ -126,8 +127,8 @@ TEST(absorbed_blocks, that_were_free_are_all_given_out_again) {
     }
 }
 
-// Pools in any order of absorbing, with blocks and kept chunks of their own: all memory is the owner's at the end.
-TYPED_TEST(chunks, of_many_pools_become_those_of_one) {
+// Pools absorb each other in any order, with blocks and kept chunks of their own: in the end all memory is the owner's.
+TYPED_TEST(chunks, chunks_of_many_pools_become_those_of_one) {
     auto numbers = test::random_numbers();
     for (int round = 0; round < 30; ++round) {
         accounting_source source;
@@ -155,7 +156,7 @@ TYPED_TEST(chunks, of_many_pools_become_those_of_one) {
     }
 }
 
-// Every way to make up a list of two, and then every order in which its blocks can go.
+// Lists of two are made in every way, and their blocks are freed in every order.
 TEST(large_blocks, absorbed_in_any_number_they_go_in_any_order) {
     for (std::size_t in_a = 0; in_a <= 2; ++in_a) {
         for (std::size_t in_b = 0; in_b <= 2; ++in_b) {
@@ -291,7 +292,7 @@ TEST(multipool_rows, classes_in_turns_keep_their_blocks_together) {
     EXPECT_GT(neighbours, 9900);
 }
 
-TEST(multipool_rows, what_was_freed_goes_out_before_what_was_never_used) {
+TEST(multipool_rows, freed_blocks_serve_before_fresh_ones) {
     multipool<> pool;
     for (std::size_t count = 1; count <= 40; ++count) {
         std::set<void*> blocks;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// compact_pool_test: what a pool takes from whom and when, what it gives back, and what its figures say.
+// compact_pool_test: the origin of a pool's memory, the memory that it returns, and its statistics.
 #include "millpond/local/compact_pool.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ static_assert(managed_allocator<compact_pool<8>>);
 static_assert(compact_pool<40>::block_bytes(33, 8) == 40 && compact_pool<40>::block_bytes(41, 8) == 0);
 static_assert(compact_pool<40>::block_bytes(8, 16) == 0, "40 bytes in a row are aligned to 8");
 
-TEST(compact_pool, has_allocated_nothing_when_it_is_made_and_one_row_for_the_first_slots) {
+TEST(compact_pool, allocates_nothing_when_made_and_then_one_row) {
     accounting_source source;
     compact_pool<24, accounting_ref> pool(source);
     EXPECT_EQ(source.calls(), 0U);
@@ -69,7 +69,7 @@ TEST(compact_pool, has_allocated_nothing_when_it_is_made_and_one_row_for_the_fir
     EXPECT_EQ(source.live_bytes(), 1024U) << "a small pool needs no more";
 }
 
-TEST(compact_pool, passes_what_fits_no_slot_to_its_source) {
+TEST(compact_pool, passes_requests_that_fit_no_slot_to_its_source) {
     accounting_source source;
     compact_pool<24, accounting_ref> pool(source);
     void* const large = pool.allocate(25, 8);
@@ -100,8 +100,8 @@ TEST_F(compact_pool_of_pages, grows_in_one_range_above_the_stated_size) {
     EXPECT_EQ(source.live_blocks(), 0U);
 }
 
-// Where a leaf is many pages long, the range may end in pages that are committed, but make no whole leaf.
-TEST_F(compact_pool_of_pages, gives_back_pages_behind_the_last_leaf_of_a_range_that_has_shrunk) {
+// If a leaf is many pages long, the range may end in committed pages that make no whole leaf.
+TEST_F(compact_pool_of_pages, trim_returns_pages_behind_the_last_leaf) {
     for (std::size_t left = 0; left < 1000; left += 100) {
         SCOPED_TRACE(left);
         ranged_pool<5000> pool(promote_above{0}, source);
@@ -127,8 +127,8 @@ class scattering_ranged_source : public test::scattering_source {
     using pages = fake_pages;
 };
 
-// The area is mapped first: on Linux the range then lies below it, and above what malloc gives.
-TEST_F(compact_pool_of_pages, takes_the_lowest_slot_of_rows_and_range_whichever_lies_lower) {
+// The area is mapped first: on Linux the range then lies below it, and above the memory of malloc.
+TEST_F(compact_pool_of_pages, takes_the_lowest_slot_of_rows_and_range) {
     scattering_ranged_source scattered;
     compact_pool<8, source_ref<scattering_ranged_source>> pool(promote_above{20000}, scattered);
     auto slots = filled(pool, 10000);
@@ -158,7 +158,7 @@ TEST_F(compact_pool_of_pages, makes_do_with_few_addresses) {
     for (void* slot : slots) pool.deallocate(slot, 8, 8);
 }
 
-TEST_F(compact_pool_of_pages, says_no_and_changes_nothing_where_the_system_promises_no_more_memory) {
+TEST_F(compact_pool_of_pages, refused_memory_gives_null_and_changes_nothing) {
     fake_pages::set.charge_limit = fake_pages::charged_bytes + (std::size_t{4} << 20);
     ranged_pool<8> pool(promote_above{0}, source);
     source.fail_from(0);
@@ -174,7 +174,7 @@ TEST_F(compact_pool_of_pages, says_no_and_changes_nothing_where_the_system_promi
     EXPECT_THROW(static_cast<void>(pool.allocate(8, 4096)), std::bad_alloc);
 }
 
-TEST_F(compact_pool_of_pages, keeps_the_first_chunk_that_is_empty_and_gives_back_the_others) {
+TEST_F(compact_pool_of_pages, keeps_one_empty_chunk_and_returns_the_others) {
     compact_pool<8, accounting_ref> pool(static_cast<accounting_source&>(source));
     const auto slots = filled(pool, 10000);
     EXPECT_GT(source.live_blocks(), 19U);
@@ -201,7 +201,7 @@ TEST_F(compact_pool_of_pages, discards_inside_and_decommits_at_the_end) {
     EXPECT_EQ(filled(pool, 99999, 64)[99998], slots[99999]);
 }
 
-// What is committed ends anywhere in a leaf then: pages behind the last whole one were populated, and hold no slot.
+// The committed part then ends anywhere in a leaf: pages behind the last whole one were populated and hold no slot.
 TEST_F(compact_pool_of_pages, pages_behind_the_last_slot_go_back_with_the_others) {
     for (std::size_t kept = 1000; kept < 1100; kept += 7) {
         ranged_pool<1000> pool(promote_above{0}, source);
@@ -316,8 +316,8 @@ TEST(compact_pool, stays_in_the_memory_of_sources_that_are_not_the_process_s) {
     EXPECT_EQ(filled(over_standard, 10000).size(), 10000U);
 }
 
-// As many windows as a pool of a terabyte has; what lies there does not matter.
-TEST(slot_directory, finds_any_of_many_windows_in_whatever_order_they_came) {
+// The number of windows is that of a pool of a terabyte; their contents do not matter.
+TEST(slot_directory, finds_any_of_many_windows_in_any_order) {
     accounting_source source;
     accounting_ref from(source);
     detail::slot_directory directory;
@@ -360,7 +360,7 @@ TEST(extent_source, must_not_go_before_its_chunks) {
 }
 #endif
 
-// Chunks far apart, in any order: each in another window than the one before.
+// A source of chunks far apart, in any order: each lies in another window than the one before.
 class scattered_source {
   public:
     static constexpr std::size_t windows = 12;
@@ -384,7 +384,7 @@ class scattered_source {
     std::size_t given_ = 0;
 };
 
-TEST(compact_pool, finds_slots_of_rows_that_lie_far_apart_and_fills_the_lowest_first) {
+TEST(compact_pool, fills_the_lowest_slot_of_scattered_rows_first) {
     compact_pool<64, scattered_source> pool;
     auto slots = filled(pool, 20000, 64);
     EXPECT_EQ(std::set<void*>(slots.begin(), slots.end()).size(), slots.size());
@@ -456,7 +456,7 @@ std::size_t mappings() {
     return count;
 }
 
-// Every other page of `slots` slots of 8 bytes is empty, and its memory is back, in a handful of mappings.
+// Frees every other page of `slots` slots of 8 bytes: the memory returns, and only a few mappings exist.
 void empties_every_other_page(std::size_t slots) {
     compact_pool<8> pool(promote_above{0});
     const std::size_t page = os::pages::size();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// compact_sanitizer_test: AddressSanitizer knows which bytes of a pool's rows and range belong to somebody.
+// compact_sanitizer_test: AddressSanitizer knows which bytes of a pool's rows and range belong to a live slot.
 #include <gtest/gtest.h>
 #include <sanitizer/asan_interface.h>
 
@@ -37,7 +37,7 @@ TEST(compact_sanitizer, slots_of_a_range_are_open_while_they_are_live) {
     opens_what_was_asked_for(pool);
 }
 
-TEST(compact_sanitizer, nothing_is_opened_where_there_is_no_memory) {
+TEST(compact_sanitizer, opens_no_addresses_without_memory) {
     alignas(16) static char little[2048];
     compact_pool<24, fixed_buffer> pool(little, sizeof little);
     while (pool.try_allocate(24, 8) != nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// construction_test: elements get the container's allocator wherever std::pmr gives it to them: the same programs over
+// construction_test: elements get the container's allocator exactly where std::pmr passes it: the same programs over
 // both bindings, in every container and for every kind of element.
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ using vector_of = std::vector<T, typename Binding::template of<T>>;
 template <class Binding, class K, class V>
 using map_of = std::map<K, V, std::less<>, typename Binding::template of<std::pair<const K, V>>>;
 
-// Classes of a user, with the allocator in front, behind, and of any type.
+// Classes of a user that take the allocator first, last, or of any type.
 template <class Binding>
 struct leading {
     using allocator_type = typename Binding::template of<std::byte>;
@@ -79,7 +79,7 @@ struct trailing {
     friend bool operator<(const trailing& a, const trailing& b) { return a.text < b.text; }
 };
 
-// Effects: expects every string in the element to use `pool`. Returns: how many there are.
+// Expects every string in the element to use `pool`. Returns the number of strings.
 template <class Binding>
 struct visit {
     const typename Binding::pool& pool;
@@ -200,8 +200,8 @@ class construction : public testing::Test {
     }
 };
 
-// std::pmr is the model that our binding is held against, in one standard: in the others it would test the library's.
-// That of libc++ is no model: it does not reach a string in a pair in a pair.
+// std::pmr is the model for our binding in one standard only: in the others this would test the library. libc++'s is no
+// model: it does not reach a string in a pair in a pair.
 #if __cplusplus > 202002L || defined(_LIBCPP_VERSION)
 using bindings = testing::Types<by_type>;
 #else
@@ -209,19 +209,19 @@ using bindings = testing::Types<by_base, by_type>;
 #endif
 TYPED_TEST_SUITE(construction, bindings);
 
-TYPED_TEST(construction, of_strings_propagates) {
+TYPED_TEST(construction, strings_propagate) {
     using string = string_of<TypeParam>;
     this->template in_all<string>(long_text);
     this->template in_array_and_tree<string>(100u, 'x');
 }
 
-TYPED_TEST(construction, of_classes_with_an_allocator_propagates) {
+TYPED_TEST(construction, classes_with_an_allocator_propagate) {
     this->template in_vector<leading<TypeParam>>(long_text);
     this->template in_vector<trailing<TypeParam>>(long_text);
     this->template in_map<leading<TypeParam>>(long_text);
 }
 
-TYPED_TEST(construction, of_containers_propagates) {
+TYPED_TEST(construction, containers_propagate) {
     using string = string_of<TypeParam>;
     using row = vector_of<TypeParam, string>;
     vector_of<TypeParam, row> rows(&this->pool_);
@@ -237,7 +237,7 @@ TYPED_TEST(construction, of_containers_propagates) {
     EXPECT_EQ(seen(deep), 4);
 }
 
-TYPED_TEST(construction, of_pairs_propagates) {
+TYPED_TEST(construction, pairs_propagate) {
     using string = string_of<TypeParam>;
     this->template in_all<std::pair<string, int>>(long_text, 7);
     this->template in_array_and_tree<std::pair<int, string>>(std::pair<int, const char*>(7, long_text));
@@ -247,7 +247,7 @@ TYPED_TEST(construction, of_pairs_propagates) {
                                                      std::make_tuple(long_text));
 }
 
-TYPED_TEST(construction, of_tuples_propagates) {
+TYPED_TEST(construction, tuples_propagate) {
     using string = string_of<TypeParam>;
     this->template in_all<std::tuple<int, string>>(7, long_text);
     this->template in_array_and_tree<std::tuple<string>>(long_text);
@@ -259,7 +259,7 @@ TYPED_TEST(construction, of_tuples_propagates) {
     this->template in_array_and_tree<std::tuple<std::tuple<string>, int>>(std::tuple<const char*>(long_text), 7);
 }
 
-TYPED_TEST(construction, by_the_free_functions_propagates) {
+TYPED_TEST(construction, the_free_functions_propagate) {
     using string = string_of<TypeParam>;
     const typename TypeParam::template of<char> allocator(&this->pool_);
     const visit<TypeParam> seen{this->pool_};
@@ -273,7 +273,7 @@ TYPED_TEST(construction, by_the_free_functions_propagates) {
     std::destroy_at(text);
 }
 
-// Of the outer pool the elements' memory, of the inner one the elements' own.
+// The elements' memory comes from the outer pool, the elements' own memory from the inner one.
 TEST(scoped_allocators, reach_all_levels_by_type) {
     using string = string_of<by_type>;
     multipool<> outer, inner;
@@ -285,7 +285,7 @@ TEST(scoped_allocators, reach_all_levels_by_type) {
     EXPECT_EQ(visit<by_type>{inner}.all(texts), 4);
 
 #ifndef _LIBCPP_VERSION
-    // Its uses_allocator_construction_args does not see a pair inside a pair.
+    // uses_allocator_construction_args of libc++ does not see a pair inside a pair.
     using entry = std::pair<const string, std::pair<int, string>>;
     using scoped_entry = std::scoped_allocator_adaptor<by_type::of<entry>, by_type::of<char>>;
     std::map<string, std::pair<int, string>, std::less<>, scoped_entry> entries(

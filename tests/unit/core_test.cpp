@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// core_test: what the others stand on, by itself: locks that are tried, classes of large requests, chunk sizes and
-// stacks, and the tables by which a pool finds its classes.
+// core_test: the foundations of the other headers, one by one: locks that are tried, classes of large requests, chunk
+// sizes and stacks, and the tables by which a pool finds its classes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ TYPED_TEST(large_classes, every_request_gets_the_smallest_aligned_block_that_fit
     }
 }
 
-// What the tables say is what the scheme says, at every request that a table answers.
+// Checks that the tables agree with the scheme at every request that a table answers.
 template <class Classes>
 void tables_agree() {
     using places = detail::class_places<Classes>;
@@ -114,7 +114,7 @@ void tables_agree() {
     }
 }
 
-TEST(class_places, say_what_the_scheme_says) {
+TEST(class_places, agree_with_the_scheme) {
     tables_agree<four_an_octave<>>();
     tables_agree<four_an_octave<8192>>();
     tables_agree<powers_of_two<>>();

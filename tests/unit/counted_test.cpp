@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted_test: the counts are those of a model that counts by itself, and V and U are those of the laboratory.
+// counted_test: the counts agree with those of a model, and V and U with those of the laboratory.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ static_assert(slab_source<counted<test::accounting_slab_ref>> &&
               fixed_chunk_source<counted<test::accounting_slab_ref>>);
 static_assert(!slab_source<counted<new_delete>> && !fixed_chunk_source<counted<new_delete>>);
 
-TEST(size_histogram, its_classes_are_those_of_the_laboratory) {
+TEST(size_histogram, has_the_classes_of_the_laboratory) {
     const auto check = [](std::size_t bytes) {
         ASSERT_EQ(size_histogram::class_of(bytes), characterise::size_class_of(bytes)) << bytes;
         ASSERT_LE(bytes, size_histogram::largest_of(size_histogram::class_of(bytes)));
@@ -40,7 +40,7 @@ TEST(size_histogram, its_classes_are_those_of_the_laboratory) {
         EXPECT_EQ(size_histogram::largest_of(i), characterise::size_class_bytes(i)) << i;
 }
 
-TEST(size_histogram, variation_is_none_for_one_size_and_that_of_n_for_n_equally_common_ones) {
+TEST(size_histogram, variation_and_effective_sizes_of_equally_common_sizes) {
     size_histogram sizes;
     EXPECT_EQ(sizes.variation(), 0);
     EXPECT_EQ(sizes.effective_sizes(), 0);
@@ -110,7 +110,7 @@ TEST(counted, counts_are_those_of_a_model) {
     EXPECT_EQ(pool.held_bytes(), source.live_bytes());
 }
 
-TEST(counted, a_rewind_brings_back_what_was_live_and_no_more_than_is) {
+TEST(counted, a_rewind_restores_the_live_counts) {
     counted<monotonic<>> pool;
     void* const older = pool.allocate(100, 8);
     const auto place = pool.checkpoint();
@@ -126,7 +126,7 @@ TEST(counted, a_rewind_brings_back_what_was_live_and_no_more_than_is) {
     EXPECT_EQ(pool.counts().drops, 2u);
 }
 
-TEST(counted, clear_counts_from_here_on) {
+TEST(counted, clear_restarts_the_counts) {
     counted<multipool<>> pool;
     EXPECT_EQ(pool.utilization(), 0);
     void* const kept = pool.allocate(100, 8);
@@ -141,7 +141,7 @@ TEST(counted, clear_counts_from_here_on) {
     EXPECT_EQ(pool.counts().live_bytes, 0u);
 }
 
-TEST(counted, as_a_source_it_counts_chunks) {
+TEST(counted, counts_chunks_as_a_source) {
     multipool<counted<new_delete>> pool;
     for (int i = 0; i < 1000; ++i) static_cast<void>(pool.allocate(100, 8));
     EXPECT_EQ(pool.source().counts().live_bytes, pool.held_bytes());
@@ -150,7 +150,7 @@ TEST(counted, as_a_source_it_counts_chunks) {
     EXPECT_EQ(pool.source().counts().live_blocks, 0u);
 }
 
-TEST(counted, print_says_what_was_counted) {
+TEST(counted, print_shows_the_counts) {
     counted<multipool<>> pool;
     pool.deallocate(pool.allocate(24, 8), 24, 8);
     pool.deallocate(pool.allocate(24, 8), 24, 8);

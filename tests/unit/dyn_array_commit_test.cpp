@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// dyn_array_commit_test: what an array promises of its memory: it comes in steps, what is refused changes nothing, and
-// what is not needed goes back.
+// dyn_array_commit_test: an array's promises on memory: it is committed in steps, a refusal changes nothing, and
+// unneeded memory is returned.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -39,7 +39,7 @@ TEST_F(dyn_array_commit, refused_memory_is_an_error_that_changes_nothing) {
     EXPECT_EQ(numbers.back(), 1);
 }
 
-TEST_F(dyn_array_commit, refused_memory_is_refused_before_any_element_is_made_or_overwritten) {
+TEST_F(dyn_array_commit, memory_is_refused_before_any_element_changes) {
     array<test::copied> some(mib);
     fill_up(some, some.capacity() - 10);  // room for some of what is refused
     const std::vector<test::copied> more(some.capacity() + 1, test::copied(-5));
@@ -52,7 +52,7 @@ TEST_F(dyn_array_commit, refused_memory_is_refused_before_any_element_is_made_or
     fake_pages::set.charge_limit = fake_pages::never;
 }
 
-TEST_F(dyn_array_commit, it_grows_to_the_last_page_that_is_to_be_had) {
+TEST_F(dyn_array_commit, grows_to_the_last_available_page) {
     fake_pages::set.charge_limit = 41 * fake_pages::size();
     array<int> numbers(mib);
     EXPECT_THROW(fill_up(numbers, mib), std::bad_alloc);
@@ -60,7 +60,7 @@ TEST_F(dyn_array_commit, it_grows_to_the_last_page_that_is_to_be_had) {
     EXPECT_EQ(fake_pages::charged_bytes, 41 * fake_pages::size());
 }
 
-TEST_F(dyn_array_commit, what_was_reserved_cannot_be_refused) {
+TEST_F(dyn_array_commit, reserved_memory_cannot_be_refused) {
     array<int> numbers(mib);
     numbers.reserve(300'000);
     EXPECT_GE(numbers.capacity(), 300'000U);
@@ -80,7 +80,7 @@ TEST_F(dyn_array_commit, reserved_memory_comes_when_it_is_written) {
     EXPECT_LT(fake_pages::count(page_call::populate), before + largest_steps + 8);
 }
 
-TEST_F(dyn_array_commit, a_first_construction_that_is_refused_memory_is_none_of_elements) {
+TEST_F(dyn_array_commit, an_array_refused_at_construction_grows_later) {
     fake_pages::set.charge_limit = 0;
     array<int> numbers(mib);
     EXPECT_EQ(numbers.max_size(), mib);
@@ -103,7 +103,7 @@ TEST_F(dyn_array_commit, steps_double_up_to_the_largest) {
     EXPECT_LE(fake_pages::charged_bytes, 2 * bytes.size());
 }
 
-TEST_F(dyn_array_commit, charge_runs_ahead_of_memory_by_so_much_and_no_more) {
+TEST_F(dyn_array_commit, charge_exceeds_memory_by_at_most_a_step) {
     array<char> bytes(16 * mib, {.first = 64 * kib, .step = 64 * kib, .ahead = mib});
     while (bytes.size() < 9 * mib) {
         bytes.push_back('x');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// dyn_array_elements_test: the operations on elements do what std::vector's do, exhaustively for small arrays, and an
-// element that throws leaves the array as it was, or at least whole.
+// dyn_array_elements_test: operations on elements agree with std::vector's, exhaustively for small arrays; an element
+// that throws leaves the array unchanged, or at least valid.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ TEST(dyn_array_elements, every_insertion_and_erasure_in_small_arrays_is_the_vect
     }
 }
 
-TEST(dyn_array_elements, what_is_inserted_may_be_part_of_the_array) {
+TEST(dyn_array_elements, an_inserted_element_may_be_part_of_the_array) {
     for (int at = 0; at <= 4; ++at) {
         for (int which = 0; which < 4; ++which) {
             const std::vector<int> before = counted_to(4);
@@ -229,8 +229,8 @@ void expect_whole(const dyn_array<T>& array) {
     EXPECT_EQ(element_books::alive.size(), array.size());
 }
 
-// Lets `change` fail at its first, second, … operation on elements until it ends; the array is `before` each time, and
-// afterwards again where `strong`, else whole.
+// Lets `change` fail at its first, second, … operation on elements until it succeeds. The array is `before` each time;
+// after a failure it is `before` again if `strong`, and valid otherwise.
 template <class T, class Change>
 void fail_at_each_operation(int size, bool strong, Change change) {
     for (std::size_t at = 0;; ++at) {
@@ -255,7 +255,7 @@ void fail_at_each_operation(int size, bool strong, Change change) {
     }
 }
 
-TYPED_TEST(dyn_array_of, what_is_appended_is_there_or_nothing_has_changed) {
+TYPED_TEST(dyn_array_of, a_failed_append_changes_nothing) {
     using T = TypeParam;
     using array = dyn_array<T>;
     fail_at_each_operation<T>(3, true, [](array& a) { a.emplace_back(7); });
@@ -287,7 +287,7 @@ TYPED_TEST(dyn_array_of, what_is_appended_is_there_or_nothing_has_changed) {
 }
 
 // A range that is read once is appended step by step, as memory comes.
-TEST(dyn_array_elements, what_fails_in_a_later_step_takes_the_earlier_ones_along) {
+TEST(dyn_array_elements, a_failure_in_a_later_step_undoes_the_earlier_ones) {
     constexpr int held = 3, appended = 50'000;
     std::string text;
     for (int i = 0; i < appended; ++i) text += "7 ";
@@ -306,7 +306,7 @@ TEST(dyn_array_elements, what_fails_in_a_later_step_takes_the_earlier_ones_along
     EXPECT_TRUE(element_books::alive.empty());
 }
 
-TYPED_TEST(dyn_array_of, what_fails_in_the_middle_leaves_the_array_whole) {
+TYPED_TEST(dyn_array_of, a_failure_in_the_middle_leaves_the_array_whole) {
     using T = TypeParam;
     using array = dyn_array<T>;
     for (int at = 0; at < 4; ++at) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// dyn_array_sanitizer_test: under AddressSanitizer exactly the bytes of living elements may be touched, always.
+// dyn_array_sanitizer_test: under AddressSanitizer exactly the bytes of live elements are accessible at any time.
 #include <gtest/gtest.h>
 
 #include <millpond/container.hpp>
@@ -15,7 +15,7 @@ static_assert(millpond::detail::address_sanitizer, "build this test with -fsanit
 namespace millpond {
 namespace {
 
-// Fails the test unless the elements, and nothing behind them in committed memory, may be touched.
+// Fails the test unless the elements are accessible and the committed memory behind them is not.
 template <class T>
 void expect_exact(const dyn_array<T>& array) {
     const auto* const begin = reinterpret_cast<const char*>(array.data());
@@ -68,7 +68,7 @@ TYPED_TEST(dyn_array_sanitizer, exactly_the_elements_are_accessible) {
     expect_exact(taken);
 }
 
-TEST(dyn_array_sanitizer_throwing, what_was_not_made_is_closed_again) {
+TEST(dyn_array_sanitizer_throwing, memory_of_unmade_elements_is_closed_again) {
     using element = test::tracked<true, true>;
     dyn_array<element> all(100);
     for (int i = 0; i < 5; ++i) all.emplace_back(i);
@@ -91,7 +91,7 @@ TEST(dyn_array_sanitizer_throwing, what_was_not_made_is_closed_again) {
     expect_exact(all);
 }
 
-TEST(dyn_array_sanitizer_pages, what_the_system_does_not_take_back_is_closed) {
+TEST(dyn_array_sanitizer_pages, memory_that_the_system_does_not_take_back_is_closed) {
     test::fake_pages::start();
     dyn_array<int, test::fake_pages> all(1 << 20);
     all.resize(300'000);
@@ -105,7 +105,7 @@ TEST(dyn_array_sanitizer_pages, what_the_system_does_not_take_back_is_closed) {
     EXPECT_FALSE(__asan_address_is_poisoned(behind));
 }
 
-// What an array leaves behind is another one's.
+// The memory that an array leaves belongs to the next array.
 TEST(dyn_array_sanitizer_addresses, the_memory_of_an_array_is_open_when_it_is_gone) {
     for (int i = 0; i < 20; ++i) {
         dyn_array<char> all(1 << 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// dyn_array_test: what an array promises of its place: nothing moves, limits are kept, elements are aligned.
+// dyn_array_test: an array's promises on addresses: no element moves, limits are kept, elements are aligned.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -27,7 +27,7 @@ static_assert(std::is_nothrow_move_constructible_v<array<int>> && std::is_nothro
 static_assert(std::is_nothrow_swappable_v<array<int>> && std::is_nothrow_default_constructible_v<array<int>>);
 static_assert(!std::is_convertible_v<std::size_t, array<int>>);
 
-// Elements may be arrays of themselves.
+// A tree whose elements are arrays of itself.
 struct tree {
     int value = 0;
     array<tree> children;
@@ -72,7 +72,7 @@ TEST_F(dyn_array_memory, it_holds_as_many_as_asked_for_and_no_more) {
     }
 }
 
-TEST_F(dyn_array_memory, what_is_above_the_limit_is_refused_before_anything_happens) {
+TEST_F(dyn_array_memory, a_size_above_the_limit_is_refused_before_any_change) {
     array<int> numbers(1000);
     fill_up(numbers, 10);
     const std::size_t huge = std::numeric_limits<std::size_t>::max();
@@ -239,7 +239,7 @@ TEST_F(dyn_array_memory, a_copy_reserves_its_own) {
     EXPECT_THROW(array<int>{numbers}, std::bad_alloc);
 }
 
-TEST_F(dyn_array_memory, assignment_uses_the_memory_there_is_if_it_is_enough) {
+TEST_F(dyn_array_memory, assignment_reuses_memory_if_it_is_enough) {
     array<int> large(1000);
     array<int> small(10);
     fill_up(large, 1000);
@@ -258,7 +258,7 @@ TEST_F(dyn_array_memory, assignment_uses_the_memory_there_is_if_it_is_enough) {
     EXPECT_EQ(small, large);
 }
 
-TEST_F(dyn_array_memory, what_is_moved_or_swapped_stays_where_it_is) {
+TEST_F(dyn_array_memory, moves_and_swaps_keep_addresses) {
     array<int> numbers(1000);
     fill_up(numbers, 100);
     int* const first = numbers.data();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// os::faults: which function hears of a fault, what the access does then, and what comes of faults that none repairs.
+// os::faults: the function that is called for a fault, the repeated access, and faults that no function repairs.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@ namespace millpond::os {
 namespace {
 
 char* closed_page = nullptr;
-// Written by the functions within an access of which the compiler knows nothing more.
+// The functions that were called, in order. They write it within an access that the compiler cannot analyse.
 const char* volatile order_of_calls[4] = {};
 volatile int calls = 0;
 
@@ -47,7 +47,7 @@ bool note_write(const fault& what) noexcept {
     return pages::commit(closed_page, pages::size());
 }
 
-// Returns: the wait status of a child that does this; signals and handlers are then the child's own.
+// Returns the wait status of a child that runs `act`; signals and handlers are the child's own.
 template <class Action>
 int status_of(Action action) {
     const pid_t child = fork();
@@ -93,7 +93,7 @@ TEST(faults, writes_are_told_from_reads) {
 #endif
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they end such programs in their own way
-TEST(faults, unknown_fault_ends_as_without_us) {
+TEST(faults, unknown_fault_ends_the_program_as_usual) {
     const int status = status_of([] {
         close_a_page();
         faults::watch(&note_first);

@@ -13,7 +13,7 @@ namespace {
 
 using pool_type = compact_pool<24, new_delete>;
 
-// In rows, and in a range.
+// Tests that run with slots in rows and with slots in a range.
 class hardened_compact_pool : public testing::TestWithParam<std::size_t> {
   protected:
     pool_type pool{promote_above{GetParam()}};
@@ -55,7 +55,7 @@ TEST_P(hardened_compact_pool, works_as_the_others_do) {
         EXPECT_FALSE(std::binary_search(again.begin(), again.end(), slots[i]));
 }
 
-// Rows come from known places of a buffer: 1 KiB at its begin, then a chunk far from all others.
+// A source of rows at known places of a buffer: 1 KiB at its begin, then a chunk far from all others.
 class placed_rows {
   public:
     [[nodiscard]] static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
@@ -72,7 +72,7 @@ class placed_rows {
     alignas(4096) inline static char buffer[32768];
 };
 
-TEST(hardened_compact_pool_in_rows, finds_what_lies_behind_the_last_slot_and_behind_the_chunk) {
+TEST(hardened_compact_pool_in_rows, finds_addresses_behind_the_last_slot_and_the_chunk) {
     compact_pool<24, placed_rows> pool;
     void* last = nullptr;
     for (int i = 0; i < 60; ++i) last = pool.allocate(24, 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// hardened_list_test: a hardened free_list finds the block that it got last, even where there is no room for a seal.
+// hardened_list_test: a hardened free_list finds a second free of its latest block, even without room for a seal.
 #include <gtest/gtest.h>
 
 #include <millpond/local.hpp>

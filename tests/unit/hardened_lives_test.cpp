@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// hardened_lives_test: in programs built with MILLPOND_HARDENED correct use is never ended, however long it goes on,
-// and a pool of many threads ends misuse as the others do.
+// hardened_lives_test: in programs built with MILLPOND_HARDENED, correct use of any length is never ended, and a pool
+// of many threads ends misuse like the others.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -29,7 +29,7 @@ using pools = testing::Types<multipool<accounting_ref>, multipool<accounting_ref
                              multipool<monotonic<accounting_ref>>, synchronized_multipool<accounting_ref>>;
 TYPED_TEST_SUITE(hardened_lives, pools);
 
-TYPED_TEST(hardened_lives, correct_use_goes_on_for_ever) {
+TYPED_TEST(hardened_lives, correct_use_is_never_reported) {
     accounting_source source;
     TypeParam pool(source);
     test::block_model model;
@@ -52,7 +52,7 @@ TYPED_TEST(hardened_lives, correct_use_goes_on_for_ever) {
     }
 }
 
-// The memory still has the seals of its last life when it is cut anew.
+// The memory still has the seals of its last life when it is cut again.
 TYPED_TEST(hardened_lives, blocks_of_an_earlier_life_may_be_fresh_again) {
     accounting_source source;
     TypeParam pool(source);
@@ -108,8 +108,8 @@ TEST(hardened_seal, is_closed_once_and_opened_once) {
     mark.close(block);
 }
 
-// The first block that is freed is ready, the others wait: both are looked at.
-TEST(hardened_blocks, of_eight_bytes_are_not_freed_twice_in_a_row_either) {
+// The first freed block is ready, the others wait: both are checked.
+TEST(hardened_blocks, a_second_free_of_eight_bytes_ends_the_program) {
     multipool<> pool;
     void* const first = pool.allocate(8, 8);
     void* const second = pool.allocate(8, 8);
@@ -176,7 +176,7 @@ TEST_P(hardened_threads_pool, a_free_block_that_was_written_to_ends_the_program)
     EXPECT_DEATH(static_cast<void>(pool.allocate(GetParam(), 8)), "millpond: a free block was written to");
 }
 
-TEST_P(hardened_threads_pool, what_other_threads_free_is_served_again) {
+TEST_P(hardened_threads_pool, blocks_freed_by_other_threads_are_used_again) {
     for (int round = 0; round < 5; ++round) {
         std::vector<void*> blocks(300);
         for (void*& block : blocks) std::memset(block = pool.allocate(GetParam(), 8), round, GetParam());

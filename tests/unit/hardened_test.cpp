@@ -73,7 +73,7 @@ TEST_P(hardened_pool, a_block_that_the_pool_never_gave_ends_the_program) {
     EXPECT_DEATH(deallocate(foreign), "millpond: a pool was given a block that it never gave: the block at 0x");
 }
 
-// What stands before a block of this size, word by word, beyond 16 bytes of margin.
+// The words before a block of this size, one by one, beyond a margin of 16 bytes.
 class hardened_heap : public testing::TestWithParam<std::pair<std::size_t, std::uint64_t>> {};
 
 INSTANTIATE_TEST_SUITE_P(words, hardened_heap,
@@ -91,7 +91,7 @@ TEST_P(hardened_heap, a_head_that_was_written_over_ends_the_program) {
     EXPECT_DEATH(heap.deallocate(block), "millpond: the head of a block was overwritten: the block at 0x");
 }
 
-// Behind a block that is the source's own: two links or a slot, then its bytes.
+// Returns the words behind a block from the source: two links or a slot, then the block's bytes.
 template <class Pool>
 void overwritten_behind_its_end(std::size_t offset, std::size_t bytes, const char* says) {
     constexpr std::size_t block_bytes = 2000000;
@@ -115,7 +115,7 @@ TEST(hardened_large, a_slot_that_does_not_exist_ends_the_program) {
     overwritten_behind_its_end<synchronized_multipool<>>(8, 4, "millpond: a block was freed twice: the block at 0x");
 }
 
-// What an attacker would write there must not be what he reads, nor the same at each place.
+// The words that an attacker reads there must differ from the words that he would write, and from place to place.
 TEST_P(hardened_pool, links_do_not_show_addresses) {
     if (GetParam() < 16) GTEST_SKIP();
     void* const first = allocate();

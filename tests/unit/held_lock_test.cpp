@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// held_lock_test: while a thread that does not go on holds a lock of synchronized_multipool, the others do without.
+// held_lock_test: while a stopped thread holds a lock of synchronized_multipool, the other threads go on without it.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -23,7 +23,7 @@ namespace {
 
 using test::in_a_thread;
 
-// The source is called under the lock for a chunk, which small blocks need now and then.
+// Holds the lock: the source is called under it for a chunk, which small blocks need now and then.
 template <class Source, class Work>
 void while_the_lock_is_held(synchronized_multipool<Source>& pool, Work work) {
     const auto use_up_chunks = [&pool] {
@@ -32,7 +32,7 @@ void while_the_lock_is_held(synchronized_multipool<Source>& pool, Work work) {
     test::while_held<Source>(use_up_chunks, work);
 }
 
-TEST(held_lock_threads, what_cannot_be_handed_on_waits_and_serves_when_the_lock_is_free) {
+TEST(held_lock_threads, blocks_of_ended_threads_wait_for_the_lock_and_serve_then) {
     synchronized_multipool<safe_held_source> pool;
     std::vector<void*> blocks(1000);
     for (void*& block : blocks) block = pool.allocate(64, 8);
@@ -85,7 +85,7 @@ TEST(held_lock_threads, large_blocks_of_a_source_out_of_reach_are_null_and_lost)
 }
 
 // The rack's lock is held while the magazines of ended threads are emptied.
-TEST(held_lock_threads, while_one_thread_empties_what_others_left_a_third_one_gets_a_magazine_of_its_own) {
+TEST(held_lock_threads, gives_new_magazines_while_ended_ones_are_emptied) {
     using rack_type = detail::magazine_rack<1>;
     rack_type rack;
     alignas(rack_type::cache_line_bytes) unsigned char places[3][sizeof(rack_type::magazine)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// known_ranges_test: what checked mode remembers of addresses and of blocks, where memory or a lock cannot be had.
+// known_ranges_test: checked mode's memory of addresses and blocks, when memory or a lock is not available.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -28,7 +28,7 @@ using test::status_of_child;
 
 constexpr std::size_t mega = std::size_t{1} << 20;
 
-// Effects: this process gets so many bytes of addresses more than it has, and no further ones.
+// Limits this process to `more` bytes of addresses beyond the present ones.
 void limit_addresses(std::size_t more) {
     std::size_t now = 0;
     if (std::FILE* const file = std::fopen("/proc/self/statm", "r")) {
@@ -59,7 +59,7 @@ TEST(known_ranges, released_ranges_keep_their_addresses_until_those_run_short) {
               0);
 }
 
-TEST(known_ranges, of_more_released_ranges_than_are_kept_the_oldest_goes) {
+TEST(known_ranges, the_oldest_released_range_goes_first) {
     known_ranges::release_kept();
     std::vector<const void*> places;
     for (int i = 0; i < 17; ++i) places.push_back(reservation(mega).data());
@@ -94,11 +94,11 @@ TEST(known_ranges, more_than_can_be_known_are_served_all_the_same) {
     }
     const void* const last = ranges.back().data();
     ranges.pop_back();
-    EXPECT_FALSE(is_mapped(last)) << "nobody knows of it, so it is not kept";
+    EXPECT_FALSE(is_mapped(last)) << "the range is unknown, so it is not kept";
 }
 
-// No page can lie there, so none can be taken back.
-TEST(known_ranges, what_the_system_does_not_take_back_is_forgotten) {
+// No page can lie at this address, so none can be taken back.
+TEST(known_ranges, a_range_that_cannot_be_returned_is_forgotten) {
     auto* const beyond = reinterpret_cast<char*>(~std::uintptr_t{0} - mega + 1);
     known_ranges::add(beyond, mega / 2, mega / 2);
     known_ranges::release(beyond, mega / 2);
@@ -107,8 +107,8 @@ TEST(known_ranges, what_the_system_does_not_take_back_is_forgotten) {
     EXPECT_FALSE(known_ranges::release_kept()) << "it was not kept";
 }
 
-// Another thread makes and loses a range of its own between two instructions of one that does, all through.
-TEST(known_ranges, a_thread_that_meets_the_lock_does_without) {
+// Another thread makes and loses a range between any two instructions of a thread that does the same.
+TEST(known_ranges, a_thread_that_meets_the_lock_goes_on_without_the_list) {
     if (!test::can_step) GTEST_SKIP() << "the processor does not trap here, or a sanitizer holds signals back";
     test::between_instructions stepping;
     const std::size_t page = pages::size();
@@ -136,7 +136,7 @@ TEST(known_ranges, a_thread_that_meets_the_lock_does_without) {
     EXPECT_LT(at, 5000u);
 }
 
-TEST(live_blocks, as_many_as_there_are_come_back_by_their_own_size) {
+TEST(live_blocks, each_block_is_freed_by_its_own_size) {
     region source(64 * mega);
     std::vector<void*> blocks;
     for (int i = 0; i < 100; ++i) blocks.push_back(source.allocate(64, 8));
@@ -145,7 +145,7 @@ TEST(live_blocks, as_many_as_there_are_come_back_by_their_own_size) {
     EXPECT_EXIT(source.deallocate(blocks[50], 64, 8), testing::KilledBySignal(SIGABRT), "double free: the region");
 }
 
-TEST(live_blocks, of_a_block_that_it_does_not_know_no_size_is_changed) {
+TEST(live_blocks, an_unknown_block_keeps_the_given_size) {
     detail::live_blocks known;
     char memory[64];
     known.note(memory, 24, 24, 8);
@@ -155,7 +155,7 @@ TEST(live_blocks, of_a_block_that_it_does_not_know_no_size_is_changed) {
     EXPECT_EXIT(known.drop(memory, 16, 8, "the memory"), testing::KilledBySignal(SIGABRT), "double free: the memory");
 }
 
-TEST(live_blocks, without_memory_for_its_list_nothing_is_looked_at_any_more) {
+TEST(live_blocks, without_memory_for_its_list_it_checks_no_more_blocks) {
     EXPECT_EQ(status_of_child([] {
                   detail::live_blocks known;
                   limit_addresses(8 * mega);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// limited_test: what is live never passes the limit, whatever is asked for and whatever the callback does.
+// limited_test: the live bytes never exceed the limit, for any request and any action of the callback.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -80,7 +80,7 @@ TEST(limited, the_callback_may_free_blocks_of_this_allocator) {
     EXPECT_EQ(cache.calls, 21);
 }
 
-TEST(limited, a_callback_that_changes_nothing_is_not_called_for_ever) {
+TEST(limited, a_callback_that_frees_nothing_is_not_called_endlessly) {
     limited<multipool<>> pool(byte_limit{100});
     int calls = 0;
     pool.on_limit([](void* context, std::size_t, std::size_t) { return ++*static_cast<int*>(context) > 0; }, &calls);
@@ -91,7 +91,7 @@ TEST(limited, a_callback_that_changes_nothing_is_not_called_for_ever) {
     EXPECT_EQ(calls, 1);
 }
 
-TEST(limited, the_callback_may_raise_the_limit_and_a_lower_limit_leaves_what_is_live) {
+TEST(limited, a_callback_may_raise_the_limit_and_lowering_frees_nothing) {
     limited<multipool<>> pool(byte_limit{100});
     pool.on_limit(
         [](void* context, std::size_t, std::size_t) {
@@ -110,7 +110,7 @@ TEST(limited, the_callback_may_raise_the_limit_and_a_lower_limit_leaves_what_is_
     pool.deallocate(pool.allocate(50, 8), 50, 8);
 }
 
-TEST(limited, as_a_source_it_bounds_what_a_pool_holds) {
+TEST(limited, bounds_a_pools_memory_as_a_source) {
     multipool<limited<new_delete>> pool(byte_limit{50000});
     std::vector<void*> blocks;
     while (void* block = pool.try_allocate(100, 8)) blocks.push_back(block);
@@ -146,7 +146,7 @@ TEST(limited, a_rewind_makes_room_again) {
     EXPECT_EQ(row.live_bytes(), 0u);
 }
 
-TEST(limited, what_the_allocator_beneath_refuses_does_not_count) {
+TEST(limited, requests_refused_beneath_do_not_count) {
     accounting_source source;
     limited<multipool<accounting_ref>> pool(byte_limit{100000}, source);
     source.fail_from(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// limits_test: what lies at the ends of ranges: impossible sizes, the last bytes of a buffer, the smallest chunk, the
-// first block too many, and what an assertion says of a call that must not be made.
+// limits_test: the ends of ranges: impossible sizes, the last bytes of a buffer, the smallest chunk, the first block
+// too many, and the assertions on forbidden calls.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class every_source : public testing::Test {};
 using sources = testing::Types<new_delete, upstream_resource, chunk_cache, std_source<std::allocator<int>>>;
 TYPED_TEST_SUITE(every_source, sources);
 
-TYPED_TEST(every_source, turns_down_what_no_memory_could_hold) {
+TYPED_TEST(every_source, refuses_impossible_requests) {
     TypeParam source;
     constexpr std::size_t all = static_cast<std::size_t>(-1);
     for (const std::size_t bytes : {all, all - 100, detail::max_bytes + 1, detail::max_bytes - 100}) {
@@ -36,7 +36,7 @@ TYPED_TEST(every_source, turns_down_what_no_memory_could_hold) {
     }
 }
 
-TEST(fixed_buffer_limits, the_last_bytes_serve_what_they_are_aligned_for_and_nothing_else) {
+TEST(fixed_buffer_limits, the_last_bytes_serve_only_requests_that_they_align) {
     alignas(64) char memory[64 + 3];
     fixed_buffer source(memory, sizeof memory);
     EXPECT_EQ(static_cast<char*>(source.try_allocate(65, 1)), &memory[0]);
@@ -48,7 +48,7 @@ TEST(fixed_buffer_limits, the_last_bytes_serve_what_they_are_aligned_for_and_not
 
 using cache_under_test = detail::basic_chunk_cache<accounting_ref>;
 
-TEST(chunk_cache_limits, a_request_that_nothing_could_serve_empties_no_cache) {
+TEST(chunk_cache_limits, an_impossible_request_empties_no_cache) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     cache.deallocate(cache.allocate(65536, 8), 65536, 8);
@@ -56,7 +56,7 @@ TEST(chunk_cache_limits, a_request_that_nothing_could_serve_empties_no_cache) {
     EXPECT_EQ(cache.held_bytes(), cache.good_bytes(65536));
 }
 
-TEST(chunk_cache_limits, an_idle_chunk_that_is_wanted_again_goes_out_and_is_given_up_no_more) {
+TEST(chunk_cache_limits, a_reused_idle_chunk_is_no_longer_given_up) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     std::vector<void*> chunks(10);
@@ -84,7 +84,7 @@ TEST(owned_chunks_limits, a_first_chunk_of_almost_nothing_has_room_for_a_few_blo
     EXPECT_EQ(pool.held_bytes(), 256u);
 }
 
-TEST(owned_chunks_limits, chunks_that_an_absorbed_allocator_has_kept_serve_before_the_source) {
+TEST(owned_chunks_limits, absorbed_kept_chunks_serve_before_the_source) {
     accounting_source source;
     monotonic<accounting_ref> a(source), b(source);
     for (int i = 0; i < 10; ++i) static_cast<void>(b.allocate(1000, 8));
@@ -97,7 +97,7 @@ TEST(owned_chunks_limits, chunks_that_an_absorbed_allocator_has_kept_serve_befor
     EXPECT_EQ(source.calls(), calls);
 }
 
-TEST(owned_chunks_limits, a_source_of_chunks_of_one_size_is_asked_for_that_size_or_for_one_large_enough) {
+TEST(owned_chunks_limits, asks_a_slab_source_for_its_chunk_size_or_more) {
     accounting_slab_source source;
     monotonic<accounting_slab_ref> pool(source);
     static_cast<void>(pool.allocate(100, 8));
@@ -126,7 +126,7 @@ TEST(large_blocks_limits, are_counted_in_what_is_held_as_the_source_counts_them)
     EXPECT_EQ(pool.held_bytes(), 0u);
 }
 
-TEST(large_blocks_limits, the_first_one_too_many_for_the_slots_fails_with_the_source_and_changes_nothing) {
+TEST(large_blocks_limits, a_refused_table_of_slots_changes_nothing) {
     accounting_source source;
     synchronized_multipool<accounting_ref> pool(source);
     std::vector<void*> blocks(64);
@@ -158,7 +158,7 @@ TEST(large_blocks_limits, one_of_no_bytes_may_be_written_to) {
     }
 }
 
-TEST(magazine_limits, a_first_run_is_no_longer_than_a_batch_however_small_the_blocks) {
+TEST(magazine_limits, a_first_run_is_at_most_a_batch_for_every_size) {
     for (std::size_t bytes = 1; bytes < 100000; bytes = bytes * 3 / 2 + 1) {
         EXPECT_GE(detail::magazine_limits::first_run_of(bytes), 1u) << bytes;
         EXPECT_LE(detail::magazine_limits::first_run_of(bytes), detail::magazine_limits::batch_of(bytes)) << bytes;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t slab_bytes = std::size_t{64} << 10;
 
-// Remembers what it gave for blocks of which size; `most`: the longest chunk that it has.
+// A source that records the slabs it gave for each block size; `most`: the longest chunk that it has.
 struct slabs {
     static constexpr std::size_t preferred_chunk_bytes = slab_bytes;
     static constexpr bool has_long_slabs = true;
@@ -51,7 +51,7 @@ TEST(long_slabs, a_class_of_small_blocks_has_slabs_of_one_size) {
     EXPECT_EQ(longest(pool, 24), slab_bytes);
 }
 
-TEST(long_slabs, a_class_of_large_blocks_that_is_much_used_comes_to_longer_ones) {
+TEST(long_slabs, a_busy_class_of_large_blocks_gets_longer_slabs) {
     pool_type pool;
     use(pool, 20000, 3);
     EXPECT_LE(longest(pool, 20000), 2 * slab_bytes);
@@ -62,7 +62,7 @@ TEST(long_slabs, a_class_of_large_blocks_that_is_much_used_comes_to_longer_ones)
     EXPECT_EQ(bytes % slab_bytes, 0u);
 }
 
-TEST(long_slabs, where_no_long_one_is_to_be_had_shorter_ones_do) {
+TEST(long_slabs, shorter_slabs_serve_if_no_long_one_is_available) {
     pool_type pool;
     pool.source().most = slab_bytes;
     use(pool, 20000, 500);

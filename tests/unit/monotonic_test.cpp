@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// monotonic_test: blocks in a row, chunks that double, and every way to give them up.
+// monotonic_test: blocks in a row, chunks that double, and every way to free them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ TEST(monotonic, a_large_block_does_not_waste_the_room_of_the_chunk) {
     EXPECT_EQ(pool.allocate(8, 8), before + 8);
 }
 
-TEST(monotonic, an_initial_buffer_is_used_before_the_source_and_again_after_reset) {
+TEST(monotonic, an_initial_buffer_serves_first_and_again_after_reset) {
     accounting_source source;
     alignas(16) std::array<char, 256> buffer{};
     pool_under_test pool(initial_buffer{buffer.data(), buffer.size()}, source);
@@ -150,7 +150,7 @@ TEST(monotonic, the_same_work_after_reset_takes_nothing_more_from_the_source) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-TEST(monotonic, rewind_forgets_what_came_later_and_nothing_else) {
+TEST(monotonic, rewind_ends_exactly_the_later_blocks) {
     accounting_source source;
     pool_under_test pool(source);
     auto numbers = test::random_numbers();
@@ -241,8 +241,8 @@ TEST(monotonic, a_source_with_less_than_the_plan_is_used_to_its_end) {
     EXPECT_EQ(pool.try_allocate(3001, 8), nullptr);
 }
 
-// At the end of a row: padding and block fit to the byte, or the block goes elsewhere.
-TEST(monotonic_room, ends_at_the_last_byte_whatever_the_alignment) {
+// At the end of a row, padding and block fit to the byte, or the block goes to another chunk.
+TEST(monotonic_room, ends_at_the_last_byte_for_every_alignment) {
     if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     alignas(64) std::array<char, 256> buffer{};
     for (std::size_t before = 0; before <= 256; ++before) {

@@ -85,8 +85,8 @@ TYPED_TEST(multipool_schemes, deallocate_block_takes_what_block_bytes_gave) {
     }
 }
 
-// What is at hand is what the long way would have given; what is not changes nothing.
-TYPED_TEST(multipool_schemes, takes_and_puts_at_hand_what_the_long_way_does) {
+// A block at hand is the one that the long way would have given; if no block is at hand, nothing changes.
+TYPED_TEST(multipool_schemes, blocks_at_hand_are_those_of_the_long_way) {
     auto numbers = test::random_numbers(1);
     accounting_source source;
     TypeParam pool(source);
@@ -131,7 +131,7 @@ TEST(multipool, an_unused_one_has_asked_for_nothing_and_may_be_reset) {
     EXPECT_EQ(pool.held_bytes(), 0u);
 }
 
-// From one block of 24 to the next: there is a gap under an address sanitizer alone.
+// The distance from one block of 24 bytes to the next; there is a gap only under an address sanitizer.
 constexpr std::size_t next_of_24 = 24 + detail::gap_in_row(24);
 
 TEST(multipool, blocks_of_one_size_lie_in_a_row_without_headers) {
@@ -159,9 +159,8 @@ TEST(multipool, a_freed_block_comes_first_then_fresh_ones_in_order) {
     EXPECT_EQ(pool.allocate(24, 8), c + next_of_24);
 }
 
-// What a queue does: neighbours in its order stay neighbours in memory.
-// What a queue does: neighbours in its order stay neighbours in memory.
-TEST(multipool, blocks_come_back_in_the_order_in_which_they_were_freed_and_the_latest_first) {
+// A queue frees in this way: neighbours in its order stay neighbours in memory.
+TEST(multipool, freed_blocks_are_reused_in_order_within_the_last_32_kib) {
     accounting_source source;
     pool_under_test pool(source);
     std::vector<void*> blocks(2000);
@@ -173,7 +172,7 @@ TEST(multipool, blocks_come_back_in_the_order_in_which_they_were_freed_and_the_l
         for (std::size_t i = 0; i < 40; ++i) pool.deallocate(blocks[i], 24, 8);
         for (std::size_t i = 0; i < 40; ++i) ASSERT_EQ(pool.allocate(24, 8), blocks[i]) << round;
     }
-    // Of more than 32 KiB the first goes first, and after that the last 32 KiB in their order.
+    // After frees of more than 32 KiB the first block is reused first, and after it the last 32 KiB in their order.
     for (void* block : blocks) pool.deallocate(block, 24, 8);
     const std::size_t turned = (32768 + 23) / 24;
     EXPECT_EQ(pool.allocate(24, 8), blocks[0]);
@@ -284,7 +283,7 @@ TEST(multipool, reset_gives_large_blocks_back) {
     EXPECT_EQ(source.live_blocks(), 1u);
 }
 
-TEST(multipool, over_a_monotonic_everything_goes_at_once) {
+TEST(multipool, over_a_monotonic_all_memory_is_released_at_once) {
     accounting_source source;
     multipool<monotonic<accounting_ref>> pool(source);
     std::size_t held = 0;
@@ -298,7 +297,7 @@ TEST(multipool, over_a_monotonic_everything_goes_at_once) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-TEST(multipool, pools_share_a_source_by_reference_and_leave_each_other_alone) {
+TEST(multipool, pools_share_a_source_without_affecting_each_other) {
     accounting_source source;
     monotonic<accounting_ref> shared(source);
     multipool<source_ref<monotonic<accounting_ref>>> a(shared);
@@ -318,7 +317,7 @@ TEST(multipool, the_first_chunk_holds_what_it_was_told) {
     EXPECT_EQ(source.calls(), 1u);
 }
 
-TEST(multipool, the_first_block_of_each_size_from_a_chunk_at_hand_is_like_any_other) {
+TEST(multipool, first_blocks_from_a_chunk_at_hand_are_aligned_and_kept) {
     accounting_source source;
     for (const std::size_t first : {std::size_t{1}, std::size_t{600}, std::size_t{1024}, std::size_t{40000}}) {
         for (std::size_t bytes = 0; bytes <= 1100; ++bytes) {
@@ -333,7 +332,7 @@ TEST(multipool, the_first_block_of_each_size_from_a_chunk_at_hand_is_like_any_ot
     }
 }
 
-TEST(multipool, starts_anew_from_a_chunk_at_hand_after_reset_and_release) {
+TEST(multipool, starts_again_from_a_chunk_at_hand_after_reset_or_release) {
     accounting_source source;
     multipool<test::accounting_ref_at_hand> pool(source);
     for (int round = 0; round < 3; ++round) {

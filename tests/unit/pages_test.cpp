@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pages_test: the system's own calls do what their names promise, on whatever system this runs.
+// pages_test: the system's calls do what their names promise, on every supported system.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ TEST_F(system_pages, sizes_are_powers_of_two_and_a_reservation_is_aligned) {
     EXPECT_TRUE(detail::is_aligned(memory, pages::granularity()));
 }
 
-TEST_F(system_pages, what_is_reserved_may_not_be_touched_until_it_is_committed) {
+TEST_F(system_pages, reserved_pages_are_inaccessible_until_committed) {
     EXPECT_DEATH(static_cast<volatile unsigned char*>(memory)[0] = 1, "");
     ASSERT_TRUE(pages::commit(memory, page));
     memory[page - 1] = 1;
@@ -86,7 +86,7 @@ TEST_F(system_pages, advice_changes_no_contents) {
     EXPECT_EQ(memory[0], 7);
 }
 
-TEST(system_limits, more_addresses_than_there_are_cannot_be_had) {
+TEST(system_limits, a_reservation_beyond_all_addresses_fails) {
     EXPECT_EQ(pages::reserve(detail::max_bytes / 2 & ~(pages::granularity() - 1)), nullptr);
 }
 

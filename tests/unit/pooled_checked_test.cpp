@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_checked_test: what checked mode says of pooled containers, in a program of that mode.
+// pooled_checked_test: the reports of checked mode on pooled containers.
 #include <gtest/gtest.h>
 
 #include <list>

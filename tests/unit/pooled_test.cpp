@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_test: where the nodes of pooled containers come from, when pools join and end, and what stays valid.
+// pooled_test: the origin of the nodes of pooled containers, the joins and ends of pools, and the pointers that stay
+// valid.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -28,7 +29,7 @@ using counted_set = pooled_set<int, std::less<>, upstream<int>>;
 using counted_list = pooled_list<int, upstream<int>>;
 using counted_hashed = pooled_unordered_set<int, std::hash<int>, std::equal_to<int>, upstream<int>>;
 
-// In checked mode all nodes lie in pools, and chunks with their guards are larger.
+// The number of nodes outside pools. In checked mode all nodes lie in pools, and chunks with their guards are larger.
 constexpr std::size_t outside = is_checked_mode ? 0 : 16;
 
 template <class Container>
@@ -93,7 +94,7 @@ TEST(pooled, range_gives_memory_back_as_a_container_empties) {
     EXPECT_GE(static_cast<double>(full - books), 40.0 * 300'000 * 0.985);
 }
 
-// One survivor keeps the chunk in which it lies, the row that its pool began with, and the pool's books.
+// One survivor keeps its chunk, the row that its pool began with, and the pool's bookkeeping.
 TEST(pooled, survivor_keeps_its_chunk_and_the_books_of_its_pool) {
     if (is_checked_mode) GTEST_SKIP() << "blocks stay in quarantine";
     upstream_account account;
@@ -205,7 +206,7 @@ TEST(pooled, wink_drops_all_memory_at_once) {
     EXPECT_EQ(account.live_bytes, 0U);
 }
 
-TEST(pooled, wink_spares_what_others_share) {
+TEST(pooled, wink_spares_shared_memory) {
     upstream_account account;
     {
         counted_list a(account), b(account);
@@ -224,7 +225,7 @@ TEST(pooled, wink_spares_what_others_share) {
     EXPECT_EQ(account.live_bytes, 0U);
 }
 
-// The word of its user: its destructor would do nothing that must be done.
+// A type that its user declares winkable: its destructor would do nothing necessary.
 struct label {
     label(int n) : number(n) {}
     ~label() { ++destroyed; }
@@ -392,7 +393,7 @@ TEST(pooled, elements_may_be_incomplete) {
     EXPECT_EQ(root.children.at("7").others.size(), 1U);
 }
 
-TEST(pooled, words_of_32_and_64_bits_serve) {
+TEST(pooled, allocators_may_use_offsets_of_32_or_64_bits) {
     pooled32<std::set<int>> narrow;
     pooled64<std::set<int>> wide;
     for (int n = 0; n < 1000; ++n) narrow.insert(n), wide.insert(n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // pooled_validity_test: the table of docs/choosing_an_allocator.md: after each operation between two pooled containers
-// every pointer, reference and iterator to an element that has moved is as good as before.
+// every pointer, reference and iterator to a moved element is still valid.
 //
 // For every pair of containers that exchange nodes, from few or many elements into few or many: the table has a row for
 // each operation, and a test each of them. A container ends while the other one lives, in both orders.
@@ -39,7 +39,7 @@ std::unique_ptr<Container> made(int first, int last) {
     return made;
 }
 
-// What was known of the elements of a container.
+// The pointers and iterators to the elements of a container, recorded before an operation.
 template <class Container>
 class places {
   public:
@@ -47,14 +47,14 @@ class places {
         for (auto at = of.begin(); at != of.end(); ++at) known_.push_back({at, &*at, key_of<Container>(*at)});
     }
 
-    // Effects: looks at them through iterators and pointers.
+    // Checks the elements through iterators and pointers.
     void expect_valid() const {
         for (const known& each : known_) {
             ASSERT_EQ(key_of<Container>(*each.at), each.key);
             ASSERT_EQ(&*each.at, each.pointer);
         }
     }
-    // Effects: the same through pointers alone: the standard ends iterators to what is extracted.
+    // Checks pointers only: the standard invalidates iterators to extracted elements.
     void expect_pointers_valid() const {
         for (const known& each : known_) ASSERT_EQ(key_of<Container>(*each.pointer), each.key);
     }
@@ -68,7 +68,7 @@ class places {
     std::vector<known> known_;
 };
 
-// Effects: `move` takes all elements of a container to another one; then the first ends, or the second does.
+// `move` takes all elements of a container to another one; then the first container ends, or the second one.
 template <class From, class To = From, class Move>
 void expect_valid_after(Move move, bool iterators = true) {
     for (const auto& [in_from, in_to] : sizes) {
@@ -139,7 +139,7 @@ TEST(pooled_validity, splice_and_merge_between_forward_lists) {
     expect_valid_after<list>(merge);
 }
 
-// Swap and moves take all elements along with their pool.
+// Swaps and moves take all elements along with their pool.
 template <class Container>
 void expect_valid_after_swap_and_moves() {
     for (const auto& [in_a, in_b] : sizes) {

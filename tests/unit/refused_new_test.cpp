@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// refused_new_test: a thread for which not even a few bytes can be had may use synchronized_multipool all the same.
+// refused_new_test: a thread that cannot get even a few bytes may still use synchronized_multipool.
 #include <gtest/gtest.h>
 
 #include <millpond/local.hpp>
@@ -26,7 +26,7 @@ namespace {
 
 using test::in_a_thread;
 
-TEST(refused_new_threads, a_thread_without_a_magazine_is_served_and_what_it_frees_serves_others) {
+TEST(refused_new_threads, a_thread_without_a_magazine_is_served_and_shares_its_frees) {
     synchronized_multipool<> pool;
     std::vector<void*> blocks(500);
     for (void*& block : blocks) block = pool.allocate(64, 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// region_process_test: ranges of addresses among what a POSIX process may be: forked, limited in addresses, with locked
+// region_process_test: ranges of addresses in special POSIX processes: forked, limited in addresses, with locked
 // memory, with many mappings, refused by the system.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -33,7 +33,7 @@ constexpr bool sanitized = detail::address_sanitizer;
 constexpr bool sanitized = detail::address_sanitizer;
 #endif
 
-// Returns: true if `act` is true in a forked child.
+// Returns true if `act` is true in a forked child.
 template <class Act>
 bool in_a_child(Act act) {
     const pid_t child = fork();
@@ -66,8 +66,8 @@ TEST(region_in_a_process, a_forked_child_goes_on_with_its_own_copy) {
     EXPECT_TRUE(holds(old, 3 * mega, 1));
 }
 
-// Sanitizers reserve terabytes themselves: no limit of addresses can be set below them.
-TEST(region_in_a_process, where_addresses_are_limited_the_range_is_smaller) {
+// Sanitizers reserve terabytes of addresses, so no address limit can be set below them.
+TEST(region_in_a_process, the_range_is_smaller_under_an_address_limit) {
     if (sanitized) GTEST_SKIP() << "the sanitizer needs the addresses itself";
     EXPECT_TRUE(in_a_child([] {
         std::ifstream sizes("/proc/self/statm");
@@ -85,7 +85,7 @@ TEST(region_in_a_process, where_addresses_are_limited_the_range_is_smaller) {
     }));
 }
 
-TEST(region_in_a_process, what_the_system_cannot_promise_is_refused_with_the_state_unchanged) {
+TEST(region_in_a_process, a_refused_commit_leaves_the_region_unchanged) {
     std::ifstream setting("/proc/sys/vm/overcommit_memory");
     int overcommit = 1;
     setting >> overcommit;

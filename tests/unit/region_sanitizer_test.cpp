@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// region_sanitizer_test: under AddressSanitizer nothing of a range may be touched but what somebody was given, and all
-// of it once it has gone back.
+// region_sanitizer_test: under AddressSanitizer only the live blocks of a range are accessible, and all of its memory
+// after it was returned.
 #include <gtest/gtest.h>
 
 #include <millpond/block/region.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t mega = std::size_t{1} << 20;
 
-// Returns: true if the bytes [first, last) of a block are all closed, or all open.
+// Return true if the bytes [first, last) of a block are all closed, or all open.
 bool closed(const char* block, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
         if (!__asan_address_is_poisoned(block + i)) return false;
@@ -37,7 +37,7 @@ TEST(region_sanitizer, exactly_the_blocks_are_accessible) {
     EXPECT_TRUE(closed(block, 0, source.held_bytes()));
 }
 
-TEST(region_sanitizer, a_block_that_changes_its_size_opens_and_closes_what_it_wins_and_loses) {
+TEST(region_sanitizer, resizing_a_block_opens_and_closes_exactly_its_bytes) {
     region source(4 * mega);
     char* const block = static_cast<char*>(source.allocate(104, 8));
     const std::size_t grown = source.try_resize(block, 104, mega);
@@ -50,7 +50,7 @@ TEST(region_sanitizer, a_block_that_changes_its_size_opens_and_closes_what_it_wi
     EXPECT_TRUE(closed(block, 0, source.held_bytes()));
 }
 
-TEST(region_sanitizer, what_goes_back_to_the_system_is_open_to_its_next_owner) {
+TEST(region_sanitizer, returned_memory_is_open_to_its_next_owner) {
     const char* block = nullptr;
     {
         region source(4 * mega);
@@ -72,7 +72,7 @@ TEST(region_sanitizer, what_goes_back_to_the_system_is_open_to_its_next_owner) {
     EXPECT_TRUE(closed(reinterpret_cast<const char*>(range.data()), 0, mega / 2));
 }
 
-TEST(region_sanitizer, what_an_arena_gains_by_growing_is_closed_until_it_is_given_out) {
+TEST(region_sanitizer, memory_that_an_arena_has_not_given_out_is_closed) {
     arena pool(4 * mega);
     char* last = nullptr;
     for (std::size_t sum = 0; sum < mega; sum += 1000) {

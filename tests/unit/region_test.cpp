@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// region_test: a block source in one range: its limit, its frontier, what it commits and what it gives back.
+// region_test: a block source in one range: its limit, its frontier, and the memory that it commits and returns.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class region_books : public testing::Test {
 
 char* at(void* block) { return static_cast<char*>(block); }
 
-TEST_F(region_books, nothing_is_reserved_before_the_first_block) {
+TEST_F(region_books, reserves_nothing_before_the_first_block) {
     fake_region source;
     EXPECT_EQ(source.limit_bytes(), fake_region::default_limit_bytes);
     source.reset();
@@ -51,7 +51,7 @@ TEST_F(region_books, nothing_is_reserved_before_the_first_block) {
     EXPECT_GE(source.held_bytes(), page);
 }
 
-TEST_F(region_books, the_limit_holds_to_the_last_byte_and_refusing_changes_nothing) {
+TEST_F(region_books, the_limit_is_exact_and_a_refusal_changes_nothing) {
     fake_region source(10 * page - 1);
     EXPECT_EQ(source.try_allocate(10 * page + 1, 1), nullptr);
     EXPECT_EQ(source.try_allocate(~std::size_t{0}, 1), nullptr);
@@ -67,7 +67,7 @@ TEST_F(region_books, the_limit_holds_to_the_last_byte_and_refusing_changes_nothi
     EXPECT_EQ(source.limit_bytes(), 10 * page);
 }
 
-TEST_F(region_books, a_limit_of_nothing_lets_nothing_out) {
+TEST_F(region_books, a_limit_of_zero_refuses_every_block) {
     fake_region none(0);
     fake_region negative(-5);
     for (fake_region* source : {&none, &negative}) {
@@ -79,7 +79,7 @@ TEST_F(region_books, a_limit_of_nothing_lets_nothing_out) {
     }
 }
 
-TEST_F(region_books, where_addresses_are_scarce_the_limit_is_lower) {
+TEST_F(region_books, the_limit_is_lower_if_addresses_are_scarce) {
     fake_pages::set.address_limit = 11 * page;
     fake_region source(64 * page);
     void* const all = source.allocate(8 * page, page);
@@ -113,7 +113,7 @@ TEST_F(region_books, blocks_that_come_back_in_the_order_of_a_stack_are_used_agai
     EXPECT_EQ(source.allocate(1, 1), first);
 }
 
-TEST_F(region_books, a_block_from_the_middle_gives_its_whole_pages_back_and_all_starts_anew_with_the_last) {
+TEST_F(region_books, middle_frees_return_pages_and_last_free_resets) {
     fake_region source(mega);
     char* const first = at(source.allocate(100, 8));
     char* const middle = at(source.allocate(4 * page, 1));
@@ -121,7 +121,7 @@ TEST_F(region_books, a_block_from_the_middle_gives_its_whole_pages_back_and_all_
     std::memset(first, 1, 100 + 4 * page + 100);
     source.deallocate(middle, 4 * page, 1);
     EXPECT_EQ(fake_pages::count(page_call::discard), 1U);
-    EXPECT_EQ(first[99] + last[0], 2) << "what lies beside it is kept";
+    EXPECT_EQ(first[99] + last[0], 2) << "the neighbours keep their contents";
     EXPECT_EQ(source.allocate(100, 1), last + 100) << "its addresses are not used again yet";
     source.deallocate(last, 100, 1);
     EXPECT_EQ(fake_pages::count(page_call::discard), 1U) << "there is no whole page in it";
@@ -130,7 +130,7 @@ TEST_F(region_books, a_block_from_the_middle_gives_its_whole_pages_back_and_all_
     EXPECT_EQ(source.allocate(1, 1), first);
 }
 
-TEST_F(region_books, what_is_given_at_least_ends_with_a_page) {
+TEST_F(region_books, allocate_at_least_gives_whole_pages) {
     fake_region source(mega);
     const allocation first = source.try_allocate_at_least(100, 8);
     EXPECT_EQ(first.bytes, page);
@@ -164,7 +164,7 @@ TEST_F(region_books, the_last_block_grows_and_shrinks_in_place) {
     EXPECT_EQ(source.used_bytes(), 0U);
 }
 
-TEST_F(region_books, a_block_that_is_not_the_last_or_would_pass_the_limit_keeps_its_size) {
+TEST_F(region_books, only_the_last_block_is_resized_and_within_the_limit) {
     fake_region source(64 * page);
     void* const first = source.allocate(100, 1);
     void* const last = source.allocate(100, 1);
@@ -175,7 +175,7 @@ TEST_F(region_books, a_block_that_is_not_the_last_or_would_pass_the_limit_keeps_
     EXPECT_EQ(source.try_resize(last, 100, 64 * page - 100), 64 * page - 100) << "all that is left";
 }
 
-TEST_F(region_books, memory_is_committed_in_growing_steps_and_supplied_before_it_is_written) {
+TEST_F(region_books, memory_is_committed_and_populated_in_growing_steps) {
     fake_region source(std::size_t{1} << 30);
     std::size_t bytes = 0;
     for (; bytes < 64 * mega; bytes += kilo) static_cast<void>(source.allocate(kilo, 1));
@@ -186,10 +186,10 @@ TEST_F(region_books, memory_is_committed_in_growing_steps_and_supplied_before_it
     EXPECT_LE(source.held_bytes(), bytes + fake_region::most_step_bytes + page);
     const std::size_t before = fake_pages::count(page_call::populate);
     static_cast<void>(source.allocate(100 * mega, 1));
-    EXPECT_EQ(fake_pages::count(page_call::populate), before) << "nobody knows whether it will all be written";
+    EXPECT_EQ(fake_pages::count(page_call::populate), before) << "a block this large may never be written whole";
 }
 
-TEST_F(region_books, where_a_step_is_refused_the_block_alone_may_be_had) {
+TEST_F(region_books, if_a_step_is_refused_only_the_block_is_committed) {
     fake_region source(mega);
     fake_pages::set.charge_limit = fake_pages::charged_bytes + 2 * page;
     void* const block = source.try_allocate(page + 1, 1);
@@ -202,7 +202,7 @@ TEST_F(region_books, where_a_step_is_refused_the_block_alone_may_be_had) {
     EXPECT_NE(source.try_allocate(1, 1), nullptr);
 }
 
-TEST_F(region_books, work_that_repeats_itself_takes_nothing_anew) {
+TEST_F(region_books, repeated_work_commits_nothing_more) {
     fake_region source(64 * mega);
     const auto work = [&source] {
         for (int i = 0; i < 40; ++i) static_cast<void>(source.allocate(100 * kilo, 8));
@@ -244,8 +244,8 @@ TEST_F(region_books, blocks_that_come_back_one_by_one_take_the_memory_along) {
     for (void* block : blocks) std::memset(block, 1, 100 * kilo);
 }
 
-// Holes of one bin: of more than 64 only the latest are looked at, and a block of another size is none of them.
-TEST_F(region_books, a_hole_serves_its_own_size_and_alignment_alone) {
+// A bin with more than 64 holes examines only the latest ones; a block of another size does not fit any of them.
+TEST_F(region_books, a_hole_serves_only_its_own_size_and_alignment) {
     fake_region source(64 * mega);
     std::vector<void*> blocks;
     for (std::size_t i = 0; i < 70; ++i) {
@@ -275,7 +275,7 @@ TEST_F(region_books, a_wide_hole_is_cut_where_its_rest_can_be_remembered) {
     EXPECT_EQ(source.allocate(5 * mega - 24, 8), at(wide) + 3 * mega) << "the rest can just be remembered";
 }
 
-// Blocks askew, or of a size that would leave the next one askew, give their memory back and are no hole.
+// Unaligned blocks, and sizes that would make the next block unaligned, return their memory and leave no hole.
 TEST_F(region_books, wide_blocks_askew_leave_no_hole) {
     fake_region source(256 * mega);
     static_cast<void>(source.allocate(1, 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// reservation_test: one range of addresses, a committed front, and what the books say when the system refuses.
+// reservation_test: one range of addresses, its committed front, and its state after a refusal of the system.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ bool is_zero(const std::byte* first, std::size_t bytes) {
     return std::all_of(first, first + bytes, [](std::byte value) { return value == std::byte{0}; });
 }
 
-TEST_F(reservation_books, one_that_is_empty_has_no_addresses_and_asks_for_none) {
+TEST_F(reservation_books, an_empty_reservation_takes_no_addresses) {
     fake_reservation none;
     fake_reservation nothing_wanted(0);
     for (fake_reservation* range : {&none, &nothing_wanted}) {
@@ -68,7 +68,7 @@ TEST_F(reservation_books, addresses_cost_no_charge_and_sizes_are_rounded_up_to_p
     EXPECT_EQ(range.committed(), 10 * page);
 }
 
-TEST_F(reservation_books, what_is_wanted_is_halved_until_it_fits) {
+TEST_F(reservation_books, a_size_is_halved_until_it_fits) {
     fake_pages::set.address_limit = 8 * page;
     fake_reservation range(64 * page);
     EXPECT_EQ(range.size(), 4 * page) << "with its guard page, 8 pages do not fit";
@@ -100,7 +100,7 @@ TEST_F(reservation_books, the_last_page_is_a_guard_and_never_committed) {
     EXPECT_DEATH(static_cast<volatile std::byte*>(range.data())[range.size()] = std::byte{1}, "");
 }
 
-TEST_F(reservation_books, behind_what_is_committed_nothing_may_be_touched) {
+TEST_F(reservation_books, memory_behind_the_committed_part_is_inaccessible) {
     fake_reservation range(8 * page);
     ASSERT_TRUE(range.commit_to(2 * page));
     range.data()[2 * page - 1] = std::byte{1};
@@ -142,7 +142,7 @@ TEST_F(reservation_books, discarded_pages_read_as_zero_and_partly_used_ones_are_
     EXPECT_EQ(range.committed(), 6 * page);
 }
 
-TEST_F(reservation_books, populating_keeps_contents_and_stops_at_what_is_committed) {
+TEST_F(reservation_books, populating_keeps_contents_and_stops_at_the_committed_end) {
     fake_reservation range(8 * page);
     ASSERT_TRUE(range.commit_to(3 * page));
     range.data()[page] = std::byte{7};
@@ -186,7 +186,7 @@ TEST_F(reservation_books, a_commit_that_is_refused_changes_nothing) {
     EXPECT_TRUE(range.commit_to(8 * page));
 }
 
-TEST_F(reservation_books, where_decommit_is_refused_the_memory_goes_back_all_the_same) {
+TEST_F(reservation_books, a_refused_decommit_returns_the_memory_all_the_same) {
     fake_reservation range(8 * page);
     ASSERT_TRUE(range.commit_to(4 * page));
     std::fill_n(range.data(), 4 * page, std::byte{7});
@@ -219,7 +219,7 @@ TEST_F(reservation_books, moving_takes_the_range_along_and_moves_no_memory) {
     EXPECT_EQ(first.data(), data) << "moving it to itself changes nothing";
 }
 
-// Random operations, with pages and reservations of several sizes, and any call refused.
+// Random operations on pages and reservations of several sizes, any of which may be refused.
 TEST_F(reservation_books, random_operations_keep_contents_and_books) {
     auto numbers = test::random_numbers();
     for (int life = 0; life < 60; ++life) {

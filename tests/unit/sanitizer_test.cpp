@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// sanitizer_test: under AddressSanitizer exactly the requested bytes of live blocks may be touched in a chunk.
+// sanitizer_test: under AddressSanitizer exactly the requested bytes of a chunk's live blocks are accessible.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace {
 
 using test::in_a_thread;
 
-// Returns: true if exactly the first `bytes` of `block` may be touched.
+// Returns true if exactly the first `bytes` of `block` are accessible.
 bool only(const char* block, std::size_t bytes) {
     for (std::size_t i = 0; i < bytes; ++i) {
         if (__asan_address_is_poisoned(block + i)) return false;
@@ -76,8 +76,8 @@ class sanitizer_limits : public testing::Test {};
 using pools_with_classes = testing::Types<multipool<>, synchronized_multipool<>>;
 TYPED_TEST_SUITE(sanitizer_limits, pools_with_classes);
 
-// The gap that poison needs is part of what is asked for.
-TYPED_TEST(sanitizer_limits, what_no_memory_holds_is_refused) {
+// The gap that poisoning needs is part of the request.
+TYPED_TEST(sanitizer_limits, impossible_sizes_are_refused) {
     TypeParam pool;
     const auto most = static_cast<std::size_t>(-1);
     for (const std::size_t bytes : {most, most - 8, detail::max_bytes + 1, detail::max_bytes}) {
@@ -86,7 +86,7 @@ TYPED_TEST(sanitizer_limits, what_no_memory_holds_is_refused) {
     }
 }
 
-TEST(sanitizer, rewind_closes_what_came_later_and_only_that) {
+TEST(sanitizer, rewind_closes_exactly_the_later_blocks) {
     monotonic<> pool;
     auto* const kept = static_cast<char*>(pool.allocate(64, 8));
     const auto place = pool.checkpoint();
@@ -107,7 +107,7 @@ TEST(sanitizer, an_initial_buffer_is_open_again_when_the_pool_is_gone) {
     for (const char& byte : buffer) ASSERT_FALSE(__asan_address_is_poisoned(&byte));
 }
 
-TEST(sanitizer, a_cached_chunk_is_closed_but_for_the_link_that_leak_checkers_follow) {
+TEST(sanitizer, a_cached_chunk_is_closed_except_its_link) {
     chunk_cache cache;
     auto* const chunk = static_cast<char*>(cache.allocate(4096, 8));
     cache.deallocate(chunk, 4096, 8);
@@ -150,7 +150,7 @@ TEST(sanitizer, a_pool_of_many_threads_opens_exactly_what_was_asked_for) {
     }
 }
 
-// What is lost is reported when this program ends.
+// Lost memory is reported when this program ends.
 TEST(sanitizer, threads_and_pools_that_end_leave_nothing_behind) {
     for (int i = 0; i < 3; ++i) {
         synchronized_multipool<> pool;
@@ -163,8 +163,8 @@ TEST(sanitizer, threads_and_pools_that_end_leave_nothing_behind) {
     for (int i = 0; i < 100; ++i) static_cast<void>(pool.allocate(24, 8));
 }
 
-// What a pool that goes leaves behind in others would be used here.
-TEST(sanitizer, those_that_stay_know_nothing_of_those_that_went) {
+// Memory of destroyed pools would be used here if other pools still referred to it.
+TEST(sanitizer, remaining_pools_do_not_use_memory_of_destroyed_ones) {
     multipool<> owner;
     std::vector<std::unique_ptr<multipool<>>> absorbed;
     for (int i = 0; i < 4; ++i) {
@@ -191,7 +191,7 @@ TEST(sanitizer, those_that_stay_know_nothing_of_those_that_went) {
     EXPECT_EQ(seen.kinds(), std::vector{misuse_kind::other_allocator});
 }
 
-TEST(sanitizer, a_checked_block_is_open_between_its_guards_and_closed_when_it_is_given_back) {
+TEST(sanitizer, a_checked_block_is_open_only_between_its_guards_while_live) {
     checked<multipool<>> pool;
     for (const std::size_t bytes : {1u, 8u, 24u, 100u, 5000u}) {
         auto* const block = static_cast<char*>(pool.allocate(bytes, 8));
@@ -205,7 +205,7 @@ TEST(sanitizer, a_checked_block_is_open_between_its_guards_and_closed_when_it_is
     }
 }
 
-// AddressSanitizer compares how memory is taken and given back.
+// AddressSanitizer compares the allocating function with the freeing one.
 TEST(sanitizer, sources_give_back_as_they_took) {
     new_delete heap;
     std_source<std::allocator<int>> standard;
@@ -217,7 +217,7 @@ TEST(sanitizer, sources_give_back_as_they_took) {
     }
 }
 
-// accounting_source writes to all that comes back, which would be reported if it were still poisoned.
+// accounting_source writes to all memory that returns, which would be reported if it were still poisoned.
 TEST(sanitizer, memory_is_open_again_when_it_goes_upstream) {
     test::accounting_source source;
     multipool<test::accounting_ref> pool(source);
@@ -231,8 +231,8 @@ TEST(sanitizer, memory_is_open_again_when_it_goes_upstream) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-// What lies in the buffer of a monotonic that was absorbed cannot be told from what never came from there.
-TEST(sanitizer, blocks_of_a_monotonic_s_own_buffer_and_of_absorbed_ones_are_its_own) {
+// Blocks in the buffer of an absorbed monotonic cannot be told from blocks that never came from there.
+TEST(sanitizer, a_monotonic_takes_blocks_of_absorbed_buffers_and_chunks) {
     alignas(16) static char buffer[256];
     monotonic<> first, second, third(initial_buffer{buffer, sizeof buffer});
     void* const in_buffer = third.allocate(24, 8);
@@ -255,7 +255,7 @@ TEST(sanitizer, a_pool_knows_the_blocks_of_all_that_it_has_absorbed) {
     for (void* block : blocks) owner.deallocate(block, 100, 8);
 }
 
-// Where the limit leaves no room for a gap, a block may end at it, and its size is not looked at.
+// If the limit leaves no room for a gap, a block may end at the limit, and its size is not checked.
 TEST(sanitizer, an_arena_is_full_to_the_last_byte) {
     const std::size_t limit = os::pages::size();
     std::size_t most = limit;

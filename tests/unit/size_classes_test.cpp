@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// size_classes_test: every scheme, every small request: the block fits, is aligned, and is not much too large.
+// size_classes_test: in every scheme, the block of every small request fits, is aligned, and is not much too large.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ TYPED_TEST(size_classes_test, sizes_of_classes_ascend) {
     }
 }
 
-// All sizes 0 … 4096 and alignments 1 … 64: the block fits, and keeps its alignment in a row of its kind.
-TYPED_TEST(size_classes_test, every_request_gets_the_smallest_block_that_fits_and_is_aligned) {
+// For all sizes 0 … 4096 and alignments 1 … 64 the block fits and keeps its alignment in a row of its kind.
+TYPED_TEST(size_classes_test, every_request_gets_the_smallest_aligned_block_that_fits) {
     for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
         for (std::size_t bytes = 0; bytes <= 4096; ++bytes) {
             unsigned expected = 0;
@@ -59,7 +59,7 @@ TYPED_TEST(size_classes_test, larger_requests_get_no_smaller_class) {
     }
 }
 
-TYPED_TEST(size_classes_test, what_no_class_serves_is_said_so) {
+TYPED_TEST(size_classes_test, oversized_requests_have_no_class) {
     EXPECT_EQ(TypeParam::class_of(TypeParam::largest + 1, 1), unsigned{TypeParam::count});
     EXPECT_EQ(TypeParam::class_of(8, 128), unsigned{TypeParam::count});
     EXPECT_EQ(TypeParam::class_of(detail::max_bytes, 1), unsigned{TypeParam::count});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// sources_test: new_delete, upstream_resource and source_ref: what they give, and null where others throw.
+// sources_test: new_delete, upstream_resource and source_ref: the memory that they give, and null instead of
+// exceptions.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -14,7 +15,7 @@
 namespace millpond {
 namespace {
 
-// A resource that throws what is no std::bad_alloc.
+// A resource that throws something other than std::bad_alloc.
 class angry_resource : public std::pmr::memory_resource {
     void* do_allocate(std::size_t, std::size_t) override { throw 42; }
     void do_deallocate(void*, std::size_t, std::size_t) override {}
@@ -75,7 +76,7 @@ TEST(fixed_buffer, has_what_it_was_given_and_never_more) {
     EXPECT_EQ(source.room_bytes(), 1000u) << "none is out any more";
 }
 
-TEST(fixed_buffer, ends_at_the_last_byte_whatever_the_alignment) {
+TEST(fixed_buffer, ends_at_the_last_byte_for_every_alignment) {
     alignas(64) char memory[128];
     for (std::size_t before = 0; before <= 128; ++before) {
         for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
@@ -108,7 +109,7 @@ TEST(fixed_buffer, keeps_a_pool_off_the_heap) {
     EXPECT_EQ(source.room_bytes(), sizeof memory);
 }
 
-// Throws when told to; counts units.
+// A standard allocator that throws when told to, and counts units.
 template <class T>
 struct fickle_allocator {
     using value_type = T;
@@ -167,7 +168,7 @@ TEST(std_source, takes_enough_for_every_block_and_little_more) {
     }
 }
 
-// A resource that counts its calls, and is equal to any other of its kind.
+// A resource that counts its calls and is equal to any other of its kind.
 class sociable_resource : public std::pmr::memory_resource {
   public:
     int calls = 0;
@@ -238,7 +239,7 @@ TEST(sources, impossible_sizes_are_null_or_bad_alloc) {
     EXPECT_EQ(upstream_resource{}.try_allocate(1, std::size_t{1} << 63), nullptr);
 }
 
-TEST(sources, whatever_an_upstream_resource_throws_is_null) {
+TEST(sources, any_exception_of_an_upstream_resource_gives_null) {
     angry_resource angry;
     EXPECT_EQ(upstream_resource(std::pmr::null_memory_resource()).try_allocate(8, 8), nullptr);
     EXPECT_EQ(upstream_resource(&angry).try_allocate(8, 8), nullptr);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// stepped_reservation_test: commit and advance do what they say and no more; what is moved or swapped goes as a whole.
+// stepped_reservation_test: commit and advance have exactly their stated effects; moves and swaps take everything
+// along.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -25,7 +26,7 @@ class stepped_reservation_test : public testing::Test {
     void TearDown() override { EXPECT_EQ(fake_pages::reservations(), 0U); }
 };
 
-TEST_F(stepped_reservation_test, none_has_no_room) {
+TEST_F(stepped_reservation_test, an_empty_one_has_no_room) {
     memory all[] = {memory(), memory(0, 8, {}), memory(0, 8, {.huge_pages = true})};
     for (memory& none : all) {
         EXPECT_EQ(none.begin(), nullptr);
@@ -70,7 +71,7 @@ TEST_F(stepped_reservation_test, commit_charges_and_advance_populates) {
     EXPECT_EQ(all.ready(), mib);
 }
 
-TEST_F(stepped_reservation_test, what_is_moved_or_swapped_takes_everything_along) {
+TEST_F(stepped_reservation_test, moves_and_swaps_take_everything_along) {
     memory one(mib, 8, {.step = mib / 8});
     memory two(4 * mib, 8, {.first = 0});
     std::byte* const place = one.begin();
@@ -131,7 +132,7 @@ TEST_F(stepped_reservation_test, a_range_that_ends_before_the_alignment_has_no_r
     }
 }
 
-TEST_F(stepped_reservation_test, all_the_room_that_is_left_by_an_alignment_can_be_had) {
+TEST_F(stepped_reservation_test, all_room_left_by_an_alignment_can_be_committed) {
     fake_pages::set.address_limit = 300 * kib;
     std::vector<memory> all;
     for (int i = 0; i < 20; ++i) {

@@ -45,7 +45,8 @@ class suballocators : public testing::Test {};
 using bindings = testing::Types<binding<suballocator>, binding<suballocator32>, binding<suballocator64>>;
 TYPED_TEST_SUITE(suballocators, bindings);
 
-// The same random life of a container, and of one over std::allocator. `insert` and `erase` take a container and a key.
+// Plays the same random life of a container and of one over std::allocator. `insert` and `erase` take a container and a
+// key.
 template <class Ours, class Standard, class Insert, class Erase>
 void live_alike(Ours ours, Standard standard, Insert insert, Erase erase) {
     auto numbers = test::random_numbers();
@@ -73,7 +74,7 @@ void live_alike(Ours ours, Standard standard, Insert insert, Erase erase) {
     EXPECT_TRUE(std::equal(copy.begin(), copy.end(), standard.begin(), standard.end()));
 }
 
-// Hashed containers are compared by what they find.
+// Compares hashed containers by the elements that they find.
 template <class Ours, class Standard, class Insert, class Erase>
 void live_alike_hashed(Ours ours, Standard standard, Insert insert, Erase erase) {
     auto numbers = test::random_numbers();
@@ -156,7 +157,7 @@ TYPED_TEST(suballocators, serve_every_sequence_and_adaptor) {
     EXPECT_EQ(shared->back(), 4);
 }
 
-TYPED_TEST(suballocators, of_void_rebind_and_compare) {
+TYPED_TEST(suballocators, suballocators_of_void_rebind_and_compare) {
     using voids = typename TypeParam::template of<void>;
     using ints = typename TypeParam::template of<int>;
     const voids none;
@@ -175,7 +176,7 @@ TYPED_TEST(suballocators, of_void_rebind_and_compare) {
     some.deallocate(slot, 1);
 }
 
-TYPED_TEST(suballocators, of_one_size_share_a_pool_and_give_the_lowest_slot_first) {
+TYPED_TEST(suballocators, those_of_one_size_share_a_pool_and_its_lowest_slot) {
     typename TypeParam::template of<double> doubles;
     typename TypeParam::template of<long long> numbers(doubles);
     double* const first = doubles.allocate(1);
@@ -185,7 +186,7 @@ TYPED_TEST(suballocators, of_one_size_share_a_pool_and_give_the_lowest_slot_firs
     EXPECT_EQ(static_cast<void*>(numbers.allocate(1)), first);
 }
 
-TYPED_TEST(suballocators, let_elements_go_from_list_to_list_that_share_a_handle) {
+TYPED_TEST(suballocators, let_lists_that_share_a_handle_splice_elements) {
     using allocator = typename TypeParam::template of<std::string>;
     using list = std::list<std::string, allocator>;
     // Never destroyed: node handles of libstdc++ 12 forget a copy of the allocator when their node is inserted.
@@ -237,7 +238,7 @@ TYPED_TEST(suballocators, propagate_with_move_and_swap_and_not_with_copies) {
     EXPECT_TRUE(assigned == of_a);
 }
 
-TYPED_TEST(suballocators, take_chunks_and_arrays_from_the_allocator_beneath_and_give_all_back) {
+TYPED_TEST(suballocators, return_all_chunks_and_arrays_to_the_allocator_beneath) {
     account beneath;
     {
         using allocator = typename TypeParam::template counted<int>;
@@ -319,7 +320,7 @@ TYPED_TEST(suballocators, survive_every_failure_of_the_allocator_beneath) {
     }
 }
 
-TEST(suballocator_threads, containers_may_be_read_and_their_allocators_copied_by_many_and_freed_by_another) {
+TEST(suballocator_threads, many_threads_may_read_and_another_may_free_a_container) {
     using allocator = suballocator<std::allocator<int>>;
     auto set = std::make_unique<std::set<int, std::less<int>, allocator>>();
     for (int i = 0; i < 10000; ++i) set->insert(i);
@@ -336,7 +337,7 @@ TEST(suballocator_threads, containers_may_be_read_and_their_allocators_copied_by
     }).join();
 }
 
-// An allocator with a way of its own to construct.
+// An allocator with its own way to construct.
 template <class T>
 struct marking : std::allocator<T> {
     template <class U>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// synchronized_multipool_fork_test: what a child of fork has of a pool, and what a pool does without its lock.
+// synchronized_multipool_fork_test: a pool in a child of fork, and a pool whose lock is not available.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -53,8 +53,8 @@ TEST(synchronized_multipool, a_forked_child_goes_on_with_a_half_used_pool) {
     EXPECT_EQ(blocks[1][49], 7);
 }
 
-// The threads are in the pool's common part at many of the forks: blocks above 16 KiB lock it each time.
-TEST(synchronized_multipool_threads, a_child_forked_while_threads_use_the_pool_never_hangs_and_is_served) {
+// Most of the forks happen while the threads are in the pool's shared part: blocks above 16 KiB lock it each time.
+TEST(synchronized_multipool_threads, a_child_forked_while_threads_use_the_pool_is_served) {
     synchronized_multipool<> pool;
     std::atomic<bool> stop{false};
     std::vector<std::thread> users(2);
@@ -80,7 +80,7 @@ TEST(synchronized_multipool_threads, a_child_forked_while_threads_use_the_pool_n
     for (std::thread& user : users) user.join();
 }
 
-// A source whose call never ends stands for a thread that a child does not have.
+// A source whose call never ends; it stands for a thread that does not exist in the child.
 template <class Upstream>
 struct stopping_source : Upstream {
     static inline std::atomic<bool> is_stopped{false};
@@ -118,7 +118,7 @@ void while_the_lock_is_held(synchronized_multipool<Source>& pool, Work work) {
     holder.join();
 }
 
-TEST(synchronized_multipool_threads, while_the_lock_does_not_come_a_thread_safe_source_gives_the_memory) {
+TEST(synchronized_multipool_threads, a_thread_safe_source_serves_while_the_lock_is_held) {
     synchronized_multipool<safe_source> pool;
     void* const before = pool.allocate(64, 8);
     while_the_lock_is_held(pool, [&] {
@@ -134,7 +134,7 @@ TEST(synchronized_multipool_threads, while_the_lock_does_not_come_a_thread_safe_
     EXPECT_TRUE(works(pool));
 }
 
-TEST(synchronized_multipool_threads, while_another_source_is_out_of_reach_freed_blocks_still_serve) {
+TEST(synchronized_multipool_threads, freed_blocks_serve_while_the_source_is_locked) {
     synchronized_multipool<unsafe_source> pool;
     std::vector<void*> blocks(1000);
     for (void*& block : blocks) block = pool.allocate(64, 8);
@@ -151,7 +151,7 @@ TEST(patient_lock, gives_up_on_a_holder_once_and_not_on_the_next_one) {
     ASSERT_TRUE(lock.lock(1));
     EXPECT_FALSE(lock.try_lock());
     EXPECT_FALSE(lock.lock(2));
-    EXPECT_FALSE(lock.lock(1000000)) << "known by now: nobody waits for it again";
+    EXPECT_FALSE(lock.lock(1000000)) << "known by now: no thread waits for this holder again";
     lock.unlock();
     EXPECT_TRUE(lock.try_lock());
     EXPECT_FALSE(lock.lock(1)) << "another holder";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// synchronized_multipool_model_test: threads one after the other, or in turns, so that what they do has an order and a
-// model can follow: no block has two owners, and nobody keeps more than the header says.
+// synchronized_multipool_model_test: threads that run one after the other or in turns, so that their calls have an
+// order that a model can follow. No block has two owners, and no thread keeps more than the header says.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ using test::accounting_source;
 using test::in_a_thread;
 using test::uniform;
 
-// One thread's share of a long life: many blocks of few sizes, so that stacks and batches fill and run out.
+// Plays one thread's part of a long life: many blocks of few sizes, so that stacks and batches fill and run out.
 template <class Pool>
 void live_on(Pool& pool, test::block_model& model, std::uint64_t salt, int steps) {
     constexpr std::size_t sizes[] = {1, 16, 24, 100, 512, 3000, 17000, 40000};
@@ -45,7 +45,7 @@ void live_on(Pool& pool, test::block_model& model, std::uint64_t salt, int steps
     }
 }
 
-TEST(synchronized_multipool_model, no_block_has_two_owners_whoever_has_freed_it) {
+TEST(synchronized_multipool_model, no_block_has_two_owners_after_frees_of_any_thread) {
     accounting_source source;
     synchronized_multipool<accounting_ref> pool(source);
     test::block_model model;
@@ -62,7 +62,7 @@ TEST(synchronized_multipool_model, no_block_has_two_owners_whoever_has_freed_it)
     model.check_all();
 }
 
-TEST(synchronized_multipool_model, nor_where_classes_are_few_and_small) {
+TEST(synchronized_multipool_model, no_block_has_two_owners_with_few_small_classes) {
     accounting_source source;
     synchronized_multipool<accounting_ref, powers_of_two<64>> pool(source);
     test::block_model model;
@@ -73,7 +73,7 @@ TEST(synchronized_multipool_model, nor_where_classes_are_few_and_small) {
     model.check_all();
 }
 
-// A thread that stays, and does what it is told.
+// A thread that stays alive and runs given functions.
 class assistant {
   public:
     assistant()
@@ -108,7 +108,7 @@ class assistant {
     std::thread thread_;
 };
 
-TEST(synchronized_multipool_model, what_a_living_thread_has_at_hand_is_its_own) {
+TEST(synchronized_multipool_model, a_living_threads_cached_blocks_are_its_own) {
     synchronized_multipool<> pool;
     assistant other;
     void* const mine = pool.allocate(24, 8);
@@ -121,7 +121,7 @@ TEST(synchronized_multipool_model, what_a_living_thread_has_at_hand_is_its_own) 
 
 synchronized_multipool<> static_pool;
 
-// Made before the pool is first used in its thread, so that it goes when the thread has no magazine any more.
+// An object made before the pool is first used in its thread, so that it ends after the thread's magazine.
 struct takes_one_late {
     bool is_due = false;
     ~takes_one_late() {
@@ -129,7 +129,7 @@ struct takes_one_late {
     }
 };
 
-TEST(synchronized_multipool_model, who_has_no_magazine_takes_one_block_of_a_batch_and_leaves_the_others) {
+TEST(synchronized_multipool_model, a_thread_without_a_magazine_takes_one_block_of_a_batch) {
     assistant other;
     std::set<void*> blocks;
     for (int i = 0; i < 2000; ++i) blocks.insert(static_pool.allocate(32, 8));
@@ -168,7 +168,7 @@ TEST(synchronized_multipool_model, a_living_thread_keeps_no_more_than_a_mebibyte
     }
 }
 
-TEST(synchronized_multipool_model, what_an_ended_thread_had_in_any_class_serves_the_others) {
+TEST(synchronized_multipool_model, cached_blocks_of_an_ended_thread_serve_the_others) {
     accounting_source source;
     synchronized_multipool<accounting_ref> pool(source);
     static_cast<void>(pool.allocate(200, 8));  // this thread has a magazine, and needs none of an ended one
@@ -184,7 +184,7 @@ TEST(synchronized_multipool_model, what_an_ended_thread_had_in_any_class_serves_
     }
 }
 
-// Counts what is out, and can be held inside a call, and with it the pool's lock.
+// A source that counts its live bytes and can be held inside a call, and with it the pool's lock.
 struct gate {
     static inline std::atomic<bool> is_shut{false};
     static inline std::atomic<bool> is_inside{false};
@@ -226,7 +226,7 @@ void while_the_lock_is_held(synchronized_multipool<Source>& pool, Work work) {
     holder.join();
 }
 
-TEST(synchronized_multipool_model_threads, memory_that_was_taken_without_the_lock_is_counted_and_goes_back) {
+TEST(synchronized_multipool_model_threads, memory_taken_without_the_lock_is_counted_and_returned) {
     {
         synchronized_multipool<open_gate> pool;
         while_the_lock_is_held(pool, [&] {
@@ -242,8 +242,8 @@ TEST(synchronized_multipool_model_threads, memory_that_was_taken_without_the_loc
     EXPECT_EQ(gate::live.load(), 0u);
 }
 
-// However often it has kept some before.
-TEST(synchronized_multipool_model_threads, what_a_thread_keeps_serves_it_without_the_lock) {
+// It does so after any number of earlier rounds.
+TEST(synchronized_multipool_model_threads, a_threads_cached_blocks_serve_it_without_the_lock) {
     synchronized_multipool<gate> pool;
     for (int round = 0; round < 300; ++round) come_and_go(pool, 1000, 64);
     while_the_lock_is_held(pool, [&] {

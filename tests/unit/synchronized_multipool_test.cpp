@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// synchronized_multipool_test: what one thread alone sees of it: sizes, reset and release, many pools, containers.
+// synchronized_multipool_test: the pool in a single thread: sizes, reset and release, many pools, containers.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -117,7 +117,7 @@ TEST(synchronized_multipool, a_managed_source_is_reset_and_released_along) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-TEST(synchronized_multipool, hundreds_of_large_blocks_come_and_go_and_release_returns_the_rest) {
+TEST(synchronized_multipool, release_returns_large_blocks_after_random_use) {
     accounting_source source;
     pool_under_test pool(source);
     test::block_model model;
@@ -137,7 +137,7 @@ TEST(synchronized_multipool, hundreds_of_large_blocks_come_and_go_and_release_re
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-// More than a thread's table has room for; and every pool is used again after the others have displaced it.
+// There are more pools than a thread's table has room for, and every pool is used again after the others displaced it.
 TEST(synchronized_multipool, a_thread_uses_any_number_of_pools_at_once) {
     constexpr std::size_t count = 50;
     std::vector<std::unique_ptr<synchronized_multipool<>>> pools;
@@ -161,7 +161,7 @@ TEST(synchronized_multipool, a_thread_uses_any_number_of_pools_at_once) {
     }
 }
 
-// What a thread's table says of a pool that is gone must not hold for the next one, at the same address or not.
+// A thread's table entry of a destroyed pool must not apply to the next pool, at the same address or not.
 TEST(synchronized_multipool, a_pool_at_the_address_of_another_one_starts_empty) {
     alignas(synchronized_multipool<>) char place[sizeof(synchronized_multipool<>)];
     for (int round = 0; round < 100; ++round) {
@@ -185,7 +185,7 @@ TEST(synchronized_multipool, containers_reach_it_by_both_bindings) {
     EXPECT_EQ(numbers.size(), 1000u);
 }
 
-TEST(block_batch, every_number_of_blocks_of_every_size_comes_out_in_the_order_it_went_in) {
+TEST(block_batch, batches_of_any_size_and_count_keep_their_order) {
     alignas(16) static char memory[128 * 1200];
     for (std::size_t bytes = detail::align_up(detail::block_batch::smallest_block_bytes, 8); bytes <= 1200;
          bytes += 8) {

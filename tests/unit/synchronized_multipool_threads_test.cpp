@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// synchronized_multipool_threads_test: blocks pass between threads, threads and pools come and go, sources fail.
+// synchronized_multipool_threads_test: blocks pass between threads, threads and pools start and end, sources fail.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -21,7 +21,7 @@ using test::accounting_source;
 using test::in_a_thread;
 using pool_under_test = synchronized_multipool<accounting_ref>;
 
-TEST(synchronized_multipool_threads, what_one_thread_frees_another_one_gets) {
+TEST(synchronized_multipool_threads, blocks_freed_by_one_thread_serve_another) {
     accounting_source source;
     pool_under_test pool(source);
     std::vector<void*> blocks(1000);
@@ -36,7 +36,7 @@ TEST(synchronized_multipool_threads, what_one_thread_frees_another_one_gets) {
     EXPECT_EQ(pool.held_bytes(), held) << "threads that have ended keep nothing";
 }
 
-// The consumer only frees: what it has must come back to the producer while both live.
+// The consumer only frees: its blocks must return to the producer while both threads live.
 TEST(synchronized_multipool_threads, a_producer_lives_on_what_its_consumer_frees) {
     accounting_source source;
     pool_under_test pool(source);
@@ -127,7 +127,7 @@ TEST(synchronized_multipool_threads, reset_and_release_take_what_other_threads_k
 
 synchronized_multipool<> static_pool;
 
-// Made before the pool is first used in its thread, so that it goes when the thread's magazine is gone.
+// An object made before the pool is first used in its thread, so that it ends after the thread's magazine.
 struct goes_late {
     std::vector<void*> blocks;
     ~goes_late() {
@@ -139,7 +139,7 @@ struct goes_late {
     }
 };
 
-TEST(synchronized_multipool_threads, destructors_of_thread_locals_use_it_when_its_magazine_is_gone) {
+TEST(synchronized_multipool_threads, late_destructors_of_thread_locals_leak_no_blocks) {
     std::size_t held = 0;
     for (int i = 0; i < 50; ++i) {
         in_a_thread([] {
@@ -152,7 +152,7 @@ TEST(synchronized_multipool_threads, destructors_of_thread_locals_use_it_when_it
     EXPECT_LE(static_pool.held_bytes(), held + 5000);
 }
 
-// Two threads, one after the other so that the source's calls have an order, and then this one.
+// Plays two threads, one after the other so that the source's calls have an order, and then this one.
 void live_on(pool_under_test& pool, int& refused) {
     struct held_block {
         void* start;
@@ -215,7 +215,7 @@ TEST(synchronized_multipool_threads, one_failure_of_the_source_costs_at_most_one
     }
 }
 
-TEST(synchronized_multipool_threads, when_the_source_has_no_more_the_pool_does_without_and_works_again_after) {
+TEST(synchronized_multipool_threads, works_again_when_an_exhausted_source_recovers) {
     for (std::size_t n = 0; n < 60 && !HasFailure(); ++n) {
         SCOPED_TRACE(n);
         accounting_source source;

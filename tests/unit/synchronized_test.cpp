@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// synchronized_test: several threads on one allocator; and the whole interface goes through the lock.
+// synchronized_test: several threads use one allocator, and every function of its interface takes the lock.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace {
 static_assert(managed_allocator<synchronized<multipool<>>> && rewindable_allocator<synchronized<monotonic<>>>);
 static_assert(!managed_allocator<synchronized<chunk_cache>> && !rewindable_allocator<synchronized<multipool<>>>);
 
-// Counts how often it is locked, and that it is unlocked as often.
+// A mutex that counts its locks and checks that it is unlocked as often.
 struct counting_mutex {
     static inline int locks = 0;
     static inline int held = 0;
@@ -71,7 +71,7 @@ TEST(synchronized_threads, no_two_threads_ever_hold_the_same_block) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
-// What one thread allocated another may free: the block belongs to the allocator, not to the thread.
+// A thread may free another thread's block: the block belongs to the allocator, not to the thread.
 TEST(synchronized_threads, blocks_are_freed_by_other_threads) {
     synchronized<multipool<>> pool;
     std::vector<void*> blocks;

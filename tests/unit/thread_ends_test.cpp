@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a thread does with shared pools behind its thread-local objects, in destructors of thread-specific data, leaves
-// nothing behind that grows with the threads.
+// thread_ends_test: a thread that uses shared pools after its thread-local objects have ended, in destructors of
+// thread-specific data, leaves nothing that grows with the number of threads.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -69,7 +69,7 @@ TEST(thread_ends_threads, a_pool_destroyed_by_a_key_leaves_its_chunks_to_others)
     EXPECT_EQ(chunk_cache::held_bytes(), 0u);
 }
 
-// Each thread allocates and frees while it lives, in thread-local destructors and in those of keys, in random order.
+// Allocates and frees while the thread lives, in thread-local destructors and in those of keys, in random order.
 struct last_acts {
     std::vector<void*> blocks;
     ~last_acts() {
@@ -102,7 +102,7 @@ TEST(thread_ends_threads, any_order_of_ends_leaves_nothing_that_grows) {
         }
         for (std::thread& each : threads) each.join();
     };
-    // As many magazines as threads at once, and what waits in them.
+    // Expects as many magazines as there were simultaneous threads, and the memory that waits in them.
     for (int i = 0; i < 100; ++i) wave();
     const std::size_t before = pool.held_bytes();
     for (int i = 0; i < 400; ++i) wave();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// unique_test: allocate_unique: what is made is destroyed once, and its block goes back as it was taken.
+// unique_test: allocate_unique destroys each object once and returns its block with the same size and alignment.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace {
 
 using test::exacting_allocator;
 
-// Counts the objects that live, and throws from the constructor with a certain number.
+// An object that counts live objects and throws from the constructor with a given number.
 struct counting {
     static inline int live = 0;
     static inline int made = 0;
@@ -34,7 +34,7 @@ struct counting {
     int value = 7;
 };
 
-// Begins with another base, so that its counting part does not lie at its start.
+// A base class in front, so that the counting part does not lie at the object's start.
 struct other_base {
     virtual ~other_base() = default;
     char bytes[40] = {};
@@ -93,7 +93,7 @@ TEST_F(unique, a_derived_object_goes_back_whole_through_any_of_its_bases) {
     EXPECT_EQ(pool.live_blocks(), 0u);
 }
 
-TEST_F(unique, arrays_are_value_initialised_and_destroyed_to_the_last_element) {
+TEST_F(unique, all_array_elements_are_value_initialised_and_destroyed) {
     {
         auto numbers = allocate_unique<int[]>(pool, 1000);
         EXPECT_EQ(numbers.get_deleter().count(), 1000u);

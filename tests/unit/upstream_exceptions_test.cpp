@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// upstream_exceptions_test: what a source throws comes out of every allocate as it was thrown, and nothing is lost.
+// upstream_exceptions_test: an exception of a source leaves every allocate unchanged, and no memory is lost.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -16,13 +16,13 @@
 namespace millpond {
 namespace {
 
-// A bad_alloc of its own, so that a copy or another bad_alloc in its place is noticed.
+// A distinct kind of bad_alloc, so that a copy or another bad_alloc in its place is noticed.
 struct refusal : std::bad_alloc {
     explicit refusal(int which) : number(which) {}
     int number;
 };
 
-// Counts calls and bytes; from call `refused` on it throws, until told otherwise.
+// A resource that counts calls and bytes and throws from call `refused` on, until told otherwise.
 class moody_resource : public std::pmr::memory_resource {
   public:
     int calls = 0;
@@ -49,12 +49,12 @@ class moody_resource : public std::pmr::memory_resource {
     }
 };
 
-// A standard allocator over it, for std_source.
+// A standard allocator over a moody_resource, for std_source.
 template <class T>
 using moody_allocator = std::pmr::polymorphic_allocator<T>;
 using std_upstream = std_source<moody_allocator<char>>;
 
-// Passes requests on by try_allocate, and has no allocate.
+// A source that has try_allocate and no allocate.
 struct bare_source {
     explicit bare_source(std::pmr::memory_resource* resource) : to(resource) {}
     void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept { return to.try_allocate(bytes, alignment); }
@@ -115,7 +115,7 @@ void give_back(Pool& pool, const block& gone) {
     pool.deallocate(gone.start, gone.bytes, 8);
 }
 
-// Returns: true if allocate threw what the upstream threw last; the block otherwise.
+// Returns true if allocate threw the upstream's last exception; the block otherwise.
 template <class Pool>
 bool is_refused(Pool& pool, const moody_resource& upstream, std::size_t bytes, void*& start) {
     const int before = upstream.thrown;
@@ -134,7 +134,7 @@ bool is_refused(Pool& pool, const moody_resource& upstream, std::size_t bytes, v
     return true;
 }
 
-TYPED_TEST(upstream_exceptions, pass_unchanged_and_nothing_is_lost) {
+TYPED_TEST(upstream_exceptions, pass_unchanged_and_lose_no_memory) {
     std::mt19937_64 random(test::seed());
     int all_refusals = 0;
     for (int refused = 1; refused < 30; ++refused) {
@@ -174,7 +174,7 @@ TYPED_TEST(upstream_exceptions, pass_unchanged_and_nothing_is_lost) {
     EXPECT_GT(all_refusals, 29);
 }
 
-TYPED_TEST(upstream_exceptions, are_forgotten_where_nobody_waits_for_them) {
+TYPED_TEST(upstream_exceptions, are_dropped_if_no_caller_waits_for_them) {
     moody_resource upstream;
     upstream.refused = 1;
     made<TypeParam> one(upstream);
@@ -190,7 +190,7 @@ TYPED_TEST(upstream_exceptions, are_forgotten_where_nobody_waits_for_them) {
     }
 }
 
-TEST(upstream_exceptions_of_others, what_a_limits_callback_meets_is_not_thrown) {
+TEST(upstream_exceptions_of_others, exceptions_met_by_a_limits_callback_are_not_thrown) {
     moody_resource upstream;
     upstream.refused = 1;
     limited<multipool<>> narrow(byte_limit{10});
@@ -272,13 +272,13 @@ void expect_lengths_refused(Allocator allocator) {
     }
     // AddressSanitizer ends a program that asks its operator new for so much.
     if (!detail::address_sanitizer) {
-        // Kept, since a compiler may leave out an allocation that nobody uses.
+        // Kept, since a compiler may remove an unused allocation.
         [[maybe_unused]] static value* volatile kept;
         EXPECT_THROW(kept = allocator.allocate(all / sizeof(value)), std::bad_alloc);
     }
 }
 
-TEST(array_lengths, that_overflow_are_bad_array_new_lengths) {
+TEST(array_lengths, overflowing_lengths_throw_bad_array_new_length) {
     multipool<> pool;
     expect_lengths_refused(allocator<int, multipool<>>(&pool));
     expect_lengths_refused(allocator<char[3], multipool<>>(&pool));

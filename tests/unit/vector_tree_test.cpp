@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// vector_tree_test: the interface of a standard sequence, what iterators keep through every change, allocators that
-// differ, elements with memory of their own, and iterators of several threads at once.
+// vector_tree_test: the interface of a standard sequence, iterators through every change, unequal allocators, elements
+// with memory of their own, and iterators of several threads at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -175,7 +175,7 @@ TEST(vector_tree, iterators_stay_at_their_elements) {
     EXPECT_EQ(thousand[thousand.index_of(held[4])], 4);
 }
 
-TEST(vector_tree, iterators_outlive_their_tree_as_singular_ones) {
+TEST(vector_tree, iterators_become_singular_when_their_tree_ends) {
     numbers::iterator held;
     numbers::iterator copy;
     {

@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::size_t most_nodes = 11;
 
-// Returns: the shape of a tree: "(left right)" of each node, nothing of none.
+// Returns the shape of a tree: "(left right)" of each node, an empty text for no node.
 std::string shape_of(const weight_links* node) {
     return node == nullptr ? "" : "(" + shape_of(node->child[0]) + " " + shape_of(node->child[1]) + ")";
 }
 
-// Returns: how many shapes of up to so many nodes are balanced.
+// Returns the number of balanced shapes of up to that many nodes.
 std::size_t balanced_shapes() {
     std::vector<std::size_t> of_size{1};
     for (std::size_t size = 1; size <= most_nodes; ++size) {

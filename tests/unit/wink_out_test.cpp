@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// wink_out_test: who may be winked out, that no destructor runs, and that all memory returns.
+// wink_out_test: the types that may be winked out; no destructor runs, and all memory returns.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -24,7 +24,7 @@ using vector = std::vector<T, bound<T>>;
 
 const char* const long_text = "a text that is longer than the small buffer of any string";
 
-// Counts what should not happen.
+// A type that counts destructor calls, which must not happen.
 struct counting {
     static inline int destroyed = 0;
     ~counting() { ++destroyed; }
@@ -34,7 +34,7 @@ struct opaque {
     ~opaque() {}
 };
 
-// What a container compares or hashes with owns something itself.
+// A comparison or hash that owns memory.
 using owning_function = std::function<bool(int, int)>;
 struct any_hash {
     std::size_t operator()(const auto&) const { return 0; }
@@ -55,7 +55,7 @@ struct is_winkable<throwing> : std::true_type {};
 
 namespace {
 
-// Over our bindings, by type and by base.
+// These types may be winked out over our bindings, by type and by base.
 static_assert(is_winkable_v<int> && is_winkable_v<const double> && is_winkable_v<int[4]> && is_winkable_v<int*>);
 static_assert(is_winkable_v<string> && is_winkable_v<vector<vector<string>>>);
 static_assert(is_winkable_v<std::pmr::string> && is_winkable_v<std::pmr::map<int, std::pmr::vector<std::pmr::string>>>);
@@ -69,7 +69,7 @@ static_assert(is_winkable_v<std::stack<int, std::pmr::deque<int>>> &&
               is_winkable_v<std::queue<int, std::pmr::deque<int>>>);
 static_assert(is_winkable_v<std::priority_queue<int, std::pmr::vector<int>>>);
 static_assert(is_winkable_v<counting> && is_winkable_v<vector<counting>>);
-// Memory or other things elsewhere.
+// These types own memory or other resources elsewhere.
 static_assert(!is_winkable_v<std::string> && !is_winkable_v<std::vector<int>> && !is_winkable_v<vector<std::string>>);
 static_assert(!is_winkable_v<std::pmr::map<int, std::string>> && !is_winkable_v<std::unique_ptr<int>>);
 static_assert(!is_winkable_v<std::shared_ptr<int>> && !is_winkable_v<opaque> && !is_winkable_v<vector<opaque>>);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// wrappers_test: what all wrappers pass on to the allocator beneath, and what they do at the edges of their counts.
+// wrappers_test: the calls that all wrappers pass on to the allocator beneath, and the edges of their counts.
 #include <gtest/gtest.h>
 
 #include <millpond/millpond.hpp>
@@ -9,7 +9,7 @@
 namespace millpond {
 namespace {
 
-// What every wrapper passes on to the allocator beneath.
+// Checks the calls that every wrapper passes on to the allocator beneath.
 template <class Pool>
 void passes_on(Pool& pool, test::accounting_source& source) {
     pool.rewind(pool.checkpoint());

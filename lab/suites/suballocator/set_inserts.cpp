@@ -121,7 +121,7 @@ outcome run(const point& asked) {
 
 std::string misfit(const point& asked) {
     if (asked["inserts"] == 0 && !is_allocator(asked.contender))
-        return "a pool inside a set is asked for no node alone";
+        return "a pool inside a set cannot be asked for a single node";
     return {};
 }
 

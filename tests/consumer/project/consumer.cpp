@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// consumer: what a user of the installed package writes: both bindings over one allocator, nothing left behind. It is
-// told the mode in which it should have been built.
+// consumer: a program of a user of the installed package. It uses both bindings over one allocator and checks that
+// nothing stays allocated. The build passes the expected mode (checked, hardened, …).
 #include <cstdlib>
 #include <memory_resource>
 #include <millpond/millpond.hpp>

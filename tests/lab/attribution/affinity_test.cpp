@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// affinity and affine_groups: random streams against a model that keeps whole histories, and streams of known answers.
+// affinity and affine_groups: random streams against a model that keeps whole histories, and streams with known
+// results.
 #include "lab/attribution/affinity.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@
 namespace millpond::attribution {
 namespace {
 
-// The definition, literally: visits are objects with the set of visits that were in the window at the same time.
+// The literal definition: a visit is an object with the set of visits that were in the window at the same time.
 class model {
   public:
     void begin(std::uint32_t id, std::uint64_t bytes, unsigned row) {
@@ -75,7 +76,7 @@ class model {
     std::map<unsigned, std::list<std::size_t>> windows_;
 };
 
-// Subjects 0 to 4; 3, 0 and 4 have rows. Ids are used again, threads share objects, and there are sequences.
+// Compares with the model on subjects 0 to 4, of which 3, 0 and 4 have rows. Ids are used again, threads share objects.
 void compare_with_model(std::uint64_t seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
@@ -117,11 +118,12 @@ void compare_with_model(std::uint64_t seed) {
     }
 }
 
-TEST(affinity, counts_what_the_model_counts) {
+TEST(affinity, agrees_with_the_model) {
     for (std::uint64_t seed = 1; seed <= 30; ++seed) compare_with_model(seed);
 }
 
-// Two subjects, allocated in turns: `together` reads pairs, else each subject is read alone.
+// Allocates objects of two subjects alternately. `together`: reads them in pairs; otherwise reads one subject at a
+// time.
 affinity of_pairs(bool together, unsigned pairs = 1000) {
     affinity found({0, 1});
     affinity::window window;
@@ -144,7 +146,7 @@ TEST(affinity, pairs_that_are_read_together_are_affine) {
     EXPECT_EQ(affine_groups(found, {0, 1}), (std::vector<std::vector<std::uint32_t>>{{0, 1}}));
 }
 
-TEST(affinity, lists_that_are_read_alone_are_not) {
+TEST(affinity, lists_that_are_read_separately_are_not_affine) {
     const affinity found = of_pairs(false);
     EXPECT_EQ(found.visits(0), 1000);
     EXPECT_LE(found.met(0, 1).together, affinity::window_objects);

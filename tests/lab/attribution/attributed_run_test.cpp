@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// attributed_run on streams that are made here: random ones against literal_run, and small ones whose counts are known.
+// attributed_run on generated streams: random ones against literal_run, and small ones with known counts.
 #include "lab/attribution/attributed_run.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ cache_shape small_cache() {
     return shape;
 }
 
-// Contexts are subjects.
+// A stream of references in which contexts are subjects.
 class stream {
   public:
     explicit stream(const cache_shape& shape = small_cache(), layout::region_map regions = {})
@@ -59,7 +59,8 @@ class stream {
     attributed_run run;
 };
 
-// Objects of many sizes in a small part of the memory, some with holes between them, some above a page, some large.
+// Compares random streams with the model: objects of many sizes in little memory, some with holes between them, some
+// larger than a page.
 void compare_with_model(std::uint64_t seed, std::uint64_t room, std::uint64_t bytes_max, unsigned steps) {
     std::mt19937_64 random(seed);
     const auto below = [&](std::uint64_t limit) { return random() % limit; };
@@ -180,7 +181,7 @@ TEST(attributed_run, gives_the_allocators_work_to_the_owner_of_the_call) {
     EXPECT_EQ(one.run.work_for_unknown().instructions, 100);
 }
 
-// Of calls that free what they have given, or of calls whose objects live on.
+// Checks the spans of calls. `are_freed`: the calls free their objects; otherwise the objects stay alive.
 void expect_spans(bool are_freed) {
     stream one;
     const auto call = [&](std::uint32_t subject, std::uint64_t address, std::uint32_t thread) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Captured programs whose references are known, through millpond-references and millpond-characterise.
+// Programs with known references, captured by millpond-references and read by millpond-characterise.
 #include <gtest/gtest.h>
 
 #include <cmath>

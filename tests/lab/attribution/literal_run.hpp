@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// literal_run: what attributed_run counts, byte by byte and with no data structure to get wrong.
+// literal_run: a model of attributed_run that counts byte by byte, without data structures.
 #pragma once
 
 #include <algorithm>

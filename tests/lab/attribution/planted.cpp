@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Two subsystems whose references are known: `wide` 10 objects of a line each, `narrow` one of two lines. In each of
-// 1000 rounds a byte of each line of `wide` is stored to, then of each line of `narrow`, then a global variable.
+// A program with two subsystems whose references are known: `wide` has 10 objects of a cache line each, `narrow` has
+// one of two lines. Each of 1000 rounds stores a byte to each line of `wide`, then to each line of `narrow`, then to a
+// global variable.
 #include <cstdlib>
 
 namespace {
@@ -15,7 +16,7 @@ struct narrow {
     [[gnu::noinline]] static char* make() { return static_cast<char*>(std::aligned_alloc(64, 128)); }
 };
 
-// One store each, whatever the compiler thinks of it.
+// Stores one byte; the compiler cannot remove or merge the store.
 [[gnu::always_inline]] inline void store(char* at) { __asm__ volatile("movb $1, %0" : "=m"(*at)); }
 
 }  // namespace

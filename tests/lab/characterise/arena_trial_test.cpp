@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an arena for predicted sites would have done: counted on made-up events whose right answers are known.
+// arena_trial: results of an arena for predicted sites, on invented events with known answers.
 #include "lab/characterise/arena_trial.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ using characterise::arena_trial;
 using characterise::size_request;
 using program::json;
 
-// main calls a wrapper at two places, which calls malloc at one: sites differ in their second frame alone.
+// A call tree in which main calls a wrapper at two places and the wrapper calls malloc: the sites differ only in their
+// second frame.
 struct two_callers {
     std::vector<trace::context_node> nodes{{0, 0, 0}, {0, 1, 0x10}, {0, 1, 0x20}, {1, 1, 0x99}, {2, 1, 0x99}};
     std::vector<trace::module_record> modules{{1, 0, 0, 0, "/usr/bin/shop", "", 0, 0}};
@@ -53,7 +54,7 @@ TEST(arena_trial, objects_that_die_in_time_are_never_wrong_and_pin_nothing) {
     }
 }
 
-TEST(arena_trial, objects_that_live_on_are_wrong_and_pin_their_chunk_until_they_die) {
+TEST(arena_trial, long_lived_objects_are_wrong_and_pin_their_chunk) {
     std::vector<trace::event> events{allocation(1, 0, 64, 40, two_callers::first)};
     for (std::uint64_t i = 1; i <= 100; ++i) {
         events.push_back(allocation(2 * i, 0, 128, 48, two_callers::first));

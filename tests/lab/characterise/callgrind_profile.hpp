@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// callgrind_profile: instructions of chosen functions, with all that they call, and of everything.
+// callgrind_profile: the instructions of chosen functions, including their callees, and of the whole program.
 #pragma once
 
 #include <fstream>
@@ -12,7 +12,8 @@ struct instructions {
     double allocator = 0, all = 0;
 };
 
-// What a profile says of the calls, from elsewhere, of functions whose names `is_operation` accepts, and of everything.
+// Returns the instructions of functions whose names `is_operation` accepts, counting only calls from other functions,
+// and of the whole program.
 template <class IsOperation>
 instructions counted_in(const std::string& profile, const IsOperation& is_operation) {
     instructions found;

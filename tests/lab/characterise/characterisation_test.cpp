@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The JSON of a characterisation: figures worked out by hand, the golden trace, and the program's exit statuses.
+// The JSON of a characterisation: figures computed by hand, the golden trace, and the program's exit statuses.
 #include "lab/characterise/characterisation.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using characterise::characterisation;
 using characterise::json;
 using trace::event;
 
-// A trace of a program: one tick is one nanosecond.
+// Writes the trace of a program in which one tick is one nanosecond.
 std::string write_trace(const scratch_folder& folder, const small_program& program, const std::vector<event>& events,
                         bool clean = true, std::uint64_t stopped_early = 0) {
     recording made;
@@ -79,8 +79,8 @@ struct characterised : ::testing::Test {
 TEST_F(characterised, a_subsystem_has_the_dimensions_that_hands_compute) {
     const std::uint32_t main = program.frame(0, "main");
     const std::uint32_t add = program.frame(main, "book::add");
-    // Two sizes alike often, eight objects of 16 and 64 bytes; all operations take 10 ticks; one object is live at
-    // once.
+    // Two sizes, 16 and 64 bytes, equally often in eight objects. All operations take 10 ticks, and one object is live
+    // at a time.
     std::vector<event> events;
     for (std::uint64_t i = 0; i < 8; ++i) {
         events.push_back(allocation(100'000 * (2 * i + 1), 1, 0x1000, i % 2 ? 64 : 16, add, 10));
@@ -215,7 +215,7 @@ TEST_F(characterised, two_threads_contend_for_their_shares_of_the_time) {
     EXPECT_EQ(plans.at(0).plan["routes"][0]["strategy"], "synchronized(multipool)");
 }
 
-TEST_F(characterised, what_outlives_a_scope_is_shown_with_its_witness) {
+TEST_F(characterised, an_object_that_outlives_a_scope_is_shown_as_witness) {
     const std::uint32_t main = program.frame(0, "main");
     const std::uint32_t add = program.frame(program.frame(main, "run"), "book::add");
     const std::uint32_t later = program.frame(main, "page::print");
@@ -243,7 +243,7 @@ TEST_F(characterised, what_outlives_a_scope_is_shown_with_its_witness) {
     EXPECT_EQ(scope(page, "of the allocation")["legality"], "alive at the end");
 }
 
-TEST_F(characterised, what_nobody_frees_after_its_scope_is_alive_at_the_end) {
+TEST_F(characterised, an_object_never_freed_is_alive_at_the_end) {
     const std::uint32_t main = program.frame(0, "main");
     const std::uint32_t add = program.frame(program.frame(main, "load"), "book::add");
     const std::uint32_t later = program.frame(main, "page::print");
@@ -304,7 +304,7 @@ TEST_F(characterised, large_subsystems_get_plans_and_small_ones_none) {
     EXPECT_EQ(plans[1].file_name, "all.plan.json");
 }
 
-TEST_F(characterised, subsystems_of_one_scope_share_a_candidate_arena_and_illegal_scopes_get_none) {
+TEST_F(characterised, only_legal_scopes_get_an_arena_that_subsystems_share) {
     const std::uint32_t main = program.frame(0, "main"), request = program.frame(main, "server::handle");
     const std::uint32_t node = program.frame(request, "tree::add"), name = program.frame(request, "names::intern");
     const std::uint32_t kept = program.frame(main, "cache::add");
@@ -322,7 +322,7 @@ TEST_F(characterised, subsystems_of_one_scope_share_a_candidate_arena_and_illega
     for (const auto& one : plans) {
         if (one.file_name.starts_with("arena-")) arenas.push_back(one.plan["routes"]);
     }
-    // None was observed: the outermost that no object is known to have left, except main.
+    // Without observations, the plan takes the outermost scope that no object is known to have left, except main.
     ASSERT_EQ(arenas.size(), 1u) << "what the cache keeps outlives every scope";
     EXPECT_EQ(arenas[0], program::parse_json(R"([{"subsystems": ["tree", "names"],
                                                   "pool": "arena of server::handle",
@@ -361,7 +361,7 @@ TEST_F(characterised, a_thread_that_hardly_allocates_is_not_counted_in_w) {
     EXPECT_EQ(book["dvluc"]["C"]["value"], 0);
 }
 
-// Equal but for the last digits of numbers that come from a library of mathematics.
+// Expects equal values, except for the last digits of numbers that come from a mathematics library.
 void expect_close(const json& found, const json& expected, const std::string& where) {
     if (found.is_number() && expected.is_number()) {
         const double a = found.get<double>(), b = expected.get<double>();
@@ -380,7 +380,7 @@ void expect_close(const json& found, const json& expected, const std::string& wh
     }
 }
 
-TEST(golden_characterisation, says_what_it_always_said) {
+TEST(golden_characterisation, output_is_unchanged) {
     json found = characterisation(MILLPOND_GOLDEN_TRACE, {}).to_json();
     found["trace"]["path"] = "three_threads.mpt";
     const std::string expected = MILLPOND_SOURCE_DIR "/three_threads.json";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// D of ten workloads against callgrind's count of the same window: a capture's is the count, and each of five ordinary
-// recordings has one within a factor of 1.5, or null. No time is compared, so a busy machine finds the same.
+// D of ten workloads against callgrind's count of the same window. A capture gives the exact count; each of five
+// ordinary recordings is within a factor of 1.5, or null. No time is compared, so a busy machine gives the same result.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 using millpond::test::command_result;
 using nlohmann::json;
 
-// The allocator's functions, as callgrind names them.
+// True for the allocator's functions, by the names that callgrind gives them.
 bool is_operation(const std::string& name) {
     if (name.starts_with("operator new") || name.starts_with("operator delete")) return true;
     const std::string plain = name.substr(0, name.find_first_of("@'"));
@@ -70,7 +70,7 @@ TEST_P(density, counted_is_what_callgrind_counts) {
     EXPECT_NEAR(found["value"].get<double>(), expected, expected / 200);
 }
 
-TEST_P(density, of_ordinary_recordings_is_near_or_null) {
+TEST_P(density, is_near_or_null_for_ordinary_recordings) {
     const double expected = truth();
     const std::string trace = folder_ / "trace.mpt";
     std::printf("%s: callgrind %.4f, recordings", GetParam(), expected);

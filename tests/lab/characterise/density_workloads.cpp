@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Workloads of a known density: `density_workloads NAME`. What is counted happens in millpond_measured_window, and all
-// of it belongs to the subsystem "work".
+// Workloads of known density: `density_workloads NAME`. The counted work happens in millpond_measured_window and
+// belongs to the subsystem "work".
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +19,7 @@ struct node {
     long value;
 };
 
-// Keeps a value, so that nothing that made it is left out.
+// Keeps a value, so that the compiler removes no computation of it.
 template <class T>
 void keep(const T& value) {
     __asm__ volatile("" : : "g"(&value) : "memory");
@@ -43,21 +43,21 @@ void keep(const T& value) {
     while (first != nullptr) delete std::exchange(first, first->next);
 }
 
-// Built once, walked 200 times.
+// A list that is built once and walked 200 times.
 void list_walked() {
     node* const first = build(2000);
     walk(first, 200);
     destroy(first);
 }
 
-// The same, and nobody frees it.
+// The same list, which is never freed.
 void list_left() {
     node* const first = build(2000);
     walk(first, 200);
     keep(first);
 }
 
-// A list in the order of a shuffle, so that each step misses a cache.
+// A list in shuffled order, so that each step misses a cache.
 void list_shuffled() {
     constexpr std::size_t count = 100'000;
     std::vector<node*> nodes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The pass over events against a model that keeps everything and looks back at it, on random and on exhaustive cases.
+// The pass over events against a model that keeps all events and searches them, on random and on exhaustive cases.
 #include "lab/characterise/event_counts.hpp"
 
 #include <gtest/gtest.h>
@@ -174,7 +174,7 @@ std::vector<event> random_events(std::mt19937_64& random, const std::vector<std:
     return events;
 }
 
-TEST(event_counts, counts_what_a_model_counts) {
+TEST(event_counts, agrees_with_a_model) {
     std::mt19937_64 random(seed());
     for (int round = 0; round < 150; ++round) {
         std::vector<std::uint32_t> contexts;
@@ -186,7 +186,7 @@ TEST(event_counts, counts_what_a_model_counts) {
     }
 }
 
-TEST(legality, is_what_looking_back_at_everything_says) {
+TEST(legality, agrees_with_a_search_of_all_events) {
     std::mt19937_64 random(seed());
     for (int round = 0; round < 150; ++round) {
         std::vector<std::uint32_t> contexts;
@@ -230,7 +230,7 @@ TEST(legality, holds_in_every_small_case) {
     }
 }
 
-TEST(legality, of_a_call_that_has_moved_on_is_that_of_one_invocation) {
+TEST(legality, a_call_that_has_moved_on_counts_as_one_invocation) {
     small_program program;
     const std::uint32_t main = program.frame(0, "main");
     const std::uint32_t first = program.frame(program.frame(main, "run", 1), "a::add"),
@@ -276,7 +276,7 @@ event resize(std::uint64_t time, std::uint32_t thread, std::uint64_t address, bo
     return e;
 }
 
-TEST(freeings, belong_to_the_subsystem_of_the_block_and_the_context_of_the_free) {
+TEST(freeings, have_the_subsystem_of_the_block_and_their_own_context) {
     small_program program;
     const std::uint32_t main = program.frame(0, "main");
     const std::uint32_t a = program.frame(main, "a::add"), b = program.frame(main, "b::add"),
@@ -316,7 +316,7 @@ TEST(freeings, choose_no_scopes_of_what_allocates) {
     EXPECT_EQ(candidates(), before);
 }
 
-TEST(freeings, of_a_recording_without_places_are_resizes_alone) {
+TEST(freeings, are_only_resizes_in_a_recording_without_places) {
     small_program program;
     const std::uint32_t a = program.frame(program.frame(0, "main"), "a::add");
     const pass found(program, {allocation(10, 1, 0x1000, 8, a), resize(20, 1, 0x1000, true),

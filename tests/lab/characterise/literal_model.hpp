@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// literal_model: the definition of legality, taken literally, over events that are all kept. Quadratic, and meant to
-// be.
+// literal_model: the definition of legality, applied literally to all events. It is quadratic on purpose.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +25,7 @@ inline bool ends(const trace::event& e) {
 // An invocation that encloses a context: the frame that called the function, and the function.
 using invocation = std::pair<std::uint32_t, std::uint32_t>;
 
-// From the outermost inward.
+// Returns the invocations that enclose a context, the outermost first.
 inline std::vector<invocation> invocations(const small_program& program, std::uint32_t context) {
     std::vector<invocation> path;
     for (std::uint32_t at = context; at != 0; at = program.nodes()[at].parent)
@@ -34,7 +33,7 @@ inline std::vector<invocation> invocations(const small_program& program, std::ui
     return path;
 }
 
-// The definition, taken literally: an invocation is active until its thread shows otherwise.
+// The literal definition: an invocation is active until its thread shows otherwise.
 class literal_model {
   public:
     literal_model(const small_program& program, const std::vector<trace::event>& events)
@@ -61,7 +60,7 @@ class literal_model {
         return all;
     }
 
-    // Where a thread is said to be by an event; nothing if the event does not say.
+    // Returns the position of a thread that an event tells; nothing if the event does not tell it.
     std::optional<std::uint32_t> place(std::size_t at, std::uint32_t thread) const {
         const trace::event& e = events_[at];
         if (e.thread != thread) return {};
@@ -79,8 +78,7 @@ class literal_model {
 
     bool is_left(const life& object) const { return object.died == events_.size(); }
 
-    // Whether the innermost invocation of `function` around the object's birth has ended before its death, or before
-    // the end of the trace.
+    // True if the innermost invocation of `function` around the object's birth ended before the object's death.
     bool outlived(const life& object, std::uint32_t function) const {
         const trace::event& birth = events_[object.born];
         const std::vector<invocation> path = invocations(program_, birth.context);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// make_big_trace: a trace as large as wanted, to measure the speed and the memory of whatever reads traces. No test.
+// make_big_trace: writes a trace of any size, to measure the speed and the memory of readers. It is not a test.
 //
 //   make_big_trace FILE [--events N] [--live N] [--threads N] [--contexts N] [--seed S]
 //

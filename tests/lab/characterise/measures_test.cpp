@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The measures of which a characterisation is made, each on cases worked out by hand.
+// The measures of a characterisation, each on cases computed by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ TEST(entropy, is_that_of_the_shares) {
     EXPECT_NEAR(entropy(counts{1, 3}), -(0.25 * std::log(0.25) + 0.75 * std::log(0.75)), 1e-12);
 }
 
-TEST(variation, is_none_for_one_size_and_nears_one_for_many) {
+TEST(variation, is_zero_for_one_size_and_nears_one_for_many) {
     EXPECT_DOUBLE_EQ(variation(0), 0);
     EXPECT_NEAR(variation(std::log(2)), 0.5, 1e-12);
     EXPECT_NEAR(variation(std::log(100)), 0.99, 1e-12);
@@ -45,7 +45,7 @@ TEST(contention, counts_moments_with_two_or_more) {
     EXPECT_NEAR(contention(std::vector<double>{0.5, 0.5, 0.5}), 0.375, 1e-12);
 }
 
-TEST(contention, is_none_for_one_thread_and_where_one_alone_allocates) {
+TEST(contention, is_zero_if_only_one_thread_allocates) {
     EXPECT_DOUBLE_EQ(contention(std::vector<double>{}), 0);
     EXPECT_DOUBLE_EQ(contention(std::vector<double>{1}), 0);
     EXPECT_NEAR(contention(std::vector<double>{0.9, 0, 0}), 0, 1e-12);
@@ -67,18 +67,18 @@ TEST(contention, is_the_expectation_over_all_subsets) {
     }
 }
 
-TEST(contention, of_threads_is_that_of_the_moments_at_which_they_are_active) {
+TEST(contention, counts_only_moments_at_which_threads_are_active) {
     using threads = std::vector<thread_activity>;
     EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{}), 0);
     EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{{0, 10, 1}}), 0);
     EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{{0, 10, 1}, {0, 10, 1}}), 2);
     EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{{0, 10, 1}, {0, 10, 0}}), 0);
     EXPECT_NEAR(threads_inside_at_once(threads{{0, 10, 0.5}, {0, 10, 0.5}}), 0.5, 1e-12);
-    // One behind the other: never two.
+    // One after the other: never two at a time.
     EXPECT_DOUBLE_EQ(threads_inside_at_once(threads{{0, 10, 1}, {10, 20, 1}}), 0);
-    // Alone for 10 instructions, both for 20, of which each executes 10, alone for 10: two in a third of the moments.
+    // One thread for 10 instructions, both for 20 (10 of each), one for 10: two threads in a third of the moments.
     EXPECT_NEAR(threads_inside_at_once(threads{{0, 30, 1}, {10, 40, 1}}), 2.0 / 3, 1e-12);
-    // Nobody in between: that is no moment.
+    // No thread is active in between, so that time has no moments.
     EXPECT_NEAR(threads_inside_at_once(threads{{0, 10, 1}, {0, 10, 1}, {90, 100, 1}, {90, 100, 1}}), 2, 1e-12);
 }
 
@@ -112,7 +112,7 @@ TEST(histogram, counts_octaves_exactly) {
     EXPECT_EQ(found, expected);
 }
 
-TEST(histogram, of_nothing_says_nothing) {
+TEST(histogram, is_empty_without_values) {
     EXPECT_EQ(histogram().percentile(0.5), 0u);
     EXPECT_EQ(histogram().max(), 0u);
     EXPECT_TRUE(histogram().octaves().empty());
@@ -250,7 +250,7 @@ TEST(thread_clock, one_preempted_sample_does_not_count_64_times) {
 }
 
 TEST(thread_clock, never_runs_backward) {
-    // More overhead than CPU time, a block that nobody closed, and times out of order.
+    // More overhead than CPU time, an unclosed block, and times out of order.
     const std::vector<trace::block_record> blocks{
         {0, block(1, 0, 1000, 10, 1000)}, {0, block(1, 1, 2000, 0, 0)}, {0, block(1, 2, 1500, 5000, 0)}};
     const thread_clock clock(blocks, {{1, 1800, 100, 100}}, 500, 1.0);
@@ -262,8 +262,8 @@ TEST(thread_clock, never_runs_backward) {
 }
 
 TEST(thread_clock, knows_what_was_noted_within_a_block) {
-    // One block that nobody closed: it says what was used when it began, and the notes say the rest. 30 ticks of the
-    // recorder in one of ten operations, over a hundred records.
+    // One unclosed block: it tells the time used at its beginning, and the notes tell the rest. The recorder takes 30
+    // ticks in one of ten operations, over a hundred records.
     mpt_block_header header = block(1, 0, 1000, 50, 30);
     header.count = 100;
     const std::vector<trace::block_record> blocks{{0, header}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is told of pages: samples of a survey, the map of addresses, who pins whom.
+// Figures of pages: samples of a survey, the map of addresses, and the objects that pin pages.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -90,7 +90,7 @@ TEST(page_survey, survives_addresses_that_no_program_has) {
     survey.for_each([](std::uint32_t s, std::uint64_t, std::uint64_t) { EXPECT_LT(s, 2u); });
 }
 
-// Every n-th page of many: the estimate must lie where chance allows it to.
+// Estimates from every n-th of many pages; the estimate must lie within the range of chance.
 TEST(page_survey, estimates_pages_from_a_sample) {
     std::mt19937_64 random(test::seed());
     const std::vector<object> objects = random_objects(random, 200'000, 2);
@@ -102,7 +102,7 @@ TEST(page_survey, estimates_pages_from_a_sample) {
     }
 }
 
-TEST(address_map, gives_each_cell_to_whoever_touches_most_of_it) {
+TEST(address_map, gives_each_cell_to_the_subsystem_with_most_of_it) {
     std::mt19937_64 random(test::seed());
     address_map map;
     std::vector<std::vector<object>> moments;
@@ -140,7 +140,7 @@ TEST(address_map, gives_each_cell_to_whoever_touches_most_of_it) {
     }
 }
 
-TEST(address_map, says_nothing_of_nothing) {
+TEST(address_map, is_empty_without_pages) {
     const auto seconds = [](std::uint64_t) { return 0.0; };
     EXPECT_TRUE(address_map().to_json(seconds, [](std::uint32_t s) { return s; }).is_null());
 }

@@ -46,7 +46,7 @@ std::vector<event> random_events(std::mt19937_64& random, std::size_t count) {
 
 std::uint64_t rounded(std::uint64_t bytes) { return (std::max<std::uint64_t>(bytes, 1) + 7) / 8 * 8; }
 
-// The most blocks of sizes in (above, upto] that live at once.
+// Returns the highest number of live blocks of sizes in (above, upto].
 std::uint64_t literal_peak(const std::vector<event>& events, std::uint64_t above, std::uint64_t upto) {
     std::map<std::uint64_t, std::uint64_t> live;
     std::uint64_t now = 0, peak = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// small_program: a tree of call frames with functions of the test's choosing, and events in it.
+// small_program: a tree of call frames with functions that the test chooses, and events in them.
 //
 //   program p;  p.call("main").call("run").call("add")  ─▶  node of add, called by run, called by main
 //
@@ -69,7 +69,7 @@ inline trace::event note(std::uint64_t time, std::uint32_t thread, std::uint64_t
     return {time, value, subject, 0, thread, 0, trace::operation::note, 0, false};
 }
 
-// What a pass over events found, with everything that it stands on.
+// The result of a pass over events, with all objects that it refers to.
 struct pass {
     pass(const small_program& program, const std::vector<trace::event>& events, double ticks_per_ns = 1.0,
          const std::vector<symbols::owner_group>& groups = {})
@@ -103,7 +103,7 @@ struct pass {
         }
         return {outlived, enclosed};
     }
-    // Those that nobody has freed although that invocation had ended.
+    // The objects that were never freed although the invocation had ended.
     std::uint64_t left(std::uint32_t of, std::uint32_t function) const {
         std::uint64_t left = 0;
         for (const characterise::context_counts& c : counted.contexts()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who owns an allocation, and owners that users join.
+// subsystem_map: the owner of an allocation, and owners that a user joins.
 #include "lab/symbols/subsystem_map.hpp"
 
 #include <gtest/gtest.h>

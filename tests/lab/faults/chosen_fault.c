@@ -47,7 +47,8 @@ static int is_this_program(void) {
     return strcmp(strrchr(path, '/') + 1, wanted) == 0;
 }
 
-// What the environment asks for. Answers "nothing" without remembering it while the environment does not exist yet.
+// Reads the wanted fault from the environment. While the environment does not exist yet, no fault is wanted, and that
+// is not remembered.
 static void learn(void) {
     if (environ == NULL) return;
     chosen.known = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// chosen_fault: which call the environment wants to fail (fail_nth.c tells how it says so), and the kernel's own calls.
+// chosen_fault: the call that the environment selects to fail (see fail_nth.c), and the kernel's own calls.
 #pragma once
 
 #include <errno.h>
@@ -21,15 +21,15 @@ enum kind {
 };
 enum { short_write = -1 };
 
-// 0: the call goes on. Else the errno with which it fails, or short_write. `caller` is the return address of the call.
-// Safe inside malloc and in signal handlers; errno stays.
+// Returns 0 if the call may continue; otherwise the errno with which it fails, or short_write. `caller` is the return
+// address of the call. Safe in malloc and in signal handlers; keeps errno.
 __attribute__((visibility("hidden"))) int refusal(enum kind kind, void* caller);
 
-// The same for an open. What /proc tells of each process of the machine is opened as often as there are processes: such
-// opens never count, but fail with all others once a permanent fault has begun.
+// The same for an open. Opens of files about single processes in /proc never count, since their number depends on the
+// machine; they fail like all others once a permanent fault has begun.
 __attribute__((visibility("hidden"))) int refusal_of_open(const char* path, void* caller);
 
-// A forked child counts its calls from 1 again.
+// Restarts the counts; for a forked child.
 __attribute__((visibility("hidden"))) void forget_calls(void);
 
 static inline long raw(long number, long a, long b, long c, long d, long e, long f) {

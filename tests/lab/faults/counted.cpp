@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted: a program of three processes and two threads, whose every process says how many heap events it made.
+// counted: a program of three processes and two threads. Each process prints the number of its heap events.
 //
 //   counted        objects, a thread, a forked child, a spawned `counted pass`; exit status 5
 //   counted wait   the same; before the last objects it says "ready PID", waits for SIGUSR1, says "relayed 1" and waits
@@ -50,7 +50,7 @@ void spawn(char* self) {
     wait_for(child);
 }
 
-// The signal comes through the recorder, so after it the recorder has done all that it does before it waits.
+// Waits for the signal, which the recorder relays: afterwards the recorder has finished all its work before waiting.
 void wait_for_signal_and_end_of_input() {
     marked::line("ready", static_cast<unsigned long>(getpid()));
     sigset_t wanted;

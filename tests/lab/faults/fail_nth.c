@@ -228,7 +228,7 @@ int posix_spawnp(pid_t* pid, const char* path, const posix_spawn_file_actions_t*
     if (why > 0) return why;
     return NEXT(__typeof__(&posix_spawnp), "posix_spawnp")(pid, path, actions, attributes, arguments, environment);
 }
-// vfork returns twice on one stack, so the real one must be entered by a jump.
+// Jumps to the real vfork, which returns twice on one stack.
 __attribute__((used)) static void* vfork_target(void* caller) {
     const int why = refusal(k_fork, caller);
     errno = why > 0 ? why : errno;

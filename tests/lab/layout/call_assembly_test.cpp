@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Calls are whole, in the order in which they end, whatever lies between their records.
+// call_assembly: calls are complete and come in the order of their ends, whatever lies between their records.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -18,7 +18,7 @@ using namespace millpond;
 using layout::allocator_call;
 using layout::call_assembly;
 
-// What happens, as a reader would hand it on.
+// A stream of events and references, as a reader passes them on.
 class stream {
   public:
     explicit stream(bool has_main = false) : assembly_(has_main) {}
@@ -58,7 +58,7 @@ class stream {
 constexpr std::uint64_t malloc_entry = millpond_function_malloc, free_entry = millpond_function_free,
                         realloc_entry = millpond_function_realloc;
 
-TEST(call_assembly, tells_what_each_call_gave_and_took) {
+TEST(call_assembly, tells_the_blocks_of_each_call) {
     stream s;
     s.event(1, millpond_record_enter, {malloc_entry});
     s.references(1, true);
@@ -122,7 +122,7 @@ TEST(call_assembly, knows_calls_before_main) {
     EXPECT_FALSE(calls[1].is_early);
 }
 
-// Threads take turns anywhere but between a call's end and its records, as the tool writes them.
+// Threads interleave anywhere except between a call's end and its records, as the tool writes them.
 TEST(call_assembly, holds_calls_of_threads_apart) {
     std::mt19937_64 random(test::seed());
     for (int round = 0; round < 200; ++round) {
@@ -154,7 +154,7 @@ TEST(call_assembly, holds_calls_of_threads_apart) {
     }
 }
 
-// Every pointer that a compiler can leave at an entry comes back, by any address near it.
+// Every pointer that a compiler can leave at an entry is found by any address near it.
 TEST(entry, keeps_the_stack_pointer) {
     std::mt19937_64 random(test::seed());
     for (int i = 0; i < 100000; ++i) {

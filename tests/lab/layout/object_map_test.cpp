@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The object at an address, and the one next to it, against a list.
+// object_map: the object at an address, and the one next to it, against a list.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace millpond::layout;
 
-TEST(object_map, finds_what_a_list_finds) {
+TEST(object_map, agrees_with_a_list) {
     std::mt19937_64 random(millpond::test::seed());
     object_map map;
     std::vector<live_object> live;

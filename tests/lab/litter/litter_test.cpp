@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A littered program does what it does otherwise, in a heap that has holes, the same ones for the same seed.
+// litter: a littered program behaves as usual, in a heap with holes that depend only on the seed.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -19,10 +19,10 @@ using millpond::test::run;
 const std::string litter = LITTER_PROGRAM;
 const std::string program = PROGRAM;
 
-// Without what it says on standard error.
+// Runs the command without its standard error.
 ended quiet(const std::string& command) { return run("(" + command + " 2>/dev/null)", ""); }
 
-// Addresses without the system's own randomness.
+// Returns the program's heap with the system's address randomisation switched off.
 std::string heap(const std::string& options) {
     const ended done = quiet("setarch -R " + litter + " " + options + " -- " + program + " heap");
     EXPECT_EQ(done.status, 0) << done.out;
@@ -138,7 +138,7 @@ TEST(litter, changes_nothing_for_programs_that_fork) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(litter, that_finds_no_memory_ends_the_program_before_it_begins) {
+TEST(litter, without_memory_ends_the_program_before_it_begins) {
     const ended full = run("ulimit -v 100000; " + litter, "--blocks 1000000 -- true");
     EXPECT_EQ(full.status, 4) << full.out;
     EXPECT_NE(full.out.find("no memory"), std::string::npos) << full.out;

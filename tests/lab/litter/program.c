@@ -17,7 +17,7 @@ static void show_heap(void) {
     const struct mallinfo2 info = mallinfo2();
     printf("%zu %zu", info.ordblks + info.smblks, info.uordblks);
     void* const first = malloc(40);
-    // Where a hole was filled, the distances are those of the holes.
+    // Blocks that fill holes have the distances of the holes.
     for (int i = 0; i < 40; ++i) printf(" %td", (char*)malloc(100 + 20 * (size_t)i) - (char*)first);
     printf("\n");
 }

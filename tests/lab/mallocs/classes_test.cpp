@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// cached_classes: every size has the smallest class that fits, and an alignment the first class that is a multiple.
+// cached_classes: a size gets the smallest class that fits, and an alignment the first class that is a multiple of it.
 #include "preload/cached_classes.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(cached_classes, lose_at_most_an_eighth_and_a_sixth_above_8_kib) {
         ASSERT_LE(classes::bytes_of(classes::class_of(bytes)) * 6, bytes * 7) << bytes;
 }
 
-TEST(cached_classes, leave_less_than_a_line_a_block_unused_of_the_pages_that_they_touch) {
+TEST(cached_classes, waste_less_than_a_line_per_block_of_touched_pages) {
     for (unsigned each = classes::class_of(2049); each < classes::count; ++each) {
         const std::size_t bytes = classes::bytes_of(each), blocks = 65536 / bytes;
         const std::size_t pages = (blocks * bytes + 4095) / 4096;

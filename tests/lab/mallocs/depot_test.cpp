@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_depot and thread_cache against a model: blocks never overlap and keep their contents, whoever frees them;
-// empty memory goes back; without memory or a lock they say so and lose nothing.
+// block_depot and thread_cache against a model: blocks never overlap and keep their contents, whichever thread frees
+// them; empty memory is returned; without memory or a lock, calls fail and lose nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using millpond::preload::thread_cache;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-// A depot, what it holds, and a block's view of itself.
+// A depot, the number of bytes that it holds, and access to its blocks.
 struct heap {
     explicit heap(std::size_t range = 1024 * mebibyte) { EXPECT_TRUE(space.map.place(range)); }
     ~heap() { space.map.unmap(); }
@@ -203,7 +203,7 @@ TEST(depot, keeps_what_rounds_of_work_use_again) {
     EXPECT_LE(returns, 4u);
 }
 
-// Work changes its sizes: memory that is about to serve again is kept.
+// The work changes its sizes; memory that is about to be used again stays.
 TEST(depot, keeps_empty_slabs_while_blocks_are_taken) {
     heap of;
     thread_cache cache(of.depot);
@@ -230,7 +230,7 @@ TEST(depot, keeps_empty_slabs_while_blocks_are_taken) {
 
 std::uint64_t test_ms = 0;
 
-TEST(depot, gives_back_what_lay_unused_for_a_second) {
+TEST(depot, returns_memory_unused_for_a_second) {
     heap of;
     const auto usual = block_depot::now_ms;
     block_depot::now_ms = +[]() noexcept { return test_ms; };
@@ -324,7 +324,8 @@ TEST(depot, a_borrowed_chain_is_known_by_the_class_of_its_slabs) {
     EXPECT_EQ(of.depot.freed_blocks(smaller), 0u);
 }
 
-// 20000 blocks of 400 bytes are replaced at random by blocks of 480: free neighbours serve, and nothing is lost.
+// 20000 blocks of 400 bytes are replaced at random by blocks of 480: joined free blocks serve them, and nothing is
+// lost.
 TEST(depot, a_class_that_grows_takes_the_memory_of_one_that_shrinks) {
     std::size_t most[2] = {};
     for (const bool mixes : {false, true}) {
@@ -374,7 +375,7 @@ TEST(depot, blocks_of_mixed_slabs_are_aligned_as_their_class_is) {
     EXPECT_GE(mixed, 900u);
 }
 
-// Slabs become mixed while other threads have their blocks in lists of the class that they were of.
+// Slabs become mixed while other threads hold their blocks in lists of the previous class.
 TEST(depot, slabs_become_mixed_under_other_threads) {
     heap of;
     of.depot.mix_slabs();
@@ -419,7 +420,7 @@ TEST(depot, slabs_become_mixed_under_other_threads) {
     EXPECT_EQ(of.depot.record(thread_cache::this_thread()).use.blocks, 0u);
 }
 
-// Fresh memory is touched page by page, however many blocks are asked for.
+// Fresh memory is touched page by page, for any number of blocks.
 TEST(depot, a_chain_of_fresh_blocks_lies_in_one_page) {
     heap of;
     for (const std::size_t bytes : {32, 200, 1000, 2500}) {
@@ -480,8 +481,8 @@ TEST(huge_regions, cost_at_most_a_fifteenth_of_what_is_resident) {
     EXPECT_TRUE(huge_regions::is_full_enough(480));
 }
 
-// Kernels that cannot collapse pages leave everything as it is, which keeps the bound, too.
-TEST(huge_regions, blocks_that_are_hardly_touched_stay_so) {
+// A kernel that cannot collapse pages changes nothing; the bound holds there, too.
+TEST(huge_regions, barely_touched_blocks_stay_untouched) {
     using millpond::preload::huge_regions;
     heap of;
     of.depot.make_huge_pages();
@@ -509,7 +510,7 @@ TEST(huge_regions, blocks_that_are_hardly_touched_stay_so) {
     for (char* each : runs) of.depot.put_run(each, self);
 }
 
-TEST(thread_cache, hands_on_the_lists_that_nobody_uses_any_more) {
+TEST(thread_cache, passes_unused_lists_on) {
     heap of;
     thread_cache cache(of.depot);
     std::vector<void*> blocks;
@@ -537,7 +538,7 @@ TEST(depot, without_memory_gives_null_and_recovers) {
     EXPECT_NE(cache.take(cached_classes::class_of(5000)), nullptr);
 }
 
-TEST(depot, of_a_child_keeps_the_locks_that_no_thread_held) {
+TEST(depot, a_forked_child_keeps_the_free_locks) {
     heap of;
     thread_cache cache(of.depot);
     void* const p = cache.take(cached_classes::class_of(64));
@@ -547,7 +548,7 @@ TEST(depot, of_a_child_keeps_the_locks_that_no_thread_held) {
     for (int i = 0; i < 10000; ++i) ASSERT_NE(cache.take(cached_classes::class_of(64)), nullptr);
 }
 
-TEST(depot, collects_what_was_handed_over) {
+TEST(depot, collects_handed_over_blocks) {
     heap of;
     thread_cache cache(of.depot);
     std::vector<void*> blocks;
@@ -557,7 +558,7 @@ TEST(depot, collects_what_was_handed_over) {
     EXPECT_LE(of.used, 2 * mebibyte);
 }
 
-TEST(depot_threads, blocks_keep_their_contents_whoever_frees_them) {
+TEST(depot_threads, blocks_keep_their_contents_until_any_thread_frees_them) {
     heap of;
     constexpr int threads = 4;
     std::mutex lock;

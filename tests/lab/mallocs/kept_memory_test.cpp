@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// kept_memory: the arithmetic of what stays, apart from any memory.
+// kept_memory: the arithmetic of the amount that is kept, without any memory.
 #include "preload/kept_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(kept_memory, a_quarter_and_a_mebibyte_always_stay) {
     }
 }
 
-TEST(kept_memory, nothing_goes_while_blocks_are_taken) {
+TEST(kept_memory, returns_no_memory_while_blocks_are_taken) {
     kept_memory keeping;
     keeping.note_taken({100 * mebibyte, 0});
     for (std::size_t empty = 1; empty < 100; ++empty) {
@@ -57,7 +57,7 @@ TEST(kept_memory, a_teardown_begins_with_the_first_quarter) {
     }
 }
 
-TEST(kept_memory, what_is_taken_again_stays_the_next_time) {
+TEST(kept_memory, memory_that_was_taken_again_stays_next_time) {
     kept_memory keeping;
     keeping.note_taken({100 * mebibyte, 0});
     keeping.note_returned(60 * mebibyte);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The malloc layer over a classic heap, called by its name, so that sanitizers can look at it.
+// The malloc layer over a classic heap, called directly, so that sanitizers can check it.
 #include "preload/locked_malloc.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// mixed_slabs against a model: pieces never overlap, free neighbours are one, and an empty slab is known.
+// mixed_slabs against a model: pieces never overlap, free neighbours are joined, and an empty slab is recognised.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using millpond::preload::slab_map;
 
 constexpr std::size_t alignment_max = 64;
 
-// Slabs that were cut into blocks of `bytes`, all of which were given out; those that `is_free` names came back.
+// Slabs cut into blocks of `bytes`, all of which were given out; the blocks that `is_free` names were freed.
 struct heap {
     heap() { EXPECT_TRUE(map.place(std::size_t{64} << 20)); }
     ~heap() { map.unmap(); }
@@ -54,7 +54,7 @@ struct heap {
             });
         return found;
     }
-    // Returns: whether its slab is empty.
+    // Returns true if its slab is empty.
     bool put(char* block) {
         const depot_slab* const emptied = mixed.put(reinterpret_cast<free_block*>(block));
         if (emptied != nullptr) slabs.erase(map.slab_of(emptied));

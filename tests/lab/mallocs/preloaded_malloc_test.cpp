@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Each libmillpond-NAME.so under unmodified programs: whatever they do, they end as they end with the C library's
-// malloc.
+// Each libmillpond-NAME.so under unmodified programs: each program ends as it does with the C library's malloc.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -68,14 +67,14 @@ std::string name_of_library(const testing::TestParamInfo<std::string>& each) { r
 class preloaded : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(each, preloaded, testing::ValuesIn(libraries), &name_of_library);
 
-// The C library's own malloc passes, too; it need not say so again for each library.
+// Expects success without output. The C library's own malloc passes, too; that is not repeated for each library.
 void expect_silent_success(const words& program, const std::string& library) {
     const outcome tried = run(program, library);
     EXPECT_EQ(tried.status, 0) << tried.error;
     EXPECT_EQ(tried.out + tried.error, "");
 }
 
-TEST_P(preloaded, keeps_what_c_and_posix_promise) { expect_silent_success({SEMANTICS_C}, GetParam()); }
+TEST_P(preloaded, keeps_the_promises_of_c_and_posix) { expect_silent_success({SEMANTICS_C}, GetParam()); }
 TEST_P(preloaded, keeps_its_promises_at_the_edges) {
     expect_silent_success({EDGES, "family"}, GetParam());
     expect_silent_success({EDGES, "threads"}, GetParam());
@@ -93,20 +92,20 @@ TEST_P(preloaded, serves_programs_of_the_system) {
     expect_as_bare({"/bin/sh", "-c", "exit 5"}, GetParam());
 }
 
-// Those of the study that lack a part, or never use a block again: right for any program, but not fit for all.
+// The allocators of the study that lack a function, or never reuse a block: correct, but not fit for every program.
 class preloaded_variant : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(each, preloaded_variant,
                          testing::Values("monotonic", "first_fit_uncoalesced", "gnu_gxx_uncoalesced", "gnu_gxx_heads",
                                          "gnu_local_padded", "gnu_local_tagged"),
                          &name_of_library);
-TEST_P(preloaded_variant, keeps_what_c_and_posix_promise) {
+TEST_P(preloaded_variant, keeps_the_promises_of_c_and_posix) {
     words program = {SEMANTICS_C, "1"};
     if (GetParam() == "monotonic") program.emplace_back("never_again");
     expect_silent_success(program, GetParam());
 }
 TEST_P(preloaded_variant, serves_cxx_programs_with_threads) { expect_as_bare({STRUCTURES, "200", "4"}, GetParam()); }
 
-TEST_P(preloaded, leaves_a_program_with_its_own_malloc_alone) { expect_as_bare({OWN_MALLOC}, GetParam()); }
+TEST_P(preloaded, leaves_a_program_with_its_own_malloc_unchanged) { expect_as_bare({OWN_MALLOC}, GetParam()); }
 
 TEST_P(preloaded, keeps_blocks_of_a_plugin_that_is_gone) {
     const outcome tried = run({LOADING, PLUGIN}, GetParam());
@@ -141,7 +140,8 @@ TEST_P(preloaded, may_be_opened_by_a_running_program) {
 
 // ── forks and signal handlers ───────────────────────────────────────────────────────────────────────────────────────
 
-// The layer answers for these, and each of its two kinds is tried. Each library forks under load in SEMANTICS_C.
+// The layer handles these, so one allocator of each of its two kinds is enough. SEMANTICS_C forks under load in each
+// library.
 const words of_each_kind = {"multipool", "quick_fit"};
 
 using pairing = std::pair<std::string, std::string>;
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(moving_table, preloaded_interrupted, testing::Values(pa
                          &name_of_pair);
 
 class preloaded_handlers : public testing::TestWithParam<std::string> {};
-TEST_P(preloaded_handlers, of_threaded_programs_fork_and_allocate) {
+TEST_P(preloaded_handlers, threaded_programs_may_fork_and_allocate_in_handlers) {
     for (const char* what : {"_Fork_return", "allocate"}) {
         const outcome tried = run({INTERRUPTED, what, "threads"}, GetParam());
         EXPECT_EQ(tried.out, "ok\n") << what << ": " << tried.status << ' ' << tried.error;
@@ -242,8 +242,9 @@ INSTANTIATE_TEST_SUITE_P(classic, preloaded_sharing,
                                          pairing{"first_fit", "sizes"}, pairing{"bsd", "ends"}),
                          &name_of_pair);
 
-// Returns: how much of what the C library's malloc finds under a limit this one has for users, at least. Rounding up is
-// most of it: to powers of two, to Fibonacci numbers times 32, and a heap that only doubles.
+// Returns the least share that this library has for users, of the memory that the C library's malloc finds under a
+// limit. Most of the rest is lost to rounding: to powers of two, to Fibonacci numbers times 32, and to a heap that only
+// doubles.
 double least_share(const std::string& library) {
     static const std::map<std::string, double> of_rounded = {
         {"bsd", 0.45}, {"binary_buddy", 0.45}, {"fibonacci_buddy", 0.45}, {"gnu_local", 0.75}};

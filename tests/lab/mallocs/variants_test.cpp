@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Heaps of the study that are no classic allocators: random operations against what each live block should hold.
+// Heaps of the study other than the classic allocators: random operations, with the contents of each live block
+// checked.
 #include <gtest/gtest.h>
 
 #include <algorithm>

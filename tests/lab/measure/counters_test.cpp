@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Counters count between start and stop, in every thread, or say why not; perf is told and waited for.
+// counters: each counts between start and stop in every thread, or gives a reason; perf is notified and waited for.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using namespace millpond::measure;
 
-// The kernel's own event, which any machine has, though not any user.
+// A software event of the kernel: it exists on every machine, but not every user may count it.
 constexpr event task_clock{"task_clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true};
 
 std::uint64_t counted_ns(const counters& by) { return by.read().front().value.value_or(0); }
@@ -40,19 +40,19 @@ TEST(counters, each_has_a_value_or_a_reason) {
     }
 }
 
-TEST(counters, what_is_known_not_to_count_is_not_opened) {
+TEST(counters, events_known_not_to_count_are_not_opened) {
     event none = task_clock;
-    none.why_null = "nobody has it";
+    none.why_null = "not supported here";
     counters all({none});
     all.start();
     spin(1'000);
     all.stop();
     EXPECT_FALSE(all.read().front().value.has_value());
-    EXPECT_EQ(all.read().front().why_null, "nobody has it");
+    EXPECT_EQ(all.read().front().why_null, "not supported here");
 }
 
-// The kernel lets more events than there are counters take turns.
-TEST(counters, an_event_that_ran_for_a_share_of_the_time_is_scaled_and_the_share_is_told) {
+// With more events than hardware counters, the kernel counts them in turns.
+TEST(counters, scales_events_that_ran_part_of_the_time_and_gives_the_share) {
     std::mt19937_64 random(7);
     for (int i = 0; i < 1000; ++i) {
         const std::uint64_t enabled = 1 + random() % 1'000'000'000'000;
@@ -74,7 +74,7 @@ TEST(counters, an_event_that_ran_for_a_share_of_the_time_is_scaled_and_the_share
     EXPECT_EQ(count_of(task_clock, {1000, 9, 3}).value, 3000u);
 }
 
-TEST(counters, an_event_that_never_ran_is_null_with_the_reason_and_one_that_may_be_zero_is_zero) {
+TEST(counters, tells_an_event_that_never_ran_from_a_count_of_zero) {
     event may_be_zero = task_clock;
     may_be_zero.always_moves = false;
     for (const counter_reading never :
@@ -86,7 +86,7 @@ TEST(counters, an_event_that_never_ran_is_null_with_the_reason_and_one_that_may_
     EXPECT_FALSE(count_of(task_clock, {0, 100, 50}).value.has_value());
 }
 
-TEST(counters, what_no_processor_has_is_null_with_the_reason) {
+TEST(counters, an_unsupported_event_is_null_with_the_reason) {
     counters all({{"none", 0x7ffffff0, 0}});
     all.start();
     all.stop();
@@ -95,13 +95,13 @@ TEST(counters, what_no_processor_has_is_null_with_the_reason) {
     EXPECT_FALSE(none.why_null.empty());
 }
 
-TEST(counters, what_was_never_started_is_no_zero) {
+TEST(counters, a_counter_that_never_started_is_null) {
     const counters idle({task_clock});
     EXPECT_FALSE(idle.read().front().value.has_value());
     EXPECT_FALSE(idle.read().front().why_null.empty());
 }
 
-TEST(counters, only_what_lies_between_start_and_stop_counts) {
+TEST(counters, counts_only_between_start_and_stop) {
     counters clock({task_clock});
     clock.start();
     spin(100'000);
@@ -167,30 +167,30 @@ TEST_F(perf_pipes, are_told_and_waited_for) {
     perf.join();
 }
 
-TEST_F(perf_pipes, that_answer_something_else_are_an_error) {
+TEST_F(perf_pipes, an_unexpected_answer_is_an_error) {
     answer("no", 2);
     EXPECT_THROW(both()->enable(), std::runtime_error);
     EXPECT_EQ(told(), "enable\n");
 }
 
-TEST_F(perf_pipes, that_stay_silent_are_an_error) {
+TEST_F(perf_pipes, a_missing_answer_is_an_error) {
     const auto control = perf_control::parse(std::to_string(control_[1]) + "," + std::to_string(answer_[0]),
                                              std::chrono::milliseconds(1));
     EXPECT_THROW(control->enable(), std::runtime_error);
 }
 
-TEST_F(perf_pipes, whose_other_ends_are_gone_are_an_error_and_no_signal) {
+TEST_F(perf_pipes, a_closed_other_end_is_an_error_and_no_signal) {
     ::close(answer_[1]);
     EXPECT_THROW(both()->enable(), std::runtime_error);  // it has read, and ended before it answered
     ::close(control_[0]);
     EXPECT_THROW(both()->enable(), std::runtime_error);
 }
 
-TEST_F(perf_pipes, that_nobody_reads_are_an_error) {
+TEST_F(perf_pipes, an_unread_pipe_is_an_error) {
     EXPECT_THROW(perf_control::parse("987")->enable(), std::runtime_error);
 }
 
-TEST(perf_control, takes_descriptors_alone) {
+TEST(perf_control, takes_only_descriptors) {
     for (const char* wrong : {"", ",", "3,", ",4", "a,b", "3,4,5", "-1", "fd:3,4"}) {
         EXPECT_FALSE(perf_control::parse(wrong).has_value()) << wrong;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Events by their names: what libpfm and the kernel call the same event is the same; a name of another processor is
-// null with the reason; one that nobody has is told what is near it.
+// event_names: libpfm and the kernel agree on an event; an event of another processor is null with a reason; an unknown
+// name gets suggestions.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -25,8 +25,8 @@ known_event known(const event_names& names, const std::string& name) {
     return {};
 }
 
-// What libpfm takes the processor for, while this lives; null: what it is. Told by whoever runs the tests, or by
-// nobody, libpfm then has the tables of all processors, or of some.
+// Makes libpfm believe in a processor while this object lives; null: the real one. Without a setting, libpfm has the
+// tables of all processors or of some.
 class processor_told {
   public:
     explicit processor_told(const char* what) {
@@ -107,7 +107,7 @@ TEST(event_names, an_event_of_another_processor_is_null_with_the_reason) {
     EXPECT_GE(elsewhere, 1);
 }
 
-// libpfm may be told what the processor is: the kernel is not asked.
+// libpfm is told the processor; the kernel is not asked.
 TEST(event_names, an_event_of_this_processor_has_the_code_of_its_manual) {
     const processor_told told("skl,perf");
     const event_names names;
@@ -119,7 +119,7 @@ TEST(event_names, an_event_of_this_processor_has_the_code_of_its_manual) {
     EXPECT_NE(unknown(names, "MEM_LOAD_RETIRED").find("L3_MISS"), std::string::npos);  // a mask is needed
 }
 
-TEST(event_choice, takes_the_first_alternative_that_counts_where_the_generic_event_does_not) {
+TEST(event_choice, takes_the_first_alternative_that_counts) {
     const event_names names;
     static constexpr const char* alternatives[] = {"MEM_LOAD_RETIRED:L3_MISS", "skl::MEM_LOAD_RETIRED:L3_MISS",
                                                    "task-clock", "page-faults"};
@@ -166,7 +166,7 @@ TEST(event_names, every_event_that_is_listed_is_one) {
     EXPECT_FALSE(names.units().empty());
 }
 
-// The last of its suite: of a processor that it was told, libpfm keeps something for the process.
+// Must be the last test of its suite: libpfm keeps state of a processor that it was told, for the whole process.
 TEST(event_names, the_kernels_own_events_are_on_every_processor) {
     for (const char* const processor : {"skl", "icl", "hsw", "spr", "amd64_fam17h_zen1", "amd64_fam19h_zen3", "none"}) {
         SCOPED_TRACE(processor);
@@ -196,9 +196,9 @@ TEST(event_request, a_line_is_read_as_it_was_written) {
     EXPECT_EQ(found.excludes, wanted.excludes);
     EXPECT_EQ(found.always_moves, wanted.always_moves);
     EXPECT_EQ(found.counted_as, "perf::X");
-    const std::string none = answer_line(wanted, "", "nobody has it");
+    const std::string none = answer_line(wanted, "", "not supported here");
     ASSERT_TRUE(read_answer_line(none, found)) << none;
-    EXPECT_EQ(found.why_null, "nobody has it");
+    EXPECT_EQ(found.why_null, "not supported here");
     for (const char* wrong : {"", "x", "1 2 3\tx", "1 2 3 4 5 6 7\tx", "1 2 3 4 5 6", "-\t", "g 2 3 4 5 6\tx"}) {
         EXPECT_FALSE(read_answer_line(wrong, found)) << wrong;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Littering holds what was noted, and frees the fraction that it was told to.
+// littering: holds the noted blocks and frees the given fraction of them.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -33,7 +33,7 @@ TEST(littering, holds_what_was_noted_until_its_end) {
     EXPECT_GE(::mallinfo2().uordblks, before + 500 * block_bytes);
 #endif
     heap.reset();
-    EXPECT_LT(::mallinfo2().uordblks, before + 50 * block_bytes);  // but for what malloc keeps for the thread
+    EXPECT_LT(::mallinfo2().uordblks, before + 50 * block_bytes);  // except the blocks that malloc keeps for the thread
 }
 
 TEST(littering, frees_the_fraction) {
@@ -47,8 +47,7 @@ TEST(littering, frees_the_fraction) {
     }
 }
 
-// Half of a row of blocks, freed at random, leaves holes between blocks that are still there; freed in order it would
-// leave one.
+// Freeing half of a row at random leaves holes between live blocks; freeing them in order would leave one hole.
 TEST(littering, frees_at_random_by_the_seed) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "a sanitizer's malloc keeps freed blocks back";
@@ -68,7 +67,7 @@ TEST(littering, frees_at_random_by_the_seed) {
 #endif
 }
 
-TEST(littering, leaves_out_what_is_too_much) {
+TEST(littering, leaves_out_blocks_beyond_the_budget) {
     littering heap;
     heap.note(littering::most_bytes + 1);
     EXPECT_EQ(heap.noted_blocks(), 0u);

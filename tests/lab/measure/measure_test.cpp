@@ -85,19 +85,19 @@ TEST_F(preload_check, a_dynamic_program_is_found_in_PATH_and_by_its_path) {
     EXPECT_EQ(check_preloadable("/bin/true").path, "/bin/true");
 }
 
-TEST_F(preload_check, what_cannot_be_started_has_status_5) {
+TEST_F(preload_check, a_program_that_cannot_start_has_status_5) {
     EXPECT_EQ(status_of("no-such-program-anywhere"), 5);
     EXPECT_EQ(status_of("/no/such/program"), 5);
     EXPECT_EQ(status_of(folder), 5);
     EXPECT_EQ(status_of(file("plain", "echo hello\n")), 5) << "neither ELF nor #!";
     EXPECT_EQ(status_of(file("empty", "")), 5);
     EXPECT_EQ(status_of(file("lost", "#!/no/such/interpreter\n")), 5);
-    EXPECT_EQ(status_of(file("nobody", "#!\n")), 5);
+    EXPECT_EQ(status_of(file("empty_interpreter", "#!\n")), 5);
     if (geteuid() != 0) {
         EXPECT_EQ(status_of(file("closed", content("/bin/true"), 0644)), 5);
     } else {
         EXPECT_EQ(status_of(file("closed", content("/bin/true"), 0444)), 5)
-            << "root may run only what somebody may run";
+            << "root may run only files with an execute bit";
     }
     EXPECT_EQ(status_of(file("short", "\177ELF\2\1\1")), 5);
 }
@@ -113,7 +113,7 @@ TEST_F(preload_check, a_script_is_as_good_as_its_interpreter) {
     EXPECT_EQ(status_of(file("circle", "#!" + circle + "\n")), 5);
 }
 
-TEST_F(preload_check, what_a_dynamic_linker_would_not_preload_into_has_status_4) {
+TEST_F(preload_check, a_program_that_cannot_be_preloaded_has_status_4) {
     EXPECT_EQ(status_of(damaged_program(4, 1)), 4) << "32-bit";
     EXPECT_EQ(status_of(damaged_program(18, 40)), 4) << "another machine";
     EXPECT_EQ(status_of(file("static", content(STATIC_PROGRAM))), 4);
@@ -133,7 +133,7 @@ TEST_F(preload_check, every_truncation_of_a_program_is_refused_or_enough) {
     }
 }
 
-TEST_F(preload_check, a_later_folder_of_PATH_is_used_when_an_earlier_one_may_not_run_it) {
+TEST_F(preload_check, skips_folders_of_PATH_whose_file_is_not_executable) {
     fs::create_directories(folder / "first");
     fs::create_directories(folder / "second");
     file("first/tool", content("/bin/true"), 0444);
@@ -157,7 +157,7 @@ TEST_F(starting, streams_are_redirected_and_equal_paths_share_a_file) {
     EXPECT_EQ(content(folder / "out"), "hello\nerror\ndone\n");
 }
 
-TEST_F(starting, variables_are_set_removed_and_left_alone) {
+TEST_F(starting, variables_are_set_removed_and_kept) {
     ::setenv("MILLPOND_TEST_KEPT", "kept", 1);
     ::setenv("MILLPOND_TEST_GONE", "gone", 1);
     start_options options;
@@ -180,7 +180,7 @@ TEST_F(starting, no_descriptor_of_ours_reaches_the_program) {
     EXPECT_EQ(std::stoi(content(folder / "out")), with_one - 1);
 }
 
-TEST_F(starting, what_exec_or_a_stream_refuses_is_an_error_and_leaves_no_process) {
+TEST_F(starting, a_failed_exec_or_open_is_an_error_and_leaves_no_process) {
     auto error = failure_of([] { start("/no/such/program", {"x"}, {}); });
     ASSERT_TRUE(error);
     EXPECT_EQ(error->status, 5);
@@ -225,7 +225,7 @@ TEST_F(measuring, the_end_of_a_program_is_told) {
     EXPECT_EQ(run({"sh", "-c", "kill -TERM $$"}).signal, SIGTERM);
 }
 
-// The program doubles as the measured one: it touches as many bytes as it is told.
+// Runs this test program as the measured one: it touches the given number of bytes.
 TEST_F(measuring, peak_and_faults_follow_the_memory_that_is_touched) {
     const std::string own = fs::read_symlink("/proc/self/exe");
     const measurement small = run({own, "--touch", "0"});
@@ -239,7 +239,7 @@ TEST_F(measuring, peak_and_faults_follow_the_memory_that_is_touched) {
 
 TEST_F(measuring, the_callers_own_memory_is_not_the_programs) {
     const measurement before = run({"true"});
-    // Mapped and touched files belong to no child; what a child shares is the anonymous memory alone.
+    // Mapped and touched files belong to no child; a child shares only the anonymous memory.
     EXPECT_LT(before.peak_bytes, std::uint64_t{16} << 20);
 }
 

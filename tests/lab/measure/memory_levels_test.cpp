@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Caches from the kernel's files, translation buffers from the two forms of cpuid.
+// memory_levels: caches from the kernel's files, translation buffers from the two forms of cpuid.
 #include <gtest/gtest.h>
 
 #include <filesystem>

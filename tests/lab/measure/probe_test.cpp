@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The probe's figures are positive or say why they are missing, and its work for measuring noise is the same each time.
+// probe: its figures are positive or have a reason, and its work for measuring noise is always the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ TEST(probe, huge_pages_have_a_cost_or_a_reason) {
     EXPECT_NE(found.samples.empty(), found.why_none.empty());
 }
 
-TEST(probe, what_is_not_available_has_a_reason) {
+TEST(probe, an_unavailable_cost_has_a_reason) {
     const auto counters = counter_abilities();
     ASSERT_FALSE(counters.empty());
     EXPECT_EQ(counters.front().name, "instructions");

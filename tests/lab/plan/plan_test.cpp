@@ -47,7 +47,7 @@ refusal refusal_of(const std::function<void()>& act) {
     return {};
 }
 
-// Both the status and the place in the message are what the user acts on.
+// Expects a status and a place in the message, on both of which a user acts.
 void expect_refused(const std::string& text, int status, const std::string& mentioned) {
     const refusal found = refusal_of([&] { parse_plan(text, "file.plan.json"); });
     EXPECT_EQ(found.status, status) << text;
@@ -55,7 +55,7 @@ void expect_refused(const std::string& text, int status, const std::string& ment
     EXPECT_NE(found.message.find("file.plan.json"), std::string::npos) << found.message;
 }
 
-TEST(plan, what_is_printed_is_read_back_the_same) {
+TEST(plan, a_printed_plan_is_read_back_unchanged) {
     const std::string text = to_text(example());
     const plan read = parse_plan(text, "text");
     EXPECT_EQ(to_text(read), text);
@@ -73,7 +73,7 @@ TEST(plan, the_empty_plan_is_a_plan) {
     EXPECT_TRUE(empty.pools().empty());
 }
 
-TEST(plan, routes_of_one_name_share_a_pool_in_the_order_of_their_first_route) {
+TEST(plan, routes_of_one_name_share_a_pool_in_order_of_appearance) {
     plan shared = example();
     shared.routes.push_back({{"other"}, "nodes", strategy::multipool, false});
     EXPECT_EQ(parse_plan(to_text(shared), "text").pools(), (std::vector<std::string>{"nodes", "rest"}));
@@ -100,7 +100,7 @@ TEST(plan, every_member_of_a_wrong_type_is_named) {
     expect_refused("[]", 3, "must be an object");
 }
 
-TEST(plan, an_unknown_strategy_has_a_status_of_its_own_and_the_known_ones_are_named) {
+TEST(plan, an_unknown_strategy_is_refused_with_the_known_ones) {
     expect_refused(with("\"multipool\"", "\"monotonic:type:wink\""), 2, "monotonic:type:wink");
     expect_refused(with("\"multipool\"", "\"arena\""), 2, "multipool, synchronized(multipool), monotonic");
 }
@@ -133,7 +133,7 @@ TEST(plan, a_monotonic_has_one_scope_and_no_other_strategy_has_any) {
     expect_refused(scoped("\"thread\""), 3, "routes[0].scope must be an object");
 }
 
-TEST(plan, a_misspelt_member_of_a_route_is_refused_and_an_unknown_one_above_is_not) {
+TEST(plan, refuses_unknown_members_of_a_route_but_not_of_the_plan) {
     expect_refused(with("huge_pages", "hugepages"), 3, "routes[0].hugepages");
     EXPECT_EQ(parse_plan(with("\"schema\"", "\"note\":\"mine\",\"schema\""), "text").routes.size(), 1u);
 }
@@ -166,7 +166,7 @@ TEST(plan, another_schema_is_refused_with_both_named) {
     expect_refused(with("plan/1", "plan/2"), 3, "millpond.plan/1");
 }
 
-TEST(plan, rejects_what_another_reader_would_see_differently) {
+TEST(plan, rejects_ambiguous_json) {
     expect_refused(with(R"("pool":"x")", R"("pool":"x","pool":"y")"), 3, "stands twice");
     expect_refused(with(R"("schema")", R"("note":{"a":1,"a":2},"schema")"), 3, "stands twice");
     expect_refused(with("false", "NaN"), 3, "not JSON at line 1");
@@ -178,7 +178,7 @@ TEST(plan, rejects_what_another_reader_would_see_differently) {
     expect_refused(good + good, 3, "not JSON");
 }
 
-// Nothing in a file decides how deep a parser may call itself.
+// The parser's depth is bounded, whatever a file contains.
 TEST(plan, rejects_nesting_without_end) {
     constexpr std::size_t levels = 1'000'000;
     std::string arrays(levels, '['), objects;
@@ -189,7 +189,7 @@ TEST(plan, rejects_nesting_without_end) {
     expect_refused(with("\"x\"", arrays + std::string(levels, ']')), 3, "nests deeper");
 }
 
-TEST(plan, messages_are_one_line_and_short_whatever_a_name_holds) {
+TEST(plan, messages_are_one_short_line_for_any_name) {
     const std::string monster = std::string(100'000, 'x') + "\n\x1b[31m";
     const std::string written = millpond::program::json_text(monster, -1);
     for (const std::string& text : {with("\"multipool\"", written), with("\"huge_pages\"", written),
@@ -201,7 +201,7 @@ TEST(plan, messages_are_one_line_and_short_whatever_a_name_holds) {
     }
 }
 
-TEST(program_identity, is_described_whatever_is_unknown) {
+TEST(program_identity, is_described_with_unknown_parts) {
     EXPECT_EQ((program_identity{"/bin/a", "ab"}.described()), "/bin/a of build ab");
     EXPECT_EQ((program_identity{"/bin/a", ""}.described()), "/bin/a (without a build-id)");
     EXPECT_EQ((program_identity{"", "ab"}.described()), "the program of build ab");
@@ -248,7 +248,7 @@ TEST_F(plan_file, a_missing_and_an_empty_file_are_damaged_input) {
     EXPECT_EQ(refusal_of([&] { read_plan(folder / "empty"); }).status, 3);
 }
 
-TEST_F(plan_file, rejects_what_is_no_file_without_waiting) {
+TEST_F(plan_file, rejects_fifos_and_folders_without_waiting) {
     std::filesystem::create_directory(folder / "folder");
     ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
     std::filesystem::create_symlink(folder / "fifo", folder / "link");
@@ -261,7 +261,7 @@ TEST_F(plan_file, rejects_what_is_no_file_without_waiting) {
     EXPECT_EQ(refusal_of([&] { read_plan("/dev/zero"); }).status, 3);
 }
 
-TEST_F(plan_file, writing_leaves_other_files_alone) {
+TEST_F(plan_file, writing_changes_no_other_file) {
     const std::vector<std::string> others = {"a.plan.json.partial",
                                              "a.plan.json." + std::to_string(getpid()) + ".partial", "a.plan.json.tmp"};
     for (const std::string& other : others) std::ofstream(folder / other) << "precious";
@@ -280,7 +280,7 @@ TEST_F(plan_file, a_place_that_cannot_be_written_is_the_environments_fault) {
     EXPECT_EQ(refusal_of([&] { write_plan(example(), folder / "no" / "such" / "folder"); }).status, 4);
 }
 
-TEST_F(plan_file, what_could_not_be_read_back_is_not_written) {
+TEST_F(plan_file, an_unreadable_plan_is_not_written) {
     plan wrong = example();
     wrong.routes[0].pool = "";
     EXPECT_EQ(refusal_of([&] { write_plan(wrong, folder / "wrong"); }).status, 3);

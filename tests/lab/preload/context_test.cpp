@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Frame rules agree with the unwinder of the compiler; found contexts agree with walks; the tree keeps what it
-// promises.
+// context_finder: frame rules agree with the compiler's unwinder, found contexts agree with walks, and the tree keeps
+// its entries.
 #include <gtest/gtest.h>
 #include <unwind.h>
 
@@ -70,8 +70,8 @@ TEST(context_finder, every_context_is_the_walk_of_its_stack) {
     }
 }
 
-// Nearly every stack is new, as in a recursive program: entries are given up, and stacks are walked from where they
-// part.
+// Nearly every stack is new, as in a recursive program: entries are evicted, and stacks are walked from the point where
+// they differ.
 TEST(context_finder, stacks_that_never_recur_are_their_walks) {
     auto numbers = random_numbers(8);
     const auto space = std::make_unique<context_space>();
@@ -88,7 +88,7 @@ TEST(context_finder, stacks_that_never_recur_are_their_walks) {
     }
 }
 
-// The answer of a whole context, put together from the outside, is that of the frames up to the owner.
+// The owner of a whole context, composed from the outside, equals that of the frames up to the owner.
 TEST(walk_to_owner, finds_the_answer_of_the_whole_stack) {
     using trial::frame_answer;
     auto numbers = random_numbers(9);
@@ -118,7 +118,7 @@ TEST(walk_to_owner, finds_the_answer_of_the_whole_stack) {
     }
 }
 
-// What walks have taught finds the owner that the next walk would find, or none.
+// The rules learned from walks find the owner that the next walk would find, or none.
 TEST(outward_steps, find_the_owner_of_the_whole_stack) {
     using trial::frame_answer;
     auto numbers = random_numbers(10);
@@ -156,7 +156,7 @@ TEST(outward_steps, find_the_owner_of_the_whole_stack) {
     EXPECT_GT(found, owned / 4);
 }
 
-TEST(context_finder, the_same_stack_has_the_same_context_after_its_memory_was_used_otherwise) {
+TEST(context_finder, equal_stacks_have_equal_contexts_after_memory_was_reused) {
     auto numbers = random_numbers(3);
     const auto space = std::make_unique<context_space>();
     context_finder finder(*space);
@@ -177,7 +177,7 @@ TEST(context_finder, the_same_stack_has_the_same_context_after_its_memory_was_us
     }
 }
 
-TEST(context_finder, stacks_deeper_than_the_limit_are_cut_and_keep_their_inner_frames) {
+TEST(context_finder, cuts_outer_frames_of_stacks_deeper_than_the_limit) {
     auto numbers = random_numbers(4);
     const auto space = std::make_unique<context_space>();
     context_finder finder(*space);
@@ -191,7 +191,7 @@ TEST(context_finder, stacks_deeper_than_the_limit_are_cut_and_keep_their_inner_f
     }
 }
 
-TEST(context_finder, what_was_forgotten_gets_new_contexts) {
+TEST(context_finder, forgotten_stacks_get_new_contexts) {
     const auto space = std::make_unique<context_space>();
     context_finder finder(*space);
     std::vector<std::uint32_t> found;

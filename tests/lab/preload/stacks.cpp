@@ -16,7 +16,7 @@ struct journey {
 };
 void next(journey& j);
 
-// Keeps the compiler from turning the call before it into a jump, and buffers from disappearing.
+// Prevents the compiler from turning the call before it into a jump, and from removing buffers.
 void keep(const volatile void* p) { asm volatile("" : : "r"(p) : "memory"); }
 
 [[gnu::noinline]] void hook(journey& j) {
@@ -76,7 +76,7 @@ thread_local journey* through_library_journey;
     });
     through_library_journey = before;
 }
-// Keeps rbp busy with something that is no frame.
+// Keeps a value in rbp that is no frame.
 [[gnu::noinline]] void many_values(journey& j) {
     std::uint64_t v[8];
     for (auto& x : v) x = j.numbers();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The frames that a finder says have returned and were entered lead to the walk of each stack.
+// context_finder: the frames that it reports as returned and entered lead to the walk of each stack.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using preload::context_finder;
 using preload::context_space;
 using preload::context_tree;
 
-// What a reader makes of the frames that a finder says have returned and were entered.
+// The stack that a reader derives from the frames that a finder reports as returned and entered.
 class told_stack {
   public:
     explicit told_stack(context_space& space) : space_(space) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Texts of any bytes: kept as UTF-8, and led back to.
+// any_bytes: texts of any bytes are stored as UTF-8 and converted back.
 #include "lab/program/any_bytes.hpp"
 
 #include <gtest/gtest.h>

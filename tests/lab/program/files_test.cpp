@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Files of users: read without waiting, replaced whole, and nothing else in their folder is touched.
+// files: users' files are read without waiting and replaced as a whole; no other file in their folder is touched.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -63,7 +63,7 @@ TEST_F(files, reads_what_is_in_a_file) {
     EXPECT_FALSE(read_regular("/proc/self/status", 1 << 20).empty()) << "a file that states no size";
 }
 
-TEST_F(files, refuses_what_is_no_file_without_waiting) {
+TEST_F(files, refuses_fifos_and_folders_without_waiting) {
     fs::create_directory(folder / "folder");
     ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
     const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
@@ -118,7 +118,7 @@ TEST_F(files, writing_touches_no_other_file) {
     EXPECT_EQ(listing(), expected);
 }
 
-TEST_F(files, what_took_the_partial_name_is_not_removed) {
+TEST_F(files, a_foreign_file_under_the_partial_name_is_kept) {
     std::string partial;
     {
         aside_file half(folder / "file");

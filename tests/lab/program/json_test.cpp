@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// JSON values against nlohmann's, of which the text is.
+// JSON values against those of nlohmann's library, which reads and writes the text.
 #include "lab/program/json.hpp"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(json, members_keep_their_order_and_are_the_same_in_another) {
     EXPECT_TRUE(one.value("a").is_null());
 }
 
-TEST(json, what_is_not_there_or_of_another_kind_is_refused) {
+TEST(json, missing_members_and_other_kinds_are_refused) {
     json all = json_object({{"number", -2.5}, {"none", nullptr}, {"list", std::vector<int>{1, 2}}});
     const json& read = all;
     EXPECT_THROW((void)read["absent"], json_kind_error);

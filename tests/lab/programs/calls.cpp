@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// calls: every function of malloc's family and every operator new and delete, with the answers that a program may rely
+// calls: every function of malloc's family and every operator new and delete, with the results that a program may rely
 // on.
 //
 // Prints each answer as 1 (as it must be) or another number, then what it counted. O(1).
@@ -18,8 +18,8 @@ bool aligned(const void* memory, std::size_t alignment) {
     return reinterpret_cast<std::uintptr_t>(memory) % alignment == 0;
 }
 
-// What cannot succeed must fail with ENOMEM and leave everything as it was. The sizes pass through a volatile so that
-// no compiler sees them.
+// Requests that cannot succeed must fail with ENOMEM and change nothing. The sizes pass through a volatile, so that no
+// compiler knows them.
 void failures() {
     volatile std::size_t huge = SIZE_MAX / 2;
     volatile std::size_t many = SIZE_MAX / 4;

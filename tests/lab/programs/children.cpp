@@ -54,7 +54,7 @@ void pass_all() {
 
 void forget() { marked::allocations = marked::frees = marked::reallocations = 0; }
 
-// What `say` says, in one line that no other process can break up.
+// Prints the line of `say` in one write, which no other process can interleave.
 void say_at_once() {
     char text[128];
     const int length = snprintf(text, sizeof text, "allocations %lu\nfrees %lu\nreallocations 0\n",
@@ -69,7 +69,7 @@ void wait_for(pid_t child) {
     if (status != 0) std::_Exit(98);
 }
 
-// A child that does as it likes first, and then has its events.
+// Makes a child that runs `change` first and then has its events.
 template <class Make, class Change>
 int one_child(const Make& make, const Change& change) {
     pass_all();
@@ -99,7 +99,7 @@ void use_all_descriptors() {
 volatile bool stop = false;
 char long_lines[] = "lines.XXXXXX";
 
-// Different stacks, so that each new one is new to whoever looks at it.
+// Descends through different functions, so that each stack is new to an observer.
 void descend(unsigned bits, int depth, FILE* file);
 [[gnu::noinline]] void left(unsigned bits, int depth, FILE* file) {
     descend(bits, depth, file);
@@ -171,7 +171,7 @@ void fork_in_handler(int) {
     errno = before;
 }
 
-// Signals come from another process, so that they meet every instruction.
+// Interrupts every instruction: the signals come from another process.
 int handlers(bool interrupt_fork) {
     struct sigaction action{};
     action.sa_handler = fork_in_handler;
@@ -239,7 +239,7 @@ void* pass_in_thread(void*) {
     return nullptr;
 }
 
-// The second thread has the stack of the first, for which nothing is allocated any more.
+// Runs a second thread on the stack of the first, for which the C library allocates nothing more.
 void run_thread() {
     pthread_t thread;
     if (pthread_create(&thread, nullptr, pass_in_thread, nullptr) != 0) std::_Exit(97);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// descriptors: what a program may do to its files, limits and folders while somebody else keeps files open in it.
+// descriptors: changes files, limits and folders as a program may do while a preloaded library keeps files open in it.
 // Usage: descriptors MODE
 //
 //   numbers  the next free numbers are the lowest ones, as POSIX says
@@ -24,7 +24,7 @@ void pass_some() {
     for (unsigned long i = 0; i < 15'000; ++i) marked::pass(i);
 }
 
-// Writes 1000 lines to each of eight files: whatever else is written to their descriptors would be seen in them.
+// Writes 1000 lines to each of eight files; any foreign write to their descriptors would show in them.
 void write_files() {
     int files[8];
     for (int i = 0; i < 8; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// early_library: preloaded into a program by its user, for reasons of his own. Allocates in its constructor, and stands
-// in front of a function of the C library.
+// early_library: a library that a user preloads. It allocates in its constructor and interposes a function of the C
+// library.
 
 #include <unistd.h>
 

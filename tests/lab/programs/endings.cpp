@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // endings: N objects come and go, then the process ends in the way that MODE names. Usage: endings MODE [N]
 //
-// return, exit, quick_exit, _exit, abort, segfault, kill (SIGKILL to itself), terminate (an exception nobody catches),
-// atexit (objects come and go in exit handlers), hang_up (SIGHUP, its default action)
+// return, exit, quick_exit, _exit, abort, segfault, kill (SIGKILL to itself), terminate (an uncaught exception), atexit
+// (objects come and go in exit handlers), hang_up (SIGHUP with its default action)
 
 #include <sys/mman.h>
 
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     if (mode == "segfault") touch_nothing();
     if (mode == "kill") kill(getpid(), SIGKILL);
     if (mode == "hang_up") raise(SIGHUP);
-    if (mode == "terminate") throw std::runtime_error("nobody catches this");
+    if (mode == "terminate") throw std::runtime_error("never caught");
     marked::written(kept, marked::bytes(count));
     return 0;
 }

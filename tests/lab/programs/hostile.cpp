@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a program may do that breakpoints in it must not notice: block or own SIGTRAP, run functions on other stacks,
-// fork and vfork, load and unload libraries, start many threads. Each case is one word of the command line; every one
-// prints what it saw.
+// hostile: actions of a program that breakpoints in it must not disturb: it blocks or handles SIGTRAP, runs functions
+// on other stacks, forks and vforks, loads and unloads libraries, starts many threads. Each case is one word of the
+// command line and prints its observations.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -65,7 +65,7 @@ void die_of_trap() {
     std::puts("still here");
 }
 
-// In a handler that blocks all signals.
+// Calls the function in a handler that blocks all signals.
 void in_handler() {
     struct sigaction mine{};
     mine.sa_handler = [](int) { serve(24); };
@@ -115,7 +115,7 @@ void many_threads() {
     for (std::thread& t : all) t.join();
 }
 
-// The thread is ended by pthread_exit below the function.
+// Ends the thread by pthread_exit below the function.
 [[gnu::noinline]] void* leave_thread(void*) {
     serve(8);
     pthread_exit(nullptr);

@@ -110,7 +110,7 @@ static inline __attribute__((always_inline)) void clear_trap_flag(void) {
 
 static void* volatile sink;
 
-/* What is interrupted. */
+/* Calls the function that is to be interrupted. */
 static void call(int which, size_t bytes) {
     switch (which) {
         case 0:

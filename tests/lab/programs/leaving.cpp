@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Programs that end within the function whose objects are alive, and programs that return.
+// leaving: programs that end inside the function whose objects are alive, and programs that return from it.
 //
 //   main ─ app::work (frees all, returns) ─ app::work (left from inside, while 2 000 objects live)
-//   main ─ app::load (keeps 500 objects) ─ rest::other: kept nobody touches them · later frees · touched reads
+//   main ─ app::load (keeps 500 objects) ─ rest::other: kept leaves them · later frees them · touched reads them
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +21,7 @@ int held = 0;
 [[gnu::noinline]] void nested(int depth) {
     if (depth <= held) std::exit(0);
     if (depth > 1) nested(depth - 1);
-    held += depth;  // so that the call is none that is compiled to a jump
+    held += depth;  // so that the call is not compiled to a jump
 }
 
 void leave(std::string_view how) {

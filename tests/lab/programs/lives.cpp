@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Threads that end in every order: what each does while it lives, and what its destructors do, is drawn at random.
+// lives: threads that end in every order. A random generator draws their actions and those of their destructors.
 //
 //   lives SEED WAVES         prints the seed and "ok"; a block whose bytes have changed ends it with status 2
 //   lives grow KIND COUNT    COUNT threads of one kind one after the other; says whether memory grew with them
@@ -96,7 +96,7 @@ struct life {
     unsigned keys, rounds;
 };
 
-// What the destructors of a thread draw from; on its stack's side of the border, so that nothing allocates it.
+// The random state of a thread's destructors; it lies on the thread's stack, so that nothing allocates it.
 thread_local std::uint64_t end_seed;
 thread_local bool end_allocates;
 
@@ -113,7 +113,7 @@ thread_local object_of_a_thread object;
 constexpr unsigned key_count = 60;  // more than the C library has room for in a thread's descriptor
 pthread_key_t keys[key_count];
 
-// The value: the rounds that are left.
+// Destroys a key's value, which is the number of rounds left.
 void end_of_key(void* value) {
     const auto rounds = reinterpret_cast<std::uintptr_t>(value);
     random_numbers random(end_seed + rounds * 977);
@@ -121,7 +121,7 @@ void end_of_key(void* value) {
     if (rounds > 1) pthread_setspecific(keys[random.up_to(key_count - 1)], reinterpret_cast<void*>(rounds - 1));
 }
 
-// Acts in the last round of destructors alone, behind which the C library calls none.
+// A key that acts only in the last round of destructors, after which the C library calls none.
 pthread_key_t last_key;
 
 void end_of_last_key(void* value) {
@@ -171,7 +171,7 @@ void* live(void* word) {
     return nullptr;
 }
 
-// A quiet thread has no event of its own: what the C library does at its end is all there is.
+// Draws a life. A quiet thread has no events of its own, only those of the C library at its end.
 life draw(random_numbers& random, bool is_quiet) {
     life one{};
     one.seed = (std::uint64_t{random.up_to(~0u)} << 32) | random.up_to(~0u);
@@ -192,7 +192,7 @@ life draw(random_numbers& random, bool is_quiet) {
 // ── waves of threads ──
 
 constexpr unsigned wave_max = 20;
-// Detached threads read theirs long after, also when main has returned.
+// The lives of all threads; detached threads read theirs even after main has returned.
 std::vector<life>& lives = *new std::vector<life>;
 
 struct started {
@@ -229,7 +229,7 @@ void run_wave(random_numbers& random, bool may_detach) {
     }
 }
 
-// The child is a copy in which other threads stopped anywhere; it makes threads of its own.
+// Runs the child, a copy in which other threads stopped anywhere; it starts threads of its own.
 void run_child(random_numbers& random) {
     const pid_t child = fork();
     if (child < 0) fail("no child");
@@ -287,8 +287,8 @@ void run_some(life& one, unsigned count, random_numbers& random) {
     }
 }
 
-// A few pages may come late, and the states of as many threads as were never alive at once before: that happens a few
-// times at most, while memory that grows with the threads that ended grows in every span of them.
+// Checks the growth of memory. A few pages may come late, as may the states of more simultaneous threads than before:
+// that happens a few times. Memory that grows with ended threads grows in every span of them.
 int grow(const std::string& kind, unsigned count) {
     life one = life_of(kind);
     makes_large_blocks = false;

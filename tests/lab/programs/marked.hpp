@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// marked: heap calls that a test program counts, recognisable in a trace by their sizes.
+// marked: heap calls that a test program counts and that a trace identifies by their sizes.
 //
 // A process has heap events which its author never wrote (the C++ run time, the loader, thread start). Those that a
 // test counts ask for 5000 to 5999 bytes, which nothing else does here; a trace must hold exactly as many as were said.
@@ -25,7 +25,7 @@ inline std::atomic<unsigned long> reallocations{0};
 
 inline std::size_t bytes(unsigned long i) { return least_bytes + i * 37 % size_variation; }
 
-// Written so that no compiler may take out the pair of calls.
+// Writes to the memory, so that the compiler cannot remove the pair of calls.
 inline void* written(void* memory, std::size_t size) {
     if (memory == nullptr) std::abort();
     static_cast<volatile char*>(memory)[0] = 1;
@@ -48,13 +48,13 @@ inline void* written(void* memory, std::size_t size) {
     return written(std::realloc(memory, bytes(i)), bytes(i));
 }
 
-// An object that comes and goes.
+// Allocates and frees an object.
 [[gnu::noinline]] inline void pass(unsigned long i) {
     void* const memory = allocate(i);
     release(memory);
 }
 
-// A line on standard output without stdio, which would allocate a buffer: `text` and a number.
+// Prints a line, `text` and a number, without stdio, which would allocate a buffer.
 inline void line(const char* text, unsigned long number) {
     char digits[24];
     std::size_t at = sizeof digits;

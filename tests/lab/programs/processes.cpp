@@ -36,7 +36,7 @@ void wait_for(pid_t child) {
     marked::line("child ended with", static_cast<unsigned long>(status));
 }
 
-// A child starts with what its parent had counted, but its trace with its own events.
+// Clears the counts that a child inherits; its trace has only its own events.
 void forget() { marked::allocations = marked::frees = marked::reallocations = 0; }
 
 int forks() {

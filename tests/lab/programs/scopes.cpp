@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Functions with objects that do or do not outlive them: each case is one word of the command line, and its truth
-// stands in tests/lab/transparency/test_scopes.py. Calls follow one another without a heap event between them, which a
-// trace of allocations cannot tell apart.
+// scopes: functions with objects that outlive them or not. Each case is one word of the command line; the expected
+// answers are in tests/lab/transparency/test_scopes.py. Consecutive calls have no heap event between them, so a trace
+// of allocations cannot tell them apart.
 #include <setjmp.h>
 
 #include <cstdio>
@@ -19,14 +19,14 @@ namespace {
 
 constexpr int many = 1000;
 
-// A block of the function that calls this; the compiler cannot know that it is never read.
+// Allocates a block in its caller; the compiler cannot know that the block is never read.
 [[gnu::always_inline]] inline void* take(std::size_t bytes) {
     void* p = std::malloc(bytes);
     asm volatile("" : "+r"(p) : : "memory");
     return p;
 }
 
-// The object of one step is freed by the next one.
+// An object that one step allocates and the next one frees.
 void* state = nullptr;
 }  // namespace
 
@@ -77,10 +77,10 @@ KEPT void handle_request(int i) {
     std::free(b);  // by a jump, where the compiler makes one of a last call
 }
 
-// Its last call runs in its place, and frees what it has allocated.
+// A function whose last call replaces it and frees its objects.
 KEPT void parse() { tear_down(build(6)); }
 
-// Calls itself; the outermost call frees all.
+// A recursive function whose outermost call frees all.
 node* solved = nullptr;
 KEPT void solve(int depth, bool outermost) {
     auto* const made = static_cast<node*>(take(sizeof(node)));
@@ -94,7 +94,7 @@ KEPT void solve(int depth, bool outermost) {
 struct keeper {
     void* held = nullptr;
 };
-// The exception's own memory is allocated here, and not in the functions that it leaves.
+// Throws; the exception's memory is allocated here, and not in the functions that it leaves.
 KEPT void fail() { throw std::runtime_error("out"); }
 KEPT void fill_and_throw(keeper& k) {
     k.held = take(80);
@@ -107,7 +107,7 @@ KEPT void free_deeper(keeper& k) {
     std::free(k.held);
     k.held = nullptr;
 }
-// What it allocates is freed while the exception leaves it.
+// Allocates an object that is freed while the exception passes.
 KEPT void clean_and_throw() {
     const std::unique_ptr<void, void (*)(void*)> held(take(96), std::free);
     fail();
@@ -123,13 +123,13 @@ KEPT void clean_and_jump() {
     longjmp(back, 1);
 }
 
-// Left by means that no library sees.
+// Jumps out of functions by means that no library sees.
 void* builtin_back[5];
 KEPT void fill_and_vanish(keeper& k) {
     k.held = take(104);
     __builtin_longjmp(builtin_back, 1);
 }
-// Its frame covers that of the function above, whose return address it leaves where it is.
+// Frees in a frame that covers the previous function's frame and leaves its return address in place.
 KEPT void free_in_large_frame(keeper& k) {
     char frame[4096];
     asm volatile("" : : "r"(frame) : "memory");
@@ -150,7 +150,7 @@ KEPT void look_up(std::size_t key) {
     if (cache[key] == nullptr) cache[key] = take(48);
 }
 
-// Two functions from one place of call.
+// Two functions that are called from one place.
 keeper shared;
 KEPT void open_it() { shared.held = take(88); }
 KEPT void close_it() { std::free(shared.held); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// stacks: objects allocated below call stacks that are not what a stack usually is. Usage: stacks MODE
+// stacks: objects allocated under unusual call stacks. Usage: stacks MODE
 //
 //   jump               longjmp out of frames that have allocated, 1000 times
 //   coroutines         eight ucontext coroutines on stacks of their own take turns to allocate

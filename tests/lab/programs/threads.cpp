@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// threads: objects that are shared and handed on. Usage: threads MODE [N]
+// threads: objects that threads share and hand on. Usage: threads MODE [N]
 //
 //   hand_on   a ring of four threads: each allocates N objects, the next one frees them
 //   ending    200 threads one after another, each leaves objects that main frees after it has gone
@@ -21,7 +21,7 @@
 
 namespace {
 
-// What one thread gives and another takes.
+// A queue of objects from one thread to another.
 class mailbox {
   public:
     void put(void* object) {

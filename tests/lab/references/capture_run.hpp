@@ -14,7 +14,7 @@
 
 namespace millpond::test {
 
-// A shell command's output and how it ended.
+// The output and the exit status of a shell command.
 struct command_result {
     std::string output;
     int status = 0;  // as the shell has it
@@ -50,7 +50,7 @@ inline std::string capture_command(const std::string& file, const std::string& p
     return std::string(MILLPOND_REFERENCES) + " -o " + file + " " + options + " -- " + program;
 }
 
-// Why nothing can be captured here, or empty.
+// Returns the reason why captures are impossible here, or an empty text.
 inline std::string reason_to_skip() {
     const command_result tried(std::string(MILLPOND_REFERENCES) + " --discard -- /bin/true 2>&1");
     return tried.status == 0 ? "" : tried.output;

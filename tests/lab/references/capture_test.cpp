@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a capture of a real program holds: each access once, attributed to whoever made it.
+// A capture of a real program: it holds each access once and attributes it correctly.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -33,7 +33,7 @@ struct allocation {
     bool freed = false;
 };
 
-// One pass over a capture of the marked program.
+// The result of one pass over a capture of the marked program.
 struct captured {
     std::map<unsigned, std::vector<touch>> touches;   // by mark
     std::map<std::uint64_t, allocation> allocations;  // by the size that was asked for
@@ -188,7 +188,7 @@ TEST_F(of_marked_program, heap_events_have_sizes_alignments_and_contexts) {
     EXPECT_EQ(c.allocations[size_of_aligned_alloc].flags, 6u << millpond_flag_alignment_shift);
 }
 
-// What lies below the first function, the arguments' number and places, is no frame.
+// The words below the first function (the number and the places of the arguments) are no frame.
 TEST_F(of_marked_program, stacks_end_at_the_first_function) {
     const captured& c = *whole->trace;
     ASSERT_GT(c.contexts.size(), 1u);
@@ -207,7 +207,7 @@ TEST_F(of_marked_program, heap_readers_find_the_same_events) {
     for (const unsigned bytes : {size_of_malloc, size_of_realloc, size_of_calloc}) EXPECT_EQ(sizes[bytes], 1u);
 }
 
-// Subsystems without a name are called by their module, and a recording knows it by what the dynamic linker loads.
+// A subsystem without a name is called by its module, under the name that the dynamic linker loads.
 TEST_F(of_marked_program, libraries_have_the_name_of_their_link) {
     trace::reader heap(whole->file());
     std::vector<std::string> found;
@@ -337,7 +337,7 @@ TEST_F(of_marked_program, a_kill_leaves_the_blocks_that_were_written) {
     EXPECT_GT(c.totals.references, 1000000u);
 }
 
-// Returns: where the index of a finished trace begins, which the last eight bytes say.
+// Returns the place where the index of a finished trace begins, which the last eight bytes tell.
 std::uint64_t index_offset(const std::string& path) {
     std::ifstream from(path, std::ios::binary);
     std::uint64_t offset = 0;
@@ -349,7 +349,7 @@ std::uint64_t index_offset(const std::string& path) {
 TEST_F(of_marked_program, an_interrupted_capture_is_finished_later) {
     const folder at;
     const std::string file = at / "trace.mpt";
-    // As if millpond-references had been killed: the tool alone writes, and no index.
+    // Simulates a kill of millpond-references: only the tool writes, and there is no index.
     const std::string partial = file + ".partial.4711.0";
     std::filesystem::copy_file(whole->file(), partial);
     std::filesystem::resize_file(partial, index_offset(partial));
@@ -361,7 +361,7 @@ TEST_F(of_marked_program, an_interrupted_capture_is_finished_later) {
     EXPECT_NE(again.output.find("no unfinished capture"), std::string::npos) << again.output;
 }
 
-// One sentence, with the package to install.
+// The message is one sentence with the package to install.
 TEST(without_valgrind, says_which_package_to_install) {
     const folder at;
     const command_result none("PATH=" + at.path().string() + " " + capture_command(at / "t", "/bin/true") + " 2>&1");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Words of a stream, encoded and decoded: the same words, on random code and random runs of it.
+// Words of a stream, encoded and decoded again, on random code and random runs of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using engine = std::mt19937_64;
 
 std::uint64_t below(engine& random, std::uint64_t limit) { return random() % limit; }
 
-// Superblocks with exits that reach further and further, as a payload and as a table.
+// Superblocks with exits ever further inside, as a payload and as a table.
 struct random_code {
     trace::field_writer payload;
     std::uint32_t superblocks;
@@ -54,7 +54,7 @@ struct random_code {
     }
 };
 
-// Values as programs have them: constant, striding, repeating, alternating, random and extreme.
+// Returns a value as programs have them: constant, striding, repeating, alternating, random or extreme.
 std::uint64_t next_value(engine& random, std::uint64_t& last) {
     switch (below(random, 7)) {
         case 0:
@@ -92,7 +92,7 @@ std::vector<std::uint64_t> random_words(engine& random, const millpond_table& ta
     return words;
 }
 
-// The payload of a block of references, with padding behind it.
+// Returns the payload of a block of references, with padding behind it.
 std::vector<std::uint8_t> encode(const std::vector<std::uint64_t>& words, const millpond_table& table) {
     std::vector<millpond_root_memory> roots(table.root_count);
     const auto prediction = std::make_unique<millpond_prediction>();
@@ -158,7 +158,7 @@ TEST(coding, regular_code_costs_bits) {
     EXPECT_LT(encode(words, table.view()).size(), 10000u + 100);  // one code for two references
 }
 
-// Expansion against the plainest one that could be written.
+// Expansion agrees with the simplest possible implementation.
 TEST(coding, expands_each_record_as_its_exit_says) {
     for (unsigned round = 0; round < 40; ++round) {
         engine random(test::seed() + round);
@@ -212,7 +212,7 @@ TEST(coding, expands_each_record_as_its_exit_says) {
     }
 }
 
-// A payload with bytes changed is refused or decodes to something; it harms nothing.
+// A payload with changed bytes is refused or decodes to something; it does no harm.
 TEST(coding, damaged_payloads_do_no_harm) {
     for (unsigned round = 0; round < 60; ++round) {
         engine random(test::seed() + round);

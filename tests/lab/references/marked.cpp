@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A program that touches one byte of its own for each thing that is hard to attribute, and says where those bytes lie.
-// Its operator new is its own, so that it can do in it what an allocator may do: be interrupted, throw, and be left.
+// A program that touches one byte of its own for each case that is hard to attribute, and prints the addresses of those
+// bytes. It defines operator new, which is interrupted, throws and is left, as may happen in an allocator.
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -40,7 +40,7 @@ void* on_thread(void*) {
     return nullptr;
 }
 
-// Whose last act is a jump.
+// A function whose last act is a jump.
 [[gnu::noinline]] void release(void* p) { free(p); }
 
 }  // namespace
@@ -66,7 +66,7 @@ static void accesses() {
     __asm__ volatile("movups %%xmm0, %0" : "=m"(*reinterpret_cast<unsigned char(*)[16]>(p)));
 }
 
-// A window: it is left by nothing but its return, whatever is left within it.
+// A window that ends only with its return, whatever is left inside it.
 extern "C" [[gnu::noinline]] void endings_of_new() {
     delete static_cast<int*>(operator new(24));
     store(after_new);
@@ -102,7 +102,7 @@ static void wait_for(int pipe) {
     if (read(pipe, &token, 1) != 1) _exit(9);
 }
 
-// A window that two threads are in at once. The first to enter is the last to leave.
+// A window that two threads are in at once. The first thread to enter is the last to leave.
 extern "C" [[gnu::noinline]] void entered_by_two(bool is_first) {
     if (!is_first) {
         store(second_in_window);
@@ -130,7 +130,7 @@ static void two_in_a_window() {
     pthread_join(second, nullptr);
 }
 
-// Sizes that nothing else here asks for.
+// Allocates sizes that nothing else here asks for.
 static void heap() {
     void* p = malloc(size_of_malloc);
     p = realloc(p, size_of_realloc);
@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
     if (argc > 1 && strcmp(argv[1], "crash") == 0) raise(SIGSEGV);
     if (argc > 1 && strcmp(argv[1], "kill") == 0) {
         for (unsigned i = 0; i < 6000000; ++i) scratch[i % sizeof scratch] = 1;  // so much that blocks are written
-        // By whoever reads this: Valgrind hears of what the program sends to itself.
+        // Written for the reader of the trace: Valgrind sees the messages that the program sends to itself.
         printf("%d\n", getpid());
         fflush(stdout);
         for (;;) pause();

@@ -28,7 +28,7 @@ enum mark : unsigned {
     mark_count
 };
 
-// So far apart that no two share a line.
+// A distance at which no two marks share a cache line.
 inline constexpr unsigned mark_distance = 256;
 
 enum size : unsigned {

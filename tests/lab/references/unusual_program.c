@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// unusual_program: ways in which programs meet the limits of a capture; the first argument names one. Each ends with 0.
+// unusual_program: cases in which a program meets the limits of a capture; the first argument names one. Each ends with
+// 0.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -125,7 +126,7 @@ static int forbid_sending(void) {
 }
 
 #if defined __x86_64__
-// vpternlogd, in bytes that every assembler knows: AVX-512.
+// Executes vpternlogd (AVX-512), written as bytes that every assembler accepts.
 static __attribute__((noinline)) void unknown_instruction(void) {
     __asm__ volatile(".byte 0x62, 0xf3, 0x7d, 0x48, 0x25, 0xc0, 0xff" ::: "xmm0");
 }

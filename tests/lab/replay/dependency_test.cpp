@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// In dependency order every thread keeps its own order and every slot the total one, and nobody waits for ever. The
-// threads are the replay's own (system_thread, over pthread_create).
+// Dependency order: every thread keeps its own order, every slot keeps the total order, and no thread waits
+// permanently. The threads are the replay's own (system_thread, over pthread_create).
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ namespace {
 using replay::operation;
 using replay::record;
 
-// A random script: objects that any thread may free or resize, of three pools, threads that end and begin again.
+// A random script: objects of three pools that any thread may free or resize, and threads that end and begin again.
 class random_script {
   public:
     random_script(std::uint64_t seed, std::uint16_t threads, std::size_t count) : random_(seed) {
@@ -103,7 +103,7 @@ replay::play_result play(Heap& heap, const random_script& script) {
     return result;
 }
 
-// A heap that notes who did what, when.
+// A heap that notes each operation with its thread and time.
 struct noting_heap {
     static constexpr bool is_null = true;
     struct note {
@@ -166,7 +166,7 @@ void expect_own_memory(const random_script& script) {
     heap.release();
 }
 
-TEST(dependency_order, pools_of_several_threads_give_everybody_memory_of_its_own) {
+TEST(dependency_order, pools_of_several_threads_give_disjoint_blocks) {
     SCOPED_TRACE("--seed=" + std::to_string(seed()));
     const random_script script(seed(), 4, 20'000);
     expect_own_memory<multipool<replay::counted_source>, false>(script);
@@ -176,7 +176,7 @@ TEST(dependency_order, pools_of_several_threads_give_everybody_memory_of_its_own
     EXPECT_EQ(play<replay::touch::check>(heap, script).why, nullptr);
 }
 
-// A heap that has no memory after a while.
+// A heap that runs out of memory.
 struct small_heap {
     static constexpr bool is_null = true;
     std::atomic<int> left{1000};

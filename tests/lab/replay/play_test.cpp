@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Every strategy gives every object memory of its own, aligned, until it ends; what is damaged is refused.
+// playing: every strategy gives every object aligned memory of its own until the object ends; a damaged script is
+// refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +53,7 @@ struct playing : ::testing::Test, replay_run {
 };
 
 // `check` fills every block with a pattern of its own and looks at it again when the block ends.
-TEST_F(playing, blocks_are_aligned_and_nobody_elses_in_every_strategy_and_order) {
+TEST_F(playing, blocks_are_aligned_and_disjoint_in_every_strategy_and_order) {
     SCOPED_TRACE("--seed=" + std::to_string(seed()));
     for (const std::uint32_t threads : {1u, 4u}) {
         const json summary = prepare(seed() + threads, threads, 20'000);
@@ -94,7 +95,7 @@ TEST_F(playing, a_plans_script_plays_by_its_plan_and_no_other_does) {
     EXPECT_EQ(last.status, 2) << last.message;
 }
 
-TEST_F(playing, a_monotonic_goes_back_whenever_nothing_of_its_subsystem_lives) {
+TEST_F(playing, a_monotonic_is_reset_when_its_last_object_is_freed) {
     std::vector<record> records;
     constexpr std::uint32_t objects = 5000;
     for (int wave = 0; wave < 20; ++wave) {
@@ -116,7 +117,7 @@ TEST_F(playing, a_monotonic_goes_back_whenever_nothing_of_its_subsystem_lives) {
         EXPECT_LT(round["held_bytes"].get<std::uint64_t>(), held_most * wave_bytes) << strategy;
     }
     EXPECT_GE(play(script, {"--strategy", "multipool"})["held_end_bytes"].get<std::uint64_t>(), wave_bytes);
-    // What still lives at the end keeps the memory of all.
+    // An object alive at the end keeps the memory of all.
     records.emplace_back(operation::allocate, 0, 64, 0, 1, 0);
     write(records, objects, 2);
     EXPECT_GT(play(script, {"--strategy", "monotonic"})["held_end_bytes"].get<std::uint64_t>(), 0u);
@@ -155,7 +156,7 @@ TEST_F(playing, diffusion_is_pages_over_bytes) {
     EXPECT_EQ(round["diffusion"][1]["event_share"], 1.0);
 }
 
-TEST_F(playing, what_cannot_be_played_is_refused_with_its_status) {
+TEST_F(playing, an_unplayable_script_is_refused_with_its_status) {
     prepare(seed(), 1, 200);
     play(script, {"--strategy", "best"});
     EXPECT_EQ(last.status, 2);
@@ -257,7 +258,7 @@ struct sharing_heap {
     void* resize(const record&, const record&, void*) noexcept { return block.data(); }
 };
 
-TEST(player, the_check_finds_blocks_that_overlap_and_such_as_are_not_aligned) {
+TEST(player, the_check_finds_overlapping_and_misaligned_blocks) {
     sharing_heap heap;
     std::array<void*, 2> slots{};
     std::array<record, 1> pending{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A script says what the trace said: every object once, the same bytes by the same threads in the same order.
+// preparing: a script has the trace's content: every object once, the same bytes by the same threads in the same order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ struct preparing : ::testing::Test {
     }
 };
 
-// What one object went through, in words that do not depend on slots or addresses.
+// The history of one object, independent of slots and addresses.
 struct life {
     std::uint64_t bytes;
     unsigned alignment_log2;
@@ -69,7 +69,7 @@ void PrintTo(const life& l, std::ostream* to) {
         << (l.by_realloc ? ", by realloc" : "");
 }
 
-// The events that matter, by the definition: (object's life, begins or ends) in the total order.
+// Returns the relevant events by definition: (object's life, begins or ends) in the total order.
 std::vector<std::pair<life, bool>> lives_of(const std::vector<event>& events) {
     std::map<std::uint64_t, life> live;
     std::map<std::uint32_t, bool> resizing;
@@ -252,7 +252,7 @@ TEST_F(preparing, a_pool_without_a_lock_serves_the_thread_that_came_first) {
     }
 }
 
-TEST_F(preparing, an_unknown_subsystem_and_another_build_are_refused_as_in_a_trial) {
+TEST_F(preparing, refuses_unknown_subsystems_and_builds_as_a_trial_does) {
     random_program program(seed(), 1);
     program.run(500);
     program.save(trace);
@@ -298,7 +298,7 @@ TEST_F(preparing, damage_is_told_and_what_can_be_read_is_written) {
             told = told || !summary["damages"].empty();
             records();
         } catch (const trace::trace_error&) {
-            // Nothing at all could be read.
+            // Reads a file of which no part could be read.
         }
     }
     EXPECT_TRUE(told);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// random_program: the heap events of a program that never was, in one total order, as a recorder would have seen them.
+// random_program: the heap events of an invented program, in one total order, as a recorder would have seen them.
 //
 //   threads hand objects to one another, addresses are used again, realloc moves, threads end and others begin;
 //   three modules without functions give three subsystems: libx.so, liby.so, libz.so, and "[unknown]"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What bursts tell of a whole run, against sums that are done by hand.
+// burst_sample: the estimate of a whole run from bursts, against sums computed by hand.
 #include "lab/simulate/burst_sample.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ using namespace millpond::simulate;
 
 constexpr const char* four_lines = "direct:line=64,size=256";
 
-// One simulation as a program feeds it: bursts of loads, with so many instructions left out behind each.
+// A simulation that is fed like a program: bursts of loads, each followed by a number of skipped instructions.
 class sampled_run {
   public:
     sampled_run() : kept_({}, {four_lines}), sample_({}, {four_lines}) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Caches of every geometry and replacement against a model that looks at one line after the other.
+// Caches of every geometry and replacement against a model that processes one line after the other.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -31,7 +31,7 @@ tally of_model(const stream& all, std::uint64_t line_bytes, bool twice, model_ca
     return found;
 }
 
-// Random streams of several densities, and the hand-made one.
+// Returns random streams of several densities, and the hand-made one.
 std::vector<stream> streams(std::size_t count = 2500) {
     std::mt19937_64 random(seed());
     return {random_stream(random, count, 300, 8), random_stream(random, count, 400, 32),
@@ -56,7 +56,7 @@ TEST(direct_mapped, misses_are_those_of_the_model) {
     }
 }
 
-// One pass of each instruction set has all 56 caches.
+// Checks all 56 caches in one pass of each instruction set.
 void expect_family(const stream& all, bool twice) {
     std::vector<counted> passes;
     for (const std::uint8_t set : instruction_sets())
@@ -185,7 +185,7 @@ TEST(hierarchy, foreseen_misses_are_those_of_the_model) {
     }
 }
 
-TEST(hierarchy, in_a_walk_all_but_the_first_line_of_a_page_is_foreseen) {
+TEST(hierarchy, a_walk_misses_only_the_first_line_of_a_page_unforeseen) {
     stream up, down, apart;
     for (std::uint64_t line = 0; line < 640; ++line) {
         up.push_back(at(line * 64, 8));

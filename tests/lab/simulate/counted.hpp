@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted: what a simulation reports, to look up, and the instruction sets to try.
+// counted: the report of a simulation, for look-ups, and the instruction sets to try.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ class counted {
     std::vector<counted_row> rows_;
 };
 
-// Those of this machine, the portable one first; as the rules name them.
+// Returns the instruction sets of this machine by the names of the rules, the portable one first.
 inline std::vector<std::uint8_t> instruction_sets() {
     std::vector<std::uint8_t> sets;
     for (std::uint8_t set = 1; set <= static_cast<std::uint8_t>(simulate::best_instruction_set()); ++set)
@@ -71,7 +71,7 @@ inline millpond_rules rules_with(std::uint8_t instruction_set, bool twice = fals
     return rules;
 }
 
-// All zero but one or two.
+// True if all values but one or two are zero.
 template <class Value, class... Others>
 millpond_rules rules_of(Value millpond_rules::* which, std::uint64_t value, const Others&... others) {
     millpond_rules rules = {};

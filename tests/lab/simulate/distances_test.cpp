@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Exact stack distances against a list that is searched, samples of them, their memory; misses by kind and by origin.
+// Exact stack distances against a searched list, samples of distances, their memory; misses by kind and by origin.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -70,7 +70,7 @@ TEST(stack_distances, every_distance_is_that_of_a_searched_list) {
     }
 }
 
-// More uses than there are times at first, of more blocks than these suffice for; most soon after the last one.
+// There are more uses than times at first, of more blocks than the times suffice for; most follow the last one soon.
 TEST(stack_distances, times_are_numbered_again_as_the_stack_grows) {
     std::mt19937_64 random(seed());
     stack_distances found(process_system, line_walk(64), simulate::best_instruction_set());
@@ -111,7 +111,7 @@ TEST(stack_distances, curve_is_the_misses_of_all_fully_associative_caches) {
     }
 }
 
-// A host that knows what it gave.
+// The bytes that the host has given and not got back.
 std::size_t held_bytes = 0;
 const millpond_system counting_system = {[](std::size_t bytes) {
                                              held_bytes += bytes;
@@ -144,7 +144,7 @@ TEST(memory, does_not_depend_on_the_number_of_references) {
     EXPECT_EQ(held_bytes, 0u);
 }
 
-TEST(memory, of_a_stack_is_bounded_by_its_distinct_blocks) {
+TEST(memory, a_stacks_memory_is_bounded_by_its_distinct_blocks) {
     for (const std::uint64_t blocks : {5000u, 8193u, 40000u, 70000u}) {
         stack_distances found(process_system, line_walk(64), simulate::best_instruction_set());
         for (int round = 0; round < 3; ++round) {
@@ -196,7 +196,7 @@ TEST(sampled_distances, samples_are_exact_distances_scaled) {
     }
 }
 
-// A fixed stream, so that nothing is left to chance.
+// The stream is fixed, so that nothing depends on chance.
 TEST(sampled_distances, estimates_lie_within_four_of_their_deviations) {
     std::mt19937_64 random(20260101);
     constexpr std::uint64_t one_in = 16;
@@ -217,7 +217,7 @@ TEST(sampled_distances, estimates_lie_within_four_of_their_deviations) {
     }
 }
 
-// What each reference is, said by one list of the cache, one fully associative list, and who evicted what.
+// A model of attribution: one list of the cache, one fully associative list, and the origin of each eviction.
 class model_attribution {
   public:
     model_attribution(std::uint64_t sets, unsigned ways) : cache_(sets, ways), lines_(sets * ways) {}
@@ -302,7 +302,7 @@ TEST(attributed_cache, total_is_the_misses_of_the_plain_cache) {
     EXPECT_EQ(attributed.sum("references", of_all), all.size());
 }
 
-// The allocator takes the one place of the program's line, and gives it back.
+// The allocator evicts the program's only line, and the program takes the place back.
 TEST(attributed_cache, indirect_misses_are_those_after_evictions_by_the_allocator) {
     const stream all = {at(0), at(64, 1, millpond_load, millpond_of_allocator), at(0), at(128), at(0)};
     const counted found(all, "attributed:line=64,size=64,ways=1");

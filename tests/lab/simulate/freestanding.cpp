@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A program without a C or C++ library, and so without start-up code: what the simulators need beyond the three
-// functions and memcpy, memmove and memset would be missing here at the link, and what a static constructor sets would
-// be zero.
+// A program without a C or C++ library, and so without start-up code. It fails to link if the simulators need more than
+// the three functions and memcpy, memmove and memset; a value set by a static constructor would be zero.
 #include "lab/references/simulators.h"
 
 extern "C" [[noreturn]] void _start();
@@ -45,7 +44,7 @@ uint64_t sum_of_values(const millpond_simulation* simulation) {
     return sum;
 }
 
-// The same for each instruction set.
+// Returns the result of a simulation with an instruction set; it must be the same for each.
 uint64_t simulated(uint8_t instruction_set) {
     used = 0;
     const millpond_system system = {allocate, release, fail};
@@ -70,7 +69,7 @@ uint64_t simulated(uint8_t instruction_set) {
 
 }  // namespace
 
-// Called without a return address, so the stack is brought to where functions expect it.
+// Starts the program; it is called without a return address, so the stack is aligned as functions expect it.
 [[gnu::force_align_arg_pointer]] void _start() {
     const uint64_t portable = simulated(1);
     end(portable != 0 && simulated(2) == portable && simulated(3) == portable ? 0 : 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The three functions that a compiler takes for granted, for freestanding.cpp; and the simulators' header as C.
+// The three functions that a compiler expects to exist, for freestanding.cpp; and the simulators' header compiled as C.
 #include "lab/references/simulators.h"
 
 _Static_assert(sizeof(struct millpond_reference) == 16, "captures and traces lay references out in 16 bytes");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// models: caches, stacks and hierarchies as their definitions say, without any thought for speed.
+// models: caches, stacks and hierarchies, implemented literally from their definitions, without regard to speed.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace millpond::test {
 
-// The lines of each byte, in order.
+// Returns the lines that a reference touches, in order.
 inline std::vector<std::uint64_t> lines_of(const millpond_reference& r, std::uint64_t line_bytes) {
     std::vector<std::uint64_t> lines = {r.address / line_bytes};
     for (std::uint64_t i = 1; i < r.bytes && r.address + i > r.address; ++i) {
@@ -24,7 +24,7 @@ inline std::vector<std::uint64_t> lines_of(const millpond_reference& r, std::uin
     return lines;
 }
 
-// Calls touch(line) for every line and count(worst) for every reference as the rule counts them.
+// Calls touch(line) for every line, and count(worst) for every reference as the rule counts it.
 template <class Touch, class Count>
 void walk(const stream& all, std::uint64_t line_bytes, bool twice, const Touch& touch, const Count& count) {
     for (const millpond_reference& r : all) {
@@ -40,7 +40,7 @@ void walk(const stream& all, std::uint64_t line_bytes, bool twice, const Touch& 
     }
 }
 
-// The line that missed last in each page of 4 KiB, and when; only the 32 latest pages count.
+// The line that missed last in each page of 4 KiB, with its time; only the 32 latest pages count.
 class model_neighbours {
   public:
     explicit model_neighbours(std::uint64_t line_bytes) : lines_(4096 / line_bytes) {}
@@ -63,7 +63,7 @@ class model_neighbours {
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> pages_;
 };
 
-// One cache: for each set, when each line came and when it was last used.
+// One cache: for each set, the arrival and the last use of each line.
 class model_cache {
   public:
     model_cache(std::uint64_t sets, unsigned ways, simulate::replacement rule = simulate::replacement::lru,
@@ -160,7 +160,7 @@ class model_stack {
     std::set<std::uint64_t> known_;
 };
 
-// Levels as hierarchy.hpp defines them. touch returns how many levels missed.
+// The levels that hierarchy.hpp defines. touch returns the number of levels that missed.
 class model_hierarchy {
   public:
     model_hierarchy(std::vector<model_cache> levels, simulate::inclusion rule)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// streams: references of programs that do not exist: random ones, and those that caches are known to be bad at.
+// streams: references of invented programs: random ones, and patterns that are known to be bad for caches.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ inline millpond_reference at(std::uint64_t address, std::uint16_t bytes = 1, std
     return {address, subject, bytes, kind, origin};
 }
 
-// Some places are visited again soon, some late; a few accesses are long, none at all, or at the ends of memory.
+// Returns random references: some places are visited again soon, some late; a few accesses are long, have no bytes, or
+// lie at the ends of memory.
 inline stream random_stream(std::mt19937_64& random, std::size_t count, std::uint64_t places, unsigned spread_bytes) {
     constexpr std::uint64_t bases[] = {0, 0x555555554000, 0x7fffffffe000, ~std::uint64_t{0} - 8000};
     stream made;
@@ -34,8 +35,8 @@ inline stream random_stream(std::mt19937_64& random, std::size_t count, std::uin
     return made;
 }
 
-// A loop over a little more than what fits, which an LRU cache never hits; two lines that meet in every direct-mapped
-// cache; calls that go down a stack and up again.
+// Returns known bad patterns: a loop over a little more than fits, which an LRU cache never hits; two lines that
+// collide in every direct-mapped cache; calls down a stack and up again.
 inline stream hand_made_stream() {
     stream made;
     for (int round = 0; round < 6; ++round) {

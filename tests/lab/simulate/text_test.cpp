@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Texts of Dinero and lackey to references and back, and what is refused.
+// Conversion of Dinero and lackey texts to references and back, and refused texts.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -99,7 +99,7 @@ TEST_F(text, batches_end_where_instructions_are_counted) {
     EXPECT_EQ(instructions, (std::vector<std::uint64_t>{4, 4, 2}));
 }
 
-TEST_F(text, what_is_written_as_din_reads_back) {
+TEST_F(text, din_text_reads_back_unchanged) {
     std::mt19937_64 random(seed());
     stream all = random_stream(random, 20000, 5000, 64);
     stream expected;

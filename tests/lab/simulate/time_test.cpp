@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Time models with numbers that were computed by hand: one penalty, and levels with a machine's latencies.
+// Time models against numbers computed by hand: one penalty, and levels with a machine's latencies.
 #include <gtest/gtest.h>
 
 #include "lab/simulate/latencies.hpp"
@@ -12,8 +12,8 @@ namespace {
 using namespace millpond::simulate;
 using millpond::references::simulator_counts;
 
-// Caches of 32 KiB and 1 MiB, buffers of 64 and 1024 pages. A set of 16 KiB has 1 ns, of 256 KiB 4, of 8 MiB 100; a
-// page in the second buffer adds 2 ns, a walk 20.
+// Returns a machine with caches of 32 KiB and 1 MiB and buffers of 64 and 1024 pages. A set of 16 KiB takes 1 ns, of
+// 256 KiB 4, of 8 MiB 100; a page in the second buffer adds 2 ns, a walk 20.
 machine_latencies machine() {
     machine_latencies m;
     m.from = "made up";
@@ -96,7 +96,7 @@ TEST(time, levels_and_instructions_add_up) {
     EXPECT_NE(level_times_table(times).find("10520 cycles"), std::string::npos);
 }
 
-TEST(time, what_is_foreseen_waits_for_the_second_level) {
+TEST(time, foreseen_misses_wait_for_the_second_level) {
     auto counts = of_levels("levels:x", 1000, 64, {{32 << 10, 100}, {256 << 10, 50}, {1 << 20, 10}});
     for (const auto& [misses, foreseen] : {std::pair(100, 60), {50, 40}, {10, 4}}) {
         auto row = count_of("foreseen", "references", static_cast<std::uint64_t>(foreseen));

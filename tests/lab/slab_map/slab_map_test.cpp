@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// slab_map against a model: whatever is taken, assigned and given back, every address is answered for as the model has
-// it.
+// slab_map against a model: random runs are taken, assigned and given back, and every address has the model's owner.
 #include "preload/slab_map.hpp"
 
 #include <gtest/gtest.h>
@@ -53,7 +52,7 @@ TEST_F(slab_map_test, an_address_outside_has_no_owner) {
     EXPECT_FALSE(map.contains(run - 1));
 }
 
-TEST_F(slab_map_test, every_byte_of_an_assigned_run_has_its_owner_and_no_other_byte_has) {
+TEST_F(slab_map_test, exactly_the_bytes_of_an_assigned_run_have_its_owner) {
     char* const before = take(4);
     char* const run = take(4);
     char* const behind = take(4);
@@ -92,7 +91,7 @@ TEST_F(slab_map_test, neighbours_that_were_given_back_become_one_extent_again) {
     EXPECT_EQ(map.accessible_bytes(), slab_map::extent_bytes_max);
 }
 
-TEST_F(slab_map_test, what_comes_back_is_zero_again) {
+TEST_F(slab_map_test, returned_slabs_are_zero_again) {
     for (const bool huge : {false, true}) {
         char* const run = take(slab_map::extent_slabs_max, huge);
         std::memset(run, 0xa5, slab_map::extent_bytes_max);
@@ -152,7 +151,7 @@ TEST(slab_map_limits, without_a_place_nothing_is_taken_and_nothing_has_an_owner)
     EXPECT_FALSE(map.place(slab_map::extent_bytes_max / 2)) << "less than one extent";
 }
 
-// Bytes of addresses that this process holds.
+// Returns the bytes of addresses that this process holds.
 std::size_t held_addresses() {
     std::FILE* const file = std::fopen("/proc/self/statm", "r");
     unsigned long pages = 0;
@@ -193,7 +192,7 @@ TEST(slab_map_limits, a_mapping_in_the_way_is_never_replaced) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(slab_map_limits, a_limit_of_addresses_leaves_all_but_the_tables_to_the_slabs) {
+TEST(slab_map_limits, under_an_address_limit_only_the_tables_are_lost_to_slabs) {
     for (const bool before : {false, true}) {
         const pid_t child = fork();
         if (child == 0) {
@@ -214,7 +213,7 @@ TEST(slab_map_limits, a_limit_of_addresses_leaves_all_but_the_tables_to_the_slab
 }
 #endif
 
-// What the map should answer: runs by their first byte.
+// A run in the model of the map; runs are found by their first byte.
 struct model_run {
     std::uint32_t slabs;
     slab_owner owner;

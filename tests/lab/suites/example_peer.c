@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* A whole adapter (lab/suites/library/peer_adapter.h) around the simplest pool there is: malloc, and a list of all
-   blocks, so that destroying the pool frees what nobody freed.
+/* A complete adapter (lab/suites/library/peer_adapter.h) around the simplest possible pool: malloc and a list of all
+   blocks, so that destroying the pool frees the remaining blocks.
 
      pool ─▶ │previous│next│ block │ ⇄ │previous│next│ block │ */
 #include "lab/suites/library/peer_adapter.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// growth_line: finds the slope that a series was made with, and an interval that is as wide as its noise.
+// growth_line: finds the slope of a generated series, and an interval as wide as its noise.
 #include "lab/suites/malloc/growth_line.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ std::vector<double> series(std::size_t count, double start, double step, double 
     return made;
 }
 
-TEST(growth_line, of_a_straight_line_is_exact) {
+TEST(growth_line, is_exact_for_a_straight_line) {
     const growth_line found = growth_line::of(series(256, 1000, 1, 0, 1));
     EXPECT_NEAR(found.share, 192.0 / found.mean, 1e-9);
     EXPECT_NEAR(found.high - found.low, 0, 1e-9);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The benchmark program itself: every contender does the same work in every workload, and what it prints can be read.
+// The library's benchmark program: every contender does the same work in every workload, and the output can be parsed.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -37,7 +37,7 @@ bool takes_units(const std::string& workload) {
     return false;
 }
 
-// Small enough for hundreds of processes, with a size that no workload has as its own.
+// Returns options small enough for hundreds of processes, with a size that no workload uses.
 std::string tiny(const std::string& workload) {
     if (workload == "lists_shuffled") return " --size 24 --units 768 --af 3 --sf 2";
     if (workload == "size_sweep") return " --units 3000";
@@ -118,7 +118,7 @@ TEST(library_suite, other_seeds_give_other_work) {
     EXPECT_EQ(one["checksum"], cell(SUITE, "vector_string", "malloc", size)["checksum"]);
 }
 
-TEST(library_suite, a_sweep_covers_16_bytes_to_1_mib_at_least_four_times_an_octave) {
+TEST(library_suite, a_sweep_has_four_sizes_per_octave_from_16_bytes_to_1_mib) {
     const json line = cell(SUITE, "size_sweep", "multipool", tiny("size_sweep"));
     const std::string series = "step_ns:";
     std::set<double> steps;
@@ -160,7 +160,7 @@ TEST(library_suite, unknown_names_are_refused_with_the_known_ones) {
     EXPECT_EQ(workload.status, 2);
     EXPECT_TRUE(workload.out.starts_with("millpond: no workload \"nothing\"")) << workload.out;
     EXPECT_NE(workload.out.find("vector_string"), std::string::npos);
-    const ended contender = run(SUITE, "--workload vector_string --contender nobody");
+    const ended contender = run(SUITE, "--workload vector_string --contender nothing");
     EXPECT_EQ(contender.status, 2);
     EXPECT_NE(contender.out.find("multipool, "), std::string::npos) << contender.out;
     EXPECT_EQ(run(SUITE, "--workload vector_string --contender multipool:kept").status, 2);
@@ -186,7 +186,7 @@ TEST(library_suite, a_cell_that_runs_out_of_memory_says_so) {
     EXPECT_EQ(json::parse(done.out, nullptr, false).value("status", ""), "bad_alloc") << done.out;
 }
 
-// Contenders that are ours only here: blocks must not overlap, and keep what was written to them.
+// Checks contenders that exist only in this program: blocks do not overlap and keep their contents.
 template <class Pool>
 void hold_contents(std::uint64_t seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -289,7 +289,7 @@ TEST(library_suite, the_ideal_free_list_holds_its_contents) {
     for (std::uint64_t seed = 1; seed < 4; ++seed) hold_contents<millpond::library::ideal_free_list>(seed);
 }
 
-TEST(library_suite, an_ideal_bump_begins_anew_in_the_same_memory) {
+TEST(library_suite, an_ideal_bump_starts_again_in_the_same_memory) {
     millpond::library::ideal_bump bump;
     void* const first = bump.allocate(100, 8);
     for (int i = 0; i < 10; ++i) static_cast<void>(bump.allocate(std::size_t{700} << 10, 8));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The program of the malloc benchmarks: the same work whichever malloc is preloaded, and contents that are checked.
+// The program of the malloc benchmarks: it does the same work under every preloaded malloc, and checks contents.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the benchmarks of P0089R0 ask the heap for under AS1, as our recorder saw it, is what the document says.
+// The heap requests of the benchmarks of P0089R0 under AS1, as our recorder saw them, match the paper.
 //
 //   millpond-record -o FILE -- millpond-p0089-suite … ──▶ blocks: size, when allocated and freed, by which thread
 //
-// The program's own books are in the trace, too: blocks are told by sizes that nothing else has, or by what one
-// structure, or one shuffle, more makes of the trace.
+// The program's own bookkeeping is in the trace, too. Blocks of a benchmark are recognised by unique sizes, or by the
+// difference that one more structure, or one more shuffle, makes in the trace.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<block> recorded(const std::string& point) {
                                     P0089_SUITE " --contender AS1 --seed 5 --workload " + point + no_cold_life);
 }
 
-// Those that were allocated and freed while this one was there.
+// Returns the blocks that were allocated and freed during the life of `life`.
 std::vector<block> within(const std::vector<block>& all, const block& life) {
     std::vector<block> found;
     std::copy_if(all.begin(), all.end(), std::back_inserter(found), [&](const block& each) {
@@ -112,7 +112,7 @@ TEST(p0089_allocations, nested_vectors_have_128_leaves_each) {
     EXPECT_EQ(within(texts, *whole).size(), 32u + 32 * 128);
 }
 
-// Every inner container is made once, and moved into its set.
+// Every inner container is made once and moved into its set.
 TEST(p0089_allocations, sets_of_vectors_copy_none_of_them) {
     const auto counts = more_in(recorded("structures --ds 9 --log2_size 5 --log2_leaves 13"),
                                 recorded("structures --ds 9 --log2_size 5 --log2_leaves 12"));
@@ -120,7 +120,7 @@ TEST(p0089_allocations, sets_of_vectors_copy_none_of_them) {
     EXPECT_EQ(counts.at(8 + 24 + 8), 32);  // next, vector, its hash
 }
 
-TEST(p0089_allocations, lists_are_a_node_for_each_link_and_shuffling_a_pop_and_a_push) {
+TEST(p0089_allocations, a_list_is_one_node_per_link_and_a_shuffle_reallocates_it) {
     constexpr std::uint64_t link_bytes = 24;
     const std::string unshuffled = "locality --sf 0 --rf 1 --af 1";
     const auto links =
@@ -133,8 +133,7 @@ TEST(p0089_allocations, lists_are_a_node_for_each_link_and_shuffling_a_pop_and_a
     EXPECT_EQ(pairs, (std::map<std::uint64_t, std::int64_t>{{link_bytes, 256}}));
     // A subsystem is a list's handle, as large as a link; and there are books of the program.
     EXPECT_LE(most_live(of_size(twice, link_bytes, link_bytes)), 256u + 16 + 16);
-    // Nothing follows visits that come before the shuffle. Links alone: only one of the two reports a shuffle's time,
-    // and writing that number allocates.
+    // Visits before the shuffle have no heap events. With links, only one of the two reports a shuffle.
     const auto links_of = [&](const std::string& shuffles) {
         return of_size(recorded(small + shuffles), link_bytes, link_bytes).size();
     };
@@ -195,8 +194,8 @@ TEST(p0089_allocations, contention_is_n_pairs_for_each_thread) {
     }
 }
 
-// What the suite counts by itself is what reaches the heap: inner vectors have a size that nothing else has, and are
-// there twice but for the last one, which makes the outer vector grow.
+// The suite's own counts match the heap: inner vectors have a unique size and exist twice, except the last one, which
+// makes the outer vector grow.
 TEST(p0089_allocations, blocks_of_one_structure_are_counted_as_recorded) {
     const auto inner_vectors = [](const std::string& binding, int counted) {
         const std::string round =
@@ -210,7 +209,8 @@ TEST(p0089_allocations, blocks_of_one_structure_are_counted_as_recorded) {
     }
 }
 
-// Once to note, once to hold back, once measured; of what is held a quarter is freed before the measured run begins.
+// The workload runs once to note, once to hold back, and once measured; a quarter of the held blocks is freed before
+// the measured run begins.
 TEST(p0089_allocations, littering_holds_back_what_the_workload_asks_for) {
     constexpr std::uint64_t bytes = 1 << 14;
     const auto blocks =

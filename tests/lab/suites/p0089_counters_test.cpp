@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Counters around the window of a round: a value or a reason for each, and what stands around the window changes no
-// work.
+// Counters around the window of a round: each is a value or has a reason, and counting changes no work.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -45,7 +44,7 @@ TEST(p0089_counters, each_is_a_value_or_null_with_the_reason) {
 
 // Shuffling with a monotonic allocator takes new pages all the time: 5 × 2^15 links of 24 bytes are 960 pages. Visits
 // take none.
-TEST(p0089_counters, of_benchmark_2_are_of_the_access_alone) {
+TEST(p0089_counters, count_only_the_access_of_benchmark_2) {
     for (const std::string sf : {"5", "-5"}) {
         const json line =
             line_of(suite, "--workload locality --contender AS3 --log2_g 15 --log2_s 9 --af 1 --rf 1 --sf " + sf +
@@ -57,7 +56,7 @@ TEST(p0089_counters, of_benchmark_2_are_of_the_access_alone) {
     }
 }
 
-// A shell stands for perf: it reads a command from one pipe, and answers in the other.
+// A shell stands for perf: it reads a command from one pipe and answers in the other.
 TEST(p0089_counters, an_outer_perf_is_told_when_the_window_begins_and_ends) {
     const std::string perf =
         "d=$(mktemp -d); mkfifo $d/c $d/a; exec 8<>$d/c 9<>$d/a; "

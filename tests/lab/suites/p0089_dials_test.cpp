@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-// The dimensions of the rings' blocks.
+// Returns the dimensions of the rings' blocks.
 json measured(const std::string& dials) {
     const millpond::test::scratch_folder folder;
     const std::string trace = folder.path("trace.mpt");
@@ -45,8 +45,8 @@ double value(const json& subsystem, const char* dimension) {
     return subsystem["dvluc"][dimension]["value"].get<double>();
 }
 
-// The share of the CPU time in operations, in the place of D, which no ordinary recording tells. An estimate of more
-// time in operations than there was is none: then all of the time counts.
+// Returns the share of the CPU time in operations. It replaces D, which an ordinary recording does not tell. An
+// estimate above the total is not used: then all of the time counts.
 double share_of_time(const json& subsystem) {
     const json& times = subsystem["dvluc"]["D"]["absolute"];
     return std::min(1.0, times["operation_seconds"].get<double>() / times["cpu_seconds"].get<double>());
@@ -70,14 +70,14 @@ TEST(p0089_dials, utilization_comes_out_as_it_went_in) {
     EXPECT_NEAR(value(measured(setting("utilization", 300) + two), "U"), 0.3, 0.015);
 }
 
-// Whatever else runs on the machine only adds to the time of an operation: the least of several recordings counts.
+// Returns the least share of several recordings; other work on the machine can only add to the time of an operation.
 double least_share_of_time(const std::string& dials) {
     double found = 1;
     for (int i = 0; i < 3; ++i) found = std::min(found, share_of_time(measured(dials)));
     return found;
 }
 
-// C / (time inside of both threads / the wall clock)², the middle one of several recordings.
+// Returns C / (time inside of both threads / the wall clock)², the median of several recordings.
 double evenness(int contention) {
     double found[5];
     for (double& each : found) {

@@ -42,7 +42,7 @@ std::string suite(const std::string& workload, const std::string& point) {
     return P0089_SUITE " --contender AS1 --seed 5 --workload " + workload + " " + point;
 }
 
-// A structure is built in warm memory alone, so that the window has every operation of the subsystem.
+// Returns the options of a structure that is built only in warm memory, so that the window has every operation.
 std::string structure(int ds, int log2_size, int log2_leaves) {
     return suite("structures", "--cold 0 --ds " + std::to_string(ds) + " --log2_size " + std::to_string(log2_size) +
                                    " --log2_leaves " + std::to_string(log2_leaves));
@@ -71,7 +71,7 @@ class p0089_dvluc : public testing::Test {
     millpond::test::folder folder_;
 };
 
-// The window of a program under callgrind: operator new and delete with all that they call, and everything.
+// Returns the window of a program under callgrind: operator new and delete with their callees, and the whole program.
 millpond::test::instructions window_of(const std::string& program, const std::string& profile) {
     const command_result done(
         "valgrind --tool=callgrind --toggle-collect=millpond_measured_window "
@@ -83,7 +83,7 @@ millpond::test::instructions window_of(const std::string& program, const std::st
     });
 }
 
-// The allocator's instructions are the same to the last one, unless the tools' address spaces send malloc another way.
+// The allocator's instructions are equal to the last one, unless the tools' address spaces send malloc another way.
 // Around the first and the last operation the window has a hundred instructions more.
 TEST_F(p0089_dvluc, density_is_what_callgrind_counts) {
     MILLPOND_SKIP_WITHOUT_VALGRIND();
@@ -123,11 +123,11 @@ constexpr std::array<words, 12> said = {{
     {"7.12: very high, moderately low (bimodal)", high_or_fairly, low_bimodal},
 }};
 
-// Half of the blocks are the vectors, half the nodes of the set around them.
+// Half of the blocks are vectors, half are nodes of the set around them.
 constexpr std::size_t not_of_one_size = 9;
-// A vector of texts in each element, as in DS6.
+// Each element has a vector of texts, as in DS6.
 constexpr std::size_t not_moderate = 10;
-// The same texts as in DS8, in nodes of the same size.
+// The texts are those of DS8, in nodes of the same size.
 constexpr std::size_t not_of_two_sizes = 12;
 
 TEST_F(p0089_dvluc, words_come_in_the_documents_order_from_2_to_the_9) {
@@ -176,8 +176,8 @@ TEST_F(p0089_dvluc, utilization_of_benchmark_3_is_live_bytes_by_all) {
     }
 }
 
-// Threads that have nothing else to do but allocate and free. That they meet is up to the scheduler, which lets one
-// begin late: both of their activities overlap by a half at least in the best of a few runs.
+// The threads do nothing but allocate and free. The scheduler decides whether they meet and may start one late; in the
+// best of a few runs their activities overlap by at least a half.
 TEST_F(p0089_dvluc, benchmark_4_is_dense_and_two_threads_contend) {
     MILLPOND_SKIP_WITHOUT_VALGRIND();
     // So many that what the first thread allocates beforehand is a hundredth.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The program of P0089R0's benchmarks: every strategy does the same work in every one, and what it prints can be read.
+// The program of P0089R0's benchmarks: every strategy does the same work in each benchmark, and the output can be
+// parsed.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -29,7 +30,7 @@ void expect_same_work(const std::string& workload, const std::string& more, std:
     rounds.expect_same_work(workload, more, units, only);
 }
 
-// Bindings that are tried on the structures that an anomaly was seen in, and compiled for no others.
+// True for bindings that are compiled for a structure; extra bindings exist only for structures with an anomaly.
 bool is_compiled_for(int ds, const std::string& strategy) {
     if (strategy.find(":type_") != std::string::npos) return ds == 4 || ds == 12;
     if (strategy.find(":base_") != std::string::npos) return ds >= 5 && ds <= 8;
@@ -91,7 +92,7 @@ TEST(p0089_suite, every_strategy_serves_threads) {
     expect_same_work("contention", " --log2_n 3 --threads 1 --sharing handover", 8, "synchronized");
 }
 
-// A structure on the stack takes the same leaves, and its pool takes back what it had.
+// A structure on the stack has the same leaves, and its pool gets all memory back.
 TEST(p0089_suite, a_structure_that_is_winked_out_may_lie_on_the_stack) {
     for (int ds = 1; ds <= 12; ++ds) expect_same_structures(ds, " --on_stack 1 --log2_size 2 --log2_leaves 9", 512);
 }
@@ -106,7 +107,7 @@ TEST(p0089_suite, every_strategy_does_what_the_dials_say) {
     }
 }
 
-// Counted by the workload itself, while it runs: I accesses, M lines, T transitions of one subsystem.
+// The workload itself counts while it runs: I accesses, M lines, T transitions of one subsystem.
 TEST(p0089_suite, locality_is_what_the_dial_says) {
     for (const int dial : {20, 100, 300, 500, 800, 950}) {
         const json line = round("dials", "AS1", " --log2_operations 20 --locality " + std::to_string(dial));
@@ -119,7 +120,7 @@ TEST(p0089_suite, locality_is_what_the_dial_says) {
     EXPECT_EQ(round("dials", "AS1", " --log2_operations 16 --locality 1000")["transitions"], 0);
 }
 
-TEST(p0089_suite, what_is_shared_by_threads_is_refused_where_it_is_not_safe) {
+TEST(p0089_suite, a_pool_shared_by_threads_must_be_thread_safe) {
     for (const std::string sharing : {"shared", "handover"}) {
         for (const std::string name : {"AS3", "AS7", "AS13", "AS7-2015", "AS13-2015"}) {
             const ended done = run(suite, "--workload contention --contender " + name + " --sharing " + sharing);
@@ -202,7 +203,7 @@ TEST(p0089_suite, the_papers_labels_are_names_too) {
     }
 }
 
-TEST(p0089_suite, what_it_lists_is_what_it_takes) {
+TEST(p0089_suite, it_takes_every_name_that_it_lists) {
     const json list = listed(suite);
     EXPECT_EQ(list["schema"], "millpond.suite/2");
     EXPECT_EQ(list["suite"], "p0089");
@@ -223,7 +224,7 @@ TEST(p0089_suite, what_it_lists_is_what_it_takes) {
     }
 }
 
-// The loader only warns of a library that it cannot preload: whoever asks for a malloc has to be told what came of it.
+// The loader only warns of a library that it cannot preload, so the program reports the malloc that it really uses.
 TEST(p0089_suite, says_which_malloc_it_runs_on) {
     const std::string work =
         " --workload structures --contender AS1 --ds 8 --log2_size 3 --log2_leaves 11 --litter 0.5";
@@ -258,7 +259,7 @@ TEST(p0089_suite, a_littered_heap_changes_no_work) {
     }
 }
 
-TEST(p0089_suite, wrong_usage_is_refused_with_what_there_is) {
+TEST(p0089_suite, wrong_usage_is_refused_with_the_known_names) {
     rounds.expect_refused({
         {"--workload nothing --contender AS1", "structures, locality, utilization, contention, dials"},
         {"--workload structures --contender AS15", "multipool(monotonic):base:wink"},
@@ -298,8 +299,8 @@ TEST(p0089_suite, wrong_usage_is_refused_with_what_there_is) {
     EXPECT_EQ(run(suite, "--workload structures --strategy AS1 --log2_leaves 6").status, 0);
 }
 
-// None of these would end within the test's time, or within this memory.
-TEST(p0089_suite, what_is_known_to_need_too_much_memory_is_not_run) {
+// Each of these would exceed the test's time or this machine's memory.
+TEST(p0089_suite, a_round_that_needs_too_much_memory_is_not_run) {
     const std::map<std::string, std::string> points = {
         {"utilization --contender AS3 --log2_t 40 --log2_a 15", "monotonic:type:destroy"},
         {"utilization --contender AS13 --log2_t 40 --log2_a 21 --log2_s 21", "multipool(monotonic):base:destroy"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is tried for the causes of P0089R0's anomalies differs from the usual in the one thing that it says.
+// Variants that examine the causes of P0089R0's anomalies differ from the usual benchmark only in the stated property.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ using nlohmann::json;
 
 const millpond::test::suite_rounds rounds(P0089_SUITE);
 
-// The outer vector takes one block more when it grows, and its containers theirs again where they are copied.
+// The outer vector takes one more block when it grows, and its containers take theirs again when they are copied.
 TEST(p0089_tried, blocks_are_those_of_one_structure) {
     const auto blocks = [](const std::string& strategy, int ds, int short_by) -> std::uint64_t {
         const json line = rounds.round("structures", strategy,
@@ -33,7 +33,8 @@ TEST(p0089_tried, blocks_are_those_of_one_structure) {
     EXPECT_TRUE(by_type["blocks_each"].is_null());
 }
 
-// By links, a list that has as many links as at first is visited as often as by lists: before shuffling, all have.
+// A list with as many links as at first is visited equally often by links and by lists; before shuffling, all lists
+// are.
 TEST(p0089_tried, visits_by_links_are_the_same_work_until_lists_are_shuffled) {
     const std::string small = " --log2_g 8 --log2_s 3 --af 3 --rf 2 --sf -2 --walk ";
     const json lists = rounds.round("locality", "AS1", small + "lists");
@@ -46,7 +47,7 @@ TEST(p0089_tried, visits_by_links_are_the_same_work_until_lists_are_shuffled) {
     }
 }
 
-// Lists that are empty by then have nothing to visit, and both ways by links go to the same ones.
+// Empty lists have nothing to visit, and both ways by links visit the same lists.
 TEST(p0089_tried, visits_by_links_pass_over_empty_lists) {
     const std::string small = " --log2_g 8 --log2_s 0 --af 2 --rf 2 --sf 3 --walk ";
     const json links = rounds.round("locality", "AS1", small + "links");

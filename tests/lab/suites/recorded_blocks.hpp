@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// recorded_blocks: what one round of a suite asks the heap for, as our own recorder saw it.
+// recorded_blocks: the heap requests of one round of a suite, as our own recorder saw them.
 //
 //   millpond-record -o FILE -- SUITE --contender … ──▶ blocks: size, when allocated and freed, by which thread
 //
-// The program's own books are in the trace, too: more_in tells them apart by what one more piece of work adds.
+// The program's own bookkeeping is in the trace, too: more_in subtracts it by comparing rounds of different length.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -73,8 +73,8 @@ inline std::size_t most_live(const std::vector<block>& blocks) {
     return static_cast<std::size_t>(most);
 }
 
-// How many blocks of each size the second trace has more. What is no multiple of a word is left out: texts, those that
-// are printed too, whose growth depends on how many digits come before a name.
+// Returns the number of additional blocks of each size in the second trace. Sizes that are no multiple of a word are
+// left out: they are texts, some of them printed ones, whose growth depends on the number of digits before a name.
 inline std::map<std::uint64_t, std::int64_t> more_in(const std::vector<block>& second,
                                                      const std::vector<block>& first) {
     std::map<std::uint64_t, std::int64_t> counts;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The program of "Reserve and commit": every array ends up with the same elements, dyn_array never moves one, and the
-// steps that it counts are those that commit_steps says.
+// The program of "Reserve and commit": every array has the same elements at the end, dyn_array never moves one, and the
+// counted steps are those of commit_steps.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,7 +80,7 @@ TEST(reserve_commit_suite, every_level_of_optimisation_does_the_same_work) {
     EXPECT_EQ(checksums.size(), 1u);
 }
 
-// A level is a program of its own. It must not be said to be another.
+// Each optimisation level is a program of its own, which must report its own level.
 TEST(reserve_commit_suite, a_level_is_the_program_that_was_compiled_with_it) {
     const std::string asked = " --workload growth --contender vector --length 10";
     for (const std::string program : {"", "-O0", "-O1"}) {
@@ -91,13 +91,13 @@ TEST(reserve_commit_suite, a_level_is_the_program_that_was_compiled_with_it) {
         EXPECT_NE(wrong.out.find("from 0 to 2"), std::string::npos) << wrong.out;
     }
     EXPECT_EQ(run(suite, asked + " --optimisation +0").status, 2);
-    const ended alone = run("cp " + suite + " alone-suite && ./alone-suite", asked + " --optimisation 1");
-    EXPECT_EQ(alone.status, 4) << alone.out;
-    EXPECT_TRUE(alone.out.starts_with("millpond: cannot start ")) << alone.out;
-    EXPECT_EQ(run("rm", "alone-suite").status, 0);
+    const ended single = run("cp " + suite + " single-suite && ./single-suite", asked + " --optimisation 1");
+    EXPECT_EQ(single.status, 4) << single.out;
+    EXPECT_TRUE(single.out.starts_with("millpond: cannot start ")) << single.out;
+    EXPECT_EQ(run("rm", "single-suite").status, 0);
 }
 
-TEST(reserve_commit_suite, only_a_vector_moves_elements_and_as_many_as_its_buffers_held) {
+TEST(reserve_commit_suite, only_a_vector_moves_elements_when_its_buffer_grows) {
     const std::string more = " --element counted --length ";
     for (const std::string level : {"0", "2"}) {
         for (const std::string strategy : {"dyn_array", "dyn_array_2023", "deque", "chunked"}) {
@@ -110,7 +110,7 @@ TEST(reserve_commit_suite, only_a_vector_moves_elements_and_as_many_as_its_buffe
     EXPECT_TRUE(round("growth", "vector", " --length 100")["moved_elements"].is_null());
 }
 
-// What a stepped_reservation asks of the system, on memory that is there from the start.
+// Pages that count the calls of a stepped_reservation, on memory that exists from the start.
 struct told_pages {
     static inline std::uint64_t commits = 0, populates = 0;
     static std::size_t size() noexcept { return 4096; }
@@ -130,7 +130,7 @@ void note_steps(std::size_t bytes, millpond::commit_steps steps) {
     while (memory.ready() < bytes) EXPECT_TRUE(memory.advance(memory.ready() + 1));
 }
 
-// Below 2 MiB, where where a commit ends depends on no address.
+// The sizes are below 2 MiB, where the end of a commit depends on no address.
 TEST(reserve_commit_suite, commits_are_those_that_commit_steps_says) {
     constexpr std::uint64_t length = 200'000;
     constexpr std::size_t bytes = length * sizeof(int);
@@ -242,7 +242,7 @@ TEST(reserve_commit_suite, a_range_is_the_same_after_it_was_given_back_and_touch
     }
 }
 
-TEST(reserve_commit_suite, what_it_lists_is_what_it_takes) {
+TEST(reserve_commit_suite, it_takes_every_name_that_it_lists) {
     const json list = listed(suite);
     EXPECT_EQ(list["schema"], "millpond.suite/2");
     EXPECT_EQ(list["suite"], "reserve_commit");
@@ -271,7 +271,7 @@ TEST(reserve_commit_suite, what_it_lists_is_what_it_takes) {
     }
 }
 
-TEST(reserve_commit_suite, wrong_usage_is_refused_with_what_there_is) {
+TEST(reserve_commit_suite, wrong_usage_is_refused_with_the_known_names) {
     const std::map<std::string, std::string> wrong = {
         {"--workload nothing --contender vector", "growth, latency, commit_step, give_back"},
         {"--workload growth --contender list", "vector, dyn_array_2023, dyn_array, deque"},

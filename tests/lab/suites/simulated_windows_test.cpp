@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is measured goes through one function in every workload of every suite, so that a simulator sees it; and the
-// more is measured, the more it sees.
+// Every workload of every suite runs its measured part in one function, so that a simulator sees it; more measured work
+// means more instructions seen.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -59,7 +59,7 @@ seen seen_of(const std::string& program, const std::string& workload, const std:
 
 class simulated_windows : public testing::TestWithParam<const char*> {};
 
-TEST_P(simulated_windows, are_seen_in_every_workload) {
+TEST_P(simulated_windows, are_marked_in_every_workload) {
     if (run("valgrind", "--version").status != 0) GTEST_SKIP() << "valgrind is not installed";
     const std::string program = SUITES_FOLDER "/millpond-" + std::string(GetParam()) + "-suite";
     const json list = millpond::test::listed(program);
@@ -76,7 +76,7 @@ TEST_P(simulated_windows, are_seen_in_every_workload) {
     }
 }
 
-TEST(simulated_window, of_benchmark_2_is_the_access_alone) {
+TEST(simulated_window, covers_only_the_access_of_benchmark_2) {
     if (run("valgrind", "--version").status != 0) GTEST_SKIP() << "valgrind is not installed";
     const auto visited = [](const std::string& sf) {
         return seen_of(SUITES_FOLDER "/millpond-p0089-suite", "locality", "AS1",
@@ -85,7 +85,7 @@ TEST(simulated_window, of_benchmark_2_is_the_access_alone) {
     };
     const std::uint64_t links = 1 << 13, before = visited("-5"), after = visited("5"), more = visited("10");
     EXPECT_GT(after, links);
-    EXPECT_LT(after, 20 * links);  // a pair of pop and push alone takes a hundred and more
+    EXPECT_LT(after, 20 * links);  // a single pair of pop and push takes more than a hundred
     EXPECT_NEAR(static_cast<double>(after), static_cast<double>(before), static_cast<double>(before) / 50);
     EXPECT_NEAR(static_cast<double>(after), static_cast<double>(more), static_cast<double>(before) / 50);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The program of the suballocator's benchmarks: every contender does the same work, which is what the document says.
+// The program of the suballocator's benchmarks: every contender does the work that the paper describes.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -46,7 +46,7 @@ TEST(suballocator_suite, every_contender_does_the_same_operations) {
 
 TEST(suballocator_suite, every_contender_fills_the_same_set) {
     const std::string sum = suite.expect_same_work("set_inserts", " --count 700", 700);
-    // What was in the memory before does not matter.
+    // The previous contents of the memory do not matter.
     EXPECT_EQ(suite.expect_same_work("set_inserts", " --count 700 --collections_before 2", 700), sum);
     const auto is_allocator = [](const std::string& name) { return name != pooled; };
     const std::string nodes = " --count 700 --collections_before 1 --inserts 0";
@@ -124,7 +124,7 @@ TEST(suballocator_suite, every_operation_has_its_figures) {
     }
 }
 
-// What stays is stated, whatever it is; elements cannot take less than their bytes.
+// The resident bytes are reported for every contender; elements cannot take less than their own bytes.
 TEST(suballocator_suite, resident_bytes_are_those_of_the_elements) {
     constexpr double count = 200'000;
     const std::string more = " --count 200000";
@@ -155,11 +155,11 @@ TEST(suballocator_suite, a_littered_heap_changes_no_work) {
     }
 }
 
-TEST(suballocator_suite, wrong_usage_is_refused_with_what_there_is) {
+TEST(suballocator_suite, wrong_usage_is_refused_with_the_known_names) {
     suite.expect_refused({
         {"--workload nothing --contender suballocator64", "doubles, five_operations, set_inserts, containers"},
         {"--workload doubles --contender pooled:type:destroy", "pooled"},
-        {"--workload set_inserts --contender pooled:type:destroy --inserts 0", "no node alone"},
+        {"--workload set_inserts --contender pooled:type:destroy --inserts 0", "single node"},
         {"--workload containers --contender mt_allocator --container vector", "list"},
         {"--workload doubles --contender pool", "compact_pool:type:destroy"},
         {"--workload doubles --contender mt_allocator --size 3", "count, seed"},
@@ -170,8 +170,8 @@ TEST(suballocator_suite, wrong_usage_is_refused_with_what_there_is) {
     });
 }
 
-// Neither would end within the test's time, or within this memory.
-TEST(suballocator_suite, what_cannot_fit_is_not_run_and_what_runs_out_says_so) {
+// Both would exceed the test's time or this machine's memory.
+TEST(suballocator_suite, too_large_rounds_are_not_run_and_exhaustion_is_reported) {
     const auto status = [](const std::string& limit, const std::string& point) {
         const auto done = millpond::test::run(limit + suite.program(), point);
         EXPECT_EQ(done.status, 0) << done.out;
@@ -197,7 +197,8 @@ TEST(suballocator_allocations, each_double_is_a_block_and_the_first_is_freed_fir
     }
 }
 
-// Filled three times, and its odd half another two times; all freed in the end, and never more live than there are.
+// The container is filled three times, and its odd half another two times; all is freed in the end, and the number of
+// live blocks never exceeds the number of elements.
 TEST(suballocator_allocations, the_five_operations_are_those_of_the_document) {
     const auto large = recorded("std::allocator", "five_operations --count 3000");
     const auto more = more_in(large, recorded("std::allocator", "five_operations --count 1000"));

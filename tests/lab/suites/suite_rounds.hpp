@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// suite_rounds: what holds for the program of every published experiment: rounds that can be read, contenders that all
-// do the same work, usage that is refused with what there is.
+// suite_rounds: checks for the program of every published experiment: rounds can be parsed, all contenders do the same
+// work, and wrong usage is refused with the known names.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,13 +23,14 @@ class suite_rounds {
 
     [[nodiscard]] const std::string& program() const { return program_; }
 
-    // Returns: the line of one round, of seed 7.
+    // Returns the line of one round with seed 7.
     [[nodiscard]] nlohmann::json round(const std::string& workload, const std::string& contender,
                                        const std::string& more) const {
         return round_of(program_, "--workload " + workload + " --contender '" + contender + "' --seed 7" + more);
     }
 
-    // Every contender whose name has `only` in it ends well, with these units and one checksum. Returns: it.
+    // Expects success of every contender whose name contains `only`, with these units and one checksum. Returns the
+    // checksum.
     std::string expect_same_work(const std::string& workload, const std::string& more, std::uint64_t units,
                                  const std::string& only = "") const {
         const auto has = [&](const std::string& name) { return name.find(only) != std::string::npos; };

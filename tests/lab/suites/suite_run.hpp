@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// suite_run: runs a suite's program as the conductor does, and reads what it prints.
+// suite_run: runs a suite's program as the conductor does, and parses its output.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ inline nlohmann::json listed(const std::string& program) {
     return nlohmann::json::parse(list.out, nullptr, false);
 }
 
-// Returns: a round's line, and its metrics and details in it by their names.
+// Returns a round's line with its metrics and details by their names.
 inline nlohmann::json with_figures(nlohmann::json line) {
     for (const char* const part : {"metrics", "details"}) {
         if (line.contains(part)) line.update(line[part]);
@@ -47,7 +47,7 @@ inline nlohmann::json with_figures(nlohmann::json line) {
     return line;
 }
 
-// Effects: runs one round, which has to end well. Returns: its line, with_figures.
+// Runs one round, which must succeed. Returns its line, with_figures.
 inline nlohmann::json round_of(const std::string& program, const std::string& arguments) {
     const ended done = run(program, arguments);
     EXPECT_EQ(done.status, 0) << arguments << ": " << done.out;

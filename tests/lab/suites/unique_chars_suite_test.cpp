@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The program of the talk's case studies: every contender counts the same, and asks the heap for what the talk implies.
+// The program of the talk's case studies: every contender finds the same counts and makes the heap requests that the
+// talk implies.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -97,7 +98,7 @@ TEST(unique_chars_suite, a_picture_shows_which_lines_of_the_littered_heap_are_he
     EXPECT_FALSE(suite.round(workload, "1.1", " --calls 2 --litter 0.5").contains("heap_taken:0"));
 }
 
-TEST(unique_chars_suite, wrong_usage_is_refused_with_what_there_is) {
+TEST(unique_chars_suite, wrong_usage_is_refused_with_the_known_names) {
     const std::string with = "--workload unique_characters --contender ";
     suite.expect_refused({
         {"--workload characters --contender 1.1", "unique_characters"},
@@ -111,7 +112,7 @@ TEST(unique_chars_suite, wrong_usage_is_refused_with_what_there_is) {
     });
 }
 
-// 1.1: of k different characters k nodes, each freed before the next string.
+// 1.1: k different characters take k nodes, each freed before the next string.
 TEST(unique_chars_allocations, a_set_is_a_node_for_each_character) {
     const json one = suite.round(workload, "1.1", " --seed 5 --calls 1 --length 100");
     const json two = suite.round(workload, "1.1", " --seed 5 --calls 2 --length 100");
@@ -121,8 +122,8 @@ TEST(unique_chars_allocations, a_set_is_a_node_for_each_character) {
     for (const block& each : of_size(twice, set_node_bytes, set_node_bytes)) EXPECT_TRUE(each.end);
 }
 
-// 2.1: the same of 16 bytes, and arrays of buckets, a larger one whenever there are more characters than buckets.
-TEST(unique_chars_allocations, an_unordered_set_is_a_node_for_each_character_and_growing_buckets) {
+// 2.1: the same with nodes of 16 bytes, and a larger array of buckets whenever there are more characters than buckets.
+TEST(unique_chars_allocations, an_unordered_set_is_a_node_per_character_and_bucket_arrays) {
     const json one = suite.round(workload, "2.1", " --seed 5 --calls 1 --length 100");
     const json two = suite.round(workload, "2.1", " --seed 5 --calls 2 --length 100");
     auto more = more_in(recorded("2.1", " --calls 2 --length 100"), recorded("2.1", " --calls 1 --length 100"));
@@ -137,7 +138,7 @@ TEST(unique_chars_allocations, an_unordered_set_is_a_node_for_each_character_and
     EXPECT_GE(more.rbegin()->first, static_cast<std::uint64_t>(more_characters) * sizeof(void*));
 }
 
-TEST(unique_chars_allocations, what_lies_on_the_stack_asks_the_heap_for_nothing) {
+TEST(unique_chars_allocations, stack_contenders_ask_the_heap_for_nothing) {
     for (const std::string strategy : {"1.3", "4", "4A", "set:monotonic(buffer):type:destroy",
                                        "set:monotonic(buffer):type:wink", "set:monotonic(buffer):base:destroy"}) {
         const std::string all = " --length 65536 --calls ";
@@ -165,7 +166,7 @@ TEST(unique_chars_allocations, a_monotonic_asks_for_few_growing_chunks) {
                     .empty());
 }
 
-// Nodes of both kinds of set: noted, and held.
+// Nodes of both kinds of set are noted and held.
 TEST(unique_chars_allocations, littering_holds_back_the_nodes_of_the_talks_sets) {
     const std::string small = " --calls 1 --length 65536 --litter_calls 2";
     const auto littered = recorded("4", small + " --litter 0.5");

@@ -172,7 +172,7 @@ const std::vector<program> programs{
       "allocation_site", "reallocate_seats", "free_unused_alloc"}},
 };
 
-TEST(allocation_wrappers, of_well_known_programs_own_nothing) {
+TEST(allocation_wrappers, well_known_wrappers_own_nothing) {
     EXPECT_GE(programs.size(), 20u);
     for (const program& p : programs) {
         for (const char* name : p.wrappers) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The containers that functions of libstdc++ and of libc++ tell, as both spell them, called or inlined.
+// container_name: containers found from functions of libstdc++ and libc++, in both spellings, called or inlined.
 #include "lab/symbols/container_name.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ struct row {
 
 class names_containers : public testing::TestWithParam<row> {};
 
-TEST_P(names_containers, as_a_user_writes_them) { EXPECT_EQ(named(GetParam().inside), GetParam().expected); }
+TEST_P(names_containers, read_as_a_user_writes_them) { EXPECT_EQ(named(GetParam().inside), GetParam().expected); }
 
 #define PAIR "std::pair<int const, shop::order>"
 #define TREE "std::_Rb_tree<int, " PAIR ", std::_Select1st<" PAIR " >, std::less<int>, std::allocator<" PAIR " > >"
@@ -175,7 +175,7 @@ TEST(written_type, drops_defaults_and_finds_aliases) {
         "shop::box<std::map<int, int>>");
 }
 
-TEST(comparable_type, does_not_see_what_compilers_spell_differently) {
+TEST(comparable_type, ignores_spellings_of_different_compilers) {
     EXPECT_EQ(comparable_type("std::vector<char const*>"), comparable_type("std::vector<const char *>"));
     EXPECT_EQ(comparable_type("std::array<int, 4ul>"), comparable_type("std::array<int, 4>"));
     EXPECT_NE(comparable_type("std::vector<constant>"), comparable_type("std::vector<ant>"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Names of other languages, of modules and of any length: their owners, and what damaged symbols do.
+// language_names: the owners of names in other languages, of modules and of any length, and damaged symbols.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -77,7 +77,7 @@ TEST(language_names, own_as_the_table_says) {
     }
 }
 
-TEST(language_names, of_damaged_symbols_do_no_harm) {
+TEST(language_names, damaged_symbols_do_no_harm) {
     std::mt19937_64 random(test::seed());
     for (int i = 0; i < 3000; ++i) {
         std::string symbol = examples[random() % std::size(examples)].symbol;
@@ -104,7 +104,7 @@ std::string template_symbol(const std::string& before, std::size_t types, const 
     return symbol + "EE" + after;
 }
 
-TEST(language_names, of_long_symbols_are_read_and_cut) {
+TEST(language_names, long_symbols_are_read_and_cut) {
     EXPECT_EQ(own(template_symbol("11manufacture", 3000, "PSt6vectorIlSaIlEEi")).owner, "manufacture");
     const std::string member = template_symbol("N4shop4book", 3000, "3addEi");
     const ownership o = own(member);
@@ -116,7 +116,7 @@ TEST(language_names, of_long_symbols_are_read_and_cut) {
     EXPECT_EQ(own(template_symbol("NSt4bookE", 0, "") + std::string(2000, '.')).owner.empty(), false);
 }
 
-TEST(language_names, that_are_cut_stay_apart_and_whole) {
+TEST(language_names, cut_names_stay_distinct_and_whole) {
     std::mt19937_64 random(test::seed());
     for (int i = 0; i < 2000; ++i) {
         std::string name;

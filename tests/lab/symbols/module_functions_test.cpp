@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The functions of real modules: this very program with and without its symbols, and modules that lie.
+// module_functions: the functions of real modules: this program with and without its symbols, and damaged modules.
 #include "lab/symbols/module_functions.hpp"
 
 #include <dlfcn.h>
@@ -74,7 +74,7 @@ void expect_sorted_and_apart(const module_functions& module) {
     }
 }
 
-TEST(module_functions, are_found_by_every_address_within_them) {
+TEST(module_functions, are_found_by_every_address_inside) {
     const module_functions module(self);
     const std::uint64_t at = file_address(&plain_function);
     const function* found = module.find(at);
@@ -158,14 +158,14 @@ TEST(module_functions, have_the_same_extents_without_symbols_as_with_them) {
     EXPECT_EQ(with->past, without->past);
 }
 
-TEST(module_functions, of_the_c_library_pass_ownership_on) {
+TEST(module_functions, functions_of_the_c_library_pass_ownership_on) {
     Dl_info where{};
     ASSERT_NE(::dladdr(reinterpret_cast<void*>(&std::abort), &where), 0);
     const module_functions libc(where.dli_fname);
     for (const function& f : libc.all()) EXPECT_TRUE(f.standard) << f.name;
 }
 
-TEST(module_functions, cannot_be_had_of_what_is_no_module) {
+TEST(module_functions, a_file_that_is_no_module_has_none) {
     const test::scratch_folder folder;
     const std::string path = folder.path("text");
     test::write_file(path, "no module at all");
@@ -198,7 +198,7 @@ TEST(module_functions, survive_damage_anywhere_in_the_file) {
     }
 }
 
-TEST(frame_entries, of_damaged_sections_stay_within_them) {
+TEST(frame_entries, damaged_sections_are_read_within_their_bounds) {
     std::mt19937_64 random(test::seed());
     const elf_file file(self);
     const std::string section(file.section(".eh_frame"));
@@ -215,7 +215,7 @@ TEST(frame_entries, of_damaged_sections_stay_within_them) {
     }
 }
 
-TEST(standard_modules, are_told_from_those_that_look_like_them) {
+TEST(standard_modules, are_told_from_similar_names) {
     for (const char* path : {"/lib/x86_64-linux-gnu/libc.so.6", "/lib/libc-2.31.so", "/lib64/ld-linux-x86-64.so.2",
                              "/lib/x86_64-linux-gnu/ld-2.31.so", "/usr/lib/libstdc++.so.6", "/usr/lib/libc++.so.1",
                              "libm.so.6", "/lib/libgcc_s.so.1", "/lib/libpthread.so.0", "/usr/lib/libjemalloc.so.2",

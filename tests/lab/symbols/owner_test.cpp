@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Names and owners: a table of demangled names as compilers write them, and what must hold for whatever they write.
+// owner: a table of demangled names as compilers write them, and properties of any name.
 #include "lab/symbols/owner.hpp"
 
 #include <gtest/gtest.h>
@@ -171,7 +171,7 @@ TEST(owner, is_that_of_the_table) {
     }
 }
 
-TEST(owner, of_a_part_or_copy_is_that_of_the_whole) {
+TEST(owner, a_part_or_copy_has_the_owner_of_the_whole) {
     for (const char* suffix :
          {".cold", ".part.0", ".constprop.3", ".isra.0", ".part.1.cold", ".constprop.0.isra.0", ".lto_priv.17",
           ".llvm.8234718923", "@@VERSION_1", "@plt", "._omp_fn.0", ".localalias"}) {
@@ -181,7 +181,7 @@ TEST(owner, of_a_part_or_copy_is_that_of_the_whole) {
     EXPECT_EQ(without_suffixes("main.main"), "main.main");  // other languages use dots too
 }
 
-TEST(owner, of_a_symbol_is_that_of_its_demangled_name) {
+TEST(owner, a_symbol_has_the_owner_of_its_demangled_name) {
     EXPECT_EQ(own("_ZNSt6vectorIiSaIiEE9push_backERKi").standard, true);
     EXPECT_EQ(own("_ZN4shop10order_book3addERKNS_5orderE").owner, "shop::order_book");
     EXPECT_EQ(own("_Znwm").standard, true);
@@ -201,7 +201,7 @@ TEST(allocation_names, are_those_that_only_allocate) {
         EXPECT_FALSE(is_allocation_function(name)) << name;
 }
 
-TEST(demangled_name, of_any_text_is_taken_apart_without_harm) {
+TEST(demangled_name, any_text_is_taken_apart_without_harm) {
     std::mt19937_64 random(test::seed());
     const std::string pieces[] = {"<",
                                   ">",
@@ -242,7 +242,7 @@ TEST(demangled_name, of_any_text_is_taken_apart_without_harm) {
     }
 }
 
-TEST(demangled_name, of_any_depth_is_taken_apart) {
+TEST(demangled_name, names_of_any_depth_are_taken_apart) {
     for (const std::size_t depth : {10, 255, 256, 257, 5000}) {
         const std::string deep = "a" + std::string(depth, '<') + "int" + std::string(depth, '>') + "::f()";
         EXPECT_FALSE(own_demangled(deep).owner.empty());

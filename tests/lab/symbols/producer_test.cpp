@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Languages and standards as compilers write them into debug information.
+// producer: languages and standards as compilers write them into debug information.
 #include "lab/symbols/producer.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(producer, names_language_and_standard) {
         {0x2, "clang version 19.1.7 -std=gnu2x", "C", "C23"},
         {0x1c, "clang LLVM (rustc version 1.80.0)", "Rust", ""},
         {0x16, "Go cmd/compile go1.21", "Go", ""},
-        {0x7fff, "nobody", "", ""},
+        {0x7fff, "unknown producer", "", ""},
         {0x21, "", "C++", ""},
         {0x21, "GNU C++", "C++", ""},
         {0x21, "x -std=", "C++", ""},

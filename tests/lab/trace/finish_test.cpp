@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Finishing keeps every event that can be kept, whatever killed the recorder, and leaves OUT whole or as it was.
+// finish: keeps every event that can be kept, however the recorder died, and leaves OUT either complete or unchanged.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -168,7 +168,7 @@ TEST_F(killed, a_program_without_heap_events_leaves_a_trace_without_events) {
     EXPECT_TRUE(opened.damages().empty());
 }
 
-TEST_F(killed, nothing_at_all_is_an_error_and_leaves_no_file) {
+TEST_F(killed, empty_input_is_an_error_and_leaves_no_file) {
     write_file(partial, recording(slot_bytes).slot_file());
     EXPECT_THROW(finish(partial, out), trace::trace_error);
     for (const char* content : {"", "this is no trace at all, however long it may be"}) {
@@ -198,7 +198,7 @@ TEST_F(killed, a_full_disk_leaves_the_old_trace_and_nothing_half_written) {
     EXPECT_THROW(finish(partial, folder.path("no/such/folder")), std::system_error);
 }
 
-TEST_F(killed, traces_can_be_read_by_their_owner_alone_unless_asked_otherwise) {
+TEST_F(killed, only_the_owner_may_read_a_trace_by_default) {
     finish(partial, out);
     EXPECT_EQ(std::filesystem::status(out).permissions(), std::filesystem::perms(0600));
     const trace::slot_reader from(partial);
@@ -224,7 +224,7 @@ TEST_F(killed, damaged_sealed_blocks_are_left_out_and_the_index_is_whole) {
     EXPECT_NE(opened.damages()[0].what.find("misses blocks"), std::string::npos);
 }
 
-// A small trace of the given recording at `path`.
+// Writes a small trace of the given recording to `path`.
 void write_trace(const std::string& path, std::uint64_t number) {
     recording made;
     made.put_process({.pid = 7, .recording = number});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// hostile: traces that lie. A checksum guards against accidents only, so here it is put right after every change, and
-// the lie reaches the decoders.
+// hostile: traces with false content. A checksum guards only against accidents, so it is corrected here after every
+// change, and the false content reaches the decoders.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace millpond::test {
 // Walks the headers in `bytes` as a reader would, and makes each block's lengths consistent and its checksum hold.
 void reseal(std::string& bytes);
 
-// Opens and reads the trace to its end, and checks what every consumer relies on: contexts that exist, walks to the
-// outside that end, alignments that can be shifted by. Returns the number of events; throws trace_error where none can
-// be read, std::logic_error where a promise is broken.
+// Reads the trace to its end and checks the promises to its consumers: contexts exist, walks to the outside end,
+// alignments can be shifted by. Returns the number of events. Throws trace_error if nothing can be read,
+// std::logic_error if a promise is broken.
 std::uint64_t read_and_check(const std::string& path);
 
-// A file without a disk, for what opens thousands of them.
+// A file in memory, for tests that open thousands of files.
 class memory_file {
   public:
     memory_file();

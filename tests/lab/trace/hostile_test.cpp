@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A trace may say anything: no lie, sealed or not, crashes a reader, sends it in circles or makes it allocate without
+// Traces with any content, checksummed or not: none crashes a reader, makes it loop or makes it allocate without
 // bounds.
 #include "hostile.hpp"
 
@@ -82,7 +82,7 @@ TEST_F(lying, random_payloads_of_every_kind_are_survived) {
     }
 }
 
-TEST_F(lying, an_index_that_names_what_is_not_there_is_survived) {
+TEST_F(lying, an_index_with_false_entries_is_survived) {
     SCOPED_TRACE("--seed=" + std::to_string(seed()));
     const std::string whole = finished(200);
     memory.write(whole);
@@ -149,7 +149,7 @@ TEST_F(lying, callers_in_a_circle_are_cut) {
     EXPECT_EQ(reader(memory.path()).damages().size(), 1u);
 }
 
-TEST_F(lying, headers_that_claim_long_payloads_do_not_make_the_search_quadratic) {
+TEST_F(lying, headers_with_false_lengths_are_skipped_in_linear_time) {
     recording made;
     made.put_process({});
     std::string bytes = made.closed();
@@ -180,7 +180,7 @@ TEST_F(lying, damages_without_end_are_listed_up_to_a_thousand) {
     EXPECT_EQ(opened.damages().size(), 1000u);
 }
 
-TEST_F(lying, what_is_no_trace_is_refused_with_a_reason) {
+TEST_F(lying, a_file_that_is_no_trace_is_refused_with_a_reason) {
     const auto reason = [&](const std::string& bytes) -> std::string {
         memory.write(bytes);
         try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The table agrees with a plain map on every sequence, and hand-offs that were stamped in the wrong order are mended.
+// live_objects: the table agrees with a plain map on every sequence, and hand-offs with wrong time stamps are mended.
 #include "lab/trace/live_objects.hpp"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST_F(mending, objects_that_alternate_end_as_they_are_freed) {
     EXPECT_EQ(live.size() + live.mended() + live.lost_frees() + live.unmatched_frees(), 0u);
 }
 
-TEST_F(mending, an_allocation_stamped_before_the_free_that_made_room_is_put_behind_it) {
+TEST_F(mending, an_allocation_stamped_too_early_is_moved_behind_the_free) {
     begin(1, 10, 1);
     begin(2, 50, 2);
     EXPECT_TRUE(end(55, 1));
@@ -119,7 +119,7 @@ TEST_F(mending, a_chain_of_hand_offs_is_put_right_in_order) {
               (std::vector<end_seen>{{1, 50, 1, ending::freed}, {2, 51, 2, ending::freed}, {3, 99, 3, ending::freed}}));
 }
 
-TEST_F(mending, the_end_of_the_trace_decides_what_waits) {
+TEST_F(mending, the_end_of_the_trace_settles_waiting_events) {
     begin(1, 10, 1);
     begin(2, 11, 2);
     EXPECT_FALSE(end(12, 1, 128));
@@ -146,7 +146,7 @@ TEST_F(mending, address_zero_is_no_object) {
     EXPECT_EQ(live.size(), 0u);
 }
 
-// Every object that was given in ends once, or is still there.
+// Every object ends once or is still there.
 TEST(live_objects, agrees_with_a_map_on_every_sequence_of_one_thread) {
     SCOPED_TRACE("--seed=" + std::to_string(seed()));
     std::mt19937_64 random(seed());
@@ -190,8 +190,8 @@ TEST(live_objects, agrees_with_a_map_on_every_sequence_of_one_thread) {
     }
 }
 
-// The true history alternates at every address; each hand-off is stamped up to 30 ticks wrong. Mended, every object
-// ends once, freed, and none is lost.
+// The true history alternates at every address; each hand-off is stamped up to 30 ticks wrong. After mending, every
+// object ends once by a free, and none is lost.
 TEST(live_objects, mends_every_hand_off_that_is_stamped_wrong_within_the_window) {
     SCOPED_TRACE("--seed=" + std::to_string(seed()));
     std::mt19937_64 random(seed());

@@ -71,7 +71,7 @@ class random_events {
     std::uint32_t contexts_;
 };
 
-// Nodes 1 … count, each below one with a smaller number.
+// Returns nodes 1 … count, each below one with a smaller number.
 inline std::vector<trace::context_node> random_contexts(std::uint64_t seed, std::uint32_t count) {
     std::mt19937_64 random(seed);
     std::vector<trace::context_node> nodes;

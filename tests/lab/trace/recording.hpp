@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// recording: what a recorder leaves behind, made by a test: sealed blocks, and a slot file with these and the open
-// ones.
+// recording: the files of a recorder, made by a test: sealed blocks, and a slot file with sealed and open blocks.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@
 
 namespace millpond::test {
 
-// A folder that goes with the test.
+// A folder that is removed at the end of the test.
 class scratch_folder {
   public:
     scratch_folder();
@@ -60,7 +59,7 @@ class recording {
     // The slot file of one process with these blocks.
     std::string slot_file() const { return slot_file(closed_, open_blocks()); }
     std::string slot_file(const std::vector<std::string>& sealed, const std::vector<std::string>& open) const;
-    // Where the first slot with an open block begins in slot_file().
+    // Returns the offset in slot_file() of the first slot with an open block.
     std::uint64_t first_open_slot() const;
     std::uint32_t file_slot_bytes() const;
 
@@ -81,15 +80,15 @@ class recording {
 // Finishes the only process of the slot file at `partial`.
 trace::finish_result finish(const std::string& partial, const std::string& out, const trace::end_record& end = {});
 
-// Every event of a trace, as handed out.
+// Returns every event of a trace in the order of the reader.
 std::vector<trace::event> read_all(trace::reader& reader);
 std::vector<trace::event> read_all(const std::string& path);
 
-// One line an event, for comparisons that explain themselves.
+// Returns one line for an event, so that a failed comparison explains itself.
 std::string to_text(const trace::event& e);
 std::vector<std::string> to_text(std::span<const trace::event> events);
 
-// The order of a merge, by the definition: by time, then stream, each stream's own order kept.
+// Returns the merged order by definition: by time, then by stream; each stream keeps its own order.
 std::vector<trace::event> in_order(std::vector<trace::event> events);
 
 }  // namespace millpond::test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What goes into a trace comes out: every kind of event, raw and finished, in rows and in columns, whole and merged.
+// Written traces are read back unchanged: every kind of event, raw and finished, in rows and in columns, whole and
+// merged.
 #include <gtest/gtest.h>
 
 #include "lab/trace/block_output.hpp"
@@ -39,7 +40,7 @@ struct shape {
 
 class round_trip : public ::testing::TestWithParam<shape> {};
 
-TEST_P(round_trip, a_finished_trace_returns_every_event_in_the_order_of_the_merge) {
+TEST_P(round_trip, a_finished_trace_has_every_event_in_merged_order) {
     const auto [threads, count, slot_bytes] = GetParam();
     for (std::uint64_t round = 0; round < 3; ++round) {
         SCOPED_TRACE("--seed=" + std::to_string(seed() + round));
@@ -91,11 +92,11 @@ TEST(reading, is_the_same_a_second_time_and_without_an_index) {
     EXPECT_EQ(read_file(bare), whole);
 }
 
-TEST(reading, keeps_each_streams_own_order_whatever_the_clocks_say) {
+TEST(reading, keeps_each_streams_order_despite_its_clock) {
     scratch_folder folder;
     recording made(256);
     std::mt19937_64 random(seed());
-    // Every block starts anew at any time at all: between blocks a stream's clock may go back.
+    // Every block starts at an arbitrary time: between blocks a stream's clock may go back.
     std::map<std::uint32_t, std::vector<std::string>> expected, got;
     for (std::uint64_t i = 1; i <= 3000; ++i) {
         const auto thread = static_cast<std::uint32_t>(1 + random() % 5);

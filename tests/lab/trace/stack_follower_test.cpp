@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Contexts that are told by steps are those of the stacks; each is made once, and every block is read by itself.
+// stack_follower: contexts told by steps are those of the stacks; each is made once, and every block is read by itself.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -22,7 +22,7 @@ using trace::stack_follower;
 
 constexpr std::uint32_t frames = 60;  // nodes 1 to 60 are these frames, without a caller
 
-// Frames from the outside inward.
+// The frames of a stack, from the outside inward.
 using stack = std::vector<std::uint32_t>;
 
 std::vector<context_node> frame_nodes() {
@@ -31,7 +31,7 @@ std::vector<context_node> frame_nodes() {
     return nodes;
 }
 
-// Writes random events of one thread in rows, and knows the stack of each.
+// A thread that writes random events in rows and knows the stack of each.
 class stepping_thread {
   public:
     explicit stepping_thread(std::uint64_t seed) : random_(seed) {}
@@ -94,7 +94,7 @@ class stepping_thread {
     std::size_t told_ = 0, unchanged_ = 0;
 };
 
-// A finishing pass in small.
+// A small finishing pass.
 class followed {
   public:
     followed() {
@@ -127,7 +127,7 @@ class followed {
         return contexts;
     }
 
-    // What the frames of a stack are, in the trace.
+    // Returns the frames of a stack, as the trace has them.
     static std::vector<std::pair<std::uint32_t, std::uint64_t>> places(const stack& of) {
         std::vector<std::pair<std::uint32_t, std::uint64_t>> all;
         for (const std::uint32_t frame : of) all.emplace_back(frame_nodes()[frame - 1].module, 1000 + frame);
@@ -180,7 +180,7 @@ TEST(stack_follower, contexts_are_the_stacks_that_were_stepped_through) {
             << "node " << id << " twice";
 }
 
-// As where a pass goes on with the contexts that an earlier one has written.
+// Models a pass that continues with the contexts written by an earlier one.
 TEST(stack_follower, learned_contexts_are_found_again) {
     stepping_thread thread(seed());
     followed first;
@@ -226,7 +226,7 @@ TEST(stack_follower, rows_are_taken_up_to_their_first_undecodable_byte) {
     }
 }
 
-TEST(column_splitter, refuses_steps_that_nobody_follows) {
+TEST(column_splitter, refuses_steps_without_a_follower) {
     stepping_thread thread(seed());
     const std::vector<std::uint8_t> rows = thread.write(50);
     trace::payload_buffer payload;

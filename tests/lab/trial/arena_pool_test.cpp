@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// arena_pool: what a signal handler allocates and frees between any two instructions of its thread's own operations.
+// arena_pool: a signal handler allocates and frees between any two instructions of its thread's own operation.
 //
 //   take_at_hand │ 0 │ 1 │ … │ at │                          │ the rest │
 //                                 │ the handler takes, frees │
@@ -24,7 +24,7 @@ namespace {
 
 all_pool_counters counters{};
 
-// Runs an operation, and `act` in a handler behind the instruction number `at` of it.
+// Runs an operation, and runs `act` in a signal handler after instruction number `at` of the operation.
 class interrupted {
   public:
     interrupted() {
@@ -86,7 +86,7 @@ class arenas : public ::testing::Test {
     static arena_pool::thread_id self() { return preload::slab_space::this_thread(); }
     static arena_pool::thread_id owner() { return 64; }
 
-    // As the router does it: what is at hand, else the long way.
+    // Allocates as the router does: from the chunk at hand, otherwise the long way.
     void* take(std::size_t bytes) {
         void* const p = arena_pool::take_at_hand(id, bytes, no_stack);
         return p != nullptr ? p : pool_->allocate(bytes, 16, owner(), no_stack);
@@ -122,10 +122,10 @@ class arenas : public ::testing::Test {
     unsigned filled_ = 0;
 };
 
-TEST_F(arenas, give_a_handler_and_whom_it_interrupts_blocks_of_their_own) {
+TEST_F(arenas, give_a_handler_and_interrupted_code_different_blocks) {
     interrupted steps;
     std::mt19937 random(17);
-    // Where the arena stands when it is interrupted: at a chunk's begin, in it, and where another chunk is needed.
+    // Positions of the arena when it is interrupted: at a chunk's begin, inside it, and where another chunk is needed.
     for (const std::size_t before : {0u, 32u, 64'600u, 64'800u}) {
         bool goes_on = true;
         // Every place of the usual case, every fifth of the long way.
@@ -136,7 +136,7 @@ TEST_F(arenas, give_a_handler_and_whom_it_interrupts_blocks_of_their_own) {
             goes_on = steps.run(
                 at, [&] { own = take(bytes); },
                 [&] {
-                    if (at % 2 == 1 && !live_.empty()) {  // the last that is alive, but for what is being taken
+                    if (at % 2 == 1 && !live_.empty()) {  // the last live block, except the one that is being taken
                         give(live_.begin()->first);
                         live_.clear();
                     }
@@ -157,7 +157,7 @@ TEST_F(arenas, give_a_handler_and_whom_it_interrupts_blocks_of_their_own) {
     }
 }
 
-TEST_F(arenas, lose_no_free_of_a_handler_or_of_whom_it_interrupts) {
+TEST_F(arenas, lose_no_free_of_a_handler_or_of_interrupted_code) {
     interrupted steps;
     bool goes_on = true;
     for (std::size_t at = 0; goes_on; ++at) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A program whose function `handle` is called a known number of times, nested, on several threads, and left by
-// exceptions: what an arena for each of its calls does can be counted exactly.
+// A program that calls its function `handle` a known number of times: nested, on several threads, and left by
+// exceptions. The effects of an arena for each call can therefore be counted exactly.
 // `calls MODE CALLS DEPTH THREADS`; MODE: plain, thrown, kept (one object of each call outlives it) or forked.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,7 +47,7 @@ struct held {
 
 constexpr long orders_of_call = 20;
 
-// Returns an object that outlives the call, if `keeps`.
+// Returns an object that outlives the call if `keeps` is true.
 __attribute__((noinline)) order* handle(long call, int depth, bool throws, bool keeps) {
     held own;
     order* kept = nullptr;

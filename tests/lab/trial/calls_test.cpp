@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Arenas for each call of a function: one each, nested, recursive, on several threads, after exceptions and forks.
+// Arenas for each call of a function: simple, nested, recursive, on several threads, after exceptions and forks.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 using program::json, program::json_object;
 
-// Breakpoints are not placed in a process with a shadow stack.
+// True if the process has a shadow stack; no breakpoints are placed in it then.
 bool has_shadow_stack() {
     unsigned long features = 0;
     return syscall(SYS_arch_prctl, 0x5005, &features) == 0 && (features & 1) != 0;
@@ -56,15 +56,15 @@ TEST_F(calls, each_has_an_arena_that_is_reset_at_its_end) {
     }
 }
 
-TEST_F(calls, inner_ones_share_the_arena_of_the_outermost_where_that_is_asked_for) {
+TEST_F(calls, inner_calls_share_the_outermost_arena_on_request) {
     const json of = tried(outermost_call, {"plain", "50", "5", "1"});
     EXPECT_EQ(of["calls"], 50);
     EXPECT_EQ(of["resets"], 50);
     EXPECT_EQ(of["allocations"], 50 * 6 * 20);
 }
 
-// Whatever a function begins with: it does what it does bare, and each of its calls is seen. A jump is placed wherever
-// it covers no branch and nothing that a branch leads to.
+// A function of any first instruction behaves as without us, and each of its calls is seen. A jump is placed wherever
+// it covers no branch and no target of a branch.
 TEST_F(calls, are_entered_by_jumps_that_change_nothing) {
     const words program = {ENTRIES, "20"};
     (void)round("bare", program);
@@ -81,7 +81,7 @@ TEST_F(calls, are_entered_by_jumps_that_change_nothing) {
         EXPECT_EQ(content(in("stdout")), bare) << name;
         const json& of = whole_round["router"]["pools"][0];
         EXPECT_EQ(of["calls"], 20) << name;
-        // What the last two begin with is the compiler's affair.
+        // The first instructions of the last two depend on the compiler.
         if (name != "short_one" && name != "of_any_number") {
             EXPECT_EQ(of["trapped_calls"], jumps ? 0 : 20) << name;
         }
@@ -103,7 +103,7 @@ TEST_F(calls, exceptions_end_calls) {
     EXPECT_EQ(of["resets"], of["calls"]);
 }
 
-TEST_F(calls, an_object_that_outlives_its_call_keeps_the_arena_until_it_is_freed) {
+TEST_F(calls, an_object_that_outlives_its_call_delays_the_reset) {
     const json of = tried(each_call, {"kept", "50", "1", "1"});
     EXPECT_EQ(of["calls"], 100);
     EXPECT_EQ(of["outlived_calls"], 100);
@@ -116,14 +116,14 @@ TEST_F(calls, forked_children_have_arenas_of_their_own_calls) {
     EXPECT_EQ(of["outlived_calls"], 0);
 }
 
-TEST_F(calls, that_are_not_observed_leave_the_arena_to_be_reset_when_it_is_empty) {
+TEST_F(calls, without_observed_calls_an_arena_is_reset_when_empty) {
     const json of = tried(not_observed, {"plain", "50", "5", "1"});
     EXPECT_EQ(of["calls"], 0);
     EXPECT_EQ(of["allocations"], 50 * 6 * 20 + 50);
     EXPECT_EQ(of["resets"], 100) << "after each outermost call, and each object outside";
 }
 
-TEST_F(calls, of_an_unknown_function_leave_the_arena_to_be_reset_when_it_is_empty) {
+TEST_F(calls, an_arena_of_an_unknown_function_is_reset_when_empty) {
     const json of = tried(json_object({{"function", "shop::nothing"}}), {"plain", "50", "0", "1"});
     EXPECT_EQ(of["calls"], 0);
     EXPECT_EQ(of["resets"], 100);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Blocks of mixed sizes and alignments that replace one another: a few hundred are alive at any time, and each has its
-// contents checked when it is freed. `churn BLOCKS [PHASE]`: all are freed after so many.
+// churn BLOCKS [PHASE]: replaces blocks of mixed sizes and alignments. A few hundred are alive at any time, and each is
+// checked when it is freed. PHASE: all blocks are freed after that number.
 #include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>

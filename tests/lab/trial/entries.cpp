@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A program whose functions begin in every way that a jump at their entry has to know: with arguments in all registers,
-// with addresses relative to rip, with branches, calls and loops to their second instruction. `entries TIMES` calls
-// each so often and prints what it made of its arguments.
+// entries TIMES: a program whose functions begin in every way that matters for a jump at their entry: with arguments in
+// all registers, with addresses relative to rip, with branches, calls, and loops to their second instruction. It calls
+// each function TIMES times and prints the results.
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +11,7 @@ namespace entries {
 
 long level = 3;
 
-// What an arena for each call serves.
+// Allocates and frees a block in the arena of the call.
 __attribute__((noinline)) long make_and_drop(long number) {
     auto* const block = static_cast<long*>(std::malloc(64));
     block[0] = number;
@@ -25,7 +25,7 @@ __attribute__((noinline)) long of_numbers(long a, int b, short c, unsigned char 
     return make_and_drop(a) + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
 }
 
-// Eight arguments in vector registers, and more on the stack.
+// Takes eight arguments in vector registers, and more on the stack.
 __attribute__((noinline)) double of_vectors(double a, double b, double c, double d, double e, double f, double g,
                                             double h, double i) {
     const double sum = a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i;
@@ -54,7 +54,7 @@ __attribute__((noinline)) long with_frame(long bytes) {
 
 __attribute__((noinline)) long wanted(long number) { return make_and_drop(number) * 5; }
 
-// Their first instructions are what they are called after; each hands on to `wanted`, but for the short one.
+// Functions named after their first instructions; each one except the short one continues to `wanted`.
 long global(long number);
 long by_loop(long number);
 long by_jump(long number);

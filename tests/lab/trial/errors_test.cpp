@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whatever is wrong has the shared exit status for it, one line that says what, and leaves nothing half-written.
+// Errors of millpond-trial: each has the shared exit status, prints one line with the cause, and leaves no partial
+// files.
 #include "trial_run.hpp"
 
 namespace {
@@ -19,7 +20,7 @@ class errors : public millpond::test::trial_run {
     }
 };
 
-TEST_F(errors, a_command_line_that_says_nothing_sensible) {
+TEST_F(errors, a_wrong_command_line_is_refused) {
     expect_refused({}, 2, "");
     expect_refused({"--round", "faster", "--result", in("result"), "--", "true"}, 2, "faster");
     expect_refused({"--round", "bare", "--", "true"}, 2, "--result");
@@ -30,14 +31,14 @@ TEST_F(errors, a_command_line_that_says_nothing_sensible) {
     expect_refused({"--compile", in("plan"), "--survey", in("modules")}, 2, "");
 }
 
-TEST_F(errors, programs_that_cannot_be_tried) {
+TEST_F(errors, untriable_programs_are_refused) {
     expect_refused(round_of("no-such-program"), 5, "no-such-program");
     expect_refused(round_of(file("plain", "not a program\n")), 5, "plain");
     expect_refused(round_of(folder), 5, "");
     expect_refused(round_of(STATIC_PROGRAM), 4, "static");
 }
 
-TEST_F(errors, places_that_cannot_be_written) {
+TEST_F(errors, unwritable_places_are_refused) {
     expect_refused({"--round", "bare", "--result", in("no/such/folder"), "--", "true"}, 4, "no/such/folder");
     expect_refused({"--survey", in("no/such/folder"), "--", "true"}, 4, "no/such/folder");
     expect_refused({"--round", "bare", "--result", in("result"), "--stdin", in("missing"), "--", "true"}, 3, "missing");
@@ -54,7 +55,7 @@ TEST_F(errors, an_unknown_subsystem_is_named_with_those_near_it) {
     EXPECT_FALSE(std::filesystem::exists(in("routes")));
 }
 
-TEST_F(errors, an_unknown_strategy_and_damaged_plans) {
+TEST_F(errors, unknown_strategies_and_damaged_plans_are_refused) {
     const json surveyed = survey({STRUCTURES, "10"});
     EXPECT_EQ(compile(surveyed, json::array({route({"beta"}, "b", "winking")})).status, 2);
     expect_refused({"--compile", in("missing"), "--modules", in("modules"), "-o", in("routes")}, 3, "missing");
@@ -64,7 +65,7 @@ TEST_F(errors, an_unknown_strategy_and_damaged_plans) {
     EXPECT_EQ(compile(surveyed, json::array()).status, 3) << "damaged modules";
 }
 
-TEST_F(errors, a_plan_of_another_build) {
+TEST_F(errors, a_plan_of_another_build_is_refused) {
     json surveyed = survey({STRUCTURES, "10"});
     surveyed["processes"][0]["program"]["build_id"] = "00ff";
     const ended end = compile(surveyed, json::array());
@@ -82,7 +83,7 @@ TEST_F(errors, every_truncation_of_the_routes_is_damaged_input) {
     expect_refused({"--round", "plan", "--routes", in("none"), "--result", in("result"), "--", STRUCTURES}, 3, "none");
 }
 
-TEST_F(errors, the_programs_own_failure_is_a_result_and_no_failure_of_ours) {
+TEST_F(errors, the_programs_own_failure_is_a_result_and_no_error) {
     EXPECT_EQ(round("shared", {"/bin/sh", "-c", "exit 5"})["exit_status"], 5);
     EXPECT_EQ(round("bare", {"/bin/false"})["exit_status"], 1);
 }

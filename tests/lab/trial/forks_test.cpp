@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// However a program forks, and wherever a signal handler interrupts it, no variant changes what it does, and every
-// process counts for itself. The programs end by an alarm where they would hang.
+// Forks of every kind, and interruptions by a signal handler at any place: no variant changes the program, and every
+// process counts for itself. A hanging program is ended by an alarm.
 #include "under_variants.hpp"
 
 namespace {

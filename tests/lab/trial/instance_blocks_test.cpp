@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// instance_blocks against a model: blocks do not overlap, owners do not share a KiB, empty ones give back.
+// instance_blocks against a model: blocks do not overlap, owners do not share a KiB, and empty owners return memory.
 #include "lab/trial/instance_blocks.hpp"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ TEST_F(instances, behave_as_a_model_of_them) {
     EXPECT_EQ(pool->live_bytes(), 0u);
 }
 
-TEST_F(instances, that_are_empty_give_their_memory_to_others) {
+TEST_F(instances, empty_instances_give_their_memory_to_others) {
     for (int turn = 0; turn < 50; ++turn) {
         for (int i = 0; i < 4000; ++i) allocate(64, static_cast<std::uintptr_t>(turn) * 8, 1);
         while (!live.empty()) free(live.begin());
@@ -112,7 +112,7 @@ TEST_F(instances, stop_where_far_more_is_held_than_alive) {
     EXPECT_LT(pool->capped_live_bytes() * 4, pool->capped_bytes());
 }
 
-TEST_F(instances, refuse_what_is_not_small) {
+TEST_F(instances, refuse_large_blocks) {
     EXPECT_EQ(pool->try_allocate(1025, 16, 16), nullptr);
     EXPECT_EQ(pool->try_allocate(64, 32, 16), nullptr);
     EXPECT_EQ(pool->try_allocate(0, 16, 16), nullptr);

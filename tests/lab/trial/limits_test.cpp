@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A program that limits itself gets about as many bytes under every variant as it gets bare, and fails where it fails.
+// A program with limits gets about as many bytes under every variant as without us, and fails at the same point.
 #include <algorithm>
 #include <limits>
 
@@ -43,9 +43,9 @@ class limits : public millpond::test::under_variants {
                 for (const std::string variant : every) {
                     // Threads that have no pool share what they find room for in arenas of 64 MiB, bare and here.
                     if (variant == "plan_owned" && std::string(threads) != "1") continue;
-                    // What is taken in huge pages of 2 MiB ends before the limit: the last one has no room.
+                    // Memory that is taken in huge pages of 2 MiB ends before the limit: the last page has no room.
                     const double left_over = variant == "shared_huge" ? 2048 : 0;
-                    // What the trial itself keeps is the same however much of the limit threads' own arenas leave.
+                    // The trial's own memory is the same, whatever part of the limit the threads' own arenas leave.
                     const double kept = 0.05 * 1024 * static_cast<double>(limit);
                     EXPECT_GT(bytes_of(variant, program, threads).most, bare - kept - left_over)
                         << kind << ' ' << limit << " MiB, blocks of " << block << ", " << variant;
@@ -55,13 +55,13 @@ class limits : public millpond::test::under_variants {
     }
 };
 
-TEST_F(limits, of_addresses_leave_as_much_as_bare) { expect_about_as_bare("as", "1"); }
-TEST_F(limits, of_more_addresses_than_are_used_leave_as_much_as_bare) { expect_about_as_bare("as_more", "1"); }
-TEST_F(limits, that_come_late_leave_as_much_as_bare) { expect_about_as_bare("as_late", "1"); }
-TEST_F(limits, of_data_leave_as_much_as_bare) { expect_about_as_bare("data", "1"); }
+TEST_F(limits, address_limits_leave_as_much_as_bare) { expect_about_as_bare("as", "1"); }
+TEST_F(limits, generous_address_limits_leave_as_much_as_bare) { expect_about_as_bare("as_more", "1"); }
+TEST_F(limits, late_limits_leave_as_much_as_bare) { expect_about_as_bare("as_late", "1"); }
+TEST_F(limits, data_limits_leave_as_much_as_bare) { expect_about_as_bare("data", "1"); }
 TEST_F(limits, leave_as_much_to_threads_as_bare) { expect_about_as_bare("as", "4"); }
 
-TEST_F(limits, that_are_small_fail_no_program_that_runs_bare) {
+TEST_F(limits, small_limits_fail_no_program_that_runs_bare) {
     for (const char* limit : {"8", "16", "32"}) {
         const words program = {LIMITED, "as", limit, "0", "1"};
         const outcome bare = run_under("bare", program);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// 32 containers of one type that grow in turns: which of them an object belongs to no call stack tells.
-// `owners KIND ADDS`: list, map, set, strings (vectors of strings), nodes (hand-written lists), or coroutine: blocks
-// allocated at the very end of a stack of the program's own, behind which nothing is mapped.
+// owners KIND ADDS: 32 containers of one type that grow in turns, so that no call stack tells which container an object
+// belongs to. KIND: list, map, set, strings (vectors of strings), nodes (hand-written lists), or coroutine (blocks
+// allocated at the very end of a program's own stack, behind which nothing is mapped).
 #include <sys/mman.h>
 #include <ucontext.h>
 

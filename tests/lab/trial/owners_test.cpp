@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Owners found without a hint in a recording, and tried: from the program to the pool for each instance.
+// Owners that are found in a recording without a hint, and tried: from the program to the pool for each instance.
 #include <algorithm>
 
 #include "trial_run.hpp"
@@ -19,7 +19,7 @@ class owners : public trial_run {
         EXPECT_EQ(end.status, 0) << end.message;
         return program::parse_json(content(in("found.json")));
     }
-    // The plan with a pool for each instance that has most objects; empty where there is none.
+    // Returns the plan with a pool for each instance that has the most objects; an empty text if no such plan exists.
     std::string plan() const {
         for (const auto& entry : std::filesystem::directory_iterator(in("plans")))
             if (entry.path().filename().string().starts_with("instances-01")) return entry.path();
@@ -62,13 +62,13 @@ TEST_F(owners, are_sampled_on_no_memory_behind_a_stack) {
     EXPECT_EQ(run({RECORD_PROGRAM, "--owners", "-o", in("trace.mpt"), "--", OWNERS, "coroutine", "2000"}).status, 0);
 }
 
-TEST_F(owners, are_none_where_one_instance_has_all) {
+TEST_F(owners, are_absent_if_one_instance_has_all_objects) {
     const json found = characterised({STRUCTURES, "20000"});
     for (const json& subsystem : found["subsystems"]) EXPECT_FALSE(subsystem.contains("owners")) << subsystem["name"];
     EXPECT_EQ(plan(), "");
 }
 
-TEST_F(owners, of_a_damaged_plan_are_refused) {
+TEST_F(owners, owners_of_a_damaged_plan_are_refused) {
     const json surveyed = survey({OWNERS, "list", "1"});
     const json key = program::json_object({{"module", ""}, {"address", "1a40"}, {"word", "rax"}});
     json route = trial_run::route({"main"}, "a", "multipool");

@@ -16,7 +16,7 @@ namespace {
 using namespace millpond::trial;
 using millpond::plan::near_names;
 
-// A file of routes in memory: one module with these ranges.
+// A routes file in memory: one module with these ranges.
 class routes_in_memory {
   public:
     explicit routes_in_memory(const std::vector<route_range>& ranges) {
@@ -70,7 +70,7 @@ TEST(routes, the_range_of_an_address_is_that_of_a_linear_search) {
     }
 }
 
-TEST(routes, what_is_no_whole_file_of_this_version_is_empty) {
+TEST(routes, rejects_truncated_or_foreign_files) {
     const routes_in_memory file({{1, 1, 1, frame_role::owner}});
     std::vector<char> bytes(sizeof(routes_header));
     EXPECT_TRUE(routes_view(nullptr, 0).empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-run: the program's own status and streams, its pools used, and plans of other builds refused.
+// millpond-run: keeps the program's status and streams, uses the plan's pools, and refuses plans of other builds.
 #include <signal.h>
 
 #include "trial_run.hpp"
@@ -65,7 +65,7 @@ TEST_F(run_program, dies_as_the_program_does) {
     EXPECT_EQ(content(in("stdout")), std::to_string(128 + SIGTERM) + "\n") << end.message;
 }
 
-TEST_F(run_program, refuses_another_build_and_what_is_no_plan) {
+TEST_F(run_program, refuses_another_build_and_files_that_are_no_plan) {
     const ended other = under(plan_of(routes(), "00ff00ff"), {STRUCTURES, "10"});
     EXPECT_EQ(other.status, 3);
     EXPECT_NE(other.message.find("the plan belongs to "), std::string::npos) << other.message;
@@ -76,7 +76,7 @@ TEST_F(run_program, refuses_another_build_and_what_is_no_plan) {
     EXPECT_EQ(under(plan_of(routes()), {"/no/such/program"}).status, 5);
 }
 
-TEST_F(run_program, exports_a_library_that_pools_the_plans_program_alone) {
+TEST_F(run_program, exports_a_library_that_pools_only_the_plans_program) {
     const std::string library = in("pools.so");
     ASSERT_EQ(run({RUN_PROGRAM, "--plan", plan_of(routes()), "--export", library}).status, 0);
     const words preloaded = {"/usr/bin/env", "LD_PRELOAD=" + library, "MILLPOND_STATS=1", STRUCTURES, "1000"};
@@ -88,7 +88,7 @@ TEST_F(run_program, exports_a_library_that_pools_the_plans_program_alone) {
     const ended quiet = run({"/usr/bin/env", "LD_PRELOAD=" + library, STRUCTURES, "1000"});
     EXPECT_EQ(quiet.message, "");
     const ended other = run({"/usr/bin/env", "LD_PRELOAD=" + library, "MILLPOND_STATS=1", "/bin/echo", "hello"});
-    EXPECT_EQ(other.message, "") << "another program is none of the plan's";
+    EXPECT_EQ(other.message, "") << "the plan belongs to another program";
     EXPECT_EQ(content(in("stdout")), "hello\n");
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSL-1.0
  *
- *   semantics [SEED [never_again]]     never_again: a malloc that never uses a freed block again is right, too
+ *   semantics [SEED [never_again]]     never_again: accepts a malloc that never reuses a freed block
  *
- * Asks the malloc that it finds for everything that C and POSIX promise of it. Exits with 0, or says what did not hold.
- * Knows nothing of the laboratory: it runs alone and under every variant of a trial. Also compiled as C++. */
+ * Tests the promises of C and POSIX on the malloc that it finds. Exits with 0, or prints the broken promise. It is
+ * independent of the laboratory: it runs by itself and under every variant of a trial. Also compiled as C++. */
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>

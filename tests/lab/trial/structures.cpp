@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A program of known subsystems: each allocates as often as it is told, from one thread or several, so that what a
-// router counts for each of them can be checked exactly. `structures ROUNDS THREADS`
+// structures ROUNDS THREADS: a program of known subsystems. Each allocates a given number of times, on one or several
+// threads, so that the router's counts can be checked exactly.
 #include <cstdio>
 #include <cstdlib>
 #include <new>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// under_variants: runs a program bare and under every variant of a trial, plans that route everything to one pool among
-// them.
+// under_variants: runs a program without us and under every variant of a trial, including plans that route everything
+// to one pool.
 #pragma once
 
 #include "trial_run.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whatever is tried, malloc keeps its promises, and the router counts exactly what it did.
+// millpond-trial: under every variant malloc keeps its promises, and the router's counts are exact.
 #include <signal.h>
 
 #include "trial_run.hpp"
@@ -22,7 +22,7 @@ TEST_P(variants, malloc_keeps_its_promises_to_C) {
 }
 
 TEST_P(variants, under_a_limit_of_addresses_malloc_keeps_its_promises) {
-    // The limit holds for the program alone.
+    // The limit holds only for the program.
     const json result = round(GetParam(), {"/bin/sh", "-c", "ulimit -v 600000; exec " + std::string(SEMANTICS_C)});
     EXPECT_EQ(result["exit_status"], 0) << content(in("stderr"));
 }
@@ -105,7 +105,7 @@ TEST_F(plans, an_arena_that_would_hold_too_much_becomes_a_multipool) {
     EXPECT_LT(result["peak_bytes"].get<long>(), 32 << 20) << "what was allocated in all is ten times as much";
 }
 
-TEST_F(plans, each_subsystem_is_routed_to_its_pool_and_nothing_else_is) {
+TEST_F(plans, exactly_the_named_subsystems_are_routed_to_their_pools) {
     compiled({STRUCTURES, "10"}, json::array({route({"alpha::table"}, "a", multipool), route({"beta"}, "b", multipool),
                                               route({"gamma_ray::log"}, "c", synchronized)}));
     const json result = round("plan", {STRUCTURES, "1000"}, in("routes"));
@@ -120,7 +120,7 @@ TEST_F(plans, each_subsystem_is_routed_to_its_pool_and_nothing_else_is) {
     EXPECT_EQ(result["router"]["unlisted_modules"], 0);
 }
 
-TEST_F(plans, the_rest_goes_where_the_star_says) {
+TEST_F(plans, other_subsystems_go_to_the_pool_of_the_star) {
     compiled({STRUCTURES, "10"},
              json::array({route({"alpha::table"}, "a", multipool), route({"*"}, "rest", synchronized)}));
     const json result = round("plan", {STRUCTURES, "1000"}, in("routes"));
@@ -145,7 +145,7 @@ TEST_F(plans, the_empty_plan_routes_nothing) {
     EXPECT_GE(result["router"]["passed"]["unrouted"].get<long>(), 1000);
 }
 
-TEST_F(plans, a_synchronized_pool_serves_every_thread_and_another_only_its_first) {
+TEST_F(plans, only_synchronized_pools_serve_more_than_one_thread) {
     compiled({STRUCTURES, "10"},
              json::array({route({"alpha::table"}, "a", multipool), route({"beta"}, "b", synchronized)}));
     const json result = round("plan", {STRUCTURES, "2000", "4"}, in("routes"));
@@ -158,7 +158,7 @@ TEST_F(plans, a_synchronized_pool_serves_every_thread_and_another_only_its_first
     EXPECT_EQ(single["allocations"], single["deallocations"].get<int>() + single["remote_deallocations"].get<int>());
 }
 
-TEST_F(plans, another_program_is_left_alone_and_counted_as_such) {
+TEST_F(plans, another_program_is_left_unchanged_and_counted) {
     compiled({STRUCTURES, "10"}, json::array({route({"*"}, "all", synchronized)}));
     for (const char* variant : {"plan", "shared", "looked_up"}) {
         const json result = round(variant, {"/bin/sh", "-c", std::string(STRUCTURES) + " 100; true"}, in("routes"));
@@ -180,7 +180,7 @@ TEST_F(plans, a_pairs_cost_is_measured_for_every_strategy_in_every_round) {
     EXPECT_EQ(trial({"--pair-costs", "0"}).status, 2);
 }
 
-TEST_F(plans, what_was_counted_survives_a_kill) {
+TEST_F(plans, counts_survive_a_kill) {
     const json result = round("shared", {"/bin/sh", "-c", std::string(STRUCTURES) + " 100; kill -9 $$"});
     EXPECT_EQ(result["signal"], SIGKILL);
     EXPECT_TRUE(result["exit_status"].is_null());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A program in which each function fills one container of the standard library: use_map fills the type that stands
-// behind "// use_map:". The test compares the names that Millpond finds with these lines.
+// behind "// use_map:". The test compares these lines with the names that Millpond finds.
 #include <algorithm>
 #include <any>
 #include <cstdio>
@@ -55,7 +55,7 @@ template <class Container>
     return sizeof(container);
 }
 
-// A resource of its own kind, so that a pmr container takes its blocks from operator new one by one.
+// Returns a resource of its own kind, so that a pmr container takes its blocks from operator new one by one.
 std::pmr::memory_resource* heap() { return std::pmr::new_delete_resource(); }
 
 }  // namespace

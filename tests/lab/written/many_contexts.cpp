@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A member that is filled from 8191 call stacks: every path through the two calls is one of its own.
+// A program that fills a member from 8191 call stacks: each path through the two calls is a different stack.
 #include <cstdio>
 #include <list>
 

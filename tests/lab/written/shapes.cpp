@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A program whose containers stand in a template's instance, in an anonymous namespace, in a lambda, in a local class
-// and behind aliases; and one with nodes made by hand. It prints what it has read back from all of them.
+// A program with containers in a template's instance, in an anonymous namespace, in a lambda, in a local class and
+// behind aliases, and with hand-made nodes. It prints the values that it reads back from all of them.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

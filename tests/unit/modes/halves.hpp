@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// halves: what the two halves of the program share: functions with a plain pool, a pool in the mode and a container in
-// their signatures.
+// halves: the declarations that both halves of the program share: functions with a plain pool, a pool in the mode and a
+// container in their signatures.
 #pragma once
 
 #include <millpond/bind/allocator.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The other half: it owns the pools, and gives back what the first half has taken.
+// The other half of the program: it owns the pools and frees the blocks that the first half has taken.
 #include <cstdio>
 
 #include "halves.hpp"

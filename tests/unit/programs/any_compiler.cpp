@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// any_compiler: random operations on every kind of allocator, checked without a test library, so that it can be built
-// by any compiler with any standard library, with or without exceptions and run-time types (scripts/compilers).
+// any_compiler: random operations on every kind of allocator, checked without a test library. It builds with any
+// compiler and any standard library, with or without exceptions and run-time types (scripts/compilers).
 //
 //   any_compiler [seed]        status 0: every block was aligned, apart from the others, and kept its contents
 #include <cstdint>
@@ -73,7 +73,7 @@ void live(Pool& pool, const char* where) {
         check(one, where);
         pool.deallocate(one.start, one.bytes, one.alignment);
     }
-    if (pool.try_allocate(static_cast<std::size_t>(-1), 8) != nullptr) fail("nobody has that much", where);
+    if (pool.try_allocate(static_cast<std::size_t>(-1), 8) != nullptr) fail("an impossible size was served", where);
 }
 
 template <class Pool, class... Arguments>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // freestanding: multipool and monotonic over a source of the user's own, linked without the C++ run-time library.
 //
-// What a preloaded library does: no exceptions, no run-time types, no libstdc++ to link. The link is the test.
+// A preloaded library has the same limits: no exceptions, no run-time types, no libstdc++. The link is the test.
 #include <millpond/core.hpp>
 #include <millpond/local.hpp>
 

@@ -11,7 +11,7 @@ struct large {
     friend bool operator<(const large& a, const large& b) { return a.number < b.number; }
 };
 
-// In a function of its own, so that everything is alive when the debugger stops here.
+// A function of its own, so that everything is alive when the debugger stops here.
 [[gnu::noinline]] void look_at_them() {
     asm volatile("");
     std::puts("looked at");

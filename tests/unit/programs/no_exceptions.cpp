@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// no_exceptions: built with -fno-exceptions -fno-rtti, a failed allocate calls the handler, or says so and aborts.
+// no_exceptions: built with -fno-exceptions -fno-rtti. A failed allocate calls the handler, or prints a message and
+// aborts.
 //
 //   no_exceptions            ends by the handler below, with status 0
 //   no_exceptions default    ends by the default handler: a line on standard error, and SIGABRT

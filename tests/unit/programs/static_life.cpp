@@ -7,7 +7,7 @@
 
 namespace {
 
-// Uses the cache when it is made and when it goes.
+// An object that uses the cache in its constructor and its destructor.
 struct user {
     explicit user(const char* its_name) : name(its_name) { use(); }
     ~user() {

@@ -115,7 +115,7 @@ class accounting_slab_source : public accounting_source {
         return give(bytes, alignment, block_bytes);
     }
 
-    // Returns: the block size of the slab in which `block` lies, as a free without a size would find it.
+    // Returns the block size of the slab in which `block` lies, as a free without a size would find it.
     [[nodiscard]] std::size_t block_bytes_at(const void* block) const {
         const auto address = reinterpret_cast<std::uintptr_t>(block) & ~(preferred_chunk_bytes - 1);
         const auto found = given().find(reinterpret_cast<void*>(address));
@@ -123,7 +123,7 @@ class accounting_slab_source : public accounting_source {
     }
 };
 
-// Slabs of any size.
+// An accounting source of slabs of any size.
 class accounting_loose_slab_source : public accounting_source {
   public:
     [[nodiscard]] void* try_allocate_slab(std::size_t bytes, std::size_t alignment, std::size_t block_bytes) noexcept {
@@ -133,7 +133,7 @@ class accounting_loose_slab_source : public accounting_source {
 
 using accounting_ref = source_ref<accounting_source>;
 
-// The same, which has every chunk at hand.
+// A reference to an accounting source that has every chunk at hand.
 struct accounting_ref_at_hand : accounting_ref {
     using accounting_ref::accounting_ref;
     [[nodiscard]] allocation try_allocate_at_hand(std::size_t bytes, std::size_t alignment) noexcept {

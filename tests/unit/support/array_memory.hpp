@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// array_memory: what the tests of dyn_array on fake pages share.
+// array_memory: a fixture and helpers for the tests of dyn_array on fake pages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using array = dyn_array<T, fake_pages>;
 inline constexpr std::size_t kib = 1024;
 inline constexpr std::size_t mib = 1024 * kib;
 
-// Everything that was reserved is released in the end.
+// Checks in the end that every reservation was released.
 class array_memory : public testing::Test {
   protected:
     void SetUp() override { fake_pages::start(); }
@@ -27,7 +27,7 @@ class array_memory : public testing::Test {
     }
 };
 
-// Effects: pushes 0, 1, 2 and so on until there are so many elements.
+// Pushes 0, 1, 2 … until the array has that many elements.
 template <class T>
 void fill_up(array<T>& to, std::size_t elements) {
     while (to.size() < elements) to.push_back(T(static_cast<int>(to.size())));

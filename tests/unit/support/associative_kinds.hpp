@@ -22,7 +22,7 @@ int number_of(const tracked<MayCopy, MayThrow>& key) {
     return key.value();
 }
 
-// Each comparison is an operation that can be made to throw.
+// A comparison of which each call can be made to throw.
 struct failing_less {
     using is_transparent = void;
     template <class A, class B>
@@ -32,12 +32,12 @@ struct failing_less {
     }
 };
 
-// The blocks that allocators with a number have given and not got back.
+// The blocks that numbered allocators have given and not got back.
 struct allocation_books {
     inline static std::map<int, int> blocks;
 };
 
-// Each allocation is one, too. Allocators with different numbers are not equal.
+// An allocator of which each call can be made to throw. Allocators with different numbers are unequal.
 template <class T>
 class failing_allocator {
   public:
@@ -107,7 +107,7 @@ class tiny_multimap
     tiny_multimap() = default;
 };
 
-// Returns: true if the nodes of a container are linked, counted and balanced as they should be.
+// Returns true if the nodes of a container are linked, counted and balanced correctly.
 template <class Container>
 [[nodiscard]] bool is_sound(const Container& container) {
     struct opened : Container {

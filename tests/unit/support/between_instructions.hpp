@@ -5,7 +5,7 @@
 //   the other one                   │ acts, from first │
 //                                   │ to last          │
 //
-// What would be luck with threads that run freely becomes a test of every instruction, the same in every run. The
+// Freely running threads would meet an instruction only by chance; here every instruction is tested in each run. The
 // processor traps behind each instruction (x86-64 and Linux); elsewhere, and under sanitizers, which hold signals back,
 // can_step is false, and tests skip. The other thread must not wait for this one: it calls no malloc, which this thread
 // may be inside of, and takes no lock but those that give up. A step costs about 15 µs: keep operations short.
@@ -60,7 +60,7 @@ class between_instructions {
         sem_destroy(&go_);
     }
 
-    // Effects: the other thread acts now; returns when it is done.
+    // Lets the other thread act now; returns when it is done.
     template <class Act>
     void act_now(Act act) noexcept {
         object_ = &act;
@@ -68,8 +68,8 @@ class between_instructions {
         wait_for_the_other();
     }
 
-    // Effects: runs `operation`, and `act` in the other thread behind the instruction number `at`.
-    // Returns: false if the operation has fewer instructions.
+    // Runs `operation`, and `act` in the other thread after the instruction number `at`.
+    // Returns false if the operation has fewer instructions.
     template <class Operation, class Act>
     [[nodiscard]] bool run(std::size_t at, Operation operation, Act act) {
         object_ = &act;

@@ -50,7 +50,7 @@ class block_model {
         live_.emplace(first, promise{bytes, alignment, pattern});
     }
 
-    // Effects: checks the contents of a block and forgets it.
+    // Checks the contents of a block and forgets the block.
     void remove(void* start) {
         const auto found = live_.find(static_cast<char*>(start));
         ASSERT_NE(found, live_.end());
@@ -88,7 +88,7 @@ class block_model {
     unsigned patterns_ = 0;
 };
 
-// Effects: a block more, two times out of three, or one fewer. Returns: false if the pool refused.
+// Adds a block two times out of three, otherwise removes one. Returns false if the pool refused.
 template <class Pool>
 bool live_a_step(Pool& pool, block_model& model, std::mt19937_64& numbers, std::size_t most_bytes, int most_shift) {
     if (model.empty() || uniform(numbers, 0, 2) != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted_upstream: a standard allocator that counts what is live, and fails where a test asks for it.
+// counted_upstream: a standard allocator that counts live blocks and fails where a test asks for it.
 //
 // Allocators over one account are equal, and others are not.
 #pragma once
@@ -20,7 +20,7 @@ struct upstream_account {
     std::size_t fails_at = static_cast<std::size_t>(-1);
 };
 
-// Propagates: whether a container's move and swap take the allocator along.
+// Propagates: true if a container's move and swap take the allocator along.
 template <class T, bool Propagates = true>
 class counted_upstream {
   public:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// exacting_allocator: an allocator that wants every block back at the address, and with the size and alignment, that it
-// gave it with.
+// exacting_allocator: an allocator that requires every block back with its own address, size and alignment.
 //
 //   container ──▶ binding ──allocate, deallocate──▶ exacting_allocator        what a pool would forgive fails here
 #pragma once

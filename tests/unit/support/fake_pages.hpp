@@ -163,7 +163,7 @@ struct fake_pages {
         return at;
     }
 
-    // Returns: the reservation that holds these pages, or null after a complaint.
+    // Returns the reservation that holds these pages; reports a failure and returns null if none does.
     static range* find(void* at, std::size_t bytes, const char* call) {
         const auto above = ranges.upper_bound(at);
         if (above == ranges.begin()) {

@@ -30,7 +30,7 @@ struct held_source : Upstream {
     }
 };
 
-// Effects: runs `work` while another thread, which runs `enter`, is inside the source.
+// Runs `work` while another thread, which runs `enter`, is inside the source.
 template <class Source, class Enter, class Work>
 void while_held(Enter enter, Work work) {
     Source::is_inside = false;

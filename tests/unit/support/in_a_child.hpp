@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// in_a_child: runs something in a child process, which has this thread alone, and limits of its own.
+// in_a_child: runs something in a child process, which has only this thread and has limits of its own.
 #pragma once
 
 #include <sys/wait.h>
@@ -7,7 +7,8 @@
 
 namespace millpond::test {
 
-// Runs `work`, which returns whether all was well. Returns: 0 if so, 1 if not; minus the signal that ended the child.
+// Runs `work`, which returns true on success. Returns 0 on success and 1 on failure; minus the signal that ended the
+// child.
 template <class Work>
 int status_of_child(Work work) {
     const pid_t child = fork();

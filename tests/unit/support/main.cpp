@@ -13,7 +13,7 @@ namespace millpond::test {
 namespace {
 std::uint64_t seed_of_run = 0;
 
-// Printed from here, because a listing of the tests must stay free of other lines.
+// Prints the seed here, because a listing of the tests must contain no other lines.
 class print_seed : public testing::Environment {
     void SetUp() override { std::printf("seed %llu (repeat with --seed=%llu)\n", as_printed(), as_printed()); }
     static unsigned long long as_printed() { return seed_of_run; }

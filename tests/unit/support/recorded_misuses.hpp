@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// recorded_misuses: while it lives, misuses are written down instead of ending the program.
+// recorded_misuses: while an object lives, misuses are recorded instead of ending the program.
 #pragma once
 
 #include <millpond/wrap/misuse.hpp>
@@ -23,7 +23,7 @@ class recorded_misuses {
     [[nodiscard]] const std::vector<misuse_kind>& kinds() const { return kinds_; }
     [[nodiscard]] const std::vector<std::string>& lines() const { return lines_; }
 
-    // Returns: the kinds seen since the last call.
+    // Returns the kinds seen since the last call.
     [[nodiscard]] std::vector<misuse_kind> take() {
         lines_.clear();
         return std::exchange(kinds_, {});

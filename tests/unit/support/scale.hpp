@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// scale: how much of what is random or exhaustive a test does: in `make test` a part, everywhere else all of it.
+// scale: the extent of random and exhaustive tests: a part in `make test`, the whole everywhere else.
 //
 //   MILLPOND_SCALE=small program      the part
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace millpond::test {
 
-// Returns: `small` in `make test`, otherwise `full`.
+// Returns `small` in `make test`, otherwise `full`.
 template <class Number>
 [[nodiscard]] Number scaled(Number full, Number small) {
     static const char* const scale = std::getenv("MILLPOND_SCALE");

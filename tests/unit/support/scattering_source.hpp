@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// scattering_source: an accounting_source whose blocks lie anywhere in an area, in no order, as close as chance has it.
+// scattering_source: an accounting_source whose blocks lie at random places of an area, at random distances.
 //
 //   │··│block│·········│block││block│······│block│··│       a malloc would lay them side by side, upwards
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// slot_model: which slots a compact_pool has, and that it gives out the lowest free one.
+// slot_model: the slots of a compact_pool; checks that the pool gives out the lowest free one.
 //
 //   source ──rows──▶ free slots of each │ range ──▶ slots from its first address on, without end
 //   allocate ──▶ must be the lowest of them, or the first slot of a row that is new
@@ -18,7 +18,7 @@
 
 namespace millpond::test {
 
-// The memory of a process, as far as a pool is concerned; the pages can fail and be counted.
+// The memory of a process from a pool's point of view; its pages can fail and are counted.
 class ranged_source : public accounting_source {
   public:
     using pages = fake_pages;
@@ -34,7 +34,7 @@ class slot_model {
     // From now on slots of a range that begins here count as well.
     void has_range_from(char* first) { range_ = next_in_range_ = first; }
 
-    // Effects: checks what was allocated, and writes a pattern.
+    // Checks an allocated slot and writes a pattern to it.
     void add(void* block) {
         ASSERT_NE(block, nullptr);
         auto* const slot = static_cast<char*>(block);
@@ -57,7 +57,7 @@ class slot_model {
         live_.emplace(slot, pattern);
     }
 
-    // Effects: checks the contents; the slot is about to be freed.
+    // Checks the contents of a slot that is about to be freed.
     void remove(char* slot) {
         const auto found = live_.find(slot);
         ASSERT_NE(found, live_.end());
@@ -67,7 +67,7 @@ class slot_model {
         free_.insert(slot);
     }
 
-    // Effects: learns of rows that the pool has obtained or given back.
+    // Records the rows that the pool has obtained or returned.
     void see_rows() {
         std::map<char*, std::size_t> now;
         for (const auto& [block, gift] : source_.given()) {

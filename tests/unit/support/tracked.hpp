@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// tracked: elements for the tests of containers. They know where they live, are counted, and fail when told to.
+// tracked: elements for the tests of containers. They know their address, are counted, and fail when told to.
 //
 //   tracked<may_copy, may_throw_on_move>   value() │ books: alive, operations, the operation that throws
 //
@@ -18,7 +18,7 @@ namespace millpond::test {
 
 struct element_failure {};
 
-// The books of all tracked elements of one test program.
+// The counts of all tracked elements of one test program.
 struct element_books {
     static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
     inline static std::set<const void*> alive;

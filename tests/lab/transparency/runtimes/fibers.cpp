@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Boost.Fiber: fibers that go on in whichever thread is free, and threads that end with their schedulers.
+// Boost.Fiber: fibers that continue on any free thread, and threads that end with their schedulers.
 #include <atomic>
 #include <barrier>
 #include <boost/fiber/all.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// std::async, and many short threads: some allocate nothing, some are detached, some free what others have allocated.
+// std::async, and many short threads: some allocate nothing, some are detached, some free foreign blocks.
 // Usage: futures [THREADS]
 #include <atomic>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// OpenMP: teams that shrink and grow, and tasks that are made by one thread and freed by another.
+// OpenMP: teams that shrink and grow, and tasks that one thread makes and another frees.
 #include <omp.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@ long team_sum(int threads) {
     return sum / threads;
 }
 
-// A thread that only waits at the team's barrier allocates nothing in its life.
+// Starts threads that only wait at the team's barrier and allocate nothing.
 void idle_team(int threads) {
 #pragma omp parallel num_threads(threads)
     {
