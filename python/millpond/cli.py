@@ -34,7 +34,7 @@ BECOMING = {
 
 
 # The others, as help lists them: each the function `command` of its module. Verbs of extensions follow them.
-PARSED = ("characterise", "trial", "replay", "advise", "synthesize", "report", "compare", "doctor")
+PARSED = ("characterise", "trial", "replay", "advise", "synthesize", "report", "compare", "doctor", "schema")
 
 
 def app(verb: str | None = None) -> typer.Typer:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from millpond.store.store import Store
 
 VERBS = {"bench": "millpond_bench.command"}
+DOCUMENTS = {
+    "millpond.bench.1": "millpond_bench.experiments.bench_document:BenchDocument",
+    "millpond.results.1": "millpond_bench.pages.kept_results:KeptResults",
+}
 
 
 def metrics() -> list[Metrics]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.cli import main
+from millpond.report import json_schemas
 from millpond.system import native
 from millpond.system.errors import Status
 from millpond_bench import command as bench
@@ -37,9 +37,8 @@ def run(*words: str) -> tuple[int, dict[str, Any]]:
 
 
 def follows_its_schema(document: dict[str, Any]) -> None:
-    """As the shipped schema has it, and nothing is lost where it becomes a record."""
-    schema = (files("millpond.store") / "schemas" / "millpond.bench.1.json").read_text(encoding="utf-8")
-    jsonschema.validate(document, json.loads(schema), cls=jsonschema.Draft202012Validator)
+    """As its schema has it, and nothing is lost where it becomes a record."""
+    jsonschema.validate(document, json_schemas.schema("millpond.bench.1"), cls=jsonschema.Draft202012Validator)
     assert BenchDocument.from_json(document).to_json() == document
 
 

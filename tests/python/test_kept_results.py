@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from fakes.fake_p0089_suite import FakeP0089
 from msgspec.structs import replace
 
 from millpond.cli import main
+from millpond.report import json_schemas
 from millpond.report.markdown import escaped
 from millpond.rounds.mallocs import find_mallocs
 from millpond.store.store import Store
@@ -62,7 +62,7 @@ def test_a_whole_run_leaves_its_verdicts_and_a_page_says_all_of_it(p0089: Use) -
     assert report() == Status.OK
     written = texts("kept")
     assert set(written) == {"README.md", "matrix.md", "suballocator.json", "suballocator.md"}
-    schema = json.loads((files("millpond.store") / "schemas" / "millpond.results.1.json").read_text(encoding="utf-8"))
+    schema = json_schemas.schema("millpond.results.1")
     jsonschema.validate(json.loads(written["suballocator.json"]), schema, cls=jsonschema.Draft202012Validator)
     (kept,) = in_folder(Path("kept"))
     measured = json.loads(Path("out.json").read_text(encoding="utf-8"))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-import runpy
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from millpond.advice.advice_data import Advice, Effect, Estimate
 from millpond.cells.plan_file import PlanInstance, PlanRoute, PlanScope
 from millpond.cells.plans import Plan, from_json
 from millpond.doctor.examination_data import Examination
+from millpond.report import json_schemas
 from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.replay_data import ReplayResult
 from millpond.rounds.trial_data import TrialResult
@@ -29,16 +30,17 @@ from millpond.system.errors import Failure
 from millpond.system.json_seal import seal_flaw
 from millpond.system.records import Record
 
-SCRIPT = runpy.run_path(str(repository.ROOT / "scripts" / "schemas"))
-NAMES: dict[str, type] = SCRIPT["DOCUMENTS"]
-
-
-def shipped(name: str) -> str:
-    return (SCRIPT["FOLDER"] / f"{name}.json").read_text(encoding="utf-8")
+GOLDEN = "tests/golden/document_fields.toml"
 
 
 def validate(data: Any, name: str) -> None:
-    jsonschema.validate(data, json.loads(shipped(name)), cls=jsonschema.Draft202012Validator)
+    jsonschema.validate(data, json_schemas.schema(name), cls=jsonschema.Draft202012Validator)
+
+
+def fields_of(name: str) -> dict[str, str]:
+    """The fields of each record of a document, in one line, in their order."""
+    records = json_schemas.schema(name)["$defs"]
+    return {title: " ".join(record["properties"]) for title, record in records.items() if "properties" in record}
 
 
 def lost(before: Any, after: Any, place: str = "$") -> list[str]:
@@ -53,13 +55,20 @@ def lost(before: Any, after: Any, place: str = "$") -> list[str]:
     return [] if before == after else [place]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_shipped_schema_is_that_of_its_type(name: str) -> None:
-    assert shipped(name) == SCRIPT["text_of"](NAMES[name]), "scripts/schemas makes them"
+def test_documents_keep_the_names_of_their_fields() -> None:
+    """Programs of others read these names. Written again by `python tests/python/test_schemas.py`."""
+    golden = tomllib.loads(repository.text(Path(GOLDEN)))
+    assert golden == {name: fields_of(name) for name in json_schemas.documents()}
 
 
-def test_no_other_schema_is_shipped() -> None:
-    assert {path.stem for path in SCRIPT["FOLDER"].iterdir()} == set(NAMES)
+def test_the_verb_prints_names_and_schemas(lab: FakeLab) -> None:
+    names = lab.run("schema").stdout.split()
+    assert names == list(json_schemas.documents()) and "millpond.bench.1" in names
+    printed = json.loads(lab.run("schema", "millpond.plan/1").stdout)
+    jsonschema.Draft202012Validator.check_schema(printed)
+    assert printed["$defs"].keys() == json_schemas.schema("millpond.plan.1")["$defs"].keys()
+    refused = lab.run("schema", "millpond.plan.9")
+    assert refused.status == 2 and "millpond.plan.1" in refused.stderr
 
 
 @pytest.mark.more
@@ -146,3 +155,12 @@ def test_a_plan_survives_its_json(scope: PlanScope | None) -> None:
     data = json.loads(json.dumps(plan.to_json()))
     validate(data, "millpond.plan.1")
     assert from_json(data, "x") == plan
+
+
+if __name__ == "__main__":
+    lines = [
+        "# Records of each JSON document and the names of their fields (tests/python/test_schemas.py writes this)."
+    ]
+    for document in json_schemas.documents():
+        lines += [f'["{document}"]', *(f'{title} = "{fields}"' for title, fields in fields_of(document).items())]
+    (repository.ROOT / GOLDEN).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from pathlib import Path
 
 import jsonschema
 import pytest
-import repository
 
 from millpond.advice import allocator_header
 from millpond.advice.class_choice import (
@@ -29,6 +27,7 @@ from millpond.advice.class_choice import (
 from millpond.advice.size_tables import SizeTable
 from millpond.advice.synthesis import Synthesis, synthesize
 from millpond.cli import main
+from millpond.report import json_schemas
 from millpond.system.errors import Failure, Status
 
 
@@ -234,8 +233,7 @@ def test_long_class_lists_are_broken_into_lines() -> None:
 def test_synthesis_survives_json_and_follows_its_schema() -> None:
     found = example()
     assert Synthesis.from_json(found.to_json()) == found
-    schema = repository.ROOT / "python/millpond/store/schemas/millpond.synthesis.1.json"
-    jsonschema.validate(found.to_json(), json.loads(schema.read_text(encoding="utf-8")))
+    jsonschema.validate(found.to_json(), json_schemas.schema("millpond.synthesis.1"))
 
 
 def test_traces_without_small_requests_are_refused() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Finds what other installed packages add to `millpond`: verbs, metrics, validations.
+"""Finds what other installed packages add to `millpond`: verbs, documents, metrics, validations.
 
     millpond ──entry points "millpond.extensions"──▶ a module of another package, such as millpond_bench.extension
 
@@ -30,6 +30,15 @@ def verbs() -> dict[str, str]:
     found: dict[str, str] = {}
     for extension in extensions():
         added: Mapping[str, str] = getattr(extension, "VERBS", {})
+        found |= added
+    return found
+
+
+def documents() -> dict[str, str]:
+    """The JSON documents of all extensions: name and version → module and class."""
+    found: dict[str, str] = {}
+    for extension in extensions():
+        added: Mapping[str, str] = getattr(extension, "DOCUMENTS", {})
         found |= added
     return found
 

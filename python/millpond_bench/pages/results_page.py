@@ -9,9 +9,11 @@ DOCUMENT.json  what the pages are made of
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from millpond.report.markdown import code, escaped, table
 from millpond.statistics.order_statistics import Summary
@@ -29,11 +31,23 @@ _MADE = "<!-- Written by `millpond report --format results`: not by hand. -->"
 NO_EVIDENCE = "Quick scale: small sizes, few points. A first look, no evidence."
 
 
+def _in_rows(results: dict[str, Any]) -> str:
+    """The results as JSON with a statement in each line, so that a change of one statement changes one line."""
+    claims: list[str] = []
+
+    def row(claim: Any) -> str:
+        claims.append(output.json_text(claim, compact=True).rstrip())
+        return f"<claim {len(claims) - 1}>"
+
+    marked = {**results, "parts": [{**p, "claims": [row(c) for c in p["claims"]]} for p in results["parts"]]}
+    return re.sub(r'"<claim (\d+)>"', lambda found: claims[int(found[1])], output.json_text(marked))
+
+
 def write(folder: Path, results: Sequence[KeptResults]) -> None:
     """Writes the pages and the JSON behind them; each file appears whole. Failure (status 4) if that is impossible."""
     make_folder(folder)
     for one in results:
-        output.write_json(sealed(one.to_json()), str(folder / f"{one.document}.json"))
+        output.write_text(folder / f"{one.document}.json", _in_rows(sealed(one.to_json())))
     for name, text in pages(results).items():
         output.write_text(folder / name, text)
 
