@@ -63,13 +63,13 @@ using arenas_winked_out = pools<monotonic<>, ending::winked_out, Places>;
 
 // An object whose destructor does not run: its memory ends at once, with all that lies in the same place.
 template <class T>
-class not_destroyed {
+class undestroyed_object {
   public:
     template <class... Arguments>
-    explicit not_destroyed(Arguments&&... arguments) : value_(std::forward<Arguments>(arguments)...) {}
-    ~not_destroyed() {}
-    not_destroyed(const not_destroyed&) = delete;
-    not_destroyed& operator=(const not_destroyed&) = delete;
+    explicit undestroyed_object(Arguments&&... arguments) : value_(std::forward<Arguments>(arguments)...) {}
+    ~undestroyed_object() {}
+    undestroyed_object(const undestroyed_object&) = delete;
+    undestroyed_object& operator=(const undestroyed_object&) = delete;
 
     [[nodiscard]] T& get() noexcept { return value_; }
 
@@ -81,10 +81,10 @@ class not_destroyed {
 
 // An object of T that is destroyed, or not, as the memory says.
 template <class T>
-class destroyed {
+class destroyed_object {
   public:
     template <class... Arguments>
-    explicit destroyed(Arguments&&... arguments) : value_(std::forward<Arguments>(arguments)...) {}
+    explicit destroyed_object(Arguments&&... arguments) : value_(std::forward<Arguments>(arguments)...) {}
 
     [[nodiscard]] T& get() noexcept { return value_; }
 
@@ -93,6 +93,6 @@ class destroyed {
 };
 
 template <class T, class Memory>
-using held_in = std::conditional_t<Memory::ends_at_once, not_destroyed<T>, destroyed<T>>;
+using held_in = std::conditional_t<Memory::ends_at_once, undestroyed_object<T>, destroyed_object<T>>;
 
 }  // namespace millpond::suites

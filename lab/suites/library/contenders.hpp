@@ -56,7 +56,7 @@ struct contender_list {};
 
 // The same contender, whose containers are dropped without destructors.
 template <class C>
-struct winked : C {
+struct winked_binding : C {
     static constexpr bool winks = true;
 };
 
@@ -66,7 +66,7 @@ struct multipool_by_type : by_type<multipool<>> {
 struct multipool_by_base : by_pmr<resource<multipool<>>> {
     static constexpr std::string_view name = "multipool:base";
 };
-struct multipool_winked : winked<by_type<multipool<>>> {
+struct multipool_wink : winked_binding<by_type<multipool<>>> {
     static constexpr std::string_view name = "multipool:wink";
 };
 struct multipool_over_monotonic : by_type<multipool<monotonic<>>> {
@@ -80,7 +80,7 @@ struct monotonic_by_base : by_pmr<resource<monotonic<>>> {
     static constexpr std::string_view name = "monotonic:base";
     static pool in_buffer(void* memory, std::size_t bytes) { return pool(initial_buffer{memory, bytes}); }
 };
-struct monotonic_winked : winked<by_type<monotonic<>>> {
+struct monotonic_wink : winked_binding<by_type<monotonic<>>> {
     static constexpr std::string_view name = "monotonic:wink";
 };
 
@@ -116,7 +116,7 @@ struct local_ideal_free_list : by_type<ideal_free_list> {
 
 using our_pools = contender_list<multipool_by_type, multipool_by_base, multipool_over_monotonic>;
 using our_monotonics = contender_list<monotonic_by_type, monotonic_by_base>;
-using our_winked = contender_list<multipool_winked, monotonic_winked>;
+using our_winked = contender_list<multipool_wink, monotonic_wink>;
 using heap_peers = contender_list<malloc_heap, pool_alloc_heap, mt_alloc_heap>;
 using ideals = contender_list<static_ideal_bump, static_ideal_free_list>;
 using local_ideals = contender_list<local_ideal_free_list>;

@@ -55,9 +55,9 @@ sealed_block check(const void* block) {
     return head;
 }
 
-class stressing {
+class stress_run {
   public:
-    stressing(const point& asked) : sizes_(asked.count("most")), live_(asked.count("live")) {}
+    stress_run(const point& asked) : sizes_(asked.count("most")), live_(asked.count("live")) {}
 
     // Effects: threads one after the other on the same slots, until the time is over.
     void line(std::uint64_t seed, clock::time_point end) {
@@ -150,7 +150,7 @@ class stressing {
 
 outcome run_stress(const point& asked) {
     const std::chrono::duration<double> time(static_cast<double>(asked.count("seconds")));
-    stressing all(asked);
+    stress_run all(asked);
     std::vector<double> resident;
     resident.reserve(samples);
     outcome result;

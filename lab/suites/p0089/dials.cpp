@@ -236,7 +236,7 @@ class visitor {
 template <class C>
 struct dials_runner {
     static outcome run(const point& asked) {
-        const dialled dials(asked);
+        const dial_values dials(asked);
         const std::vector<std::uint32_t> sizes = sizes_of_variation(dials.variation, asked.seed());
         std::vector<thread_work> works = work_of_threads(dials);
         if (asked.is_for_littering) {
@@ -280,7 +280,7 @@ struct dials_runner {
 outcome run(const point& asked) { return chosen<dials_runner>(by(asked))(asked); }
 
 std::string misfit(const point& asked) {
-    const dialled dials(asked);
+    const dial_values dials(asked);
     const contention_range range = contention_within(dials);
     constexpr double half = 0.0005;  // of the dial's last digit
     if (dials.contention >= range.least - half && dials.contention <= range.most + half) return {};
@@ -292,7 +292,7 @@ std::string misfit(const point& asked) {
 std::uint64_t least_bytes(const point& asked) {
     constexpr std::uint64_t smallest_bytes = 80;
     std::uint64_t blocks = 0;
-    for (const thread_work& each : work_of_threads(dialled(asked))) {
+    for (const thread_work& each : work_of_threads(dial_values(asked))) {
         blocks += by(asked).pool == pool_kind::monotonic ? each.blocks : each.live * subsystems_of_a_thread;
     }
     return blocks * smallest_bytes;

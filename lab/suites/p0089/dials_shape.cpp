@@ -30,7 +30,7 @@ double solve(Function value, double low, double high, double wanted) {
 }
 
 // For each thread the share of its time inside allocations, where the first has `first` and the others are alike.
-std::vector<double> inside(const dialled& asked, double first) {
+std::vector<double> inside(const dial_values& asked, double first) {
     std::vector<double> shares(asked.threads, first);
     const auto others = static_cast<double>(asked.threads - 1);
     for (std::size_t i = 1; i < shares.size(); ++i)
@@ -38,9 +38,9 @@ std::vector<double> inside(const dialled& asked, double first) {
     return shares;
 }
 
-double contention_of(const dialled& asked, double first) { return characterise::contention(inside(asked, first)); }
+double contention_of(const dial_values& asked, double first) { return characterise::contention(inside(asked, first)); }
 
-double most_of_first(const dialled& asked) { return std::min(1.0, asked.density * static_cast<double>(asked.threads)); }
+double most_of_first(const dial_values& asked) { return std::min(1.0, asked.density * static_cast<double>(asked.threads)); }
 
 std::uint64_t rounded(double value) { return static_cast<std::uint64_t>(std::llround(std::max(0.0, value))); }
 
@@ -56,7 +56,7 @@ double share_of_first(std::size_t sizes, double nats) {
 
 }  // namespace
 
-dialled::dialled(const frame::point& asked)
+dial_values::dial_values(const frame::point& asked)
     : density(share(asked, "density")),
       variation(share(asked, "variation")),
       locality(share(asked, "locality")),
@@ -65,12 +65,12 @@ dialled::dialled(const frame::point& asked)
       threads(static_cast<std::uint64_t>(asked["threads"])),
       blocks(asked.power("log2_operations") / 2) {}
 
-contention_range contention_within(const dialled& asked) {
+contention_range contention_within(const dial_values& asked) {
     if (asked.threads == 1) return {0, 0};
     return {contention_of(asked, most_of_first(asked)), contention_of(asked, asked.density)};
 }
 
-std::vector<thread_work> work_of_threads(const dialled& asked) {
+std::vector<thread_work> work_of_threads(const dial_values& asked) {
     double first = asked.density;
     if (asked.threads > 1) {
         const auto value = [&](double share) { return contention_of(asked, share); };

@@ -23,17 +23,17 @@ namespace millpond::p0089 {
 inline constexpr std::uint64_t pair_accesses = 20;
 inline constexpr std::uint64_t subsystems_of_a_thread = 8;
 
-struct dialled {
+struct dial_values {
     double density, variation, locality, utilization, contention;
     std::uint64_t threads, blocks;
-    explicit dialled(const frame::point& asked);
+    explicit dial_values(const frame::point& asked);
 };
 
 // The least and the most that C can be: all threads alike, and one of them with all that it has time for.
 struct contention_range {
     double least, most;
 };
-contention_range contention_within(const dialled& asked);
+contention_range contention_within(const dial_values& asked);
 
 struct thread_work {
     std::uint64_t blocks;    // allocated in all
@@ -41,7 +41,7 @@ struct thread_work {
     std::uint64_t accesses;  // in all
     std::uint64_t visit;     // accesses of a subsystem, before the next one's turn
 };
-std::vector<thread_work> work_of_threads(const dialled& asked);
+std::vector<thread_work> work_of_threads(const dial_values& asked);
 
 // Sizes in random order, to be used in turn, again and again.
 std::vector<std::uint32_t> sizes_of_variation(double variation, std::uint64_t seed);

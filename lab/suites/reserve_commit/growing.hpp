@@ -20,10 +20,10 @@ namespace millpond::reserve_commit {
 
 // Elements: what is appended, and how it is made of a number and read again. The document's unique_ptrs show what a
 // move constructor that is almost trivial costs. Here too they own nothing: it is the array's memory that is measured.
-struct owns_nothing {
+struct no_deleter {
     void operator()(const int*) const noexcept {}
 };
-using pointer_element = std::unique_ptr<const int, owns_nothing>;
+using pointer_element = std::unique_ptr<const int, no_deleter>;
 
 // An int that counts how often any such was moved or copied.
 class counted_element {

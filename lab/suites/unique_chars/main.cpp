@@ -67,7 +67,7 @@ struct in_our_buffer : Way {
     }
 };
 template <class Way>
-struct winked : Way {
+struct winked_pool : Way {
     static constexpr bool winks = true;
 };
 
@@ -151,19 +151,19 @@ constexpr taker all[] = {
     {of_array("bitset", "4"), count_all<counts_by_bitset>},
     {of_array("array", "4A"), count_all<counts_by_array>},
     {ours("set:monotonic:type:destroy"), by_set<monotonic_by_type>},
-    {ours("set:monotonic:type:wink"), by_set<winked<monotonic_by_type>>},
+    {ours("set:monotonic:type:wink"), by_set<winked_pool<monotonic_by_type>>},
     {ours("set:monotonic:base:destroy"), by_set<monotonic_by_base>},
     {ours_in_buffer("set:monotonic(buffer):type:destroy"), by_set<stack_by_type>},
-    {ours_in_buffer("set:monotonic(buffer):type:wink"), by_set<winked<stack_by_type>>},
+    {ours_in_buffer("set:monotonic(buffer):type:wink"), by_set<winked_pool<stack_by_type>>},
     {ours_in_buffer("set:monotonic(buffer):base:destroy"), by_set<stack_by_base>},
     {ours("set:multipool:type:destroy"), by_set<multipool_by_type>},
-    {ours("set:multipool:type:wink"), by_set<winked<multipool_by_type>>},
+    {ours("set:multipool:type:wink"), by_set<winked_pool<multipool_by_type>>},
     {ours("set:multipool:base:destroy"), by_set<multipool_by_base>},
     {ours("unordered_set:monotonic:type:destroy"), by_unordered_set<monotonic_by_type>},
-    {ours("unordered_set:monotonic:type:wink"), by_unordered_set<winked<monotonic_by_type>>},
+    {ours("unordered_set:monotonic:type:wink"), by_unordered_set<winked_pool<monotonic_by_type>>},
     {ours("unordered_set:monotonic:base:destroy"), by_unordered_set<monotonic_by_base>},
     {ours("unordered_set:multipool:type:destroy"), by_unordered_set<multipool_by_type>},
-    {ours("unordered_set:multipool:type:wink"), by_unordered_set<winked<multipool_by_type>>},
+    {ours("unordered_set:multipool:type:wink"), by_unordered_set<winked_pool<multipool_by_type>>},
     {ours("unordered_set:multipool:base:destroy"), by_unordered_set<multipool_by_base>},
 };
 
