@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// contenders: everything that takes part, as a type for each, and in lists from which the workloads choose.
+// contenders: all contenders of the suite, as a type for each, in lists from which the workloads choose.
 //
 //   std::vector<entry> found = entries<my_runner>(ours{}, pool_peers{}, …);      one function for each contender
 //
-// Names, kinds and packages stand in contender_table.cpp. In the hardened twin of the suite only ours are left.
-// What may not be here when the suite is built is left out by what CMake found (MILLPOND_SUITE_BOOST).
+// Names, kinds and packages are in contender_table.cpp. The hardened twin of the suite has only Millpond's own. CMake
+// leaves out contenders whose package it did not find (MILLPOND_SUITE_BOOST).
 #pragma once
 
 #include <string_view>
@@ -31,7 +31,7 @@ namespace millpond::library {
 
 using namespace suites;
 
-// An ideal, reached without any pointer; a fresh pool starts it anew.
+// An ideal, reached without any pointer; each fresh pool restarts it.
 template <class Ideal>
 struct by_static : binding {
     static constexpr bool can_wink = Ideal::takes_all_back;
@@ -50,11 +50,11 @@ struct by_static : binding {
     }
 };
 
-// Of contenders, or of further lists.
+// A list of contenders, or of further lists.
 template <class... Parts>
 struct contender_list {};
 
-// The same contender, whose containers are dropped without destructors.
+// The same contender; its containers are dropped without destructors.
 template <class C>
 struct winked_binding : C {
     static constexpr bool winks = true;
@@ -150,8 +150,8 @@ template <class C>
 constexpr bool takes_part = true;
 #endif
 
-// Runner<C>::run is the workload for contender C. A Runner needs a name that no other file gives to one: for gcc 12 it
-// has none of the unnamed namespace that it stands in.
+// Runner<C>::run is the workload for contender C. The name of a Runner must be unique across files: gcc 12 ignores its
+// unnamed namespace.
 template <template <class> class Runner, class C>
 void add_entries(std::vector<entry>& to, std::type_identity<C>) {
     if constexpr (takes_part<C>) to.push_back({C::name, &Runner<C>::run});

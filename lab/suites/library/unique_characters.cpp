@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// unique_characters: how many different characters a string has, by a std::set of them, a fresh one for each string.
+// unique_characters: counts the different characters of a string by a std::set, a fresh one for each string.
 //
-//   10 240 bytes of stack │set│node│node│node│…      monotonic contenders begin there; upstream where it is full
+//   10 240 bytes of stack │set│node│node│node│…      monotonic contenders begin there, and go upstream when it is full
 //
 // After the talk "Understanding Allocator Impact on Runtime Performance". `--size` characters a string, any of the 256.
 // Every contender that can is winked out: the set lies in the pool, and its destructor does not run. A unit is a
