@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* The interface of a shared library that takes part in the suite as `--contender adapter --peer LIBRARY.so`: six functions
-   around one allocator class that Millpond does not know.
+/* The interface of a shared library that takes part in the suite as `--contender adapter --peer LIBRARY.so`: six
+   functions around one allocator class that Millpond does not know.
 
      millpond_peer_create ─▶ pool ─▶ allocate, deallocate, … ─▶ millpond_peer_destroy
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// tried_bindings: bindings that differ from type, or from base, in one thing that may be an anomaly's cause.
+// tried_bindings: bindings that differ from type, or from base, in one detail that may cause an anomaly.
 //
 //   type_called     the pool's own functions, called instead of inlined, with sizes that the caller keeps to itself
 //   type_padded     a handle of two pointers: every container is larger by one
@@ -26,7 +26,7 @@
 
 namespace millpond::p0089 {
 
-// A pool out of line. Sizes and alignments are hidden, or the compiler would make functions for single ones.
+// A pool out of line. Sizes and alignments are hidden: otherwise the compiler would make functions for single values.
 template <class A>
 class called_pool {
   public:
