@@ -12,7 +12,7 @@
 // follow the access is left out. Resident memory covers everything. A list that is empty when its turn comes is
 // skipped. "Accessing" increments, so that no visit can be left out.
 //
-// A visit, by walk:        lists              every link, af times, as the document says
+// A visit, by walk:             lists              every link, af times, as the document says
 //                               links              af × |S| links, over the end to the first again, whatever the length
 //                               links_unbranched   the same, by no branch that depends on a link
 // The authors' own program walks by links: with |S| = 1, af 1 follows no link; af 2 follows one link, unless it is the
