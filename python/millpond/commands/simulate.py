@@ -35,7 +35,7 @@ from standard input.
                            and memories of 4 KiB pages of every size:
                              direct:line=32,size=16K/32K        direct-mapped caches of these sizes
                              lru:line=32,sets=64-4096,ways=8    every LRU cache with these sets and 1 to 8 ways
-                             fifo|random:line=64,size=32K,ways=8   with write=around, a store that misses fetches no line
+                             fifo|random:line=64,size=32K,ways=8   with write=around, stores that miss fetch no line
                              distances:line=64                  exact LRU stack distances: misses of every size
                              sampled:line=64,one_in=100         the same, estimated from a sample, with its error
                              levels:line=64,size=32K/1M,ways=8/16,inclusion=inclusive|exclusive|independent
