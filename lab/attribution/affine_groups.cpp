@@ -21,7 +21,7 @@ double strength_of_subjects(const affinity& of, std::uint32_t a, std::uint32_t b
 
 using group = std::vector<std::uint32_t>;
 
-// The weakest pair between two groups.
+// Returns the strength of the weakest pair between two groups.
 double weakest(const affinity& of, const group& one, const group& other) {
     double least = 1;
     for (const std::uint32_t a : one) {

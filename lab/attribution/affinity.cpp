@@ -53,7 +53,7 @@ void affinity::refer(window& of, std::uint64_t birth, std::uint32_t subject) {
     of.near[slot] = near;
 }
 
-// The visit in a slot is over.
+// Ends the visit in a slot.
 void affinity::settle(const window& of, unsigned slot) {
     const unsigned row = of.rows[slot];
     ++visits_[row];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// allocator_calls: for which subsystem the allocator works, on one thread.
+// allocator_calls: finds the subsystem for which the allocator works, on one thread.
 //
 //   enter │ allocator … │ leave │ allocate(context) ──▶ the object's subsystem: known only now, so the work waits
 //   enter │ free(object) │ allocator … │ leave      ──▶ the freed object's
 //   enter │ … │ leave │ anything else               ──▶ unknown: a call that changed nothing, or failed
 //
-// A realloc belongs to the subsystem of what it gives. Signal handlers suspend a call. O(1) an event. Not thread-safe.
+// A realloc belongs to the subsystem of its result. A signal handler suspends the call. O(1) an event. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace millpond::attribution {
 
-// From the first to the last of some moments, each a number of instructions. Empty at first.
+// The span from the first to the last of some moments, each a number of instructions. Empty at first.
 struct instruction_span {
     std::uint64_t first = ~std::uint64_t{0}, last = 0;
 
@@ -26,11 +26,11 @@ struct instruction_span {
     std::uint64_t length() const { return last > first ? last - first : 0; }
 };
 
-// What the allocator executed.
+// The work of the allocator for one owner.
 struct allocator_work {
     std::uint64_t calls = 0, instructions = 0, references = 0, misses = 0;
-    instruction_span own;  // by the instructions of its thread; of several threads' work no duration
-    instruction_span all;  // by those of all threads
+    instruction_span own;  // in instructions of its own thread; meaningless for the work of several threads
+    instruction_span all;  // in instructions of all threads
 
     void add(const allocator_work& other) {
         calls += other.calls;
@@ -46,7 +46,7 @@ class allocator_calls {
   public:
     static constexpr std::size_t suspended_max = 64;
 
-    // `settle(owner or nothing, work)` whenever the owner of some work is known.
+    // Calls `settle(owner or nothing, work)` whenever the owner of some work becomes known.
     template <class Settle>
     void work(const allocator_work& done, const Settle& settle) {
         if (!is_open_) end(settle);
@@ -60,7 +60,7 @@ class allocator_calls {
         call_.calls = 1;
     }
     void leave() { is_open_ = false; }
-    // The first owner that is named holds, until allocate() names another.
+    // Names the owner; it holds until allocate() names another.
     void free(std::uint32_t owner) {
         if (!owner_) owner_ = owner;
     }
@@ -84,7 +84,7 @@ class allocator_calls {
     void resume(bool in_allocator, const Settle& settle) {
         end(settle);
         while (!suspended_.empty()) {
-            const suspended last = suspended_.back();
+            const suspended_call last = suspended_.back();
             suspended_.pop_back();
             owner_ = last.owner;
             call_ = last.call;
@@ -94,7 +94,7 @@ class allocator_calls {
         }
         is_open_ = in_allocator;
     }
-    // Nothing more comes of the call, if it is one.
+    // Notes that the call, if there is one, has no more events.
     template <class Settle>
     void end(const Settle& settle) {
         if (call_.calls + call_.instructions + call_.references > 0) settle(owner_, call_);
@@ -104,7 +104,7 @@ class allocator_calls {
     }
 
   private:
-    struct suspended {
+    struct suspended_call {
         std::optional<std::uint32_t> owner;
         allocator_work call;
         bool is_open;
@@ -113,7 +113,7 @@ class allocator_calls {
     std::optional<std::uint32_t> owner_;
     allocator_work call_;
     bool is_open_ = false;
-    std::vector<suspended> suspended_;
+    std::vector<suspended_call> suspended_;
 };
 
 }  // namespace millpond::attribution

@@ -61,7 +61,7 @@ attributed_run::attributed_run(std::uint32_t subjects, subject_function subject_
       transitions_(subjects, 0),
       live_(subjects, 0) {}
 
-// Returns whether it missed.
+// Returns true if it missed.
 bool attributed_run::through_cache(const millpond_reference& r, place where) {
     const bool missed = cache_.take_one(
         r, [&](std::uint64_t line, const simulate::attributed_cache::line_outcome& o) { lines_.take(line, o, r); });
@@ -123,7 +123,7 @@ void attributed_run::end_object(std::uint64_t address, thread_state& thread) {
 void attributed_run::begin_object(const references::stream_event& event, thread_state& thread) {
     const std::uint64_t address = event.operands[0], bytes = event.operands[1];
     const std::uint32_t subject = subject_of_(event.operands[2]);
-    // An object that is still there was freed in a part that is missing.
+    // If an old object is still here, its free was in a missing part of the recording.
     for (std::uint32_t old; (old = objects_.overlapping(address, bytes)) != layout::object_map::none;) {
         --live_[objects_.object(old).subject];
         footprints_.end(old);
@@ -184,7 +184,7 @@ std::vector<allocator_work> attributed_run::work_by_thread(std::uint32_t subject
         if (thread.work_for.empty() || thread.work_for[subject].calls + thread.work_for[subject].instructions == 0)
             continue;
         allocator_work work = thread.work_for[subject];
-        if (subject < subjects_ && live_[subject] > 0) {  // it is in use until the thread ends
+        if (subject < subjects_ && live_[subject] > 0) {  // in use until the thread ends
             work.own.last = thread.instructions;
             work.all.last = thread.last;
         }

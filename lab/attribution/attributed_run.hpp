@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// attributed_run: whose memory each reference of a recording touches, and what it costs in a cache.
+// attributed_run: finds whose memory each reference of a recording touches, and what it costs in a cache.
 //
 //   reader ─▶ reference ─▶ object_map ─▶ subject ─▶ attributed_cache, line_use      misses, bytes fetched and used
 //                 │     └▶ region_map ─▶ place   ├▶ transitions, footprints         T and M of locality
@@ -7,13 +7,14 @@
 //                 │                              └▶ reference_map                   the picture
 //                 └ events of the heap ─▶ object_map, allocator_calls               live objects, D
 //
-// Subjects are numbers of the caller's: `subject_of` a context, and `subjects` of them. Behind them come the places
-// that are no subsystem. The allocator's references are the allocator's, wherever they lie; those of system calls are
-// counted and do not go through the cache. A transition out of a subsystem is counted where a thread's next reference
-// to an object is to one of another subsystem; stack, global variables and the allocator lie on the way to both.
+// Subjects are numbers that the caller assigns: `subject_of` maps a context to its subject, and `subjects` is their
+// number. The places that are not subsystems follow them. References of the allocator count for the allocator, wherever
+// they lie. References of system calls are counted, but do not go through the cache. A transition out of a subsystem is
+// counted if a thread's next reference to an object is to one of another subsystem. References to the stack, to global
+// variables or by the allocator may come between the two.
 //
 // Memory: the live heap (object_map), the lines that the program touches (line_use, attributed_cache, footprints) and
-// one block of the recording; not the length of the run. Not thread-safe.
+// one block of the recording; it does not grow with the length of the run. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -47,15 +48,15 @@ struct cache_shape {
     simulate::replacement rule = simulate::replacement::lru;
     std::uint64_t seed = 1;
 
-    // Of a description of kind attributed, lru (one size), fifo or random (lab/simulate/description.hpp). Throws
-    // program::failure (usage).
+    // Returns the shape that a description gives (lab/simulate/description.hpp), of kind attributed, lru (one size),
+    // fifo or random. Throws program::failure (usage) for other descriptions.
     static cache_shape of(const std::string& description);
     static constexpr const char* standard = "attributed:line=64,size=32K,ways=8";
 };
 
 struct miss_counts {
     std::uint64_t references = 0, cold = 0, capacity = 0, conflict = 0, indirect = 0;
-    line_bytes_used bytes;
+    line_bytes bytes;
 
     std::uint64_t misses() const { return cold + capacity + conflict; }
     void add(const miss_counts& other);
@@ -64,21 +65,22 @@ struct miss_counts {
 struct attribution_totals {
     std::uint64_t references = 0;
     std::uint64_t instructions = 0, allocator_instructions = 0;
-    std::uint64_t not_captured = 0;  // instructions of gaps
+    std::uint64_t not_captured = 0;  // instructions in gaps
 };
 
 class attributed_run {
   public:
     using subject_function = std::function<std::uint32_t(std::uint64_t context)>;
 
-    // `instructions`: of the whole run, for the picture. `affine`: the subjects whose affinity is counted, if any.
+    // `instructions`: the number in the whole run, for the picture. `affine`: the subjects whose affinity is counted,
+    // if any.
     attributed_run(std::uint32_t subjects, subject_function subject_of, cache_shape shape, layout::region_map regions,
                    std::uint64_t instructions, const std::vector<std::uint32_t>& affine = {});
     attributed_run(const attributed_run&) = delete;
     attributed_run& operator=(const attributed_run&) = delete;
 
     void take(const references::step& step);
-    // After the last step.
+    // Call after the last step.
     void finish();
 
     const attribution_totals& totals() const { return totals_; }
@@ -88,8 +90,8 @@ class attributed_run {
     footprint footprint_of(std::uint32_t subject) const { return footprints_.of(subject); }
     allocator_work work_for(std::uint32_t subject) const;
     allocator_work work_for_unknown() const { return work_for(subjects_); }
-    // The same by thread, of those that did any. Their spans end with the last call for the subject; while an object
-    // of it is alive, with the thread. O(threads).
+    // Returns the same work by thread, for threads that did any. A thread's span ends with its last call for the
+    // subject, or with the thread if an object of the subject is still alive. O(threads).
     std::vector<allocator_work> work_by_thread(std::uint32_t subject) const;
     const affinity& together() const { return affinity_; }
     const reference_map& map() const { return map_; }
@@ -102,9 +104,10 @@ class attributed_run {
     struct thread_state {
         std::uint32_t latest = nothing;  // the subject of its latest reference to an object
         std::uint64_t instructions = 0;
-        std::uint64_t last = 0;  // of all threads, when it executed its latest
+        std::uint64_t last = 0;  // instructions of all threads when this thread executed its latest
         allocator_calls calls;
-        std::vector<allocator_work> work_for;  // by subject; the last of nobody known; empty before the first
+        // by subject; the last entry is for unknown owners; empty before the first call
+        std::vector<allocator_work> work_for;
         affinity::window window;
     };
 
@@ -135,11 +138,11 @@ class attributed_run {
     attribution_totals totals_;
     std::uint64_t system_references_ = 0;
     std::vector<std::uint64_t> transitions_;
-    std::vector<std::uint64_t> live_;  // objects, by subject
+    std::vector<std::uint64_t> live_;  // live objects, by subject
     std::unordered_map<std::uint64_t, thread_state> threads_;
 };
 
-// Reads the whole recording into `to`, which is finished then.
+// Reads the whole recording into `to` and finishes it.
 void take_all(references::reader& reader, attributed_run& to);
 
 }  // namespace millpond::attribution

@@ -20,7 +20,7 @@ footprint& footprints::own(std::uint32_t subject) {
     return of_subject_[subject];
 }
 
-// Whether touched bytes of one of the subject's objects lie on the line.
+// Returns whether the line holds touched bytes of one of the subject's objects.
 bool footprints::holds(const layout::object_map::page& in, std::uint64_t line_address, std::uint32_t subject) const {
     const std::uint64_t touched = in.touched[line_address >> 6 & (layout::object_map::page::lines - 1)];
     for (unsigned granule = 0; touched != 0 && granule < 8; ++granule) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// footprints: on how many cache lines the touched bytes of each subsystem's live objects lie (M).
+// footprints: the number of cache lines that hold the touched bytes of each subsystem's live objects (M).
 //
 //   lines   │ a a · · b │ · a · · · · │ b b b b b │      a: on 2 lines now, 3 bytes, which would fit on 1
 //
-// Lines have 64 bytes. M is their largest number at any one time: memory that is freed and used again counts once.
-// `packed_bytes` are the bytes on those lines, the most of any such time. touch: O(1) where nothing is new. Memory: 32
-// to 64 bytes for each line and subsystem that was ever touched. Not thread-safe.
+// Lines have 64 bytes. M is the largest number of lines at any one time: memory that is freed and used again counts
+// once. `packed_bytes` is the largest number of touched bytes on M lines. touch: O(1) if nothing is new. Memory: 32 to
+// 64 bytes for each pair of line and subsystem ever touched. Not thread-safe.
 #pragma once
 
 #include <bit>
@@ -20,25 +20,25 @@ namespace millpond::attribution {
 
 struct footprint {
     std::uint64_t lines_now = 0, bytes_now = 0;
-    std::uint64_t lines = 0, packed_bytes = 0;  // at the most
-    std::uint64_t lines_touched = 0;            // different ones, of the whole run
+    std::uint64_t lines = 0, packed_bytes = 0;  // at the peak
+    std::uint64_t lines_touched = 0;            // different lines, in the whole run
 };
 
 class footprints {
   public:
     explicit footprints(layout::object_map& objects);
 
-    // The program touches bytes of an object; those behind its end are nobody's.
+    // Notes that the program touches bytes of an object. Bytes beyond the object's end are ignored.
     void touch(const layout::object_map::found& at, std::uint64_t address, std::uint64_t bytes) {
         const std::uint64_t offset = address & (line_bytes - 1);
         const std::uint64_t bits = bits_from(offset, bytes);
         if ((bits & ~at.in->touched_at(address)) != 0 || offset + bytes > line_bytes) [[unlikely]]
             touch_new(at.id, address, bytes);
     }
-    // The object ends, and leaves its lines.
+    // Ends the object and takes it off its lines.
     void end(std::uint32_t id);
 
-    // Of a subject; zeros where it has touched nothing.
+    // Returns the footprint of a subject; zeros if it has touched nothing.
     footprint of(std::uint32_t subject) const {
         return subject < of_subject_.size() ? of_subject_[subject] : footprint{};
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// line_use: which bytes of each line in the cache were accessed since it was fetched, and for whom it was fetched.
+// line_use: counts the bytes of each cached line that were accessed since its fetch, and for whom it was fetched.
 //
 //   fetch ──▶ │ ▓▓▓▓········▓▓▓▓ │ accesses until it is evicted ──▶ fetched 64 bytes, useful 8
 //
-// A line belongs to the subject whose reference fetched it; bytes count as useful whoever accesses them. Lines of more
-// than 64 bytes are told in sixty-fourths. O(1) a line. Memory: 48 to 96 bytes for each different line. Not
-// thread-safe.
+// A line belongs to the subject whose reference fetched it; an accessed byte counts as useful, whoever accesses it.
+// Lines of more than 64 bytes are counted in sixty-fourths. O(1) a line. Memory: 48 to 96 bytes for each different
+// line. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace millpond::attribution {
 
-struct line_bytes_used {
+struct line_bytes {
     std::uint64_t fetched = 0, useful = 0;
 };
 
@@ -30,7 +30,7 @@ class line_use {
           part_log2_(line_log2_ > 6 ? line_log2_ - 6 : 0),
           lines_(simulate::process_system) {}
 
-    // A reference to the line, whose fate in the cache is `outcome`.
+    // Takes a reference to the line; `outcome` says what the cache did with the line.
     void take(std::uint64_t line, const simulate::attributed_cache::line_outcome& outcome,
               const millpond_reference& r) {
         if (outcome.kind != simulate::attributed_cache::hit) [[unlikely]] {
@@ -44,13 +44,13 @@ class line_use {
         in->used |= parts(line, r);
     }
 
-    // Lines that are still in the cache count, too. Afterwards nothing may be taken.
+    // Also counts the lines that are still in the cache. Call take() no more afterwards.
     void finish() {
         lines_.for_each([this](std::uint64_t, state& each) { settle(each); });
     }
 
-    line_bytes_used of(std::uint32_t subject) const {
-        return subject < of_subject_.size() ? of_subject_[subject] : line_bytes_used{};
+    line_bytes of(std::uint32_t subject) const {
+        return subject < of_subject_.size() ? of_subject_[subject] : line_bytes{};
     }
 
   private:
@@ -59,7 +59,7 @@ class line_use {
         std::uint32_t fetched_by;  // subject + 1; 0: not in the cache
     };
 
-    // Where the state of a line is, until the table grows.
+    // Remembers the place of a line's state until the table grows.
     static constexpr std::size_t known_lines = 1 << 9;
     struct known_line {
         std::uint64_t line = simulate::no_line;
@@ -97,7 +97,7 @@ class line_use {
     unsigned line_log2_, part_log2_;
     simulate::block_table<state> lines_;
     std::vector<known_line> known_ = std::vector<known_line>(known_lines);
-    std::vector<line_bytes_used> of_subject_;
+    std::vector<line_bytes> of_subject_;
 };
 
 }  // namespace millpond::attribution

@@ -37,7 +37,7 @@ void reference_map::find(known_granule& known, std::uint64_t name) {
     const unsigned before = granule_log2_;
     while (granules_.size() > granules_max) coarsen();
     name >>= granule_log2_ - before;
-    // Not remembered under its new name here: it may belong to another place of the memory.
+    // Forget the entry: under its new name it may belong to another place in memory.
     known = {~std::uint64_t{0}, granules_.at(name).get()};
 }
 
@@ -66,7 +66,7 @@ reference_map::picture reference_map::draw() const {
     if (names.empty()) return all;
     std::sort(names.begin(), names.end());
     const std::vector<std::size_t> beginnings = row_beginnings(names);
-    std::uint64_t below = 0;  // behind the last address of the row below
+    std::uint64_t below = 0;  // the end of the row below
     for (std::size_t r = 0; r < beginnings.size(); ++r) {
         const std::size_t end = r + 1 < beginnings.size() ? beginnings[r + 1] : names.size();
         granule sum;

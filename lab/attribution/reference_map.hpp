@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// reference_map: references and misses by address and time: the picture of a run.
+// reference_map: counts references and misses by address and time, for the picture of a run.
 //
 //   high │ . . 9 9 9 9      a column for each part of the instructions, a row for each range of addresses in use;
 //        │ 2 8 8 8 . .      in each cell the references, and how many of them missed
 //   low  │ 7 7 . . . 1 ──▶ time
 //
-// Addresses are taken in granules of a page, or of more where the program touches more than granules_max of them. add:
-// O(1). Memory: 1.2 KiB a granule, 10 MiB at most. Not thread-safe.
+// Addresses are grouped into granules of one page, or larger ones if the program touches more than granules_max pages.
+// add: O(1). Memory: 1.2 KiB a granule, 10 MiB at most. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class reference_map {
 
     struct row {
         std::uint64_t first, bytes, gap_bytes;
-        unsigned place;  // of most references
+        unsigned place;  // of most of its references
     };
     struct cell {
         std::size_t row, column;
@@ -34,14 +34,14 @@ class reference_map {
     struct picture {
         std::uint64_t granule_bytes = 0;
         std::vector<row> rows;    // by address
-        std::vector<cell> cells;  // by row and column, without empty ones
+        std::vector<cell> cells;  // by row and column; empty cells are left out
     };
 
-    // `instructions`: of the whole run.
+    // `instructions`: the number in the whole run.
     explicit reference_map(std::uint64_t instructions)
         : column_instructions_((instructions + columns - 1) / columns + (instructions == 0)) {}
 
-    // What follows happens after so many instructions.
+    // Sets the current time: this many instructions have been executed.
     void pass_to(std::uint64_t instructions) {
         const std::uint64_t column = instructions / column_instructions_;
         column_ = static_cast<unsigned>(column < columns ? column : columns - 1);
@@ -63,7 +63,7 @@ class reference_map {
 
   private:
     static constexpr std::size_t known_granules = 1 << 10;
-    // Rows do not reach over gaps of more than so many bytes, unless there are too many such gaps.
+    // A gap of more bytes than this ends a row, unless there are too many such gaps.
     static constexpr std::uint64_t gap_max = 1 << 20;
 
     struct counts {

@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
 
-// A program that is not relocated has no bias, and lies at the beginning of a huge page.
+// A program that is not relocated has no bias, and begins at the start of a huge page.
 std::uint64_t beginning_of(const trace::module_record& module) {
     constexpr std::uint64_t huge_page_bytes = 2 << 20;
     return module.bias != 0 ? module.bias : module.first / huge_page_bytes * huge_page_bytes;
 }
 
-// The one of the same file; null where there is none.
+// Returns the entry of the same file; null if not found.
 template <class Part>
 const Part* same_file(const std::vector<Part>& parts, const std::string& path, const std::string& build_id) {
     const auto found = std::find_if(parts.begin(), parts.end(),
@@ -27,7 +27,7 @@ const Part* same_file(const std::vector<Part>& parts, const std::string& path, c
 
 }  // namespace
 
-// From the program's memory of a kind to the player's.
+// Returns the distance from the program's memory of a kind to the player's.
 std::uint64_t address_moves::shift_of(memory_kind kind) const {
     const memory_region& own = recorded_regions_->first_of(kind);
     const memory_region& others = played_regions_->first_of(kind);
@@ -85,7 +85,8 @@ std::uint64_t address_moves::moved_with_stack(std::uint64_t address, const memor
     return address + latest_shift_.second;
 }
 
-// The stack of a thread is that of the player's thread, but for the first: its place depends on the environment alone.
+// Pairs a thread's stack with that of the player's thread. The main thread's stack is not moved: only the environment
+// decides where it lies.
 void address_moves::pair_stacks(const memory_region& own, const memory_region& players) {
     const bool is_first = own.first == recorded_regions_->last_of(memory_kind::stack).first ||
                           players.first == played_regions_->last_of(memory_kind::stack).first;
@@ -94,7 +95,7 @@ void address_moves::pair_stacks(const memory_region& own, const memory_region& p
     latest_shift_ = {1, 0};
 }
 
-// The module that begins below an address; null where none does.
+// Returns the module with the largest start at or below the address; null if not found.
 address_moves::module_shift* address_moves::module_of(std::uint64_t address) {
     const auto above = std::upper_bound(modules_.begin(), modules_.end(), address,
                                         [](std::uint64_t at, const module_shift& each) { return at < each.first; });
@@ -149,7 +150,7 @@ std::uint64_t address_moves::end_object(std::uint64_t address) {
 }
 
 void address_moves::begin_object(std::uint64_t address, std::uint64_t bytes, std::uint64_t moved) {
-    // An object that is still there was freed in a part that is missing.
+    // If an old object is still here, its free was in a missing part of the recording.
     for (std::uint32_t old; (old = objects_.overlapping(address, bytes)) != object_map::none;) objects_.end(old);
     objects_.begin({address, bytes, 0});
     const std::uint32_t id = objects_.beginning_at(address);

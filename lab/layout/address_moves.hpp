@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// address_moves: from where the program's memory lies in a recording to where it lies on another allocator.
+// address_moves: maps an address of the recorded program to its address on another allocator.
 //
 //   address in the recording ─▶ object, offset ─▶ where the other allocator has put the object
 //                           └▶ module, variables, stack, break ─▶ where the played process has them
 //                           └▶ what only the program has ─▶ apart from everything else, at the same place in any cache
 //
-// Objects are told by begin_object() and end_object(); a look-up is that of object_map. Memory: the live objects.
-// Not thread-safe.
+// The caller reports objects through begin_object() and end_object(). A look-up costs as much as in object_map. Memory:
+// the live objects. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,47 +23,48 @@
 
 namespace millpond::layout {
 
-// Of the program's references so far.
+// Counts of the program's references so far.
 struct move_counts {
     std::uint64_t moved = 0;     // to objects
-    std::uint64_t beside = 0;    // of these, beside every object
-    std::uint64_t unplaced = 0;  // of no object, stack or module
-    std::uint64_t left_out = 0;  // of the recorded allocator's: memory that was no object's any more, and its modules
+    std::uint64_t beside = 0;    // of these, outside every object but within 64 bytes of one
+    std::uint64_t unplaced = 0;  // in no object, stack or module
+    std::uint64_t left_out = 0;  // of the recorded allocator: to memory of no live object, or to its modules
 };
 
 class address_moves {
   public:
-    static constexpr std::uint64_t left_out = 0;                    // of an address that has no place
-    static constexpr std::uint64_t apart = std::uint64_t{1} << 44;  // what only the program has lies beyond
+    static constexpr std::uint64_t left_out = 0;  // the result for an address that has no place
+    // the addresses from here on hold what only the program has
+    static constexpr std::uint64_t apart = std::uint64_t{1} << 44;
 
-    // `recorded_regions` and `played_regions` must stay.
+    // `recorded_regions` and `played_regions` must outlive this object.
     address_moves(const trace::reader& recorded, region_map& recorded_regions, const trace::reader& played,
                   region_map& played_regions);
 
-    // Of the program's memory; left_out where it was the recorded allocator's.
+    // Returns the new address; left_out if the memory belonged to the recorded allocator.
     std::uint64_t moved(std::uint64_t address);
-    // Of the stack that the address lies in.
+    // Returns the new address of one that lies in this stack.
     std::uint64_t moved_with_stack(std::uint64_t address, const memory_region& stack);
 
     void begin_object(std::uint64_t address, std::uint64_t bytes, std::uint64_t moved);
-    // Where the object lay on the other allocator; 0: there is none.
+    // Ends the object and returns its address on the other allocator; 0 if no object is there.
     std::uint64_t end_object(std::uint64_t address);
-    // Both are of one thread. The first thread's stack is nobody's: its place depends on the environment alone.
+    // Pairs the stacks of one thread. The main thread's stack is not moved: only the environment decides where it lies.
     void pair_stacks(const memory_region& own, const memory_region& players);
-    // References before main, where both are of one executable: what they touch is there in the played process, too.
-    // A module that is not was preloaded into the recording: the recorded allocator's.
+    // Takes the references before main, if both recordings are of one executable: the played process has that memory,
+    // too. A module that it does not have was preloaded into the recording, and belongs to the recorded allocator.
     void note_start(std::span<const millpond_reference> from);
 
     const move_counts& counts() const { return counts_; }
 
   private:
-    // From where a module lies in the recording to where it lies where the calls were played.
+    // The shift from a module's place in the recording to its place where the calls were played.
     struct module_shift {
-        std::uint64_t first;  // of the module in the recording
-        std::uint64_t shift;  // apart: it does not lie there
+        std::uint64_t first;  // its start in the recording
+        std::uint64_t shift;  // `apart` if the played process does not have it
         bool is_allocators = false;
     };
-    // Of a module's variables of the first thread, likewise.
+    // The same for a module's variables of the main thread.
     struct variables_shift {
         std::uint64_t first, bytes, shift;
     };
@@ -79,7 +80,7 @@ class address_moves {
     region_map *recorded_regions_, *played_regions_;
     std::vector<module_shift> modules_;  // by address
     std::vector<variables_shift> variables_;
-    std::unordered_set<std::uint64_t> start_pages_;  // that were accessed before main, and are of no known kind
+    std::unordered_set<std::uint64_t> start_pages_;  // of no known kind, accessed before main
     std::uint64_t break_shift_ = 0, variables_shift_ = 0;
     object_map objects_;                                             // by addresses of the recording
     std::vector<std::uint64_t> moved_to_;                            // by id of objects_

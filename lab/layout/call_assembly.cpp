@@ -57,7 +57,7 @@ std::optional<allocator_call> call_assembly::take(std::uint64_t thread, const re
             closing_ = std::exchange(calls.open, std::nullopt);
             break;
         case millpond_record_allocate:
-            if (!closing_) break;  // the recording begins within its call
+            if (!closing_) break;  // the recording began inside this call
             closing_->allocates = true;
             closing_->address = event.operands[0];
             closing_->bytes = event.operands[1];
@@ -65,7 +65,7 @@ std::optional<allocator_call> call_assembly::take(std::uint64_t thread, const re
             closing_->flags = event.operands[3];
             return std::exchange(closing_, std::nullopt);
         case millpond_record_signal:
-            if (event.operands[0] == 0) {  // the thread ends
+            if (event.operands[0] == 0) {  // the end of the thread
                 calls = {calls.lives + 1, std::nullopt, {}};
                 break;
             }

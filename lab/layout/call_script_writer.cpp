@@ -42,7 +42,7 @@ class script_file {
         file_.commit();
     }
     std::uint64_t calls() const { return header_.calls; }
-    // Of a call that was added: the C library made it to start this thread.
+    // Marks a call that was added: the C library made it to start this thread.
     void mark_start(std::uint64_t number, millpond_call call, std::uint64_t thread) {
         flush();
         sum_ -= millpond_call_sum(number, &call);
@@ -67,7 +67,7 @@ class script_file {
     program::aside_file file_;
     std::string buffer_;
     millpond_call_script header_{};
-    std::uint64_t sum_ = 0;  // of the calls
+    std::uint64_t sum_ = 0;  // checksum of the calls
 };
 
 class writer {
@@ -75,7 +75,8 @@ class writer {
     writer(const std::string& path, const trace::reader& trace, plan::pool_choice* pools)
         : file_(path, trace.process().executable), pools_(pools), trace_(trace) {}
 
-    // A thread runs. The first time, the earliest call that the C library made to start one was for it.
+    // Notes that a thread runs. When it first runs, the earliest waiting call by which the C library starts a thread
+    // was for it.
     void note_thread(std::uint64_t name) {
         if (name == latest_thread_) return;
         latest_thread_ = name;
@@ -85,7 +86,7 @@ class writer {
         starts_.pop_front();
     }
 
-    // What is known of a freed object: its place in `freed_`, from 1.
+    // Ends an object and returns its place in `freed_`, counted from 1.
     std::uint64_t end_object(std::uint64_t address) {
         const auto known = live_.find(address);
         if (known == live_.end()) {
@@ -104,7 +105,7 @@ class writer {
         return place + std::uint64_t{1};
     }
 
-    // The thread ends, if it has made calls. Should it make more, these are another's.
+    // Ends the thread, if it has made calls. Later calls under its name belong to another thread.
     void end_thread(std::uint64_t name) {
         const auto known = threads_.find(name);
         if (known == threads_.end() || known->second == 0) return;
@@ -182,7 +183,7 @@ class writer {
         event.alignment_log2 = static_cast<std::uint8_t>(of.flags >> millpond_flag_alignment_shift);
         return resizes ? pools_->choose_resized(old, event) : pools_->choose(event);
     }
-    // What the library of pools knows the pool by.
+    // Returns the number by which the library of pools knows the pool.
     std::uint16_t number_of(std::uint16_t pool) const {
         static_assert(millpond_first_arena_pool > plan::pool_choice::pools_max + 1);
         if (pools_ == nullptr || !pools_->pools()[pool].is_arena) return pool;
@@ -209,20 +210,20 @@ class writer {
         std::uint64_t number;
         millpond_call call;
     };
-    std::deque<thread_start> starts_;  // calls of the dynamic linker, of threads that have not run yet
+    std::deque<thread_start> starts_;  // calls of the dynamic linker for threads that have not run yet
     std::unordered_map<std::uint64_t, thread_start> start_of_;  // by thread
     std::unordered_set<std::uint64_t> seen_threads_;
     std::uint64_t latest_thread_ = 0;
     script_totals totals_;
     std::unordered_map<std::uint64_t, object> live_;  // by address
-    std::vector<object> freed_;                       // whose calls have not ended yet
+    std::vector<object> freed_;                       // objects whose free calls have not ended yet
     std::vector<std::uint32_t> free_places_, free_slots_;
     std::uint32_t slots_ = 0;
     std::unordered_map<std::uint64_t, std::uint32_t> threads_;
     std::uint32_t thread_count_ = 0;
 };
 
-// A C library gives a thread's cache back some time before the thread is gone.
+// A C library returns a thread's cache some time before the thread ends.
 bool begins_thread_end(const references::stream_event& event) {
     if (event.record == millpond_record_signal) return event.operands[0] == 0;
     return event.record == millpond_record_enter &&

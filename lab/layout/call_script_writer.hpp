@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// call_script_writer: writes the calls of a recording as a script that can be played (call_script.h).
+// call_script_writer: writes the calls of a recording as a script that can be played again (call_script.h).
 //
 //   reader ─▶ call_assembly ─▶ allocator_call ─▶ slot, thread, pool ─▶ call ─▶ FILE
 //
@@ -19,9 +19,9 @@ struct script_totals {
     std::uint32_t slots = 0, threads = 0;
 };
 
-// `pools`: which pool each object comes from, of a plan; null: all from the malloc of the process. What is allocated
-// before main stays with malloc. Throws trace::trace_error where the recording cannot be read or has no references, and
-// where it is damaged unless that is accepted; program::failure where the script cannot be written.
+// `pools`: the pool of each object, from a plan; null: all objects come from the malloc of the process. Objects
+// allocated before main stay with malloc. Throws trace::trace_error if the recording cannot be read, has no references,
+// or is damaged and the caller does not accept that; program::failure if the script cannot be written.
 script_totals write_call_script(const std::string& recording, const std::string& script,
                                 plan::pool_choice* pools = nullptr, bool accepts_damaged = false);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-layout: where another allocator would put the objects of a recorded program: its first step.
+// millpond-layout: writes the allocator calls of a recorded program as a script, to play them on another allocator.
 //
 //   millpond-layout --calls RECORDING [--plan PLAN | --per-subsystem] -o SCRIPT
 //
-// writes the calls of the program to its allocator as a script, with pools of a plan or one for each subsystem.
-// `millpond-references --play SCRIPT` makes them on another, and `millpond-simulate --played` reads what that recorded.
+// The script has one pool for each pool of PLAN, or for each subsystem. `millpond-references --play SCRIPT` makes the
+// calls on another allocator and records them; `millpond-simulate --played` reads that recording.
 //
-// On standard output, as JSON: the program, whether its file is still the one that ran, and what is in the script.
-// Exit status: 0 done · 2 usage · 3 no recording, or one without references · 4 a place that cannot be written.
+// Standard output, as JSON: the program, whether its file is still the one that ran, and the script's totals.
+// Exit status: 0 done · 2 usage · 3 no recording, or one without references · 4 the script cannot be written.
 #include <optional>
 #include <string>
 
@@ -26,7 +26,7 @@ namespace {
 namespace program = millpond::program;
 using millpond::plan::pool_choice;
 
-// Without a build-id nobody can tell.
+// Returns false without a build-id: the file cannot be compared.
 bool is_same(const std::string& executable, const std::string& build_id) {
     return !build_id.empty() && millpond::symbols::build_id_of(executable) == build_id;
 }
@@ -42,14 +42,16 @@ program::json pools_json(const std::optional<pool_choice>& pools) {
 
 int main(int argc, char** argv) {
     program::command_line app{
-        "Writes the calls of a recorded program to its allocator as a script that can be played on another.",
+        "Writes the allocator calls of a recorded program as a script, to play them on another allocator.",
         "millpond-layout", " (--help lists the options)"};
     std::string recording, script, plan_file;
     bool per_subsystem = false, accepts_damaged = false;
-    app.option("--calls", recording, "the recording, with references").value_name("RECORDING").required();
-    app.option("-o,--output", script, "where the script goes").value_name("SCRIPT").required();
-    const auto plan = app.option("--plan", plan_file, "a pool for each pool of PLAN").value_name("PLAN");
-    app.flag("--per-subsystem", per_subsystem, "a pool for each subsystem").excludes(plan);
+    app.option("--calls", recording, "read this recording, which must have references")
+        .value_name("RECORDING")
+        .required();
+    app.option("-o,--output", script, "write the script to this file").value_name("SCRIPT").required();
+    const auto plan = app.option("--plan", plan_file, "use the pools of PLAN").value_name("PLAN");
+    app.flag("--per-subsystem", per_subsystem, "use one pool for each subsystem").excludes(plan);
     app.flag(millpond::trace::damaged_option, accepts_damaged, millpond::trace::damaged_help);
     return program::guarded_main(app, argc, argv, [&] {
         const millpond::trace::reader trace(recording);

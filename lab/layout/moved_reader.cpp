@@ -10,7 +10,7 @@ namespace millpond::layout {
 
 namespace {
 
-// The address of the first reference to a stack; 0 without one.
+// Returns the address of the first reference to a stack; 0 if there is no such reference.
 std::uint64_t first_of_stack(const std::string& path, region_map& regions) {
     references::reader all(path, {.with_system = false});
     references::step in;
@@ -37,7 +37,8 @@ moved_reader::moved_reader(const std::string& recording, const std::string& play
     const trace::process_record& others = played_.trace().process();
     has_own_start_ = is_starting_ =
         own.executable == others.executable && own.build_id == others.build_id && recorded_regions_.has_main();
-    // Both are of one instruction of the dynamic linker. The ends of the stacks differ by the environments.
+    // Both references come from one instruction of the dynamic linker. The ends of the stacks differ with the
+    // environments.
     const std::uint64_t programs = is_starting_ ? first_of_stack(recording, recorded_regions_) : 0;
     const std::uint64_t players = is_starting_ ? first_of_stack(played, played_regions_) : 0;
     start_shift_ = address_moves::apart;
@@ -90,7 +91,7 @@ bool moved_reader::next_of_program(references::step& to) {
         has_recorded_step_ = true;
         if (const auto call = assembly_.ended_before(recorded_step_)) {
             begin_call(*call);
-            return true;  // the step stays for later
+            return true;  // keep the step for later
         }
     }
     has_recorded_step_ = false;
@@ -120,8 +121,8 @@ bool moved_reader::next_of_program(references::step& to) {
 
 // ---- the start ----
 
-// What the player's process did before the player began: the program's start on the other allocator. Of another
-// program's start only the allocator's own part counts.
+// Takes the steps of the player's process before the player began: the program's start on the other allocator. If the
+// player is another program, only the allocator's part counts.
 bool moved_reader::next_of_start(references::step& to) {
     if (!played_.next(played_step_)) refuse("it has no calls");
     const references::step& s = played_step_;
@@ -155,10 +156,10 @@ std::uint64_t moved_reader::placed_at_start(std::uint64_t address) {
 
 // ---- the allocator ----
 
-// As the recording numbers it.
+// Returns the thread's number in the recording.
 std::uint64_t moved_reader::thread_of(const allocator_call& call) { return call.thread >> 32; }
 
-// The player does the same.
+// Numbers the early calls as the player does.
 void moved_reader::take_early(const allocator_call& call) {
     if (!call.allocates) return;
     const auto* const found = millpond_find_early(early_blocks_.data(), early_blocks_.size(), call.bytes, &next_early_);
@@ -172,7 +173,7 @@ void moved_reader::begin_call(const allocator_call& call) {
     place_ = place::begin;
 }
 
-// A step towards the entry of the next call that the player has marked.
+// Takes a step towards the entry of the next call that the player has marked.
 void moved_reader::next_sought(references::step& to) {
     if (!played_.next(played_step_)) refuse("it has only " + std::to_string(totals_.calls - 1) + " calls");
     const references::step& s = played_step_;
@@ -189,7 +190,7 @@ void moved_reader::next_sought(references::step& to) {
     }
 }
 
-// Behind the last call the ends of threads may follow.
+// After the last call, threads may still end.
 bool moved_reader::next_of_end(references::step& to) {
     if (is_drained_ || !played_.next(played_step_)) {
         is_drained_ = true;
@@ -200,7 +201,7 @@ bool moved_reader::next_of_end(references::step& to) {
     return true;
 }
 
-// Two marks in a row: the thread ends.
+// Two marks in a row mean that the thread ends.
 void moved_reader::note_ending(const references::stream_event& event, std::uint64_t thread) {
     if (!is_mark(event)) return;
     if (is_marked_) ending_threads_.insert(thread);
@@ -208,7 +209,7 @@ void moved_reader::note_ending(const references::stream_event& event, std::uint6
     played_thread_ = thread;
 }
 
-// What a thread of the player does at its end is the allocator's, but for some of the C library's.
+// The steps of a player's thread at its end belong to the allocator, except some of the C library.
 void moved_reader::take_ending(references::step& to, const references::step& from) {
     batch_.assign(from.references.begin(), from.references.end());
     for (millpond_reference& each : batch_) {
@@ -219,19 +220,19 @@ void moved_reader::take_ending(references::step& to, const references::step& fro
     if (from.event.record == millpond_record_signal && from.event.operands[0] == 0) ending_threads_.erase(from.thread);
 }
 
-// Where what the other allocator accesses lies in the program: only its frames move.
+// Returns the place in the program of an address that the other allocator accesses: only its stack frames move.
 std::uint64_t moved_reader::placed(std::uint64_t address) {
     const memory_region& region = played_regions_.at(address);
     if (region.kind != memory_kind::stack || region.first != player_frame_.stack.first || program_frame_.pointer == 0)
         return address;
-    // Above the frames of the call lie the thread's own variables, at the end of its stack.
+    // Above the frames of the call lie the thread's variables, at the end of its stack.
     const std::uint64_t own = address < player_frame_.pointer + sizeof(std::uint64_t)
                                   ? address - player_frame_.pointer + program_frame_.pointer
                                   : address - region.last + program_frame_.stack.last;
     return moves_.moved_with_stack(own, program_frame_.stack);
 }
 
-// What is in the batch, as the other allocator's.
+// Hands over the batch as references of the other allocator.
 void moved_reader::hand_over(references::step& to, const references::step& from) {
     to.references = batch_;
     to.instructions = from.instructions;
@@ -259,7 +260,7 @@ void moved_reader::next_inside(references::step& to) {
     place_ = place::late_free;
 }
 
-// What the call that has just ended gave.
+// Returns the result of the call that has just ended.
 std::uint64_t moved_reader::played_address() {
     while (played_.next(played_step_)) {
         const references::step& s = played_step_;
@@ -274,7 +275,7 @@ std::uint64_t moved_reader::played_address() {
         const std::uint64_t address = s.event.operands[0];
         return placed(address);
     }
-    refuse("call " + std::to_string(totals_.calls) + " gave nothing there");
+    refuse("call " + std::to_string(totals_.calls) + " failed there");
 }
 
 bool moved_reader::next_of_call(references::step& to) {

@@ -9,7 +9,7 @@ namespace millpond::layout {
 object_map::page* object_map::find_page(std::uint64_t number) {
     const auto known = pages_.find(number);
     if (known != pages_.end() && (known->second->ids || known->second->whole != none)) return known->second.get();
-    // The inner pages of a large object come to be when they are looked for.
+    // The inner pages of a large object are created when they are first looked up.
     const std::uint64_t begin = number << page_log2, last = begin + (1u << page_log2) - 1;
     auto above = large_.upper_bound(begin);
     if (above != large_.begin()) {
@@ -94,7 +94,7 @@ void object_map::begin(live_object object) {
     begins_[object.address] = id;
     const std::uint64_t end = object.address + object.bytes;
     if (object.bytes < large_bytes) return set_ids(object.address, end, id);
-    // Pages that lie wholly inside are made when they are touched. What was known of them may be of older objects.
+    // Pages inside the object are created when they are touched. Older contents may describe older objects.
     const std::uint64_t first_inner = (object.address + (1u << page_log2) - 1) >> page_log2 << page_log2;
     const std::uint64_t end_inner = end >> page_log2 << page_log2;
     large_.insert_or_assign(object.address, large_object{id, {}});

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// object_map: the live object of the heap that lies at an address, for any address inside it.
+// object_map: finds the live heap object at an address, for any address inside it.
 //
 //   address ─▶ page │ ids of granules of 8 bytes │ bytes touched │ ─▶ object │ address, bytes, subject │
 //                   └ or one id: the page lies wholly inside a large object
 //
-// Objects begin at multiples of 8 bytes; where one begins elsewhere, the latest in a granule is found. A look-up is
-// O(1); begin and end are O(log objects + bytes) for small objects, O(log objects + pages touched) for large ones.
-// Pages stay when their objects have ended. Memory: at most 2.7 KiB for each page on which small objects have lived,
-// 0.7 KiB for each touched page of large ones, so it depends on the heap, not on the run. Not thread-safe.
+// Objects should begin at multiples of 8 bytes; otherwise the latest in each granule of 8 bytes is found. A look-up is
+// O(1). begin and end are O(log objects + bytes) for small objects, O(log objects + pages touched) for large ones.
+// Pages stay after their objects have ended. Memory: at most 2.7 KiB for each page that ever held small objects, 0.7
+// KiB for each touched page of large ones: it depends on the heap, not on the length of the run. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class object_map {
 
         std::uint32_t whole = none;
         std::unique_ptr<std::array<std::uint32_t, granules>> ids;
-        std::array<std::uint64_t, lines> touched{};  // of live objects: a bit a byte
+        std::array<std::uint64_t, lines> touched{};  // of live objects: one bit a byte
 
         std::uint32_t id_at(std::uint64_t address) const {
             if (ids) return (*ids)[address >> granule_log2 & (granules - 1)];
@@ -45,12 +45,12 @@ class object_map {
     };
     struct found {
         std::uint32_t id = none;
-        page* in = nullptr;  // of the address; valid for as long as the map
+        page* in = nullptr;  // the page of the address; valid as long as the map
     };
 
     object_map() : objects_(1) {}
 
-    // The object that `address` lies in.
+    // Returns the object that contains `address`.
     found find(std::uint64_t address) {
         page* const in = page_of(address);
         if (in == nullptr) return {};
@@ -58,23 +58,24 @@ class object_map {
         if (id == none || address - objects_[id].address >= objects_[id].bytes) return {};
         return {id, in};
     }
-    // The object that `address` is at most so many bytes behind, or else before; or none. O(log objects).
+    // Returns the object that ends at most `bytes` before `address`, else the one that begins at most `bytes` after it;
+    // else none. O(log objects).
     std::uint32_t near(std::uint64_t address, std::uint64_t bytes) const;
-    // The object that begins at `address`, or none.
+    // Returns the object that begins at `address`, or none.
     std::uint32_t beginning_at(std::uint64_t address) const {
         const auto known = begins_.find(address);
         return known == begins_.end() ? none : known->second;
     }
-    // An object that begins at `address` or shares bytes with so many from there on, or none.
+    // Returns an object that begins at `address` or overlaps the `bytes` from there on, or none.
     std::uint32_t overlapping(std::uint64_t address, std::uint64_t bytes) const;
     const live_object& object(std::uint32_t id) const { return objects_[id]; }
 
-    // Overlaps no other. One that reaches beyond the last address is cut there.
+    // Pre: it overlaps no other object. An object that reaches beyond the last address is cut there.
     void begin(live_object object);
-    // The object is no longer there.
+    // Removes the object.
     void end(std::uint32_t id) { erase(id); }
-    // visit_line(line's address, page, bits of the object's bytes) for each line of it that may have touched bytes,
-    // while the object is still there.
+    // Calls visit_line(line's address, page, bits of the object's bytes) for each line of the object that may have
+    // touched bytes. Call it while the object is still there.
     template <class Visit>
     void end(std::uint32_t id, const Visit& visit_line) {
         for_each_line(id, visit_line);
@@ -137,10 +138,10 @@ class object_map {
 
     struct large_object {
         std::uint32_t id;
-        std::vector<std::uint64_t> inner_pages;  // wholly inside, and touched
+        std::vector<std::uint64_t> inner_pages;  // inside the object, and touched
     };
 
-    std::vector<live_object> objects_;  // [0] is none
+    std::vector<live_object> objects_;  // [0] stands for `none`
     std::vector<std::uint32_t> free_ids_;
     std::map<std::uint64_t, std::uint32_t> begins_;
     std::unordered_map<std::uint64_t, std::unique_ptr<page>> pages_;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// libmillpond-layout_pools.so: the pools of a plan, for the player: one multipool for each, as a changed source would
-// have them, and no look-up of whose object it is; or an arena, which starts again when nothing in it is alive.
+// libmillpond-layout_pools.so: the pools of a plan, for the player. Each is a multipool, as a changed source would have
+// it, without a look-up of each object's pool; or an arena, which starts again when none of its objects is alive.
 //
 //   player ─▶ millpond_pool_allocate(bytes, alignment, pool, zeroed), resize, deallocate ─▶ pools[pool]
 //
-// Pool 0 is the program's malloc. One thread at a time plays; a lock would be free of contention, and is left out.
+// Pool 0 is the program's malloc. Only one thread plays at a time; there is no lock, because it would never be
+// contended.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -19,7 +20,7 @@ namespace {
 
 using pool = millpond::multipool<>;
 
-// A source that counts what is alive, as one does that knows when a phase is over.
+// A source that counts its live objects, as a program does that knows the end of a phase.
 struct arena {
     void* try_allocate(std::size_t bytes, std::size_t alignment) {
         void* const block = blocks.try_allocate(bytes, alignment);
@@ -35,7 +36,7 @@ struct arena {
 };
 
 constexpr std::size_t pools_max = 1 << 16;
-// Made when they are first used, and never destroyed: what is alive at the end stays alive.
+// Created when first used, and never destroyed: objects alive at the end stay alive.
 void* pools[pools_max];
 
 template <class Pool>
@@ -60,7 +61,7 @@ void* allocate(std::size_t bytes, std::size_t alignment, unsigned number) {
     return posix_memalign(&block, alignment, bytes) == 0 ? block : nullptr;
 }
 
-// A null pointer stands for a block of a thread's that the C library has in the player, too, and frees by itself.
+// A null pointer stands for a block of a thread that the player's C library also has, and frees by itself.
 void deallocate(void* block, std::size_t bytes, std::size_t alignment, unsigned number) {
     if (block == nullptr) return;
     if (number == malloc_pool)
@@ -87,7 +88,7 @@ MILLPOND_EXPORTED void millpond_pool_deallocate(void* block, std::size_t bytes, 
     deallocate(block, bytes, alignment, number);
 }
 
-// As a program does that has no realloc: a new block, a copy.
+// Allocates a new block and copies, as a program without realloc does.
 MILLPOND_EXPORTED void* millpond_pool_resize(void* old, std::size_t bytes, std::size_t alignment, std::size_t old_bytes,
                                              std::size_t old_alignment, unsigned old_number, unsigned number) {
     void* const block = allocate(bytes, alignment, number);

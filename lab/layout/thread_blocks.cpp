@@ -30,7 +30,7 @@ std::vector<thread_block> thread_blocks_of(std::vector<trace::module_record> mod
         return std::pair(a.path != executable, a.bias) < std::pair(b.path != executable, b.bias);
     });
     std::vector<thread_block> blocks;
-    std::uint64_t end = 0, gap_from = 0, gap_to = 0;  // below the thread pointer; a gap that alignment has left
+    std::uint64_t end = 0, gap_from = 0, gap_to = 0;  // below the thread pointer; alignment leaves the gap
     for (const trace::module_record& module : modules) {
         const auto own = variables_of(module);
         if (!own || own->bytes == 0) continue;

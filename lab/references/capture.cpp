@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The version for which the tool was written; its headers and archives are those of the package.
+// The version for which the tool was written: its headers and archives come from that package.
 constexpr char valgrind_version[] = MILLPOND_VALGRIND_VERSION;
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -48,7 +48,7 @@ std::string find_valgrind() {
     }
 }
 
-// The first line of `valgrind --version`, without "valgrind-".
+// Returns the first line of `valgrind --version`, without "valgrind-".
 std::string version_of(const std::string& valgrind) {
     const std::unique_ptr<FILE, int (*)(FILE*)> output(popen(("'" + valgrind + "' --version").c_str(), "r"), &pclose);
     std::array<char, 128> line{};
@@ -68,10 +68,10 @@ std::uint64_t random_number() {
 
 std::string player_file() { return (tool_folder() / "millpond-player.bin").string(); }
 
-// Threads that a program may have at a time. Valgrind takes some MB for each that lives.
+// Limit on the threads that a program may have at a time. Valgrind takes some MB for each live one.
 constexpr const char* threads_max = "4000";
 
-// As the limit grants it; without one, and by itself, Valgrind gives 16 MB.
+// Returns the size that the stack limit grants; without a limit, Valgrind's default of 16 MB.
 std::uint64_t stack_bytes() {
     constexpr rlim_t least = 1 << 20, most = 1 << 30;
     rlimit limit{};
@@ -151,7 +151,7 @@ captured_run run(const capture_options& options) {
     }
     if (!options.preload.empty()) {
         require_readable(options.preload);
-        // The launcher is a program, too, and would be preloaded; the tool is static.
+        // The launcher is also a program and would be preloaded; the tool is static.
         start_options.environment.push_back({"VALGRIND_LAUNCHER", started});
         start_options.environment.push_back({"LD_PRELOAD", measure::preload_value(options.preload)});
         started = (tool_folder() / "millpond-amd64-linux").string();
@@ -165,7 +165,7 @@ captured_run run(const capture_options& options) {
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     const auto pid = static_cast<std::uint64_t>(child);
-    result.end = WIFSIGNALED(status) ? ending{pid, 0, WTERMSIG(status)} : ending{pid, WEXITSTATUS(status), 0};
+    result.end = WIFSIGNALED(status) ? program_end{pid, 0, WTERMSIG(status)} : program_end{pid, WEXITSTATUS(status), 0};
     result.report = writer.settle();
     return result;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// capture: runs a program under Valgrind with our tool, which writes its references.
+// capture: runs a program under Valgrind with Millpond's tool, which writes the program's references.
 //
 //   run() ─▶ valgrind --tool=millpond ─▶ capture_writer ─▶ FILE.partial.PID.IMAGE of each process ─▶ finishing
 #pragma once
@@ -14,32 +14,32 @@
 namespace millpond::references {
 
 struct capture_options {
-    std::string file;                     // where the trace of the program will lie
-    std::uint64_t from = 0;               // instructions at the start that are not captured
-    std::uint64_t instructions = 0;       // captured at most; 0: all
+    std::string file;                     // the trace of the program
+    std::uint64_t from = 0;               // leave out this many instructions at the start
+    std::uint64_t instructions = 0;       // capture at most this many; 0: all
     std::string sample;                   // BURST/PERIOD in instructions, or empty
-    bool skips_start = false;             // what runs before main is not captured
-    std::string window;                   // the function while which runs is captured, and nothing else; empty: all
-    bool discards = false;                // nothing is written: to measure what capturing costs
-    std::vector<std::string> simulators;  // these count inside the program, and no reference is written
-    std::uint32_t access_bytes_max = 0;   // what they take longer accesses for; 0: whole
-    bool with_system = false;             // what system calls read and wrote counts, too
-    bool dies_with_capture = false;       // the program is killed with us
+    bool skips_start = false;             // do not capture before main
+    std::string window;                   // capture only while this function runs; empty: all
+    bool discards = false;                // write nothing: to measure the cost of capturing
+    std::vector<std::string> simulators;  // these count inside the program; no reference is written
+    std::uint32_t access_bytes_max = 0;   // simulators count longer accesses as this many bytes; 0: unlimited
+    bool with_system = false;             // simulators also count what system calls read and wrote
+    bool dies_with_capture = false;       // the program is killed with this process
     std::string preload;                  // a library to preload into the program, or empty
-    std::string calls;                    // a script of calls that is played in the program's place, or empty
+    std::string calls;                    // a script of calls to play instead of the program, or empty
     std::vector<std::string> command;
 };
 
-// Finds Valgrind and our tool. Throws failure, in one sentence: missing, of another version, not built.
+// Checks for Valgrind and Millpond's tool. Throws failure, one sentence: missing, of another version, or not built.
 void check_valgrind();
 
 struct captured_run {
-    ending end;
+    program_end end;
     capture_report report;
-    std::string window;  // the symbol of its function
+    std::string window;  // symbol of the window's function
 };
 
-// Starts the command and waits for it. Throws failure: it never ran.
+// Starts the command and waits for it. Throws failure if it cannot be started.
 captured_run run(const capture_options& options);
 
 }  // namespace millpond::references

@@ -17,15 +17,15 @@ namespace millpond::references {
 
 namespace {
 
-// What is left of the capture, next to `file` or nowhere.
+// Returns the part of the sentence that says what is left of the capture, next to `file` or nowhere.
 std::string what_is_kept(const std::string& file) {
     if (!file.empty() && trace::numbered_siblings(partial_stem(file)).empty()) return "; nothing was captured";
-    return "; the trace holds what was captured until then, and is marked as partial";
+    return "; the trace holds what was captured before, and is marked as partial";
 }
 
 std::string field(const capture_note& note, std::size_t i) { return i < note.fields.size() ? note.fields[i] : ""; }
 
-// "62 f1 7c " as bytes.
+// Parses "62 f1 7c " into bytes.
 std::vector<std::uint8_t> bytes_of(std::string_view hex) {
     std::vector<std::uint8_t> result;
     for (std::size_t at = 0; at + 2 <= hex.size(); at += 3) {
@@ -61,7 +61,7 @@ std::string of_instruction(const capture_note& note) {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-// Of which file it could not read the debug information: it says so last, in quotation marks.
+// Returns the file whose debug information Valgrind could not read: its message ends with the name in quotation marks.
 std::string unreadable_file(std::string_view said) {
     const std::size_t end = said.rfind('"');
     const std::size_t begin = end == said.npos || end == 0 ? said.npos : said.rfind('"', end - 1);
@@ -69,18 +69,18 @@ std::string unreadable_file(std::string_view said) {
     return is_named ? std::string(said.substr(begin + 1, end - begin - 1)) : "the program or of a library";
 }
 
-// What Valgrind gave up with, where we know what to do.
+// Returns the sentence for a message with which Valgrind gave up, if the remedy is known.
 std::string known_end(std::string_view said) {
     if (has(said, "Max number of threads") || has(said, "VG_N_SEGMENTS"))
         return "the program has more threads at a time than Valgrind can run (4000); capture a run with fewer of them";
     if (has(said, "seccomp"))
-        return "the program forbids itself system calls (seccomp), and its capture needs some; run it without its "
+        return "the program forbids itself system calls (seccomp), but a capture needs some; run it without its "
                "sandbox";
     if (has(said, "does not support general clone"))
         return "the program starts a process that shares its memory (clone with CLONE_VM), which Valgrind cannot run; "
                "start a thread or use fork there";
     if (has(said, "out of memory") || has(said, "Cannot allocate memory") || has(said, "ENOMEM"))
-        return "Valgrind ran out of memory, of which it takes several times what the program does; raise the limit "
+        return "Valgrind ran out of memory (it needs several times as much as the program); raise the limit "
                "(ulimit -v), or capture a smaller run";
     if (has(said, "debuginfo reader") || has(said, "readdwarf") || has(said, "readelf") || has(said, "DWARF"))
         return "Valgrind cannot read the debug information of " + unreadable_file(said) +
@@ -97,10 +97,10 @@ std::string keep_log(const std::string& log, const std::string& file) {
     } catch (const program::failure& unwritable) {
         return {};
     }
-    return "; " + path + " has what it said";
+    return "; " + path + " has its messages";
 }
 
-// Numbers of system calls that Valgrind answered with ENOSYS.
+// Returns the numbers of the system calls that Valgrind answered with ENOSYS.
 std::set<int> unhandled_calls(std::string_view log) {
     constexpr std::string_view words = "unhandled amd64-linux syscall: ";
     std::set<int> numbers;
@@ -113,9 +113,9 @@ std::set<int> unhandled_calls(std::string_view log) {
     return numbers;
 }
 
-class explaining {
+class explainer {
   public:
-    explaining(const capture_report& report, const ending& end, const std::string& window, const std::string& file)
+    explainer(const capture_report& report, const program_end& end, const std::string& window, const std::string& file)
         : report_(report), end_(end), window_(window), file_(file), kept_part_(what_is_kept(file)) {}
 
     capture_words run() {
@@ -169,12 +169,12 @@ class explaining {
 
     void take_disk() {
         if (report_.error == 0) return;
-        std::string sentence = file_ + " is not whole: " + report_.failed.front() + ": " + strerror(report_.error);
+        std::string sentence = file_ + " is incomplete: " + report_.failed.front() + ": " + strerror(report_.error);
         if (report_.error == ENOSPC || report_.error == EDQUOT) sentence += "; make room, and capture again";
         put(true, 0, sentence + kept_part_);
     }
 
-    // It ends without a word where it cannot even panic.
+    // Handles an end without a message: Valgrind could not even report it.
     void take_silent_end() {
         if (words_.problem || end_.exit_status != 1) return;
         const std::string known = known_end(report_.log);
@@ -200,7 +200,7 @@ class explaining {
     }
 
     const capture_report& report_;
-    const ending& end_;
+    const program_end& end_;
     const std::string &window_, &file_;
     const std::string kept_part_;
     bool window_known_ = false, window_entered_ = false;
@@ -210,9 +210,9 @@ class explaining {
 
 }  // namespace
 
-capture_words explain(const capture_report& report, const ending& end, const std::string& window,
+capture_words explain(const capture_report& report, const program_end& end, const std::string& window,
                       const std::string& file) {
-    return explaining(report, end, window, file).run();
+    return explainer(report, end, window, file).run();
 }
 
 }  // namespace millpond::references

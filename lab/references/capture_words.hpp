@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// capture_words: what a capture's notes and Valgrind's log mean for the user: one sentence each, with what to do.
+// capture_words: turns a capture's notes and Valgrind's log into sentences for the user, each with what to do.
 //
-// Raw lines of Valgrind never reach the user. Those that ended a capture and are not known are kept in a file that the
+// Raw lines of Valgrind never reach the user. Unknown messages that ended a capture are kept in a file, which the
 // sentence names.
 #pragma once
 
@@ -16,12 +16,12 @@
 namespace millpond::references {
 
 struct capture_words {
-    std::vector<std::string> notices;         // of other processes, and of what did no harm
-    std::optional<program::failure> problem;  // of the program itself: its capture is not what was asked for
+    std::vector<std::string> notices;         // about other processes, and about harmless events
+    std::optional<program::failure> problem;  // the capture of the program itself is incomplete
 };
 
-// `window`: its function, or empty. `file`: next to which a log is kept, or empty.
-capture_words explain(const capture_report& report, const ending& end, const std::string& window,
+// `window`: its function, or empty. `file`: the log is kept next to it; empty: no log.
+capture_words explain(const capture_report& report, const program_end& end, const std::string& window,
                       const std::string& file);
 
 }  // namespace millpond::references

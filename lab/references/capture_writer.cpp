@@ -25,10 +25,11 @@ namespace {
 constexpr std::size_t log_bytes_max = 64 * 1024, notes_max = 1000;
 constexpr char separator = '\0';
 
-// What the writer does. It runs in a forked process that owns nothing else.
-class writing {
+// The loop of the writer. It runs in a forked process that owns nothing else.
+class trace_writer {
   public:
-    writing(std::string stem, int channel, int report) : stem_(std::move(stem)), channel_(channel), report_(report) {}
+    trace_writer(std::string stem, int channel, int report)
+        : stem_(std::move(stem)), channel_(channel), report_(report) {}
 
     [[noreturn]] void run() {
         alignas(millpond_message) static std::array<char, millpond_message_bytes_max> bytes;
@@ -51,7 +52,8 @@ class writing {
         int descriptor;
     };
 
-    // Whether no process is left that could send. Valgrind's log sends empty messages, too, which look like the end.
+    // Returns whether no process is left that could send. Valgrind's log also sends empty messages, which look like the
+    // end.
     bool is_over() {
         constexpr int empty_max = 1000;
         pollfd asked{channel_, POLLIN, 0};
@@ -140,7 +142,8 @@ class writing {
     std::vector<std::string> failed_;
 };
 
-// Nothing that a user sends to the program, and no stream of his, is the writer's.
+// Detaches the writer: signals that a user sends to the program do not reach it, and it keeps none of the user's
+// streams.
 [[noreturn]] void become_writer(const std::string& stem, int channel, int report) {
     for (const int s : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2, SIGXFSZ}) signal(s, SIG_IGN);
     sigset_t none;
@@ -152,14 +155,14 @@ class writing {
     if (first > 3) close_range(3, static_cast<unsigned>(first) - 1, 0);
     if (second > first + 1) close_range(static_cast<unsigned>(first) + 1, static_cast<unsigned>(second) - 1, 0);
     close_range(static_cast<unsigned>(second) + 1, ~0U, 0);
-    writing(stem, channel, report).run();
+    trace_writer(stem, channel, report).run();
 }
 
 [[noreturn]] void refuse(const char* what) {
     throw program::failure(program::environment, std::string("cannot make ") + what + ": " + strerror(errno));
 }
 
-// Takes a report apart.
+// Parses a report.
 class report_text {
   public:
     explicit report_text(std::string_view text) : rest_(text) {}
@@ -192,7 +195,7 @@ capture_writer::capture_writer(const std::string& stem) {
     int ends[2], report[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) refuse("a socket");
     if (pipe2(report, O_CLOEXEC) != 0) refuse("a pipe");
-    // None of them may be a standard stream, where the program has none.
+    // Moves each descriptor off the numbers of standard streams, which are free if the program has none.
     for (int* one : {&ends[0], &ends[1], &report[0], &report[1]}) {
         const int lifted = fcntl(*one, F_DUPFD_CLOEXEC, 3);
         if (lifted < 0) refuse("a descriptor");

@@ -33,9 +33,9 @@ enum { millpond_message_bytes_max = 32768 }; /* with the header */
 
 /* Words of notes, and the fields that follow them. */
 #define MILLPOND_NOTE_INSTRUCTION "instruction" /* hex bytes, function, file, line, module; "0": none is known */
-#define MILLPOND_NOTE_STOPPED "stopped"         /* what Valgrind gave up with */
+#define MILLPOND_NOTE_STOPPED "stopped"         /* what Valgrind's last message said */
 #define MILLPOND_NOTE_REFUSED "refused"         /* why the program cannot be captured at all */
 #define MILLPOND_NOTE_LEFT "left"               /* path, why that program is not captured */
-#define MILLPOND_NOTE_WINDOW "window"           /* how often it was entered, or "-": no module has it */
+#define MILLPOND_NOTE_WINDOW "window"           /* number of entries, or "-": no module has it */
 
 #endif

@@ -9,13 +9,13 @@ namespace millpond::references {
 
 namespace {
 
-// What expansion copies as one word.
+// The expansion copies these fields as one word.
 static_assert(offsetof(millpond_access, root) == offsetof(millpond_reference, subject) &&
               offsetof(millpond_access, bytes) == offsetof(millpond_reference, bytes) &&
               offsetof(millpond_access, kind) == offsetof(millpond_reference, kind) &&
               sizeof(millpond_access) == sizeof(millpond_reference));
 
-// A record of the stream has at most so many words.
+// The largest number of words in a record of the stream.
 constexpr std::uint32_t parts_max = millpond_record_words_max - 1;
 
 std::uint16_t part(trace::field_cursor& from, std::uint32_t before = 0) {
@@ -61,7 +61,7 @@ void code_table::take_one(trace::field_cursor& from) {
         access.guarded = kind >> 2 & 1;
         accesses.push_back(access);
     }
-    // An exit counts the accesses before it, so their roots must lie before it, too.
+    // An exit counts the accesses before it, so their roots must also lie before it.
     for (const millpond_exit& one : exits)
         for (unsigned i = 0; i < one.accesses; ++i)
             if (accesses[i].root > one.roots)

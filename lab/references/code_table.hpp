@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// code_table: the superblocks of a captured process, collected from the blocks of its trace.
+// code_table: holds the superblocks of a captured process, collected from the blocks of its trace.
 //
-// Give it every superblocks block before words are decoded that name its exits. Memory: 16 bytes for each access of
-// the program's code, 20 for each exit. Throws trace_error where a block contradicts itself; what was taken until then
-// stays.
+// Pass it every superblocks block before decoding words that name its exits. Memory: 16 bytes for each access of the
+// program's code, 20 for each exit. Throws trace_error if a block contradicts itself; earlier blocks stay.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ namespace millpond::references {
 
 class code_table {
   public:
-    // The payload of a block of kind mpt_superblocks, and its header.
+    // Takes the payload of a block of kind mpt_superblocks, and its header.
     void take(std::span<const std::uint8_t> payload, const mpt_block_header& header);
 
     // Valid until the next take().

@@ -69,7 +69,7 @@ std::optional<counts> read_counts(const std::string& path, bool accepts_damaged)
         }
         result->allocator_instructions = block.header.first;
     }
-    if (!result) return result;  // whoever reads the references judges the damages
+    if (!result) return result;  // the reader of the references checks the damages
     trace::require_whole(path, known.damages(), accepts_damaged);
     result->damages = known.damages();
     result->partial = trace::partial_reason(known.process());

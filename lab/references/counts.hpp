@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// counts: what simulators counted inside the captured program (`record --references --simulate`), read from its trace.
+// counts: reads the counts that simulators made inside the captured program (`record --references --simulate`).
 //
 //   trace: │ … │ counts │ end │   ─▶ counts: for each simulator its description and its rows
 //
@@ -19,22 +19,22 @@ namespace millpond::references {
 
 struct simulator_counts {
     std::string description;
-    std::vector<millpond_count> rows;  // their words are static, or those of `counts`
+    std::vector<millpond_count> rows;  // their words are static, or held by `counts`
 };
 
 struct counts {
     std::uint64_t instructions = 0;
-    std::uint64_t allocator_instructions = 0;  // of these; 0 also in recordings that did not count them
-    std::uint64_t references[3] = {};          // of each millpond_reference_kind
-    millpond_rules rules = {};                 // by which they were counted
+    std::uint64_t allocator_instructions = 0;  // included above; 0 also in recordings without this count
+    std::uint64_t references[3] = {};          // by millpond_reference_kind
+    millpond_rules rules = {};                 // how references were counted
     std::vector<simulator_counts> simulators;
-    std::vector<trace::damage> damages;  // of the trace
-    std::string partial;                 // why the trace ends early; empty where it does not
+    std::vector<trace::damage> damages;  // damages of the trace
+    std::string partial;                 // why the trace ends early; empty if it does not
     std::deque<std::string> words;       // metrics and units
 };
 
-// The last counts of the trace; nothing where it has none. Throws trace::trace_error where it cannot be read, and where
-// it is damaged unless `accepts_damaged`: then what is left is said on standard error.
+// Returns the last counts of the trace; nothing if it has none. Throws trace::trace_error if it cannot be read, or if
+// it is damaged and `accepts_damaged` is false. Otherwise damages are reported on standard error.
 std::optional<counts> read_counts(const std::string& path, bool accepts_damaged);
 
 }  // namespace millpond::references

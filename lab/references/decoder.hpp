@@ -3,8 +3,9 @@
 //
 //   payload: │ words │ references │ instructions │ state │ lengths │ runs │ jumps │ operands │ codes │ misses │
 //
-// open() a payload, then next() until it returns nothing. Memory: the prediction, 24 bytes a root of the code table and
-// a window of words. Throws trace_error where the payload contradicts itself or the table. About 10 ns a word.
+// Call open() with a payload, then next() until it returns nothing. Memory: the prediction, 24 bytes for each root of
+// the code table, and a window of words. Throws trace_error if the payload contradicts itself or the table. About 10 ns
+// a word.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +17,22 @@
 
 namespace millpond::references {
 
-// What the numbers at a payload's beginning say.
+// The numbers at the beginning of a payload.
 struct block_totals {
     std::uint64_t words = 0, references = 0, instructions = 0;
-    std::uint64_t state = 0;  // thread * 2 + in the allocator, at the first word
+    std::uint64_t state = 0;  // at the first word: thread * 2 + in the allocator
 };
 
-// Reads no more than these. Throws trace_error.
+// Reads only these numbers. Throws trace_error.
 block_totals read_totals(std::span<const std::uint8_t> payload);
 
 class decoder {
   public:
-    // `payload` and `table` must stay; trace::payload_buffer's padding must lie behind the payload.
+    // `payload` and `table` must outlive the use; the payload must be followed by the padding of trace::payload_buffer.
     void open(std::span<const std::uint8_t> payload, const millpond_table& table);
     const block_totals& totals() const { return totals_; }
 
-    // Whole records, valid until the next call; empty at the end.
+    // Returns whole records, valid until the next call; empty at the end.
     std::span<const std::uint64_t> next();
 
   private:

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSL-1.0
  * encoder: turns words of the stream (stream.h) into the columns of one block of references.
  *
- *   words ─▶ runs      how many exits were as predicted
- *            jumps     the exit or record that was not
+ *   words ─▶ runs      the number of exits as predicted
+ *            jumps     the exit or record that was not predicted
  *            operands  of records
  *            codes     one for each root
  *            misses    differences of the roots that were not predicted
  *
- * The columns are the caller's: each has room for millpond_column_room(words) more bytes before words are encoded.
+ * The caller provides the columns: each has room for millpond_column_room(words) more bytes before words are encoded.
  * Freestanding C11, no allocation. About 10 ns a word. */
 #ifndef MILLPOND_LAB_REFERENCES_ENCODER_H
 #define MILLPOND_LAB_REFERENCES_ENCODER_H

@@ -2,10 +2,10 @@
  * expansion: turns words of the stream into references, each with its address.
  *
  *   words, table ─▶ millpond_expand ─▶ batches of millpond_reference
- *                                  └▶ stops at a record of the heap, of threads or signals: the caller's
+ *                                  └▶ stops at a record of the heap, of threads or signals, for the caller
  *
- * A reference of more than a cache line's 64 bytes goes out in pieces that end at multiples of 64, so that none touches
- * more than two lines. Freestanding C11, no allocation; 1 to 3 ns a reference. */
+ * A reference of more than 64 bytes (a cache line) is split into pieces that end at multiples of 64, so that no piece
+ * touches more than two lines. Freestanding C11, no allocation; 1 to 3 ns a reference. */
 #ifndef MILLPOND_LAB_REFERENCES_EXPANSION_H
 #define MILLPOND_LAB_REFERENCES_EXPANSION_H
 
@@ -99,7 +99,7 @@ static inline struct millpond_reference* millpond_expand_plain(const struct mill
     return out;
 }
 
-/* `words`: of the exit, its own first. */
+/* `words`: those of the exit, starting with the exit itself. */
 static inline struct millpond_reference* millpond_expand_exit(struct millpond_expansion* e,
                                                               const struct millpond_exit* exit, const uint64_t* words,
                                                               struct millpond_reference* out) {
@@ -149,7 +149,7 @@ static inline struct millpond_reference* millpond_expand_plain_exits(struct mill
 }
 
 /* Fills `out`, which has `room` for at least millpond_batch_room_min, from whole records between *at and end. Returns
- * how many; *at is then at the end, at a record that is the caller's, or where the room was too little. */
+ * the number of references. *at is then at the end, at a record for the caller, or where the room ended. */
 static inline size_t millpond_expand(struct millpond_expansion* e, const uint64_t** at, const uint64_t* end,
                                      struct millpond_reference* out, size_t room) {
     struct millpond_reference* to = out;

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One process image: its partial file, and what its first block says.
+// A process image: its partial file, and the contents of its first block.
 struct image {
     trace::trace_file file;
     trace::process_record process;
@@ -38,7 +38,7 @@ std::string build_id_of(const std::string& path) {
     }
 }
 
-// Whether the trace's last block says how it ended.
+// Returns whether the trace's last block says how the trace ended.
 bool is_closed(const image& one) {
     trace::damage_list cut;
     trace::block_file file(one.file.path);
@@ -54,7 +54,7 @@ bool runs(std::uint64_t pid) {
     return state != line.npos && line.size() > state + 2 && line[state + 2] != 'Z' && line[state + 2] != 'X';
 }
 
-// Whether a process has the file open that it writes for the captured ones.
+// Returns whether a writer process still has the file open.
 bool has_writer(const image& one) {
     std::error_code ignored;
     const fs::path path = fs::weakly_canonical(one.file.path, ignored);
@@ -70,26 +70,26 @@ bool has_writer(const image& one) {
 
 bool is_being_written(const image& one) { return runs(one.file.pid) && !is_closed(one) && has_writer(one); }
 
-class image_finishing {
+class image_finisher {
   public:
-    // `error`: errno, where its file could not be written to its end.
-    image_finishing(const image& one, std::string out, unsigned mode, int error)
+    // `error`: errno if its file could not be completed.
+    image_finisher(const image& one, std::string out, unsigned mode, int error)
         : image_(one),
           error_(error),
           path_(std::move(out)),
           from_(one.file.path),
           out_(path_, trace::block_output::default_level, mode) {}
 
-    // Returns whether there was anything to capture; throws std::system_error.
-    void run(const std::optional<ending>& end);
-    // Whether the process was killed, so that its last part is not there.
+    // Returns whether anything was captured. Throws std::system_error.
+    void run(const std::optional<program_end>& end);
+    // Returns whether the process was killed, so that its last part is missing.
     bool was_cut() const { return !ends_ && error_ == 0; }
 
   private:
     void take(const trace::block_record& block);
     void take_modules(const trace::block_record& block);
     void take_events(const trace::block_record& block);
-    void put_end(const std::optional<ending>& end);
+    void put_end(const std::optional<program_end>& end);
 
     const image& image_;
     const int error_;
@@ -103,8 +103,8 @@ class image_finishing {
     bool ends_ = false;  // the last block was the process's end
 };
 
-void image_finishing::run(const std::optional<ending>& end) {
-    trace::damage_list cut;  // a block that was being written when the process was killed
+void image_finisher::run(const std::optional<program_end>& end) {
+    trace::damage_list cut;  // a block that was cut off when the process was killed
     for (const trace::block_record& block : from_.scan(cut)) {
         take(block);
         ends_ = block.header.kind == mpt_end;
@@ -114,7 +114,7 @@ void image_finishing::run(const std::optional<ending>& end) {
     out_.commit();
 }
 
-void image_finishing::take(const trace::block_record& block) {
+void image_finisher::take(const trace::block_record& block) {
     std::string what;
     if (!from_.read_payload(block, payload_, what)) throw trace::trace_error(image_.file.path + ": " + what);
     const mpt_block_header& h = block.header;
@@ -132,7 +132,7 @@ void image_finishing::take(const trace::block_record& block) {
     out_.append(h, whole);
 }
 
-void image_finishing::take_events(const trace::block_record& block) {
+void image_finisher::take_events(const trace::block_record& block) {
     const trace::column_splitter::result columns = splitter_.split(payload_.bytes());
     mpt_block_header header = block.header;
     header.layout = mpt_columns;
@@ -140,13 +140,13 @@ void image_finishing::take_events(const trace::block_record& block) {
     if (columns.events > 0) out_.append(header, columns.payload);
 }
 
-void image_finishing::take_modules(const trace::block_record& block) {
+void image_finisher::take_modules(const trace::block_record& block) {
     std::vector<trace::module_record> modules;
     trace::take_modules(payload_.bytes(), block.header.count, modules);
     trace::field_writer to;
     std::uint32_t count = 0;
     for (trace::module_record& module : modules) {
-        if (module.path.empty()) continue;  // a gap: of another block
+        if (module.path.empty()) continue;  // an entry that another block holds
         module.build_id = build_id_of(module.path);
         trace::put_module(module, to);
         ++count;
@@ -156,7 +156,7 @@ void image_finishing::take_modules(const trace::block_record& block) {
     out_.append(header, to.bytes());
 }
 
-void image_finishing::put_end(const std::optional<ending>& end) {
+void image_finisher::put_end(const std::optional<program_end>& end) {
     trace::end_record record;
     record.exit_status = end ? end->exit_status : -1;
     record.signal = end ? end->signal : 0;
@@ -189,14 +189,14 @@ std::vector<image> find_images(const std::string& stem, finish_outcome& outcome)
             one.process.image = file.image;
             images.push_back(std::move(one));
         } catch (const trace::trace_error& nothing) {
-            outcome.notices.push_back(file.path + " holds no captured process; it was removed");
+            outcome.notices.push_back(file.path + " holds no capture of a process; it was removed");
             fs::remove(file.path);
         }
     }
     return images;
 }
 
-// The process that no other one here has started.
+// Returns the process that no other image here has started.
 std::uint64_t root_of(const std::vector<image>& images) {
     std::set<std::uint64_t> pids;
     for (const image& one : images) pids.insert(one.process.pid);
@@ -205,7 +205,7 @@ std::uint64_t root_of(const std::vector<image>& images) {
     return images.front().process.pid;
 }
 
-// A file with such a name that is no trace stays: then the next number is taken.
+// A file with such a name that is not a trace stays; the next number is used then.
 std::string name_of(const std::string& file, const image& one, std::uint64_t root) {
     if (one.process.pid == root && one.process.image == 0) return file;
     const std::string stem = file + "." + std::to_string(one.process.pid);
@@ -216,7 +216,7 @@ std::string name_of(const std::string& file, const image& one, std::uint64_t roo
     return name;
 }
 
-// Traces of other processes of the capture that this one has replaced.
+// Removes traces of other processes of an earlier capture that this one replaces.
 void remove_replaced(const std::string& file, std::uint64_t replaced) {
     if (replaced == 0 || trace::read_origin(file).recording == replaced) return;
     for (const trace::trace_file& sibling : trace::numbered_siblings(file))
@@ -227,7 +227,7 @@ void remove_replaced(const std::string& file, std::uint64_t replaced) {
 
 std::string partial_stem(const std::string& file) { return fs::absolute(file).string() + ".partial"; }
 
-finish_outcome finish(const std::string& file, const std::optional<ending>& end, unsigned mode,
+finish_outcome finish(const std::string& file, const std::optional<program_end>& end, unsigned mode,
                       const capture_report& report) {
     finish_outcome outcome;
     const std::vector<image> images = find_images(partial_stem(file), outcome);
@@ -255,7 +255,7 @@ finish_outcome finish(const std::string& file, const std::optional<ending>& end,
         const std::string name = name_of(file, one, root);
         const bool failed = std::find(report.failed.begin(), report.failed.end(), one.file.path) != report.failed.end();
         try {
-            image_finishing work(one, name, mode, failed ? report.error : 0);
+            image_finisher work(one, name, mode, failed ? report.error : 0);
             work.run(is_end ? end : std::nullopt);
             if (work.was_cut())
                 outcome.notices.push_back(name + " is partial: process " + std::to_string(one.process.pid) +

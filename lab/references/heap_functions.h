@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSL-1.0
- * heap_functions: the functions of an allocator by the numbers that a recording has for them (millpond_record_enter),
- * and where their arguments lie. C and C++.
+ * heap_functions: the functions of an allocator, their numbers in recordings (millpond_record_enter), and the positions
+ * of their arguments. C and C++.
  *
- * A number is the position in the list, from 1. Numbers are in traces: what is new goes to the end. The last is what a
- * C library calls for its own ends, as where a thread that ends gives its cache back; the four before are those of our
- * player (player/). */
+ * A number is the position in the list, from 1. Traces contain these numbers: new functions go to the end. The last one
+ * stands for calls by a C library for itself, such as returning an ending thread's cache; the four before are those of
+ * Millpond's player (player/). */
 #ifndef MILLPOND_LAB_REFERENCES_HEAP_FUNCTIONS_H
 #define MILLPOND_LAB_REFERENCES_HEAP_FUNCTIONS_H
 
-/* How a function takes its request. */
+/* The form in which a function takes its request. */
 enum millpond_heap_shape {
     millpond_shape_none,           /* no heap event: malloc_usable_size */
     millpond_shape_malloc,         /* (bytes …) */
@@ -73,7 +73,7 @@ enum millpond_heap_function {
 };
 #undef MILLPOND_FUNCTION
 
-/* Of a number; of one that this version does not know: none. */
+/* Returns the shape for a function's number; none for a number that this version does not know. */
 static inline enum millpond_heap_shape millpond_shape_of(unsigned function) {
 #define MILLPOND_FUNCTION(name, shape) millpond_shape_##shape,
     static const enum millpond_heap_shape shapes[] = {millpond_shape_none, MILLPOND_HEAP_FUNCTIONS(MILLPOND_FUNCTION)};

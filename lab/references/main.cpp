@@ -53,42 +53,42 @@ std::string check_sample(const std::string& text) {
 
 int main(int argc, char** argv) {
     const bool conducted = millpond::measure::die_with_conductor();
-    program::command_line app{"Captures every data reference of a program into a trace, beside its heap events.",
+    program::command_line app{"Captures every data reference of a program, and its heap events, into a trace.",
                               {},
                               "\nmillpond: run with --help for the options"};
     capture_options options;
     options.dies_with_capture = conducted;
     std::string unfinished, summarized, mode = "600";
-    const auto file =
-        app.option("-o,--output", options.file, "where the trace goes (other processes: FILE.PID)").value_name("FILE");
-    app.option("--from", options.from, "capture nothing of the first N instructions").value_name("N");
+    const auto file = app.option("-o,--output", options.file, "write the trace to FILE (of other processes: FILE.PID)")
+                          .value_name("FILE");
+    app.option("--from", options.from, "leave out the first N instructions").value_name("N");
     app.option("--instructions", options.instructions, "stop capturing after N instructions; the program goes on")
         .value_name("N");
     const auto sample = app.option("--sample", options.sample,
-                                   "capture bursts: BURST instructions of every PERIOD; millpond-simulate tells the "
-                                   "misses of the whole run with their error")
+                                   "capture BURST instructions of every PERIOD; millpond-simulate estimates the misses "
+                                   "of the whole run, with their error")
                             .value_name("BURST/PERIOD")
                             .checked(check_sample);
-    const auto skips = app.flag("--skip-start", options.skips_start, "capture nothing that runs before main");
-    app.option("--window", options.window,
-               "capture what is done from the entry of FUNCTION to its return, by any thread meanwhile")
+    const auto skips = app.flag("--skip-start", options.skips_start, "leave out everything before main");
+    app.option("--window", options.window, "capture only from the entry of FUNCTION to its return, all threads")
         .value_name("FUNCTION")
         .excludes(skips);
-    app.flag("--discard", options.discards, "write nothing: to measure what capturing costs").excludes(file);
+    app.flag("--discard", options.discards, "write no trace, to measure the cost of capturing").excludes(file);
     app.option("--simulate", options.simulators,
-               "count misses while the program runs, and write counts and heap events alone: a description as "
-               "millpond-simulate takes it (as often as needed)")
+               "count misses while the program runs, and write only counts and heap events; a description as for "
+               "millpond-simulate (may be repeated)")
         .value_name("DESCRIPTION")
-        .excludes(sample)  // only a recording can tell the error of a sample
+        .excludes(sample)  // only a recording has the error of a sample
         .repeated()
         .one_argument();
-    app.option("--bytes-max", options.access_bytes_max, "simulators take longer accesses for so many bytes")
+    app.option("--bytes-max", options.access_bytes_max,
+               "in simulators, count an access of more than N bytes as one of N")
         .within(0, 65535);
-    app.flag("--with-system", options.with_system, "simulators count what system calls read and wrote, too");
+    app.flag("--with-system", options.with_system, "in simulators, also count what system calls read and wrote");
     app.option("--preload", options.preload, "preload this library into the program, such as another malloc")
         .value_name("LIBRARY");
     app.option("--play", options.calls,
-               "make the calls of SCRIPT (millpond-layout) to the allocator of PROGRAM, in its place")
+               "instead of running PROGRAM, make the calls of SCRIPT (millpond-layout) to its allocator")
         .value_name("SCRIPT");
     app.option("--mode", mode, "permissions of the traces, in octal (600: only their owner may read them)")
         .value_name("OCTAL")
@@ -96,10 +96,10 @@ int main(int argc, char** argv) {
             const bool octal = !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == text.npos;
             return octal ? std::string() : "permissions in octal, such as 640, and not " + text;
         });
-    app.option("--finish", unfinished, "complete the capture of FILE that was interrupted")
+    app.option("--finish", unfinished, "complete the interrupted capture of FILE").value_name("FILE").excludes(file);
+    app.option("--summary", summarized, "print the totals of the trace FILE, as JSON")
         .value_name("FILE")
         .excludes(file);
-    app.option("--summary", summarized, "count what the trace FILE holds, as JSON").value_name("FILE").excludes(file);
     app.option("command", options.command, "-- PROGRAM ARGS").value_name("");
     return program::guarded_main(app, argc, argv, [&]() -> int {
         const auto permissions = static_cast<unsigned>(std::stoul(mode, nullptr, 8));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSL-1.0
- * prediction: what the next word of a stream is likely to be; the same on the writing and on the reading side.
+ * prediction: predicts the next word of a stream; the writing and the reading side compute the same.
  *
- *   exit after exits:  the exit that followed the last two when they were met before
+ *   exit after exits:  the exit that followed the last two the last time
  *   value of a root:   its last value and its last stride │ the value that followed this value │ its last value │ the
  *                      value before that │ else a difference, to its last value or to the word before
  *
- * A prediction that holds costs a small code, which repeats and compresses well. All memory starts as zero with each
+ * A correct prediction costs a small code, which repeats and compresses well. All memory starts as zero with each
  * block, so that a block is decoded without those before it. Freestanding C11; about 10 ns a word. */
 #ifndef MILLPOND_LAB_REFERENCES_PREDICTION_H
 #define MILLPOND_LAB_REFERENCES_PREDICTION_H
@@ -61,7 +61,7 @@ static inline void millpond_learn(struct millpond_root_memory* root, uint64_t* f
     root->last = value;
 }
 
-/* Whether the first operand of a record is an address. */
+/* Returns whether the first operand of a record is an address. */
 static inline int millpond_has_address(uint64_t record) { return record >= 4 && record <= 6; }
 
 #endif

@@ -32,7 +32,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& why) { throw program::failure(program::environment, why); }
 
-// An ELF file that is open, or nothing.
+// An open ELF file, or nothing.
 class image {
   public:
     explicit image(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -55,7 +55,7 @@ class image {
     Elf* elf_ = nullptr;
 };
 
-// What the symbol tables of one file have: functions, and names that other files must give.
+// The symbol tables of one file: its functions, and the names that other files must provide.
 struct names {
     std::set<std::string> functions, needed;
     bool is_stripped = true;
@@ -104,7 +104,7 @@ std::string interpreter_of(const image& file) {
     return {};
 }
 
-// Paths of the libraries with which the dynamic linker would start the program.
+// Returns the paths of the libraries with which the dynamic linker would start the program.
 std::vector<std::string> libraries_of(const std::string& path, const image& file) {
     std::vector<std::string> result;
     const std::string interpreter = interpreter_of(file);
@@ -126,7 +126,7 @@ bool is_c_library(const std::string& path) {
            name.starts_with("libpthread.so");
 }
 
-// Whether more code than that of these files may run.
+// Returns whether code of other files may run, too.
 bool reaches_further(const std::set<std::string>& needed) {
     constexpr auto ways = std::to_array<std::string_view>(
         {"dlopen", "dlmopen", "execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe", "execveat",
@@ -135,7 +135,7 @@ bool reaches_further(const std::set<std::string>& needed) {
                        [&](std::string_view name) { return needed.contains(std::string(name)); });
 }
 
-// A copy that a compiler made for some of the calls.
+// Returns whether the function is a compiler's copy of another, made for some of its calls.
 bool is_copy(const std::string& name, const std::string& of) {
     if (!name.starts_with(of + ".") || name.find(".cold") != name.npos) return false;
     return name.compare(of.size(), 11, ".constprop.") == 0 || name.compare(of.size(), 6, ".isra.") == 0;
@@ -148,7 +148,7 @@ std::string demangled(const std::string& name) {
     return text == nullptr ? name : std::string(text.get());
 }
 
-// "f(int)" as "f".
+// Returns "f" for "f(int)".
 std::string without_parameters(const std::string& name) {
     return name.ends_with(')') || name.ends_with(") const") ? name.substr(0, name.find('(')) : name;
 }
@@ -171,7 +171,7 @@ int look_at(Dwarf_Die* function, void* search) {
     return wanted.found ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
-// Whether the debug information has it as a function that was inlined.
+// Returns whether the debug information lists the function as inlined.
 bool was_inlined(const image& file, const std::string& name) {
     Dwarf* const debug = dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr);
     if (debug == nullptr) return false;
@@ -213,19 +213,20 @@ bool was_inlined(const image&, const std::string&) { return false; }
 
 void check_program(const std::string& path) {
     struct stat about{};
-    if (::stat(path.c_str(), &about) != 0) return;  // the start says it
+    if (::stat(path.c_str(), &about) != 0) return;  // the start reports it
     if ((about.st_mode & (S_ISUID | S_ISGID)) != 0 || ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0)
         refuse(path +
                " runs with more rights than its caller's (set-user-id, set-group-id or file capabilities), which "
                "Valgrind cannot give; capture a copy without them");
     if (::access(path.c_str(), R_OK) != 0)
-        refuse(path + " may not be read, so Valgrind cannot run it; make it readable, or capture a copy");
+        refuse(path + " is not readable, so Valgrind cannot run it; make it readable, or capture a copy");
     const image file(path);
-    if (file.elf() == nullptr) return;  // a script: its interpreter is like any program
+    if (file.elf() == nullptr) return;  // a script: its interpreter is an ordinary program
     GElf_Ehdr header;
     if (gelf_getehdr(file.elf(), &header) == nullptr) return;
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
-        refuse(path + " is no 64-bit x86 program, and references are captured of no others; build it with -m64");
+        refuse(path +
+               " is not a 64-bit x86 program; references of other programs cannot be captured; build it with -m64");
     if (const std::string own = measure::facts_of_module(path).sanitizer; !own.empty()) refuse_sanitized(path, "", own);
     for (const std::string& library : libraries_of(path, file))
         if (const std::string its = measure::facts_of_module(library).sanitizer; !its.empty())
@@ -234,7 +235,7 @@ void check_program(const std::string& path) {
 
 std::string check_window(const std::string& path, const std::string& window) {
     const image file(path);
-    if (file.elf() == nullptr) return window;  // a script: what it starts may have the function
+    if (file.elf() == nullptr) return window;  // a script: the function may be in a program that it starts
     names all;
     take_symbols(file, all);
     const auto has = [&] {

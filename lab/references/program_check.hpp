@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// program_check: whether Valgrind can run a program, and whether it has the function of a window, before it starts.
+// program_check: checks, before a program starts, that Valgrind can run it and that it has the function of a window.
 //
-//   program ──#!──▶ ELF: 64-bit x86, readable, no rights of its owner's?
+//   program ──#!──▶ ELF: 64-bit x86, readable, not set-user-id?
 //   window  ──▶ functions of the executable and of the libraries that it is linked with
-//           ──▶ not there: refused, unless the program may open libraries or start others
+//           ──▶ missing: refused, unless the program may open libraries or start others
 //
-// Reads the files' symbol tables; where a function is missing, the debug information, too. Thread-safe.
+// Reads the files' symbol tables, and their debug information if a function is missing. Thread-safe.
 #pragma once
 
 #include <string>
 
 namespace millpond::references {
 
-// Throws failure, one sentence with the cure: Valgrind cannot run the file at `path`, as execve takes it.
+// Throws failure, one sentence with the remedy, if Valgrind cannot run the file at `path` (a path for execve).
 void check_program(const std::string& path);
 
-// The symbol of the window's function: `window` itself, or the only symbol that is written so when demangled. Throws
-// failure: no such function, or one that was inlined everywhere.
+// Returns the symbol of the window's function: `window` itself, or the only symbol that demangles to it. Throws failure
+// if there is no such function, or if it was inlined everywhere.
 std::string check_window(const std::string& path, const std::string& window);
 
 }  // namespace millpond::references

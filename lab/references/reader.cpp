@@ -26,7 +26,7 @@ struct reader::state {
     trace::block_file file;
     trace::damage_list damages;
     code_table code;
-    std::vector<trace::block_record> blocks;  // of references
+    std::vector<trace::block_record> blocks;  // blocks of references
     std::size_t next_block = 0;
     bool block_open = false;
     trace::payload_buffer payload;
@@ -63,7 +63,7 @@ bool reader::state::open_next_block() {
     return false;
 }
 
-// Makes sure that there are words, unless all are read.
+// Makes sure that there are words to read; false if all are read.
 bool reader::state::fill_words() {
     while (at == end) {
         if (!block_open && !open_next_block()) return false;

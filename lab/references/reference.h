@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// reference: one data access of a program, as capture, traces and simulators hand it on.
+// reference: one data access of a program, as captures, traces and simulators exchange it.
 #pragma once
 
 #include <stdint.h>

@@ -39,12 +39,12 @@ void check(int file, const std::string& path) {
     millpond_call_script script{};
     const off_t bytes = ::lseek(file, 0, SEEK_END);
     if (bytes < 0 || !trace::read_at(file, 0, &script, sizeof script) || script.magic != millpond_call_script_magic)
-        refuse(path, "is no script of calls");
+        refuse(path, "is not a script of calls");
     if (script.version != millpond_call_script_version || script.call_bytes != sizeof(millpond_call))
         refuse(path, "is a script of another version");
     const auto behind = static_cast<std::uint64_t>(bytes) - sizeof script;
     if (behind % sizeof(millpond_call) != 0 || behind / sizeof(millpond_call) != script.calls)
-        refuse(path, "was cut, or something was added to it");
+        refuse(path, "has the wrong length: it was cut or extended");
     if (millpond_script_sum(&script, sum_of_calls(file, path, script.calls)) != script.sum)
         refuse(path, "is damaged: its checksum does not hold");
 }

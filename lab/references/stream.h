@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSL-1.0
- * stream: what a captured program did, as 64-bit words, and the table of its code that gives them meaning.
+ * stream: the actions of a captured program as 64-bit words, and the table of its code that gives them meaning.
  *
  *   │ exit │ root │ root │ exit │ root │ leave │ allocate │ address │ bytes │ context │ flags │ exit │ …
  *     │      └ the value of a register or temporary on which addresses of this superblock are based
  *     └ number of the exit by which a superblock was left, of the table; and how many roots follow, so that a reader
  *       finds the next record without the table
  *
- * A superblock is a straight run of instructions with one entry and several exits. What it accesses is known when it
- * is translated, except the roots: an address is a root and a constant, or a constant. So the stream holds one word
- * for each superblock that ran, and one for each root. Words below `millpond_first_exit` are records of their own.
+ * A superblock is a straight run of instructions with one entry and several exits. Its accesses are known when it is
+ * translated, except the roots: an address is a constant, or a root plus a constant. So the stream holds one word for
+ * each superblock that ran, and one for each root. Words below `millpond_first_exit` are records of their own.
  * Freestanding C11: the tool, the reader and the simulators compile the same text. */
 #ifndef MILLPOND_LAB_REFERENCES_STREAM_H
 #define MILLPOND_LAB_REFERENCES_STREAM_H
@@ -77,7 +77,7 @@ struct millpond_access {
 /* A reference is of so many bytes at most: longer accesses are several. */
 enum { millpond_piece_bytes = 64 };
 
-/* What happened when a superblock was left here: the first accesses, roots and instructions of it. */
+/* One way to leave a superblock: the accesses, roots and instructions up to there. */
 struct millpond_exit {
     uint32_t first_access; /* of the superblock, in the table's accesses */
     uint32_t first_root;   /* of the superblock, among all roots of the table */

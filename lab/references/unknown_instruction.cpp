@@ -8,7 +8,7 @@ namespace millpond::references {
 
 namespace {
 
-// Prefixes that choose among instructions with one opcode; of VEX they are a field.
+// Prefixes that select among instructions with one opcode; in VEX they are a field.
 enum prefix : unsigned { plain = 1, operand_size = 2, repeat = 4, repeat_not_equal = 8, any_prefix = 15 };
 enum map : unsigned { two_bytes = 1, map_38 = 2, map_3a = 3 };
 enum coding : unsigned { legacy, vex };
@@ -19,8 +19,8 @@ struct opcodes {
     unsigned map;
     unsigned prefixes;
     unsigned first, last;
-    int digit_first, digit_last;  // of the byte behind the opcode, bits 3-5; any_digit: all
-    int registers;                // 1: that byte names registers alone, 0: memory, -1: both
+    int digit_first, digit_last;  // bits 3-5 of the byte after the opcode; any_digit: all
+    int registers;                // 1: that byte names only registers, 0: memory, -1: both
     instruction_set_extension extension;
 };
 
@@ -76,7 +76,7 @@ constexpr auto known = std::to_array<opcodes>({
     {legacy, two_bytes, any_prefix, 0xAE, 0xAE, 6, 6, 1, {"WAITPKG", "-mwaitpkg"}},
 });
 
-// Of 0F 01, by the byte behind it.
+// Returns the extension for 0F 01, by the byte after it.
 constexpr instruction_set_extension of_group_7(std::uint8_t byte) {
     switch (byte) {
         case 0xD5:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// unknown_instruction: the extension to which an instruction of x86-64 belongs, and the compiler's flag for it.
+// unknown_instruction: finds the extension that an x86-64 instruction belongs to, and the compiler's flag for it.
 //
-// Knows the extensions that Valgrind does not run. A pure function of the instruction's bytes.
+// Knows the extensions that Valgrind cannot run. A pure function of the instruction's bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace millpond::references {
 
 struct instruction_set_extension {
-    std::string_view name, flag;  // both empty: none of these
+    std::string_view name, flag;  // both empty: not a known extension
 };
 
 instruction_set_extension extension_of(std::span<const std::uint8_t> instruction);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What kind of miss a miss is, and whose.
+// Finds the kind of each miss and the subject that it counts for.
 #include "lab/simulate/attributed_cache.hpp"
 
 namespace millpond::simulate {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// attributed_cache: the misses of one cache by kind, by whose code made them, and by subsystem.
+// attributed_cache: counts the misses of one cache by kind, by the code that made them, and by subsystem.
 //
 //   miss ──▶ the line's first use ever                                  cold
 //        ──▶ its first since the caches were emptied                    flushed
 //        ──▶ a fully associative LRU cache of the size misses, too      capacity
 //        ──▶ it would have hit                                          conflict
 //
-// A miss of the program on a line that an access of the allocator evicted is indirect as well: it is what the
-// allocator's own accesses cost the program elsewhere (its direct misses are those with the allocator as origin). A
-// reference to several lines that misses more than one counts as its first miss.
-// Cost: an exact stack distance and O(ways) a reference, so it is a pass of its own: other simulators do not pay for
-// it. Memory: lru_stack, 32 to 64 bytes for each distinct line, 128 bytes a subject. Not thread-safe.
+// A program's miss on a line that an access of the allocator evicted is also indirect: the allocator's own accesses
+// cost the program this miss (its direct misses are those with the allocator as origin). A reference to several lines
+// that misses more than one counts as its first miss.
+// Cost: an exact stack distance and O(ways) a reference. It runs as a pass of its own, so other simulators do not pay
+// for it. Memory: lru_stack, 32 to 64 bytes for each distinct line, 128 bytes a subject. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/lru_stack.hpp"
@@ -24,7 +24,7 @@ enum class miss_kind : uint8_t { cold, flushed, capacity, conflict };
 class attributed_cache {
   public:
     static constexpr unsigned kinds = 4, origins = 3;
-    static constexpr uint32_t subjects_max = 1u << 20;  // all above are counted as this one
+    static constexpr uint32_t subjects_max = 1u << 20;  // higher numbers count as the last one
 
     struct counts {
         uint64_t references[origins];
@@ -36,7 +36,8 @@ class attributed_cache {
                      uint64_t seed);
 
     static constexpr unsigned hit = kinds;
-    // What a reference did to one line. `kind`: hit, or a miss_kind; `evicted`: the line that had to go, or no_line.
+    // The result of a reference for one line. `kind`: hit, or a miss_kind; `evicted`: the line that was evicted, or
+    // no_line.
     struct line_outcome {
         unsigned kind = hit;
         bool is_indirect = false;
@@ -62,7 +63,7 @@ class attributed_cache {
     line_walk lines_;
     set_cache cache_;
     lru_stack stack_;
-    block_table<uint8_t> evicted_;  // by_allocator or 0, for each line that was evicted
+    block_table<uint8_t> evicted_;  // by_allocator or 0, for each evicted line
     array<counts> of_subject_;
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_table: a value for each block (line or page) that a program has touched.
+// block_table: holds a value for each block (line or page) that a program has touched.
 //
-// A hash table with open addressing, at most half full; nothing is ever removed. A look-up is O(1), one cache line as a
-// rule. Memory: sizeof(entry) times two to four for each block, and half as much again while it grows. Not thread-safe.
+// A hash table with open addressing, at most half full; nothing is ever removed. A look-up is O(1), usually in one
+// cache line. Memory: two to four times sizeof(entry) for each block, and half as much again while it grows. Not
+// thread-safe.
 #pragma once
 
 #include "lab/simulate/memory.hpp"
@@ -30,7 +31,7 @@ class block_table {
     size_t size() const { return count_; }
     size_t bytes() const { return entries_.bytes(); }
 
-    // The value of `block`, which is Value{} for a new one. Valid until the next call.
+    // Returns the value of `block`; a new block has Value{}. Valid until the next call.
     Value& operator[](uint64_t block) {
         entry* found = &place(block);
         if (found->name == 0) {
@@ -44,7 +45,7 @@ class block_table {
         return found->value;
     }
 
-    // Null: never seen.
+    // Returns null if the block was never seen.
     const Value* find(uint64_t block) const {
         const entry& found = const_cast<block_table&>(*this).place(block);
         return found.name == 0 ? nullptr : &found.value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The ratio of two totals over bursts, and its error.
+// Computes the ratio of two totals over bursts, and its error.
 #include "lab/simulate/burst_sample.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void burst_sample::take(const reference_batch& batch) {
 }
 
 void burst_sample::end_burst(const millpond_simulation* kept) {
-    if (instructions_ == 0) return;  // gaps that follow one another
+    if (instructions_ == 0) return;  // one gap follows another
     totals now = totals_of(kept);
     burst ended{instructions_, now};
     for (std::size_t i = 0; i < before_.size(); ++i) {
@@ -47,7 +47,7 @@ void burst_sample::end_burst(const millpond_simulation* kept) {
 void burst_sample::skip(const millpond_simulation* kept, std::uint64_t instructions) {
     skipped_ += instructions;
     end_burst(kept);
-    if (bursts_.empty()) return;  // what lies in front of the first burst
+    if (bursts_.empty()) return;  // the part before the first burst
     if (!emptied_) {
         first_misses_ = before_;
         emptied_ = std::make_unique<running_simulation>(rules_, descriptions_);

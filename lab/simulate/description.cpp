@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Words to numbers, and what a simulator of each kind needs of them.
+// Parses descriptions, and checks the values that each kind of simulator needs.
 #include "lab/simulate/description.hpp"
 
 #include "lab/simulate/direct_mapped.hpp"
@@ -8,10 +8,10 @@
 namespace millpond::simulate {
 namespace {
 
-// The most lines that all caches of a description have together: 8 GiB of tags.
+// Limit on the lines of all caches of a description together: 8 GiB of tags.
 constexpr uint64_t lines_max = uint64_t{1} << 30;
 
-// Steps over `word` where the text goes on with it.
+// Skips `word` if the text goes on with it.
 bool skip(const char*& text, const char* word) {
     const char* at = text;
     for (; *word != '\0'; ++word, ++at) {
@@ -113,7 +113,7 @@ const char* check_lru(description& d) {
     return 2 * d.sets.of[1] * (d.ways.of[0] + 7) > lines_max ? "its caches have too many lines" : nullptr;
 }
 
-// Sizes and ways to sets; sizes are bytes, or the entries of translation buffers.
+// Computes sets from sizes and ways; a size is in bytes, or in entries of translation buffers.
 const char* check_shapes(description& d, size_t levels_max) {
     if (d.size.count == 0 || d.size.count > levels_max)
         return "it needs a size (a tlb: entries) for each level, 4 at most";

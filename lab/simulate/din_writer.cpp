@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// References to lines, 64 KiB at a time.
+// Writes references as lines of text, 64 KiB at a time.
 #include "lab/simulate/din_writer.hpp"
 
 #include <array>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// din_writer: references as Dinero's din text, with sizes.
+// din_writer: writes references as Dinero's din text, with sizes.
 //
 //   0 7fe0 8      a load: label, address, bytes, the last two in hexadecimal; a store is 1
 //
-// A modification is written as a load and a store, because din has no word for it. Origin and subject are left out; so
-// are instructions. Reading it back gives the same references where modifications count twice. Not thread-safe.
+// A modification is written as a load and a store, because din has no label for it. Origin, subject and instructions
+// are left out. A reader that counts modifications twice gets the same references back. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace millpond::simulate {
 
 class din_writer {
   public:
-    // Appears at `path` by commit() alone. Throws program::failure (environment), as the others do.
+    // The file appears at `path` only with commit(). All members throw program::failure (environment).
     explicit din_writer(const std::string& path) : file_(path) {}
 
     void take(const millpond_reference* batch, std::size_t count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The pass over a list of lines, cache by cache.
+// Passes a list of lines through the caches, one cache after the other.
 #include "lab/simulate/direct_mapped.hpp"
 
 namespace millpond::simulate {
@@ -22,7 +22,7 @@ direct_mapped_bank::direct_mapped_bank(const host& system, touched_lines& lines,
     flush();
 }
 
-// Returns how many lines were missed, with those that a joined reference touched besides.
+// Returns the number of lines missed, including the other lines of joined references.
 template <class Index>
 size_t direct_mapped_bank::pass(one_cache& cache, const Index& index, const uint64_t* lines, size_t count,
                                 uint64_t* missed) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// direct_mapped_bank: direct-mapped caches of several sizes and one line size, in one pass.
+// direct_mapped_bank: simulates direct-mapped caches of several sizes and one line size, in one pass.
 //
-//   lines ──▶ 16 K │hits│ end here: larger caches, whose sets are multiples, have them too
+//   lines ──▶ 16 K │hits│ end here: larger caches, whose sets are multiples, also hit
 //                  │misses│──▶ 32 K │hits│ end …
 //
-// Each cache takes the whole list of lines before the next one takes what it missed, so nothing in a cache waits for
-// the one before. Sizes need not be powers of two; where a size is no multiple of a smaller one, both are asked. A
-// line's place is line modulo sets.
+// Each cache takes the whole list of lines before the next one takes its misses, so no step in a cache waits for the
+// one before. Sizes need not be powers of two; if a size is not a multiple of a smaller one, both look up every line. A
+// line's set is line modulo sets.
 // Memory: 8 bytes for each line of each cache. Not thread-safe.
 #pragma once
 
@@ -19,7 +19,7 @@ class direct_mapped_bank {
   public:
     static constexpr size_t caches_max = 32;
 
-    // `cache_bytes`: multiples of the line, ascending, at most caches_max. Becomes a user of `lines`.
+    // `cache_bytes`: multiples of the line size, ascending, at most caches_max. Registers as a user of `lines`.
     direct_mapped_bank(const host& system, touched_lines& lines, const uint64_t* cache_bytes, size_t caches);
 
     void take(const touched_lines& lines);
@@ -31,7 +31,7 @@ class direct_mapped_bank {
         set_index index;
         uint64_t* tags = nullptr;
         uint64_t misses = 0;
-        bool later_have_it = true;  // what hits here hits in all that follow
+        bool later_have_it = true;  // a hit here is a hit in all that follow
     };
 
     template <class Index>

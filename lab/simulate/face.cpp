@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The simulation as C functions, for a host without a C++ library.
+// Offers the simulation as C functions, for a host without a C++ library.
 #include <new>
 
 #include "lab/references/simulators.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where the references of the mixed source lie.
+// Generates the addresses of the mixed source.
 #include "lab/simulate/generator.hpp"
 
 namespace millpond::simulate {
@@ -11,8 +11,8 @@ std::uint64_t mixed_source::draw(std::uint64_t below) {
     return (drawn_ >> 11) % below;
 }
 
-// Half of all references are near the top of the stack, a quarter sweeps 1 MiB, a quarter visits a heap of 16 MiB, in
-// which half as many objects are visited each time the distance doubles.
+// Half of all references are near the top of the stack. A quarter sweeps 1 MiB. A quarter visits a heap of 16 MiB,
+// where half as many objects are visited each time the distance doubles.
 std::uint64_t mixed_source::next_address() {
     constexpr std::uint64_t stack = 0x7ffffff00000, array = 0x7fff00000000, heap = 0x555555000000;
     switch (draw(4)) {

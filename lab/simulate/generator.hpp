@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// mixed_source: an endless program that does not exist: a stack, an array that is swept, and objects that are visited
-// again as often as they were lately. For measuring simulators where no recording is at hand; a real program's
-// references say more.
+// mixed_source: generates the references of an imaginary program without end: a stack, an array that is swept, and
+// objects that are visited again, recent ones more often. Use it to measure simulators without a recording; references
+// of a real program tell more.
 //
 // Pseudo-random from the seed. O(1) a reference. Not thread-safe.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where a line goes in each of the three kinds of hierarchy.
+// Moves lines between the levels, for each of the three kinds of hierarchy.
 #include "lab/simulate/hierarchy.hpp"
 
 #include <new>
@@ -28,7 +28,7 @@ unsigned hierarchy::touch(uint64_t line) {
     return missed;
 }
 
-// From the outermost inwards, so that an inner level that loses a line has room for the new one.
+// Fills from the outermost level inwards, so that an inner level that loses a line has room for the new one.
 void hierarchy::fill_levels(uint64_t line, unsigned missed) {
     for (unsigned level = missed; level-- > 0;) {
         const uint64_t evicted = at(level).insert(line);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// hierarchy: data caches, or the buffers of address translation (TLBs), in levels of one line size.
+// hierarchy: simulates levels of data caches, or of address translation buffers (TLBs), with one line size.
 //
 //   inclusive     a line of a level is in all levels behind it: what an outer level evicts, the inner ones lose
 //   exclusive     a line is in one level: a hit moves it to the first, whose victim moves to the second, and so on
-//   independent   every level that missed gets the line; evictions do not concern one another
+//   independent   every level that missed gets the line; levels evict independently
 //
-// Every level replaces its least recently used line, and sees only what missed in front of it. A translation buffer is
-// a hierarchy whose lines are pages, of 4 KiB or 2 MiB, independent as processors have them; its last misses are page
-// walks. Write-backs are not counted. A reference to several lines misses a level once if any of its lines does.
-// Misses of data that a processor has foreseen (neighbour_table) are misses, and counted besides: nothing is fetched
-// ahead here, so that counts are those of the caches alone.
-// Cost: O(ways) for each level that is asked, O(32) for a miss of the first one. Memory: 8 bytes a line. Not
-// thread-safe.
+// Every level evicts its least recently used line, and sees only the misses of the level before. Translation buffers
+// are a hierarchy whose lines are pages of 4 KiB or 2 MiB; they are independent, as in processors, and the misses of
+// the last level are page walks. Write-backs are not counted. A reference to several lines misses a level once if any
+// of its lines does. Data misses that a processor would have prefetched (neighbour_table) are misses, and are also
+// counted on their own. No line is fetched early, so the counts are those of the caches only.
+// Cost: O(ways) for each level looked up, O(32) for a miss of the first one. Memory: 8 bytes a line. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/neighbour_table.hpp"
@@ -41,11 +40,11 @@ class hierarchy {
     void tell(const report& to) const;
 
     uint64_t references() const { return references_; }
-    // References that level `level` (0 is the first) and all in front of it missed.
+    // Returns the references that missed level `level` (0 is the first) and all levels before it.
     uint64_t misses(unsigned level) const { return misses_[level]; }
 
   private:
-    unsigned touch(uint64_t line);  // how many levels missed
+    unsigned touch(uint64_t line);  // returns the number of levels that missed
     void fill_levels(uint64_t line, unsigned missed);
     void move_down(uint64_t line);
     set_cache& at(unsigned level) { return *reinterpret_cast<set_cache*>(levels_[level]); }
@@ -56,7 +55,7 @@ class hierarchy {
     unsigned count_;
     alignas(set_cache) unsigned char levels_[levels_max][sizeof(set_cache)];
     neighbour_table neighbours_;
-    // foreseen_: of the misses those whose lines were all foreseen. Of pages none are.
+    // foreseen_: the misses whose lines were all foreseen. Always 0 for pages.
     uint64_t references_ = 0, misses_[levels_max] = {}, foreseen_[levels_max] = {};
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// cpuid says what the processor has, xgetbv what the operating system saves. (libgcc's answer needs a static
-// constructor.)
+// Detects vector instructions: cpuid tells what the processor has, xgetbv what the operating system saves. (libgcc's
+// detection needs a static constructor.)
 #include "lab/simulate/instruction_set.hpp"
 
 #if defined(__x86_64__)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// lanes: eight lines in order of their last use, and the one step that least recently used needs.
+// lanes: eight lines in order of their last use, and the one step that least-recently-used replacement needs.
 //
 //   │ a b c d e f g h │  seek d, insert x  ▶  │ x a b c e f g h │  returns 3
 //   │ a b c d e f g h │  seek q, insert x  ▶  │ x a b c d e f g │  returns 8, h is gone
 //
-// Rows of eight make longer stacks: what one row loses is what the next inserts. A row is aligned to 64 bytes. One
-// struct for each instruction set; all do the same. `ones` is here because it, too, differs by instruction set.
+// Several rows of eight make a longer stack: the line that one row loses is inserted into the next. A row is aligned to
+// 64 bytes. There is one struct for each instruction set; all do the same. `ones` is here because it also differs by
+// instruction set.
 #pragma once
 
 #include <stdint.h>
@@ -21,7 +22,7 @@ namespace millpond::simulate {
 inline constexpr unsigned lane_count = 8;
 
 struct portable_lanes {
-    // Bits that are set.
+    // Returns the number of bits that are set.
     static uint64_t ones(uint64_t word) {
         word -= word >> 1 & 0x5555555555555555u;
         word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
@@ -42,7 +43,7 @@ struct portable_lanes {
 
 #if defined(__x86_64__)
 
-// Lane i of entry d is all ones where i <= d: what moves when the sought line lies in lane d.
+// Lane i of entry d is all ones if i <= d: these lanes move when the sought line lies in lane d.
 struct alignas(64) moving_lanes {
     uint64_t of_depth[lane_count + 1][lane_count];
 };
@@ -80,7 +81,7 @@ struct avx2_lanes {
         const auto found_high = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(high, wanted)));
         return _tzcnt_u32(static_cast<unsigned>(found_low | found_high << 4) | 1u << lane_count);
     }
-    // Each lane takes the one below; the first takes that of `first`.
+    // Shifts each lane's value up by one; the first lane takes that of `first`.
     MILLPOND_AVX2 static inline __m256i up(const __m256i& lanes, const __m256i& first) {
         return _mm256_blend_epi32(_mm256_permute4x64_epi64(lanes, 0x90), first, 0x03);
     }
@@ -92,7 +93,7 @@ struct avx512_lanes {
         return static_cast<uint64_t>(__builtin_popcountll(word));
     }
 
-    // Whole rows are stored: a load that follows a masked store would wait for it.
+    // Stores whole rows: a load that follows a masked store would wait for it.
     MILLPOND_AVX512 static inline unsigned move_to_front(uint64_t* row, uint64_t sought, uint64_t inserted) {
         __m512i lanes = _mm512_load_si512(row);
         const unsigned depth = move(lanes, _mm512_set1_epi64(static_cast<long long>(sought)),
@@ -105,7 +106,7 @@ struct avx512_lanes {
     MILLPOND_AVX512 static inline unsigned move(__m512i& lanes, const __m512i& sought, const __m512i& inserted) {
         const __mmask8 found = _mm512_cmpeq_epi64_mask(lanes, sought);
         const unsigned bit = (static_cast<unsigned>(found) | 1u << lane_count);
-        const auto moved = static_cast<__mmask8>(bit ^ (bit - 1));  // up to the lowest one, that included
+        const auto moved = static_cast<__mmask8>(bit ^ (bit - 1));  // up to and including the lowest one
         lanes = _mm512_mask_mov_epi64(lanes, moved, _mm512_maskz_alignr_epi64(0xff, lanes, inserted, 7));
         return _tzcnt_u32(bit);
     }
@@ -113,8 +114,8 @@ struct avx512_lanes {
 
 #endif
 
-// Returns function<portable_lanes>(…), or function_avx2(…) or function_avx512(…), which call function<…_lanes>(…) and
-// are compiled for these instructions.
+// Calls function<portable_lanes>(…), function_avx2(…) or function_avx512(…). The latter two call function<…_lanes>(…)
+// and are compiled for these instructions.
 #if defined(__x86_64__)
 #define MILLPOND_DISPATCH(set, function, ...)             \
     switch (set) {                                        \

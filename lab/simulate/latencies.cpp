@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where a level's latency is read off the two curves, and the document of `millpond doctor`.
+// Reads the latency of each level off the two curves, and parses the document of `millpond doctor`.
 #include "lab/simulate/latencies.hpp"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ using program::json;
 constexpr std::size_t document_bytes_max = std::size_t{16} << 20;
 constexpr std::uint64_t line_bytes = 64;
 
-// The point nearest to the middle of (inner, outer], by ratio; where none lies there, the first beyond `inner`.
+// Returns the point nearest to the middle of (inner, outer], by ratio; if no point lies there, the first beyond
+// `inner`.
 const latency_point& within(const std::vector<latency_point>& curve, std::uint64_t inner, std::uint64_t outer) {
     const double least = inner == 0 ? static_cast<double>(curve.front().size) / 2 : static_cast<double>(inner);
     const double middle = std::sqrt(least * static_cast<double>(outer));
@@ -28,14 +29,14 @@ const latency_point& within(const std::vector<latency_point>& curve, std::uint64
     for (const latency_point& point : curve) {
         if (point.size <= inner || (point.size > outer && best != nullptr)) continue;
         const double ratio = std::abs(std::log(static_cast<double>(point.size) / middle));
-        // A little: of two that are as near, the smaller one, whose translation is less.
+        // The margin prefers the smaller of two points that are equally near: its translation costs less.
         if (best == nullptr || ratio < best_ratio - 1e-9) best = &point, best_ratio = ratio;
         if (point.size > outer) break;
     }
     return best == nullptr ? curve.back() : *best;
 }
 
-// The first point of at least twice `last`, or the last one.
+// Returns the first point of at least twice `last`, or the last point.
 const latency_point& beyond(const std::vector<latency_point>& curve, std::uint64_t last) {
     for (const latency_point& point : curve) {
         if (point.size >= 2 * last) return point;
@@ -51,7 +52,8 @@ double at(const std::vector<latency_point>& curve, std::uint64_t size) {
     return ns;
 }
 
-// The translation in the latency of a set: its loads go to random pages, of which each buffer has as many as fit.
+// Returns the translation time in the latency of a set: its loads go to random pages, and each buffer holds as many of
+// them as fit.
 double translation_in_set(const machine_latencies& machine, std::uint64_t set_bytes) {
     if (machine.pages.empty() || machine.buffers.empty()) return 0;
     const double pages = static_cast<double>(set_bytes) / static_cast<double>(page_bytes);
@@ -67,8 +69,8 @@ double translation_in_set(const machine_latencies& machine, std::uint64_t set_by
     return std::max(0.0, ns);
 }
 
-// The curve of sets without translation, which never falls: noise, and what was taken out too much, may not make a
-// farther level faster.
+// Returns the curve of sets without translation. It never falls: noise, or a correction that is too large, must not
+// make a farther level faster.
 std::vector<latency_point> pure_sets(const machine_latencies& machine) {
     std::vector<latency_point> pure = machine.sets;
     double highest = 0;
@@ -82,7 +84,7 @@ std::uint64_t last_entries_of(const machine_latencies& machine) {
     return machine.buffers.empty() ? 0 : machine.buffers.back().entries;
 }
 
-// What the pages' curve has more than the same lines without gaps.
+// Returns how much more the pages' curve shows than the same lines without gaps.
 double more_than_lines(const machine_latencies& machine, const latency_point& pages) {
     return std::max(0.0, pages.ns - at(machine.sets, pages.size * line_bytes));
 }
@@ -136,7 +138,7 @@ machine_latencies read_latencies(const std::string& path) {
     } catch (const program::json_kind_error&) {
     }
     if (!document.is_object()) refuse(path, "is not a JSON document");
-    if (const char* const flaw = plan::seal_flaw(document)) refuse(path, std::string("is not whole: ") + flaw);
+    if (const char* const flaw = plan::seal_flaw(document)) refuse(path, std::string("is not valid: ") + flaw);
     machine_latencies machine;
     try {
         machine = from_document(document, path);
@@ -148,7 +150,7 @@ machine_latencies read_latencies(const std::string& path) {
         const std::string reason = why.is_string() ? why.text() : "";
         refuse(path, "has no latencies" + (reason.empty() ? "" : " (" + reason + ")"));
     }
-    if (machine.cycle_ns <= 0) refuse(path, "does not say how long a cycle is, as older versions did not");
+    if (machine.cycle_ns <= 0) refuse(path, "does not give the length of a cycle (older versions did not write it)");
     return machine;
 }
 
@@ -174,7 +176,8 @@ std::vector<std::string> machine_descriptions(const machine_latencies& machine) 
         for (const auto& one : levels) text += (text.empty() ? "" : "/") + std::to_string(number(one));
         return text;
     };
-    // A simulated cache is whole sets of lines; what a virtual machine says of its host's need not be.
+    // A simulated cache has whole sets of lines; the sizes that a virtual machine reports may not be multiples of a
+    // set.
     const auto ways = [](const auto& one) {
         const std::uint64_t lines = one.bytes / one.line_bytes;
         std::uint64_t most = std::min<std::uint64_t>(one.ways, lines);

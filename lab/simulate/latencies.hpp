@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// latencies: what a load costs on a machine, by how much memory it is one of, and by how many pages.
+// latencies: the cost of a load on a machine, as a function of the memory and of the number of pages in use.
 //
 //   `millpond doctor --json=FILE` ──read_latencies──┐
 //   this machine, now ──────────measured_latencies──┴─▶ machine_latencies ──▶ descriptions of its caches and buffers
 //                                                                         └─▶ cost of a level: cache_ns, translation_ns
 //
-//   ns │            ┌── memory          a level costs what a set costs that lies well within it: between the size of
-//      │      ┌─────┘                   the level in front of it and its own, in the middle of the two
+//   ns │            ┌── memory          a level's cost is that of a set well within it: halfway between
+//      │      ┌─────┘                   the size of the level before it and its own size
 //      │ ─────┘
 //      └──────────────▶ bytes of the set
 //
-// Sets were measured on small pages, so that beyond the reach of the translation buffers their latency has translation
-// in it; it is taken out again where the latencies of pages and the buffers are known. All but reading and measuring is
-// pure.
+// Sets were measured on small pages: beyond the reach of the translation buffers their latency includes translation. It
+// is subtracted where the latencies of pages and the buffers are known. All functions are pure, except reading and
+// measuring.
 #pragma once
 
 #include <cstdint>
@@ -38,24 +38,25 @@ struct machine_latencies {
     std::vector<measure::translation_buffer> buffers;
 };
 
-// Throws failure (input) for what is no such document, or has no latencies; it says what to do.
+// Reads a document of `millpond doctor`. Throws failure (input) if it is another document or has no latencies; the
+// message says what to do.
 machine_latencies read_latencies(const std::string& path);
-// Takes about three seconds.
+// Measures this machine; takes about three seconds.
 machine_latencies measured_latencies();
 
-// Simulators of the machine's caches, and of its translation buffers where they are known. Empty without caches.
+// Returns simulators of the machine's caches, and of its translation buffers if they are known. Empty without caches.
 std::vector<std::string> machine_descriptions(const machine_latencies& machine);
 
-// One load that hits a cache of `bytes` behind one of `inner_bytes` (0: there is none).
+// Returns the cost of a load that hits a cache of `bytes` behind one of `inner_bytes` (0: it is the first).
 double cache_ns(const machine_latencies& machine, std::uint64_t inner_bytes, std::uint64_t bytes);
-// One load that misses all caches, of which the last has so many bytes.
+// Returns the cost of a load that misses all caches; the last one has `last_bytes`.
 double memory_ns(const machine_latencies& machine, std::uint64_t last_bytes);
-// Whether a set was measured that such caches cannot hold: else memory_ns is the latency of a cache.
+// Returns whether a set was measured that is larger than these caches; otherwise memory_ns is the latency of a cache.
 bool is_beyond_caches(const machine_latencies& machine, std::uint64_t last_bytes);
 
-// What a load costs more whose page is in a buffer of `entries` behind one of `inner_entries`. Needs `pages`.
+// Returns the added cost of a load whose page is in a buffer of `entries` behind one of `inner_entries`. Needs `pages`.
 double translation_ns(const machine_latencies& machine, std::uint64_t inner_entries, std::uint64_t entries);
-// The same where it is in none, of which the last has so many entries: a page walk.
+// Returns the same for a page that is in no buffer (a page walk); the last buffer has `last_entries`.
 double walk_ns(const machine_latencies& machine, std::uint64_t last_entries);
 
 }  // namespace millpond::simulate

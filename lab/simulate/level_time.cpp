@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Hits of each level from the misses in front of it and its own, and what each costs.
+// Computes the hits of each level from the misses of the level before and its own, and their cost.
 #include "lab/simulate/level_time.hpp"
 #include "lab/program/json.hpp"
 
@@ -33,7 +33,7 @@ level_counts levels_of(const references::simulator_counts& simulator) {
     return found;
 }
 
-// Latencies of pages are of small ones.
+// Returns whether the pages are small: latencies of pages are measured on small ones.
 bool are_small_pages(const references::simulator_counts& simulator) {
     for (const auto& row : simulator.rows) {
         if (row.line_bytes != 0) return row.line_bytes == page_bytes;
@@ -57,10 +57,10 @@ struct sum_of_parts {
     }
 };
 
-// What is foreseen waits for the second level, wherever it comes from.
+// A foreseen line costs a hit of the second level, wherever it comes from.
 void add_levels(sum_of_parts& to, const level_counts& counts, const machine_latencies& machine) {
     one_level inner = {0, counts.references, 0};
-    double second_ns = 0;  // 0: no level behind the second yet
+    double second_ns = 0;  // 0: no second level yet
     const auto add = [&](const std::string& part, const one_level& level, double ns) {
         const std::uint64_t hits = inner.misses - level.misses;
         if (second_ns == 0) return to.add(part, hits, ns);
@@ -94,22 +94,22 @@ void add_translation(sum_of_parts& to, const level_counts& counts, const machine
 json assumptions_of(const machine_latencies& machine, const level_counts& counts, std::uint64_t instructions,
                     double cycles_per_instruction, bool with_translation) {
     std::array<char, 96> cpi{};
-    std::snprintf(cpi.data(), cpi.size(), "every instruction takes %g %s, and waits for its references besides",
+    std::snprintf(cpi.data(), cpi.size(), "every instruction takes %g %s, plus the time of its references",
                   cycles_per_instruction, cycles_per_instruction == 1 ? "cycle" : "cycles");
     json all = json::array(
-        {"nothing overlaps: every reference waits as long as the level takes that has its lines",
-         instructions == 0 ? "the references came without instructions, whose time is missing" : cpi.data(),
-         "caches and buffers replace their least recently used; write-backs and the fetching of instructions "
-         "are not in it"});
-    all.push_back(counts.levels.size() > 1
-                      ? "a line next to the one that its page of 4 KiB missed last is in the second level already"
-                      : "nothing is fetched before it is asked for: there is no second level to fetch it into");
+        {"nothing overlaps: every reference waits for the level that holds its lines",
+         instructions == 0 ? "the time of instructions is missing: the input has only references" : cpi.data(),
+         "caches and buffers evict their least recently used entry; write-backs and instruction fetches "
+         "are not included"});
     all.push_back(
-        with_translation
-            ? "a hit of the first translation buffer costs nothing; the others' cost is what pages add"
-            : "translation is not counted: latencies have as much of it as sets of their size on small pages");
+        counts.levels.size() > 1
+            ? "a line next to the latest miss in its page of 4 KiB is already in the second level (prefetched)"
+            : "nothing is prefetched: there is no second level to hold it");
+    all.push_back(with_translation
+                      ? "a hit of the first translation buffer is free; the others cost what the curve of pages adds"
+                      : "translation has no row: latencies include as much as sets of their size need on small pages");
     if (!is_beyond_caches(machine, counts.levels.back().size))
-        all.push_back("the largest set that was measured fits into these caches: memory's latency is too small");
+        all.push_back("memory's latency is too small: even the largest set measured fits into these caches");
     return all;
 }
 

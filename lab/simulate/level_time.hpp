@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// level_time: how long a program takes that waits for every reference as long as the level takes that has its line.
+// level_time: estimates a program's time if every reference waits for the cache level that holds its line.
 //
-//   instructions x CPI x cycle  +  sum over levels: hits x latency  +  sum over buffers: hits x what translation adds
+//   instructions x CPI x cycle  +  sum over levels: hits x latency  +  sum over buffers: hits x translation
 //
-// Levels are those of each `levels:` simulator, memory behind the last one; translation is that of the first `tlb:`
-// simulator, whose last misses are page walks. Latencies are a machine's (latencies.hpp). What comes from behind the
-// second level and was foreseen (neighbour_table.hpp) takes as long as a hit of the second.
-// A first estimate: nothing overlaps, so it is what an in-order machine would take, and more than this one does. Where
-// only one level counts, time_model.hpp has the simpler model.
+// The levels are those of each `levels:` simulator, followed by memory. Translation is that of the first `tlb:`
+// simulator; its last misses are page walks. The latencies are a machine's (latencies.hpp). A line from behind the
+// second level that was foreseen (neighbour_table.hpp) costs a hit of the second level.
+// This is a first estimate: nothing overlaps, as in an in-order machine, so it is more than a modern processor takes.
+// For a single level, time_model.hpp has the simpler model.
 // Pure functions. O(rows).
 #pragma once
 
@@ -21,11 +21,11 @@
 
 namespace millpond::simulate {
 
-// For each `levels:` simulator: {simulator, unit, value, cycles, …, parts [{part, count, ns_each, value}]}.
+// Returns, for each `levels:` simulator: {simulator, unit, value, cycles, …, parts [{part, count, ns_each, value}]}.
 program::json level_times_json(const std::vector<references::simulator_counts>& simulators, std::uint64_t instructions,
                                const machine_latencies& machine, double cycles_per_instruction);
 
-// The same in lines of text.
+// Returns the same as lines of text.
 std::string level_times_table(const program::json& times);
 
 }  // namespace millpond::simulate

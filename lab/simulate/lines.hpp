@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// line_walk: the lines (or pages) that a reference touches, and how one that touches several is counted.
+// line_walk: lists the lines (or pages) that a reference touches, and defines how a reference to several lines counts.
 //
 //   address 62, 4 bytes, lines of 64      │ … ▓▓│▓▓ … │   lines 0 and 1
 //
@@ -37,7 +37,7 @@ class line_walk {
     uint64_t line_bytes_;
 };
 
-// The numbers of lines leave the top value to tables that mark free places by it.
+// The largest line number is reserved: tables mark free places with it.
 inline constexpr uint32_t line_bytes_min = 4;
 inline constexpr uint32_t line_bytes_max = 1u << 30;
 inline constexpr uint64_t no_line = ~uint64_t{0};
@@ -46,7 +46,7 @@ inline bool is_line_size(uint64_t bytes) {
     return bytes >= line_bytes_min && bytes <= line_bytes_max && (bytes & (bytes - 1)) == 0;
 }
 
-// Which set of a cache a line belongs to: its low bits, or the remainder where the sets are no power of two.
+// Maps a line to its set in a cache: its low bits, or the remainder if the number of sets is not a power of two.
 class set_index {
   public:
     set_index() : set_index(1) {}

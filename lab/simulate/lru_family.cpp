@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The pass over a list of lines, for each instruction set.
+// Passes a list of lines through the caches, for each instruction set.
 #include "lab/simulate/lru_family.hpp"
 
 #include "lab/simulate/lanes.hpp"
@@ -35,7 +35,8 @@ lru_family::lru_family(const host& system, touched_lines& lines, uint64_t sets_m
     flush();
 }
 
-// Returns how many lines are left: they, and what they pushed out, are in the two lists. `lines` may be left_ itself.
+// Drops the lines that end at the fronts. Returns the number of lines left; they and the lines they pushed out are in
+// the two lists. `lines` may be left_ itself.
 size_t lru_family::drop_fronts(const set_count& at, const uint64_t* lines, size_t count) {
     const uint64_t mask = at.mask;
     uint64_t *const fronts = at.fronts, *const left = left_.data(), *const pushed_out = pushed_out_.data();
@@ -68,7 +69,7 @@ size_t lru_family::drop_fronts(const set_count& at, const uint64_t* lines, size_
     return size;
 }
 
-// The depth of a line that was not in front.
+// Returns the depth of a line that was not in front.
 template <class Lanes>
 [[gnu::always_inline]] inline unsigned lru_family::depth_in(uint64_t* row, uint64_t line, uint64_t pushed_out) {
     for (unsigned i = 0; i < rows_; ++i, row += lane_count) {
@@ -80,7 +81,7 @@ template <class Lanes>
     return rows_ * lane_count + 1;
 }
 
-// The deepest of a reference's lines decides.
+// Counts a reference at the deepest of its lines.
 template <class Lanes>
 [[gnu::always_inline]] inline void lru_family::search_rows(const set_count& at, size_t count) {
     const size_t places = size_t{rows_} * lane_count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What lies before the last two words of time.
+// Handles the times before the last two words.
 #include "lab/simulate/lru_stack.hpp"
 
 namespace millpond::simulate {
@@ -19,7 +19,7 @@ lru_stack::lru_stack(const host& system)
     begin_words(first_time);
 }
 
-// A table that has grown has its times elsewhere.
+// Looks a block up in the table: after growth its time lies elsewhere.
 [[gnu::noinline]] void lru_stack::find(recent& place, uint64_t block) {
     const size_t bytes = blocks_.bytes();
     uint32_t& time = blocks_[block];
@@ -27,7 +27,7 @@ lru_stack::lru_stack(const host& system)
     place = {block, &time};
 }
 
-// The last two words are empty, and lie behind all times below `used`.
+// Begins two empty words for the times from `used` on.
 void lru_stack::begin_words(uint32_t used) {
     now_ = (used + 63) / 64 * 64 + 64;
     latest_ = before_ = 0;
@@ -46,7 +46,7 @@ void lru_stack::begin_words(uint32_t used) {
     return distance;
 }
 
-// How many bits lie at this time or earlier.
+// Returns the number of bits at this time or earlier.
 uint32_t lru_stack::up_to(uint32_t time) const {
     auto count = static_cast<uint32_t>(ones(bits_[time / 64] & (~uint64_t{0} >> (63 - time % 64))));
     for (uint32_t i = time / 64; i != 0; i &= i - 1) count += sums_[i];
@@ -75,8 +75,8 @@ void lru_stack::store_word(uint32_t word, uint64_t bits) {
     }
 }
 
-// Numbers the times of all blocks that are held again, in their order. Then one time in 16 is taken at most, so a use
-// pays for O(1) of it.
+// Renumbers the times of all held blocks, in their order. Afterwards at most one time in 16 is taken, so the cost per
+// use is O(1).
 void lru_stack::compact() {
     const uint64_t wanted = 16 * uint64_t{live_};
     if (wanted > times_max)

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// lru_stack: the exact distance of each use of a block (line or page) from its last one: how many others came between.
+// lru_stack: the exact stack distance of each use of a block (line or page): the number of other blocks used since its
+// last use.
 //
 //   block ──▶ table ──▶ time of its last use        one bit for each block, at that time
 //
 //   …·1··11·1·│1··1·11·1·│·1·1···1·1│1·1··1▶ now    the bits behind a time are the blocks used since
-//                         before     latest         the last two words stay in registers, the others are summed
+//                         before     latest         the last two words stay in registers; the others are summed
 //                                                   (Fenwick 1994)
 //
-// A cache of C blocks that replaces the least recently used hits exactly where the distance is below C (Mattson et al.
-// 1970), so one pass has the whole curve. Most uses come less than 64 uses after the last one: they cost a look-up
+// A cache of C blocks with least-recently-used replacement hits exactly where the distance is below C (Mattson et al.
+// 1970), so one pass gives the whole curve. Most uses come less than 64 uses after the last one: they cost a look-up
 // among 512 recent blocks and a count of two words, without a branch. The others cost O(log distinct). When the times
-// are used up they are numbered again (compaction). Memory depends on the distinct blocks alone, not on the references:
-// at most `bytes_per_block_max` for each, and half as much again while a table grows. Not thread-safe.
+// are used up, they are numbered again (compaction). Memory depends only on the number of distinct blocks: at most
+// `bytes_per_block_max` for each, and half as much again while a table grows. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/block_table.hpp"
@@ -22,7 +23,7 @@ namespace millpond::simulate {
 
 class lru_stack {
   public:
-    // Distances that no cache's size exceeds.
+    // Distances larger than any cache.
     static constexpr uint64_t cold = ~uint64_t{0};         // the first use ever
     static constexpr uint64_t flushed = ~uint64_t{0} - 1;  // the first use since a flush
     // The table of blocks 4 x 16, times 32 x (8 + 4) / 64.
@@ -30,7 +31,7 @@ class lru_stack {
 
     explicit lru_stack(const host& system);
 
-    // Touches blocks one after the other; `add` gets each one's distance.
+    // Touches blocks one after the other; calls `add` with each one's distance.
     template <class Lanes, class Add>
     [[gnu::always_inline]] inline void touch_all(const uint64_t* blocks, size_t count, const Add& add) {
         uint64_t latest = latest_, before = before_;
@@ -77,7 +78,7 @@ class lru_stack {
         return of_block;
     }
 
-    // No block is held any more; those that were seen stay known.
+    // Empties the stack; blocks that were seen stay known.
     void flush();
 
     uint64_t distinct() const { return blocks_.size(); }
@@ -85,7 +86,7 @@ class lru_stack {
 
   private:
     static constexpr uint32_t times_min = 1u << 15, times_max = 1u << 31;
-    // Times below are no block's, so that time 0 lies before the last two words.
+    // The smallest time of a block, so that time 0 lies before the last two words.
     static constexpr uint32_t first_time = 64;
 
     static constexpr unsigned recent_size = 512;
@@ -96,7 +97,7 @@ class lru_stack {
     void find(recent& place, uint64_t block);
 
     uint32_t times() const { return static_cast<uint32_t>(bits_.size() * 64); }
-    // Of a block whose last use lies before the last two words, which have `later` bits.
+    // Touches a block whose last use lies before the last two words, which have `later` bits.
     uint64_t touch_earlier(uint32_t last, uint64_t later);
     void end_word();
     void store_word(uint32_t word, uint64_t bits);
@@ -112,8 +113,8 @@ class lru_stack {
     array<uint32_t> sums_;          // of the words of bits_
     uint64_t known_ = 0;            // blocks
     uint64_t latest_ = 0, before_ = 0;
-    uint32_t now_ = 0, live_ = 0;  // live: bits in bits_
-    uint32_t flushed_until_ = 0;   // times up to this one are of before the last flush
+    uint32_t now_ = 0, live_ = 0;  // live: the number of bits in bits_
+    uint32_t flushed_until_ = 0;   // times up to this one are before the last flush
 };
 
 }  // namespace millpond::simulate

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-simulate: caches, memories and translation buffers on the data references of a program.
+// millpond-simulate: simulates caches, memories and translation buffers on the data references of a program.
 //
 //   millpond-simulate [--simulate DESCRIPTION …] [--format recording|din|lackey] [--json FILE] [--write-din FILE]
 //                     [--penalty CYCLES,…] [--latencies FILE|measure] [--cpi CYCLES] REFERENCES
 //   millpond-simulate --measure [--simulate DESCRIPTION …] [REFERENCES]
 //
-// REFERENCES is a recording of ours, or a text of Dinero's or of Valgrind's lackey; "-" is text at standard input.
-// Exit status: 0 done · 2 usage, a wrong description · 3 references missing or damaged · 4 a place that cannot be
-// written, or no memory.
+// REFERENCES is a recording of Millpond, or text in the format of Dinero or of Valgrind's lackey; "-" reads text from
+// standard input.
+// Exit status: 0 done · 2 usage, or a wrong description · 3 references missing or damaged · 4 a file cannot be written,
+// or no memory.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -50,19 +51,21 @@ struct command_line {
     speed_request speed;
 };
 
-// Five direct-mapped caches, 56 set-associative ones, and every memory of 4 KiB pages.
+// Five direct-mapped caches, 56 set-associative ones, and memories of 4 KiB pages of every size.
 const std::vector<std::string> usual_descriptions = {"direct:line=32,size=16K/32K/64K/128K/256K",
                                                      "lru:line=32,sets=64-4096,ways=8", "distances:line=4K"};
 
 void declare_rules(program::command_line& app, command_line& line) {
     const std::vector<std::string> counted = {"once", "twice"};
-    app.option("--straddle", line.straddling, "an access to two lines is one reference that misses once, or two")
+    app.option("--straddle", line.straddling,
+               "count an access to two lines as one reference that misses once, or as two")
         .one_of(counted)
         .shows_default();
-    app.option("--modify", line.modification, "a modification is one reference, or a load and a store")
+    app.option("--modify", line.modification, "count a modification as one reference, or as a load and a store")
         .one_of(counted)
         .shows_default();
-    app.option("--bytes-max", line.rules.bytes_max, "longer accesses count as so many bytes (Cachegrind: the line)")
+    app.option("--bytes-max", line.rules.bytes_max,
+               "count an access of more than N bytes as one of N (Cachegrind: N is the line)")
         .within(0, 65535);
     app.option("--flush-references", line.rules.flush_references, "empty all caches every N references");
     app.option("--flush-instructions", line.rules.flush_instructions, "empty all caches every N instructions");
@@ -72,47 +75,53 @@ void declare_rules(program::command_line& app, command_line& line) {
 }
 
 void declare(program::command_line& app, command_line& line) {
-    app.option("references", line.references, "the recording or text to read, \"-\" for standard input")
+    app.option("references", line.references, "read this recording or text; \"-\" is standard input")
         .value_name("REFERENCES");
     app.option("-s,--simulate", line.descriptions,
-               "a simulator: direct, lru, fifo, random, distances, sampled, levels, tlb or attributed, a colon, "
-               "KEY=VALUE,… (default: five direct-mapped caches, 56 LRU caches, all memories of pages)")
+               "add a simulator, KIND:KEY=VALUE,…; KIND is direct, lru, fifo, random, distances, sampled, levels, tlb "
+               "or attributed (default: five direct-mapped caches, 56 LRU caches, page memories of all sizes)")
         .value_name("DESCRIPTION")
         .repeated()
         .one_argument();
     declare_rules(app, line);
-    app.option("--format", line.format, "of the references")
+    app.option("--format", line.format, "the format of REFERENCES")
         .one_of({"automatic", "din", "lackey", "recording"})
         .shows_default();
-    app.option("--bytes", line.text.bytes_default, "bytes of an access that a din line leaves out")
+    app.option("--bytes", line.text.bytes_default, "the size of an access whose din line gives none")
         .within(1, 4096)
         .shows_default();
-    app.option("--penalty", line.penalties, "cycles of a miss in the time model, separated by commas")
+    app.option("--penalty", line.penalties,
+               "the cost of a miss in the time model, in cycles; several are separated by commas")
         .separated_by(',')
         .one_argument()
         .not_negative()
         .shows_default();
     app.option("--latencies", line.latencies,
-               "also tell the time with all levels: this machine's, or those of the levels: that are named, with "
-               "the latencies of a document of `millpond doctor --json=FILE`; measure: of this machine, now")
+               "also estimate the time with all cache levels: those of `-s levels:`, else the machine's; with the "
+               "latencies in FILE (from `millpond doctor --json=FILE`); measure: measure this machine now")
         .value_name("FILE|measure");
-    app.option("--cpi", line.cycles_per_instruction, "with --latencies: cycles of an instruction")
+    app.option("--cpi", line.cycles_per_instruction, "with --latencies: cycles per instruction")
         .not_negative()
         .shows_default();
-    app.option("--json", line.json, "write the document to FILE (\"-\": to standard output, instead of the table)")
+    app.option("--json", line.json,
+               "write the results to FILE as JSON (\"-\": to standard output, instead of the table)")
         .value_name("FILE");
     app.option("--write-din", line.din, "also write the references as din text").value_name("FILE");
     app.option("--played", line.played,
-               "of a recording, the references as they would be on another allocator: the one on which "
-               "millpond-player was captured into PLAYED")
+               "move the references of a recording to where they would be on another allocator: the one on which "
+               "PLAYED was captured from millpond-player")
         .value_name("PLAYED");
-    app.flag("--with-system", line.with_system, "of a recording, count what system calls read and wrote, too");
+    app.flag("--with-system", line.with_system, "for a recording: also count what system calls read and wrote");
     app.flag(millpond::trace::damaged_option, line.accepts_damaged, millpond::trace::damaged_help);
-    app.flag("--measure", line.measures, "references a second of each simulator, without REFERENCES on made-up ones");
-    app.option("--measure-references", line.speed.references_max, "how many of them are kept in memory")
+    app.flag("--measure", line.measures,
+             "measure the speed of each simulator in references a second; without REFERENCES, on generated ones");
+    app.option("--measure-references", line.speed.references_max,
+               "with --measure: keep at most this many references in memory")
         .within(1, 1 << 28)
         .shows_default();
-    app.option("--measure-rounds", line.speed.rounds, "the median of so many").within(1, 1000).shows_default();
+    app.option("--measure-rounds", line.speed.rounds, "with --measure: take the median of this many rounds")
+        .within(1, 1000)
+        .shows_default();
 }
 
 template <class Value>
@@ -120,7 +129,7 @@ Value one_of(const std::string& word, const std::vector<std::string>& words) {
     return static_cast<Value>(std::find(words.begin(), words.end(), word) - words.begin());
 }
 
-// Adds the simulators of the machine's caches, unless others are named whose time shall be told.
+// Adds the simulators of the machine's caches, unless the command line describes levels itself.
 void settle_latencies(command_line& line) {
     line.machine = line.latencies == "measure" ? measured_latencies() : read_latencies(line.latencies);
     for (const std::string& one : line.descriptions) {
@@ -185,14 +194,14 @@ void show_results(const command_line& line, const std::vector<millpond::referenc
             level_times_json(counts, facts.instructions, *line.machine, line.cycles_per_instruction);
         if (document["level_times"].empty())
             throw program::failure(program::usage, line.references +
-                                                       " has the counts of other simulators: capture it with "
+                                                       " has no counts of `levels:` simulators: capture it with "
                                                        "--simulate levels:line=64,size=32K/1M,ways=8/16");
         table += level_times_table(document["level_times"]);
     }
     show(line, document, table);
 }
 
-// What simulators counted while the program ran; `line` can ask for nothing else of such a recording.
+// Shows the counts that simulators made while the program ran; `line` cannot change them any more.
 void show_counts(const command_line& line, const millpond::references::counts& known) {
     const auto [loads, stores, modifications] = known.references;
     input_facts facts;
@@ -213,8 +222,8 @@ void simulate(const command_line& line) {
         if (const auto known = millpond::references::read_counts(line.references, line.accepts_damaged)) {
             if (!line.played.empty())
                 throw program::failure(program::usage, line.references +
-                                                           " has counts alone: a layout needs the references; capture "
-                                                           "them without --simulate");
+                                                           " has only counts, but --played needs the references; "
+                                                           "capture them without --simulate");
             show_counts(line, *known);
             return;
         }
@@ -250,8 +259,9 @@ void simulate(const command_line& line) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    program::command_line app{"Simulates caches, memories and translation buffers on the data references of a program.",
-                              "millpond-simulate", " (--help lists the options)"};
+    program::command_line app{
+        "Simulates caches, memories and translation buffers with the data references of a program.",
+        "millpond-simulate", " (--help lists the options)"};
     command_line line;
     declare(app, line);
     return program::guarded_main(app, argc, argv, [&] {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// array: zeroed memory of the host's, for code without a C library.
+// array: zeroed memory from the host, for code without a C library.
 //
 //   millpond_system ──allocate──▶ │ padding │ aligned to 64 bytes: T T T T … │
 //
-// Elements are words and structures of words; their zero is their beginning. Not thread-safe.
+// Elements are words or structures of words; they start as zero. Not thread-safe.
 #pragma once
 
 #include <stddef.h>
@@ -17,7 +17,7 @@ namespace millpond::simulate {
 
 using host = millpond_system;
 
-// Copies and fills that a compiler turns into calls of memcpy and memset, or into vectors.
+// Copies and fills memory in a form that the compiler may turn into memcpy, memset or vector instructions.
 template <class T>
 void fill(T* to, size_t count, T value) {
     for (size_t i = 0; i < count; ++i) to[i] = value;
@@ -42,7 +42,7 @@ class array {
     T& operator[](size_t i) { return data_[i]; }
     const T& operator[](size_t i) const { return data_[i]; }
 
-    // Elements beyond the present ones are zero. O(count).
+    // Grows to `count` elements; new ones are zero. O(count).
     void grow(size_t count) {
         if (count <= count_) return;
         array larger(*system_, count);
@@ -50,7 +50,7 @@ class array {
         swap(larger);
     }
 
-    // Room for element `i`, doubling.
+    // Makes room for element `i`, by doubling.
     void reach(size_t i) {
         if (i >= count_) grow(i < 32 ? 64 : 2 * i);
     }

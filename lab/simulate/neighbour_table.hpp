@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// neighbour_table: which misses of the first level a processor has foreseen.
+// neighbour_table: predicts which misses of the first level a processor's prefetchers would have foreseen.
 //
-//   line that misses ─▶ page │ line that missed last      of the 32 pages of 4 KiB that missed last
-//                                └ its neighbour, on either side: foreseen
+//   line that misses ─▶ page │ its latest miss            for the 32 pages of 4 KiB that missed last
+//                                └ a neighbour on either side: foreseen
 //
-// Processors bring the lines next to one that missed into the second level before they are asked for: the streamer in
-// either direction within a page of 4 KiB, 32 pages at a time, and the spatial prefetcher the other line of a pair
-// (Intel 64 and IA-32 Architectures Optimization Reference Manual, data prefetching). Longer strides are left out: a
-// stream that skips lines irregularly is no stream to the one, and no pair to the other.
+// Processors fetch the neighbours of a missed line into the second level before a program refers to them. The streamer
+// does so in either direction within a page of 4 KiB, for 32 pages at a time; the spatial prefetcher fetches the other
+// line of a pair (Intel 64 and IA-32 Architectures Optimization Reference Manual, data prefetching). Longer strides are
+// left out: neither prefetcher follows a stream that skips lines irregularly.
 // Cost: O(32). Not thread-safe.
 #pragma once
 
@@ -24,10 +24,10 @@ class neighbour_table {
         for (entry& e : pages_) e = {no_line, no_line};
     }
 
-    // No lines within a page: nothing is foreseen.
+    // True if a page has only one line: then nothing is foreseen.
     bool is_empty() const { return lines_ < 2; }
 
-    // Notes a line that missed. True where it was foreseen. Pre: !is_empty().
+    // Notes a line that missed. Returns whether it was foreseen. Pre: !is_empty().
     bool foresees(uint64_t line) {
         const uint64_t page = line / lines_;
         unsigned at = 0;
@@ -44,7 +44,7 @@ class neighbour_table {
     };
 
     uint64_t lines_;
-    entry pages_[pages_max];  // the latest first
+    entry pages_[pages_max];  // latest first
 };
 
 }  // namespace millpond::simulate

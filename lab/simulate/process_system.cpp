@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// malloc and free behind the simulators' three functions.
+// Implements the simulators' three host functions with malloc and free.
 #include "lab/simulate/process_system.hpp"
 
 #include <cstdlib>

@@ -20,11 +20,11 @@ bool is_recording(const std::string& path) {
         const int file = program::open_regular(path.c_str());
         const off_t bytes = ::lseek(file, 0, SEEK_END);
         trace::read_at(file, 0, &magic, sizeof magic);
-        if (bytes >= trailer_bytes)  // one whose beginning is damaged is no text either
+        if (bytes >= trailer_bytes)  // a recording with a damaged beginning is not text either
             trace::read_at(file, static_cast<std::uint64_t>(bytes - trailer_bytes), &trailer, sizeof trailer);
         ::close(file);
     } catch (const program::failure&) {
-        return false;  // whoever reads it as text says why it cannot be read
+        return false;  // the text reader then says why the file cannot be read
     }
     return magic == std::uint32_t{mpt_frame_magic} || trailer == std::uint32_t{mpt_trailer_magic};
 }

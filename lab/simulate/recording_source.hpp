@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// recording_source: the references of a recording of ours (`record --references`), batch by batch.
+// recording_source: reads the references of a Millpond recording (`record --references`), batch by batch.
 //
 //   trace ─▶ references::reader ─▶ next(): │ references, instructions │ … │
 //   trace, played ─▶ layout::moved_reader ─▶ the same, as they would be on another allocator
@@ -17,14 +17,13 @@
 
 namespace millpond::simulate {
 
-// Whether the file at `path` begins or ends as a trace does. False where it cannot be read.
+// Returns whether the file at `path` begins or ends as a trace does. False if it cannot be read.
 bool is_recording(const std::string& path);
 
 class recording_source final : public reference_source {
   public:
-    // `with_system`: what system calls read and wrote counts, too. `played`: what the player has done on another
-    // allocator, or empty. Throws trace::trace_error where nothing can be read, or where the trace has no
-    // references.
+    // `with_system`: also count what system calls read and wrote. `played`: the player's recording on another
+    // allocator, or empty. Throws trace::trace_error if nothing can be read, or if the trace has no references.
     recording_source(const std::string& path, bool with_system, const std::string& played = {});
 
     const char* format_name() const override;
@@ -37,7 +36,7 @@ class recording_source final : public reference_source {
 
   private:
     std::string path_;
-    std::unique_ptr<references::reader> reader_;  // one of both
+    std::unique_ptr<references::reader> reader_;  // one of the two is set
     std::unique_ptr<layout::moved_reader> moved_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// report: where a simulator writes its counts, row by row.
+// report: receives the counts of a simulator, row by row.
 #pragma once
 
 #include "lab/references/simulators.h"
@@ -20,7 +20,7 @@ class report {
     void* state_;
 };
 
-// A row with everything that does not apply left out.
+// Returns a row without the optional columns.
 inline count_row count_of(const char* metric, const char* unit, uint64_t value) {
     return {.metric = metric,
             .unit = unit,

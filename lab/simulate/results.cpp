@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Rows of counts to JSON, and JSON to a table.
+// Writes rows of counts as JSON, and JSON as a table.
 #include "lab/simulate/results.hpp"
 
 #include <array>
@@ -15,7 +15,7 @@ namespace {
 
 using program::json;
 
-// Of a number of a document.
+// Returns a number of a document as text.
 std::string text_of(const json& number) { return program::json_text(number); }
 
 constexpr const char* origins[] = {"program", "allocator", "system"};
@@ -117,7 +117,7 @@ std::string line_of(const json& metric, double references) {
     return text;
 }
 
-// Misses at the powers of two of a curve, of which the document has every point.
+// Returns the misses at the powers of two of a curve; the document has every point.
 std::string curve_lines(const json& simulator, double references) {
     std::string text;
     const auto block = simulator["metrics"][0]["line_bytes"].get<std::uint64_t>();
@@ -139,7 +139,7 @@ std::string curve_lines(const json& simulator, double references) {
     return text;
 }
 
-// Behind the misses of each cache its times, in cycles an instruction, by penalty.
+// Adds, behind the misses of each cache, the times in cycles an instruction, by penalty.
 std::string lines_with_times(const json& simulator, double references, double instructions) {
     const json no_times = json::array();
     const json& times = simulator.contains("time") ? simulator["time"] : no_times;
@@ -163,7 +163,7 @@ std::string lines_with_times(const json& simulator, double references, double in
     return text;
 }
 
-// What the columns of lines_with_times are; empty without times.
+// Returns the heading of the time columns of lines_with_times; empty without times.
 std::string penalties_line(const json& results) {
     for (const json& simulator : results["simulators"]) {
         if (!simulator.contains("time")) continue;
@@ -229,7 +229,7 @@ json results_json(const std::vector<references::simulator_counts>& all, const in
                                        {"stores", input.stores},
                                        {"modifications", input.modifications}});
     if ((input.format == "recording" || input.format == "counts") && !input.moved)
-        about["allocator_instructions"] = input.allocator_instructions;  // of a layout: in `layout`
+        about["allocator_instructions"] = input.allocator_instructions;  // for a layout, `layout` has them
     if (sample != nullptr) {
         about["bursts"] = sample->bursts();
         about["instructions_not_captured"] = sample->instructions_not_captured();
@@ -252,17 +252,16 @@ std::string results_table(const json& results) {
     if (input.contains("partial")) text += "partial: " + input["partial"].get<std::string>() + "\n";
     if (input.contains("damages"))
         text += "damaged in " + std::to_string(input["damages"].size()) + " places, the first at offset " +
-                text_of(input["damages"][0]["offset"]) + ": what was there is left out\n";
+                text_of(input["damages"][0]["offset"]) + ": the damaged parts are left out\n";
     if (input.contains("bursts"))
         text +=
             text_of(input["bursts"]) + " bursts; " + text_of(input["instructions_not_captured"]) +
-            " instructions were not captured. Beside misses of the whole run: 95 % interval, and \"emptied\": had each "
-            "burst begun with empty caches\n";
+            " instructions were not captured. Misses of the whole run are estimates: 95 % interval; \"emptied\": the "
+            "estimate if each burst began with empty caches\n";
     if (input.contains("layout"))
         text += "on the allocator of " + input["layout"]["played"].get<std::string>() + ", which made " +
                 text_of(input["layout"]["allocator_references"]) + " of these references itself; " +
-                text_of(input["layout"]["unplaced_references"]) +
-                " are to memory that is neither the heap's nor a module's nor a stack's\n";
+                text_of(input["layout"]["unplaced_references"]) + " lie outside the heap, modules and stacks\n";
     for (const json& simulator : results["simulators"]) {
         text += "\n" + simulator["description"].get<std::string>() + "\n";
         double references = 0;

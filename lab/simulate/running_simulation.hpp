@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// running_simulation: a simulation in an ordinary process, and how it is fed from a source.
+// running_simulation: runs a simulation in an ordinary process, and feeds it from a source.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace millpond::simulate {
 
 class running_simulation {
   public:
-    // Throws program::failure (usage) for a description that is wrong.
+    // Throws program::failure (usage) if a description is wrong.
     running_simulation(const millpond_rules& rules, const std::vector<std::string>& descriptions)
         : all_(millpond_simulation_new(&process_system, &rules), millpond_simulation_delete) {
         for (const std::string& each : descriptions) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Sampling, scaling and the deviation between groups.
+// Samples blocks, scales their distances, and computes the deviation between groups.
 #include "lab/simulate/sampled_distances.hpp"
 
 namespace millpond::simulate {
@@ -7,7 +7,7 @@ namespace {
 
 __extension__ using wide = unsigned __int128;
 
-// Rounded down (Newton).
+// Returns the square root, rounded down (Newton).
 uint64_t square_root(wide of) {
     if (of == 0) return 0;
     wide root = of, next = (of >> 1) + 1;
@@ -37,7 +37,7 @@ void sampled_distances::touch(uint64_t block) {
     ++missed_[hash % groups][missed_sizes];
 }
 
-// Each block is sampled by itself, so a reference to two is always two references.
+// Each block is sampled on its own, so a reference to two blocks always counts as two.
 void sampled_distances::take(const reference* batch, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         const uint64_t last = blocks_.last(batch[i]);
@@ -59,8 +59,9 @@ sampled_distances::estimate sampled_distances::misses_of_power(unsigned blocks_l
         sum += misses;
         squares += static_cast<wide>(misses) * misses;
     }
-    // Blocks are sampled independently of one another, so the sums of groups are, too: n/(n-1) times the squares around
-    // their mean is the variance of the sum, less the share 1/N of blocks that are surely in.
+    // Blocks are sampled independently of one another, and so the sums of groups are independent, too. The variance of
+    // the sum is n/(n-1) times the squares around their mean, less the share 1/N of blocks that are certainly in the
+    // sample.
     const wide around_mean = squares - static_cast<wide>(sum) * sum / groups;
     const wide variance = around_mean * groups / (groups - 1);
     const wide of_all = variance * one_in_ * (one_in_ - 1);
@@ -77,7 +78,7 @@ void sampled_distances::tell(const report& to) const {
     row("references", "references", references_);
     row("sampled", "references", sampled_);
     row("memory", "bytes", bytes());
-    // Below N blocks all scaled distances are zero or too large; where only first uses are left, so they stay.
+    // Below N blocks all scaled distances are zero or too large; if only first uses are left, they stay.
     const uint64_t of_all_sizes = misses_of_power(sizes - 1).misses;
     for (unsigned power = 0; power < sizes; ++power) {
         if (uint64_t{1} << power < one_in_) continue;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// sampled_distances: the curve of stack_distances from one block in so many, chosen by a hash, with its error (SHARDS,
-// Waldspurger et al. 2015).
+// sampled_distances: estimates the curve of stack_distances, with its error, from one block in N, chosen by a hash
+// (SHARDS, Waldspurger et al. 2015).
 //
 //   block ──hash──▶ one in N ──▶ lru_stack: distance d of the sample stands for d x N     the others cost a comparison
 //
-// Use it where the exact curve takes too long or too much memory. misses(C) is N times the sampled references whose
-// scaled distance is C or more. Its error is a standard deviation, estimated from how 32 groups of sampled blocks
-// differ. It leaves out that scaled distances are estimates, too, by about sqrt(C x N) blocks at C: for small caches
-// and where the curve falls steeply, it is too small. Of 26 estimates on three programs (N = 10 and 100, C at least
-// 25 x N), 25 lay within 2.5 deviations of the truth; one, at a steep fall, 19 away. With N = 1 the curve is exact.
-// A block is in the sample or not, so a reference to two blocks is always two references.
-// Memory: a share of 1/N of the exact curve's. Not thread-safe.
+// Use it if the exact curve takes too much time or memory. misses(C) is N times the number of sampled references whose
+// scaled distance is C or more. Its error is a standard deviation, estimated from the differences between 32 groups of
+// sampled blocks. The error does not cover that scaled distances are estimates, too, by about sqrt(C x N) blocks at C:
+// it is too small for small caches and where the curve falls steeply. Of 26 estimates on three programs (N = 10 and
+// 100, C at least 25 x N), 25 lay within 2.5 deviations of the truth; one, at a steep fall, lay 19 away. With N = 1 the
+// curve is exact.
+// A block is in the sample or not, so a reference to two blocks always counts as two.
+// Memory: 1/N of the exact curve's. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/lru_stack.hpp"
@@ -20,7 +21,7 @@ namespace millpond::simulate {
 
 class sampled_distances {
   public:
-    // misses are told for caches of 2^0 to 2^(sizes - 1) blocks.
+    // Misses are estimated for caches of 2^0 to 2^(sizes - 1) blocks.
     static constexpr unsigned sizes = 40;
 
     struct estimate {
@@ -50,7 +51,7 @@ class sampled_distances {
     uint64_t one_in_;
     lru_stack stack_;
     uint64_t references_ = 0, sampled_ = 0;
-    // By group and by how many of the sizes a reference misses in: the powers of two up to its distance.
+    // Counts by group and by the number of sizes in which a reference misses: the powers of two up to its distance.
     uint64_t missed_[groups][sizes + 1] = {};
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// set_cache: one set-associative cache: sets of ways, each set in the order of its replacement.
+// set_cache: one set-associative cache; each set keeps its ways in the order of replacement.
 //
-//   set │ a b c · │   lru: latest used first · fifo: latest come first · random: in any order
+//   set │ a b c · │   lru: latest used first · fifo: latest inserted first · random: in any order
 //
-// A new line takes a free way, else the place of the last (lru, fifo) or of one drawn by xorshift64 from the seed
-// (random). One set is a fully associative cache. A look-up is O(ways). Memory: 8 bytes a line. Not thread-safe.
+// A new line takes a free way. If there are no free ways, it takes the place of the last one (lru, fifo) or of one
+// drawn by xorshift64 from the seed (random). A fully associative cache has one set. A look-up is O(ways). Memory: 8
+// bytes a line. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/lines.hpp"
@@ -24,7 +25,7 @@ class set_cache {
     uint64_t sets() const { return index_.sets(); }
     unsigned ways() const { return ways_; }
 
-    // True where the line is there; it is then the latest used.
+    // Returns whether the line is in the cache; it then becomes the latest used.
     bool use(uint64_t line) {
         uint64_t* const set = set_of(line);
         if (set[0] == line) return true;
@@ -36,7 +37,7 @@ class set_cache {
         return false;
     }
 
-    // Brings in a line that is not there. Returns the one that had to go, or no_line.
+    // Inserts a line that is not in the cache. Returns the evicted line, or no_line.
     uint64_t insert(uint64_t line) {
         uint64_t* const set = set_of(line);
         const uint64_t last = set[ways_ - 1];
@@ -50,7 +51,7 @@ class set_cache {
         return last;
     }
 
-    // True where it was there.
+    // Returns whether the line was in the cache.
     bool remove(uint64_t line) {
         uint64_t* const set = set_of(line);
         for (unsigned way = 0; way < ways_; ++way) {

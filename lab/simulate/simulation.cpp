@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rules, and the list of simulators.
+// Applies the rules, and runs the list of simulators.
 #include "lab/simulate/simulation.hpp"
 
 #include <new>
@@ -72,7 +72,7 @@ simulation::~simulation() {
     }
 }
 
-// The filter for this line size, made where there is none.
+// Returns the filter for this line size, and makes it if needed.
 touched_lines& simulation::lines_of(const line_walk& walk) {
     for (size_t i = 0; i < filter_count_; ++i) {
         if (filters_[i]->walk().line_bytes() == walk.line_bytes()) return *filters_[i];
@@ -133,7 +133,8 @@ const char* simulation::add(const char* text) {
     return nullptr;
 }
 
-// The rules that are the same for every line size; straddling depends on it, and is the simulators' own.
+// Applies the rules that are the same for every line size. Straddling depends on the line size, so the simulators
+// handle it.
 void simulation::take_piece(const reference* piece, size_t count) {
     if (rules_.modify_twice != 0 || rules_.bytes_max != 0) {
         size_t changed = 0;

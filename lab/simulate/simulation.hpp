@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// simulation: several simulators under one set of rules, fed from one stream of references.
+// simulation: runs several simulators under one set of rules on one stream of references.
 //
 //   batch ──▶ rules: modifications, long accesses, flushes ──▶ pieces of 1024 references ─┬▶ each simulator in turn
 //                                                                     touched_lines ◀─────┴▶ caches of one line size
 //
-// A piece stays in the first-level cache while the simulators take turns at it. A simulator is any class that has
+// A piece stays in the first-level cache while the simulators process it in turn. A simulator is any class with
 //   void take(const reference*, size_t);   void flush();   void tell(const report&) const;
-// or void take(const touched_lines&), which one filter makes for all caches of a line size.
-// Where a flush is due after so many references, it comes exactly there; after so many instructions, at the end of the
-// batch in which they were reached, so a source that wants it exact ends its batch there.
+// or void take(const touched_lines&); one filter makes these lines for all caches of a line size.
+// A flush that is due after a number of references comes exactly there. A flush that is due after a number of
+// instructions comes at the end of the batch in which they were reached: for an exact flush, a source ends its batch
+// there.
 // Not thread-safe.
 #pragma once
 
@@ -27,7 +28,7 @@ class simulation {
     simulation& operator=(const simulation&) = delete;
     ~simulation();
 
-    // Null, or why the description (description.hpp) is wrong.
+    // Adds a simulator. Returns null, or why the description (description.hpp) is wrong.
     const char* add(const char* description);
     void take(const reference* batch, size_t count, uint64_t instructions);
     void flush();
@@ -40,8 +41,8 @@ class simulation {
     static constexpr size_t piece_max = touched_lines::references_max;
 
     struct operations {
-        void (*take)(void*, const reference*, size_t);    // null: of lines
-        void (*take_lines)(void*, const touched_lines&);  // null: of references
+        void (*take)(void*, const reference*, size_t);    // null: it takes lines
+        void (*take_lines)(void*, const touched_lines&);  // null: it takes references
         void (*flush)(void*);
         void (*tell)(const void*, const report&);
         void (*destroy)(void*);
@@ -52,7 +53,7 @@ class simulation {
         char* text;
         size_t text_bytes;
         const operations* call;
-        const touched_lines* lines;  // that it takes; null: references
+        const touched_lines* lines;  // the lines that it takes; null: it takes references
     };
 
     template <class Simulator>
@@ -67,7 +68,7 @@ class simulation {
     millpond_rules rules_;
     instruction_set instructions_;
     array<entry> simulators_;
-    array<reference> changed_;  // a piece as the rules make it
+    array<reference> changed_;  // a piece after the rules were applied
     size_t count_ = 0;
     array<touched_lines*> filters_;
     size_t filter_count_ = 0;

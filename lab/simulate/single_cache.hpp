@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// single_cache: one cache of any geometry and replacement, simulated directly. For first-in-first-out and random
-// caches, of which no smaller one says anything about a larger; lru_family has the least-recently-used ones at once.
+// single_cache: simulates one cache of any geometry and replacement rule. Use it for first-in-first-out and random
+// caches: a smaller one says nothing about a larger one. For least-recently-used caches, lru_family simulates many at
+// once.
 //
-// A store that misses brings its line in (allocate), or leaves the cache as it is (around); a modification loads first.
+// A store that misses fetches its line (allocate), or leaves the cache as it is (around); a modification loads first.
 // Cost: O(ways) a reference. Memory: set_cache. Not thread-safe.
 #pragma once
 

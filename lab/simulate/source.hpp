@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// reference_source: where references come from, batch by batch: text of another tool, a recording of ours, a generator.
+// reference_source: the source of references, batch by batch: another tool's text, a Millpond recording, or a
+// generator.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +16,12 @@
 namespace millpond::simulate {
 
 struct reference_batch {
-    const millpond_reference* references = nullptr;  // until the next call
+    const millpond_reference* references = nullptr;  // valid until the next call
     std::size_t count = 0;
-    std::uint64_t instructions = 0;  // executed for these
-    bool flushes = false;            // the caches are to be emptied behind it: the trace says so
-    std::uint64_t skipped = 0;       // instructions behind it that were not captured
-    bool in_allocator = false;       // whether they are the allocator's; text does not tell
+    std::uint64_t instructions = 0;  // executed in this batch
+    bool flushes = false;            // the trace asks to empty the caches after this batch
+    std::uint64_t skipped = 0;       // instructions after this batch that were not captured
+    bool in_allocator = false;       // true if they are the allocator's; unknown (false) for text
 };
 
 class reference_source {
@@ -30,15 +31,17 @@ class reference_source {
     reference_source& operator=(const reference_source&) = delete;
     virtual ~reference_source() = default;
 
-    // Of the text or file, for the document: "recording", "din", "lackey". Known once something was read.
+    // Returns the format for the document: "recording", "din", "lackey". Known once something was read.
     virtual const char* format_name() const = 0;
-    // The next references; false at the end. Throws program::failure (input). A batch may be empty of references.
+    // Reads the next references; returns false at the end. Throws program::failure (input). A batch may have no
+    // references.
     virtual bool next(reference_batch& batch) = 0;
-    // What was moved to the layout of another allocator so far; nothing where nothing is.
+    // Returns what was moved so far to the layout of another allocator; empty if there is no such layout.
     virtual std::optional<layout::moved_totals> moved() const { return std::nullopt; }
-    // Damages of the recording, known at the end; throws trace::trace_error where there are any that are not accepted.
+    // Returns the damages of the recording, known at the end. Throws trace::trace_error if there are any and they are
+    // not accepted.
     virtual std::vector<trace::damage> damages(bool /*accepts*/) const { return {}; }
-    // Why the recording ends before its program; empty where it does not.
+    // Returns why the recording ends before its program; empty if it does not.
     virtual std::string partial() const { return {}; }
 };
 

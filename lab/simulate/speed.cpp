@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Rounds under the CPU clock.
+// Runs the rounds under the CPU clock.
 #include "lab/simulate/speed.hpp"
 
 #include <algorithm>
@@ -66,8 +66,8 @@ json speed_json(reference_source& source, const std::vector<std::string>& descri
 }
 
 std::string speed_table(const json& speeds) {
-    std::string text =
-        program::json_text(speeds["references"]) + " references in memory; millions a second of CPU time\n";
+    std::string text = program::json_text(speeds["references"]) +
+                       " references in memory; millions of references per second of CPU time\n";
     for (const json& speed : speeds["speeds"]) {
         std::array<char, 200> line{};
         std::snprintf(line.data(), line.size(), "  %-56s %8.1f  (%.1f to %.1f)\n",

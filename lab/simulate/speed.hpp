@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// speed: how many references a second each simulator takes, alone and all together, on one core.
+// speed: measures how many references a second each simulator takes, each on its own and all together, on one core.
 //
-// The references lie in memory before the clock starts, so reading and parsing are left out. CPU time of this process,
-// the median of some rounds; every round begins with empty caches. Memory: 16 bytes for each reference that is kept.
+// The references lie in memory before the clock starts, so reading and parsing are left out. The result is the median
+// of some rounds, in CPU time of this process; every round begins with empty caches. Memory: 16 bytes for each
+// reference that is kept.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct speed_request {
     unsigned rounds = 5;
 };
 
-// Throws program::failure (usage) for a description that is wrong.
+// Throws program::failure (usage) if a description is wrong.
 program::json speed_json(reference_source& source, const std::vector<std::string>& descriptions,
                          const millpond_rules& rules, const speed_request& request);
 std::string speed_table(const program::json& speeds);

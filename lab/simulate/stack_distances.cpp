@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The pass over a batch, for each instruction set.
+// Passes a batch through the stack, for each instruction set.
 #include "lab/simulate/stack_distances.hpp"
 
 namespace millpond::simulate {
@@ -36,7 +36,7 @@ template <class Lanes>
     }
 }
 
-// What touches the same block as the reference before has distance 0. The others are listed, so that no branch depends
+// A reference to the same block as the one before has distance 0. The others go into a list, so that no branch depends
 // on them.
 template <class Lanes>
 [[gnu::always_inline]] inline void stack_distances::pass(const reference* batch, size_t count) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// stack_distances: how many references have which exact stack distance, for lines or pages: the misses of fully
+// stack_distances: counts references by exact stack distance, for lines or pages: this gives the misses of fully
 // associative least-recently-used caches (or memories) of all sizes.
 //
 //   misses of C blocks  =  cold + flushed + references at distance C or more
 //
-// A reference to several blocks counts at the largest of their distances. Cost and memory: lru_stack, and 8 to 16 bytes
-// for each distinct block. Not thread-safe.
+// A reference to several blocks counts at the largest of their distances. Cost and memory: lru_stack, plus 8 to 16
+// bytes for each distinct block. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/lru_stack.hpp"

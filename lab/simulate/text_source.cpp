@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Lines of text to references.
+// Parses lines of text into references.
 #include "lab/simulate/text_source.hpp"
 
 #include <unistd.h>
@@ -84,7 +84,7 @@ bool text_source::read_line(std::string_view& line) {
             begin_ += length + 1;
             break;
         }
-        if (end_ - begin_ > line_max) refuse({text_.data() + begin_, line_max}, "this is no text of references");
+        if (end_ - begin_ > line_max) refuse({text_.data() + begin_, line_max}, "this is not text of references");
         if (is_at_end_ || !refill()) {
             is_at_end_ = true;
             line = {text_.data() + begin_, end_ - begin_};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// time_model: how long a program takes that waits for each of its misses: I + (M x P) x D (Grunwald, Zorn and Henderson
-// 1993).
+// time_model: estimates a program's time if it waits for each of its misses: I + (M x P) x D (Grunwald, Zorn and
+// Henderson 1993).
 //
 //   I instructions, one a cycle · M misses a reference · P cycles a miss · D references      M x D are the misses
 //
-// A first estimate: nothing overlaps, and there is one level; level_time.hpp has the model with all of them.
-// P is 25 in the document; a miss costs more today, so it is swept as well. Pure functions.
+// This is a first estimate: nothing overlaps, and there is one level of cache; level_time.hpp models all levels. P is
+// 25 in the paper; a miss costs more today, so other values are computed, too. Pure functions.
 #pragma once
 
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 namespace millpond::simulate {
 
-inline constexpr double usual_miss_penalty = 25;  // the document's P
+inline constexpr double usual_miss_penalty = 25;  // P in the paper
 
 inline std::vector<double> usual_penalty_sweep() { return {10, usual_miss_penalty, 50, 100, 200}; }
 

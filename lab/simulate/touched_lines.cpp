@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The pass over the references of all caches that share a line size.
+// Passes over the references, for all caches that share a line size.
 #include "lab/simulate/touched_lines.hpp"
 
 namespace millpond::simulate {

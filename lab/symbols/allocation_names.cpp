@@ -8,8 +8,8 @@
 namespace millpond::symbols {
 namespace {
 
-// Compared in lower case, without leading underscores and without trailing digits and underscores, so that one entry
-// covers malloc, __malloc, sqlite3_malloc64 and luaM_malloc_. `*` stands for anything.
+// Names are compared in lower case, without leading underscores and without trailing digits and underscores, so that
+// one entry covers malloc, __malloc, sqlite3_malloc64 and luaM_malloc_. `*` stands for any run of characters.
 constexpr std::array function_patterns{
     // the family of malloc, under any prefix: xmalloc, g_malloc0, safesysmalloc, pool_alloc, CRYPTO_zalloc
     std::string_view{"*alloc"},
@@ -28,7 +28,8 @@ constexpr std::array function_patterns{
     std::string_view{"*mallocraw*"},
     std::string_view{"*reallocorfree"},
     std::string_view{"*reallocfinish"},
-    // the same with a word behind that says how: zmalloc_usable, xmallocz_gently, palloc_extended, av_mallocz_array
+    // the same with a word behind that names a variant: zmalloc_usable, xmallocz_gently, palloc_extended,
+    // av_mallocz_array
     std::string_view{"*alloc_usable"},
     std::string_view{"*alloc_usable_internal"},
     std::string_view{"*alloc_with_flags"},
@@ -144,7 +145,7 @@ constexpr std::array function_patterns{
     std::string_view{"*savepv"},
     std::string_view{"*savepvn"},
     std::string_view{"*savesharedpv*"},
-    // growth of an obstack, on behalf of whoever fills it
+    // growth of an obstack, for its caller
     std::string_view{"*obstack_newchunk"},
     std::string_view{"*obstack_begin*"},
     std::string_view{"call_chunkfun"},
@@ -156,7 +157,7 @@ constexpr std::array function_patterns{
     std::string_view{"pyobject_gc_resize"},
 };
 
-// Names that end as those above and do something else.
+// Names that end like those above but do something else.
 constexpr std::array other_patterns{
     std::string_view{"*dealloc"},         std::string_view{"*dealloc_int*"},   std::string_view{"*unalloc"},
     std::string_view{"*test_*alloc*"},    std::string_view{"*bench_*alloc*"},  std::string_view{"*benchmark_*alloc*"},
@@ -167,7 +168,7 @@ constexpr std::array other_patterns{
     std::string_view{"gs_*alloc_fill"},   std::string_view{"gs_*alloc_init"},  std::string_view{"gs_*alloc_limit*"},
     std::string_view{"gs_*alloc_status*"}};
 
-// Members that allocate, where their class says that it is an allocator …
+// Members that allocate, if their class is an allocator by its name …
 constexpr std::array member_names{
     std::string_view{"allocate"},        std::string_view{"try_allocate"},      std::string_view{"do_allocate"},
     std::string_view{"reallocate"},      std::string_view{"allocate_at_least"}, std::string_view{"allocate_bytes"},
@@ -176,12 +177,12 @@ constexpr std::array member_names{
 constexpr std::array allocator_types{std::string_view{"*alloc"},    std::string_view{"*allocator*"},
                                      std::string_view{"*resource"}, std::string_view{"mem_root"},
                                      std::string_view{"*arena"},    std::string_view{"zone"}};
-// … and members and functions of namespaces that wrap malloc, whatever they belong to.
+// … and members and functions of namespaces that wrap malloc, in any class or namespace.
 constexpr std::array member_patterns{std::string_view{"*malloc"}, std::string_view{"*calloc"},
                                      std::string_view{"*realloc"}, std::string_view{"*memalign"},
                                      std::string_view{"*strdup"}};
 
-// `*` matches any run of characters; the patterns are short and hold three stars at most.
+// `*` matches any run of characters; the patterns are short and hold at most three stars.
 bool matches(std::string_view pattern, std::string_view text) noexcept {
     if (pattern.empty()) return text.empty();
     if (pattern.front() != '*') {

@@ -14,9 +14,9 @@
 namespace millpond::symbols {
 namespace {
 
-bool is_same_container(const sighting& inner, const sighting& outer) {
+bool is_same_container(const container_hint& inner, const container_hint& outer) {
     if (inner.kind == family::other && outer.kind == family::other && inner.type == outer.type) return true;
-    // A pointer to a base is made of a pointer to the object.
+    // A pointer to a base may be made from a pointer to the object.
     if (inner.kind == family::shared && outer.kind == family::shared && inner.strength != evidence::whole) return true;
     if (inner.kind == outer.kind && inner.kind != family::other)
         return inner.elements == outer.elements || inner.elements.empty() || outer.elements.empty();
@@ -32,7 +32,7 @@ bool is_same_container(const sighting& inner, const sighting& outer) {
     return inner.elements == outer.elements;  // std::stack, std::queue, std::priority_queue
 }
 
-// What a user has of the shared states behind futures.
+// Returns the future or promise that a user has for such a shared state.
 std::string of_future(const std::string& type) {
     const auto last_of = [&](std::string_view state) -> std::string {
         const std::size_t at = type.find(state);
@@ -51,7 +51,7 @@ std::string of_future(const std::string& type) {
     return {};
 }
 
-void refine(sighting& known, const sighting& more) {
+void refine(container_hint& known, const container_hint& more) {
     const bool is_pool = known.type.starts_with("std::pmr::");
     const bool is_multi = contains(more.type, "multi") && !contains(known.type, "multi");
     const bool says_more = is_multi || (more.type.starts_with("std::pmr::") && !is_pool);
@@ -59,7 +59,7 @@ void refine(sighting& known, const sighting& more) {
         known = more;
 }
 
-// Of a type whose defaulted arguments are gone.
+// Rewrites a type whose defaulted arguments were removed.
 std::string rewrite(std::string_view type) {
     std::string written;
     for (std::size_t at = 0; at < type.size();) {
@@ -82,7 +82,7 @@ std::string rewrite(std::string_view type) {
             arguments.pop_back();
         std::string bracketed = "<";
         for (std::size_t i = 0; i < arguments.size(); ++i) bracketed += (i > 0 ? ", " : "") + arguments[i];
-        // The library's defaults are dropped by the one function that knows them.
+        // Drop the library's defaults by the one function that knows them.
         std::string tidied = tidy_type((scope == std::string::npos ? written : written.substr(scope)) + bracketed +
                                        (bracketed == "<" ? "" : ">"));
         if (bracketed == "<") tidied += ">";
@@ -107,7 +107,7 @@ std::string rewrite(std::string_view type) {
     return tidy_type(written);
 }
 
-// Streams of one kind share their buffers. Empty for other types.
+// Returns the kind of a stream: streams of one kind share their buffers. Empty for other types.
 std::string_view stream_kind(std::string_view type) {
     if (!type.starts_with("std::")) return {};
     for (const std::string_view kind : {"stringstream", "fstream"}) {
@@ -119,9 +119,9 @@ std::string_view stream_kind(std::string_view type) {
 }  // namespace
 
 std::optional<container_name> name_container(std::span<const std::string> functions) {
-    std::optional<sighting> own, around;
+    std::optional<container_hint> own, around;
     for (const std::string& function : functions) {
-        std::optional<sighting> seen = sight(function);
+        std::optional<container_hint> seen = sight(function);
         const bool primitive = is_primitive(function);
         if (!seen) {
             if (own && !primitive) own->primitive = false;
@@ -153,7 +153,7 @@ std::optional<container_name> name_container(std::span<const std::string> functi
 
 std::string written_type(std::string_view type) {
     std::string written = rewrite(tidy_type(type));
-    // With -gsimple-template-names, a class has no arguments in its name; streams of char are what there is.
+    // With -gsimple-template-names, the name of a class has no arguments; streams of char are assumed.
     if (written.starts_with("std::basic_") && written.ends_with("stream")) written.erase(5, 6);
     // `int ()` is written `int()`, and `int []` is written `int[]`.
     for (std::size_t at = written.find(" ["); at != std::string::npos; at = written.find(" [", at + 1))

@@ -23,7 +23,7 @@ std::string argument(const std::vector<std::string>& arguments, std::size_t at) 
     return at < arguments.size() ? arguments[at] : std::string();
 }
 
-// The arguments of `text` if it is an instance of the template `of`.
+// Returns the arguments of `text` if it is an instance of the template `of`.
 std::optional<std::vector<std::string>> instance_of(std::string_view text, std::string_view of) {
     if (!text.starts_with(of) || text.size() <= of.size() || text[of.size()] != '<') return std::nullopt;
     const std::size_t end = skip_brackets(text, of.size());
@@ -39,7 +39,7 @@ std::string joined(std::string_view name, const std::vector<std::string>& argume
     return written_type(text + ">");
 }
 
-// "K|V" of the pair in a map's node, "K|" of a set's element.
+// "K|V" for the pair in a map's node, "K|" for a set's element.
 struct key_and_value {
     std::string key, value;
     bool is_map = false;
@@ -67,8 +67,8 @@ void add_allocator(std::vector<std::string>& to, const std::vector<std::string>&
     if (!from.empty() && from.back().starts_with("std::pmr::polymorphic_allocator")) to.push_back(from.back());
 }
 
-sighting tree(const key_and_value& e, const std::string& compare, const std::vector<std::string>& all, bool multi,
-              evidence strength) {
+container_hint tree(const key_and_value& e, const std::string& compare, const std::vector<std::string>& all, bool multi,
+                    evidence strength) {
     std::vector<std::string> arguments = map_arguments(e);
     if (!compare.empty() && !compare.starts_with("std::pmr::")) arguments.push_back(compare);
     add_allocator(arguments, all);
@@ -76,8 +76,8 @@ sighting tree(const key_and_value& e, const std::string& compare, const std::vec
     return {family::tree, strength, e.elements(), joined(name, arguments)};
 }
 
-sighting hash(const key_and_value& e, const std::string& hasher, const std::string& equal,
-              const std::vector<std::string>& all, bool multi, evidence strength) {
+container_hint hash(const key_and_value& e, const std::string& hasher, const std::string& equal,
+                    const std::vector<std::string>& all, bool multi, evidence strength) {
     std::vector<std::string> arguments = map_arguments(e);
     if (!hasher.empty()) arguments.push_back(hasher);
     if (!hasher.empty() && !equal.empty()) arguments.push_back(equal);
@@ -86,8 +86,8 @@ sighting hash(const key_and_value& e, const std::string& hasher, const std::stri
     return {family::hash, strength, e.elements(), joined(name, arguments)};
 }
 
-// The nodes that an allocator makes tell the container where nothing else is left of it.
-std::optional<sighting> from_node(const std::string& node) {
+// Derives the container from the node that an allocator makes, if nothing else is left of it.
+std::optional<container_hint> from_node(const std::string& node) {
     struct shape {
         std::string_view name;
         family kind;
@@ -105,7 +105,7 @@ std::optional<sighting> from_node(const std::string& node) {
         if (!arguments || arguments->empty()) continue;
         std::string element = arguments->front();
         if (one.name == "std::_Sp_counted_deleter" && element.ends_with('*')) element.pop_back();
-        return sighting{one.kind, evidence::node, comparable_type(element), joined(one.container, {element})};
+        return container_hint{one.kind, evidence::node, comparable_type(element), joined(one.container, {element})};
     }
     for (const std::string_view name : {"std::_Rb_tree_node", "std::__tree_node"}) {
         if (const auto arguments = instance_of(node, name); arguments && !arguments->empty())
@@ -131,12 +131,12 @@ family family_of(std::string_view name) {
     return name == "any" ? family::any : family::other;
 }
 
-// A class that users name. `leaf`: the function of it.
-std::optional<sighting> from_whole(const name_part& part, std::string_view scope, const name_part& leaf) {
+// Derives the container from a class that users name. `leaf`: the member function.
+std::optional<container_hint> from_whole(const name_part& part, std::string_view scope, const name_part& leaf) {
     const std::string& name = part.name;
     if (!is_written_by_users(name)) return std::nullopt;
     const std::vector<std::string> a = arguments_of(part);
-    sighting found{family_of(name), evidence::whole, "", written_type("std::" + name + part.arguments)};
+    container_hint found{family_of(name), evidence::whole, "", written_type("std::" + name + part.arguments)};
     if (scope == "filesystem" || name == "path") found.type = "std::filesystem::path";
     const bool is_map = name.ends_with("map");
     if (found.kind == family::tree || found.kind == family::hash)
@@ -144,9 +144,9 @@ std::optional<sighting> from_whole(const name_part& part, std::string_view scope
     else
         found.elements = comparable_type(argument(a, 0));
     found.surrounds = found.kind == family::other && name != "thread" && name != "jthread" && name != "valarray";
-    // What a stream's str() returns is a string of the caller's.
+    // The string that a stream's str() returns belongs to the caller.
     if (found.surrounds && name.starts_with("basic_") && leaf.name == "str")
-        return sighting{family::string, evidence::node, "", written_type("std::basic_string" + part.arguments)};
+        return container_hint{family::string, evidence::node, "", written_type("std::basic_string" + part.arguments)};
     if (name == "basic_stringbuf") found.type = written_type("std::basic_stringstream" + part.arguments);
     if (name == "basic_filebuf") found.type = written_type("std::basic_fstream" + part.arguments);
     return found;
@@ -154,14 +154,14 @@ std::optional<sighting> from_whole(const name_part& part, std::string_view scope
 
 bool says_multi(std::string_view function) { return contains(function, "_equal") || contains(function, "_multi"); }
 
-// A class of libstdc++'s or libc++'s own.
-std::optional<sighting> from_inside(const name_part& part, const name_part& leaf) {
+// Derives the container from an internal class of libstdc++ or libc++.
+std::optional<container_hint> from_inside(const name_part& part, const name_part& leaf) {
     const std::vector<std::string> a = arguments_of(part);
     const std::string& name = part.name;
     const auto simple = [&](family kind, std::string_view container, const std::string& element) {
         std::vector<std::string> arguments{element};
         add_allocator(arguments, a);
-        return sighting{kind, evidence::inside, comparable_type(element), joined(container, arguments)};
+        return container_hint{kind, evidence::inside, comparable_type(element), joined(container, arguments)};
     };
     if (name == "_Vector_base" || name == "__vector_base") return simple(family::vector, "vector", argument(a, 0));
     if (name == "_Bvector_base") return simple(family::vector, "vector", "bool");
@@ -170,8 +170,8 @@ std::optional<sighting> from_inside(const name_part& part, const name_part& leaf
     if (name == "_Fwd_list_base" || name == "__forward_list_base")
         return simple(family::forward_list, "forward_list", argument(a, 0));
     if (name == "__split_buffer") {
-        // Of a deque's map of blocks, where the elements are pointers, only the functions around it tell.
-        sighting found = simple(family::vector, "vector", argument(a, 0));
+        // For a deque's map of blocks (the elements are pointers), only the functions around it tell the type.
+        container_hint found = simple(family::vector, "vector", argument(a, 0));
         found.strength = evidence::node;
         return found;
     }
@@ -211,28 +211,30 @@ std::optional<sighting> from_inside(const name_part& part, const name_part& leaf
     if (name == "_Function_handler") return simple(family::function, "function", argument(a, 0));
     if (name == "__value_func" || name == "__policy_func") return simple(family::function, "function", argument(a, 0));
     if (name == "__func" && a.size() > 1) return simple(family::function, "function", a.back());
-    if (name == "_Base_manager") return sighting{family::function, evidence::node, "", "std::function"};
+    if (name == "_Base_manager") return container_hint{family::function, evidence::node, "", "std::function"};
     if (name == "_Manager_external" || name == "_LargeHandler" || name == "_Manager")
-        return sighting{family::any, evidence::whole, "", "std::any"};
+        return container_hint{family::any, evidence::whole, "", "std::any"};
     if (name == "_Temporary_buffer") return simple(family::other, "get_temporary_buffer", argument(a, 1));
     if (name == "_Compiler" || name == "_NFA" || name == "_Executor" || name == "_Scanner" || name == "_NFA_base")
-        return sighting{family::other, evidence::node, "", "std::regex", false, true};
+        return container_hint{family::other, evidence::node, "", "std::regex", false, true};
     return std::nullopt;
 }
 
-// Free functions that make an object for their caller.
-std::optional<sighting> from_maker(const name_part& leaf) {
+// Derives the container from a free function that makes an object for its caller.
+std::optional<container_hint> from_maker(const name_part& leaf) {
     const std::string element = argument(arguments_of(leaf), 0);
-    if (leaf.name == "to_string") return sighting{family::string, evidence::node, "", "std::string"};
+    if (leaf.name == "to_string") return container_hint{family::string, evidence::node, "", "std::string"};
     if (element.empty()) return std::nullopt;
     if (leaf.name == "operator+" && (element == "char" || element == "wchar_t"))
-        return sighting{family::string, evidence::node, "", joined("basic_string", {element})};
+        return container_hint{family::string, evidence::node, "", joined("basic_string", {element})};
     if (leaf.name == "make_shared" || leaf.name == "allocate_shared")
-        return sighting{family::shared, evidence::whole, comparable_type(element), joined("shared_ptr", {element})};
+        return container_hint{family::shared, evidence::whole, comparable_type(element),
+                              joined("shared_ptr", {element})};
     if (leaf.name.starts_with("make_unique"))
-        return sighting{family::other, evidence::whole, comparable_type(element), joined("unique_ptr", {element})};
+        return container_hint{family::other, evidence::whole, comparable_type(element),
+                              joined("unique_ptr", {element})};
     if (leaf.name == "__valarray_get_storage" || leaf.name == "__valarray_get_memory")
-        return sighting{family::other, evidence::inside, comparable_type(element), joined("valarray", {element})};
+        return container_hint{family::other, evidence::inside, comparable_type(element), joined("valarray", {element})};
     return std::nullopt;
 }
 
@@ -245,7 +247,7 @@ bool allocates_nodes(std::string_view name) {
 
 }  // namespace
 
-std::optional<sighting> sight(const std::string& function) {
+std::optional<container_hint> sight(const std::string& function) {
     const part_list parts = split_demangled(function);
     if (parts.size() < 2 || (parts[0].name != "std" && parts[0].name != "__gnu_cxx")) return std::nullopt;
     const name_part& leaf = parts.back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// contains: whether a word stands in a symbol or the name of a type. Complexity: O(text × word).
+// contains: tells whether a word occurs in a symbol or the name of a type. Complexity: O(text × word).
 #pragma once
 
 #include <string_view>

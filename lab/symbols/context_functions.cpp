@@ -14,11 +14,11 @@ std::string file_name(const std::string& path) {
     return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
-// The functions of a module, or null with the reason why they cannot be had.
+// Returns the functions of a module, or null and the reason why they cannot be read.
 std::unique_ptr<module_functions> open_module(const trace::module_record& module, std::string& reason) {
     try {
         auto opened = std::make_unique<module_functions>(module.path);
-        // The end of the shorter one is no difference: a recorder may keep the first bytes only.
+        // A recorder may keep only the first bytes of a build-id, so compare the common length.
         const std::size_t digits = std::min(opened->build_id().size(), module.build_id.size());
         if (opened->build_id().compare(0, digits, module.build_id, 0, digits) == 0) return opened;
         reason = "the file is now another build (" + opened->build_id() + ") than the recorded one (" +
@@ -61,7 +61,7 @@ context_functions::context_functions(const std::vector<trace::context_node>& nod
                 unreadable_.push_back({modules[node.module - 1].path, reason});
         }
         if (!opened[node.module]) continue;
-        // The return address may be the first of the next function: the call lies before it.
+        // The return address may be the first of the next function, so look up the byte before it.
         const symbols::function* found = opened[node.module]->find(node.offset - 1);
         if (found == nullptr) continue;
         auto [entry, is_new] = known.try_emplace(found, 0);

@@ -73,7 +73,7 @@ struct debug_link {
     std::uint32_t crc = 0;
 };
 
-// A name, zeros up to a multiple of four, a CRC.
+// Parses a name, zeros up to a multiple of four, and a CRC.
 debug_link link_of(const elf_file& file) {
     const std::string_view section = file.section(".gnu_debuglink");
     const std::size_t length = section.find('\0');
@@ -85,7 +85,7 @@ debug_link link_of(const elf_file& file) {
     return link;
 }
 
-// Why a file is not the one that belongs to this build; empty: it is.
+// Returns why a file does not belong to this build; empty if it does.
 std::string why_other(const std::string& path, const std::string& build_id, const debug_link* link) {
     try {
         const std::string other = elf_file(path).build_id();
@@ -96,7 +96,7 @@ std::string why_other(const std::string& path, const std::string& build_id, cons
         const auto content = program::read_regular(path, file_bytes_max);
         const std::string_view bytes(content.data(), content.size());
         if (crc_of(bytes) == link->crc) return {};
-        // The sum is of the file before it was compressed.
+        // The checksum is that of the file before compression.
         if (const std::vector<char> plain = unpack(bytes);
             !plain.empty() && crc_of({plain.data(), plain.size()}) == link->crc)
             return {};
@@ -106,7 +106,7 @@ std::string why_other(const std::string& path, const std::string& build_id, cons
     }
 }
 
-// Asks debuginfod's library, which has its own cache; each build-id once.
+// Asks debuginfod's library, which has its own cache; each build-id only once.
 std::string ask_debuginfod(const std::string& build_id, std::string& why) {
     static std::map<std::string, debug_file> known;
     const auto [entry, is_new] = known.try_emplace(build_id);
@@ -139,7 +139,7 @@ std::string ask_debuginfod(const std::string& build_id, std::string& why) {
     return found.path;
 }
 
-// A file, or the same one compressed.
+// Adds a file, or the same file compressed.
 void add_packed(std::vector<std::string>& places, const std::string& path) {
     for (const char* packed : {"", ".gz", ".xz", ".zst"}) places.push_back(path + packed);
 }
@@ -178,9 +178,9 @@ debug_file find_debug_file(const elf_file& file, const std::string& path) {
             if (why.empty()) why = other;
         }
         if (why.empty())
-            why =
-                "its debug information is in " + link.name +
-                " (.gnu_debuglink), which is not beside it, in .debug beside it, or below /usr/lib/debug: put it there";
+            why = "its debug information is in " + link.name +
+                  " (.gnu_debuglink), which is missing: put it next to the file, into .debug there, or below "
+                  "/usr/lib/debug";
     }
     const char* const servers = std::getenv("DEBUGINFOD_URLS");
     if (servers != nullptr && *servers != '\0' && !build_id.empty() && !is_standard_module(path)) {

@@ -23,7 +23,7 @@
 namespace millpond::symbols {
 
 struct debug_info::state {
-    struct covered {
+    struct unit_range {
         std::uint64_t first, past;
         std::size_t unit;
     };
@@ -34,16 +34,16 @@ struct debug_info::state {
     };
 
     int descriptor = -1;
-    std::vector<char> image, alternate_image;  // where what the file holds had to be decompressed
+    std::vector<char> image, alternate_image;  // the decompressed file, if it was compressed
     Elf *elf = nullptr, *alternate_elf = nullptr;
     Dwarf *dwarf = nullptr, *alternate = nullptr;
     int alternate_descriptor = -1;
     std::vector<unit_slot> units;
-    std::vector<covered> ranges;
+    std::vector<unit_range> ranges;
     std::unordered_map<std::uint64_t, std::vector<debug_frame>> frames;
     std::unordered_map<std::uint64_t, std::vector<declaration>> declarations;
     std::unordered_map<std::uint64_t, std::size_t> unit_of_die;
-    std::string own_path;  // of the program or library itself
+    std::string own_path;  // path of the program or library itself
 
     ~state() {
         if (dwarf != nullptr) dwarf_end(dwarf);
@@ -54,7 +54,7 @@ struct debug_info::state {
         if (alternate_descriptor >= 0) ::close(alternate_descriptor);
     }
 
-    // Whether there are units; otherwise `why`.
+    // Returns true if there are units; otherwise sets `why`.
     bool open(const std::string& path, std::string& why) {
         dwarf = begin(path, descriptor, image, elf, why);
         if (dwarf == nullptr) return false;
@@ -104,7 +104,7 @@ struct debug_info::state {
         return said != nullptr ? std::string(" (") + said + ")" : std::string();
     }
 
-    // What dwz has moved to a file of its own; libdw finds it where it has a file and can read it.
+    // Adds the part that dwz has moved to a file of its own; libdw finds it if the file exists and can be read.
     void add_alternate(const std::string& path) {
         const char* name = nullptr;
         const void* id = nullptr;
@@ -125,17 +125,18 @@ struct debug_info::state {
             Dwarf_Addr base, first, past;
             for (std::ptrdiff_t at = 0; (at = dwarf_ranges(&die, at, &base, &first, &past)) > 0;)
                 ranges.push_back({first, past, units.size()});
-            // What a skeleton leads to has the entries, where its file is still there.
+            // A skeleton leads to the entries, if its file still exists.
             const bool is_found = type == DW_UT_skeleton && split.cu != nullptr;
             units.push_back({is_found ? split : die, std::nullopt, type == DW_UT_skeleton && !is_found, is_found});
         }
-        std::sort(ranges.begin(), ranges.end(), [](const covered& a, const covered& b) { return a.first < b.first; });
+        std::sort(ranges.begin(), ranges.end(),
+                  [](const unit_range& a, const unit_range& b) { return a.first < b.first; });
     }
 
-    // The unit of an address; one past the last where there is none.
+    // Returns the unit of an address; one past the last if no unit covers it.
     std::size_t unit_at(std::uint64_t address) const {
         const auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
-                                            [](std::uint64_t at, const covered& r) { return at < r.first; });
+                                            [](std::uint64_t at, const unit_range& r) { return at < r.first; });
         const bool is_covered = after != ranges.begin() && address < std::prev(after)->past;
         return is_covered ? std::prev(after)->unit : units.size();
     }

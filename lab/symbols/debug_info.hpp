@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// debug_info: what the debug information (DWARF) of an ELF file says of an address: the functions that the compiler
+// debug_info: reads from the debug information (DWARF) of an ELF file, for an address: the functions that the compiler
 // inlined there, the places of their calls, and the variables and members that a function can use.
 //
 //   address ─▶ unit ─▶ function ─▶ inlined function ─▶ inlined function      frames(): from the innermost outward
 //                        └─ its variables, its class's members, what its lambda captures, statics      declarations()
 //
-// Opening: null where the file has no debug information, neither in itself nor where debug_file looks for it, or where
-// the library libdw was not there when this was built; the reason is told. Units are indexed when an address first
-// falls into them; answers are kept. Not thread-safe. Damaged information gives fewer answers, never an error.
+// open() returns null and the reason if the file has no debug information, in itself or where debug_file looks, or if
+// Millpond was built without libdw. A unit is indexed when an address first falls into it; answers are kept. Not
+// thread-safe. Damaged information gives fewer answers, never an error.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace millpond::symbols {
 
 struct source_place {
-    std::string file;  // as the compiler knew it, with its folder; empty: unknown
+    std::string file;  // with its folder, as the compiler knew it; empty: unknown
     int line = 0;
 };
 
@@ -27,11 +27,11 @@ struct debug_frame {
     source_place place;    // of the call that leads inward, or of the address itself
     bool inlined = false;
     std::uint64_t die = 0;  // for declarations()
-    std::string symbol{};   // of a language whose names only symbols tell apart from those of C++; else empty
+    std::string symbol{};   // only for languages whose names look like C++: the symbol tells them apart; else empty
 };
 
-// What a source file is written in: "C", "C++" or another name; the standard it was compiled by, as "C++17". Empty: not
-// known.
+// The language of a source file ("C", "C++" or another name) and the standard it was compiled by, such as "C++17".
+// Empty: unknown.
 struct source_language {
     std::string name, standard;
 };
@@ -39,26 +39,26 @@ struct source_language {
 struct declaration {
     std::string name, kind, type;  // kind: member, local variable, parameter, captured, static variable
     source_place place;
-    bool constant = false;  // allocates where it is made, and nowhere else
+    bool constant = false;  // allocates only when it is made
 };
 
 class debug_info {
   public:
-    // `why`: the reason where there is none, as a half-sentence with what to do.
+    // `why`: the reason if it returns null, as a half-sentence with what to do.
     static std::unique_ptr<debug_info> open(const std::string& path, std::string& why);
     ~debug_info();
 
-    // The functions at an address of the file, the innermost first. Empty where nothing is known.
+    // Returns the functions at an address of the file, innermost first. Empty if nothing is known.
     const std::vector<debug_frame>& frames(std::uint64_t address);
-    // Where the function at an address is declared, not what was inlined into it.
+    // Returns where the function at an address is declared; functions inlined into it do not count.
     source_place declared(std::uint64_t address);
-    // What the function of a frame can name, with the type of each, references and pointers taken off.
+    // Returns the names that the function of a frame can use, with their types, without references and pointers.
     const std::vector<declaration>& declarations(const debug_frame& frame);
-    // Why the unit of a frame describes no types: it has line tables alone (-g1). Empty: it does.
+    // Returns why the unit of a frame describes no types: it has only line tables (-g1). Empty if it describes types.
     std::string why_no_types(const debug_frame& frame);
-    // The language of the function of a frame.
+    // Returns the language of the function of a frame.
     source_language language(const debug_frame& frame);
-    // Why frames() has nothing for an address; empty: no reason is known.
+    // Returns why frames() has nothing for an address; empty if the reason is unknown.
     std::string why_nothing(std::uint64_t address);
 
   private:

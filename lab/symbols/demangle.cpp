@@ -26,7 +26,7 @@ std::string hash_of(std::string_view text) {
 
 struct not_read {};
 
-// A length and as many bytes.
+// Reads a length and that many bytes.
 std::string_view read_word(std::string_view text, std::size_t& at) {
     std::size_t length = 0;
     while (at < text.size() && is_digit(text[at]) && length <= text.size())
@@ -37,14 +37,14 @@ std::string_view read_word(std::string_view text, std::size_t& at) {
     return word;
 }
 
-// Reads the name of an Itanium symbol and leaves out what its template arguments are.
+// Reads the name of an Itanium symbol and leaves out the details of its template arguments.
 class long_reader {
   public:
     explicit long_reader(std::string_view text) : text_(text) {}
 
     std::string run() {
         at_ = 2;
-        while (peek() == 'Z') ++at_;  // of something local: the function around it
+        while (peek() == 'Z') ++at_;  // a local name: the function around it
         const bool is_nested = take('N');
         while (is_nested && std::string_view("rVKRO").find(peek()) != std::string_view::npos) next();
         while (at_ < text_.size() && (!is_nested || peek() != 'E')) {
@@ -124,7 +124,7 @@ class long_reader {
         add("…");
     }
 
-    // "<first, …, last #HASH>" of the identifiers in template arguments.
+    // Returns "<first, …, last #HASH>" for the identifiers in template arguments.
     std::string arguments() {
         const std::size_t first = at_;
         words_.clear();
@@ -144,7 +144,7 @@ class long_reader {
         take('_');
     }
 
-    // One token of types and names; those that enclose others with all that they enclose.
+    // Skips one token of types and names, with everything that it encloses.
     void skip() {
         if (++depth_ > 500) throw not_read{};
         const char letter = peek();
@@ -182,7 +182,7 @@ class long_reader {
             skip_until_end(false);
             return;
         }
-        do {  // a type: qualifiers and pointers, then what they are of
+        do {  // a type: qualifiers and pointers, then the type they apply to
         } while (std::string_view("PROKV").find(peek()) != std::string_view::npos && next() != '\0');
         skip();
         const std::size_t end = text_.find('E', at_);
@@ -225,7 +225,7 @@ std::string demangled_by_library(const std::string& symbol) {
     return status == 0 && text ? std::string(text.get()) : std::string();
 }
 
-// Without "W4shopW6orders", the modules that names are attached to.
+// Removes the modules that names are attached to, such as "W4shopW6orders".
 std::string without_attachments(std::string_view symbol) {
     std::string plain;
     for (std::size_t at = 0; at < symbol.size();) {
@@ -239,7 +239,7 @@ std::string without_attachments(std::string_view symbol) {
                 if (!is_module) plain += symbol.substr(first, at - first);
                 continue;
             }
-        } catch (const not_read&) {  // a number that is no length
+        } catch (const not_read&) {  // a number that is not a length
         }
         at = first + 1;
         plain += symbol[first];
@@ -254,7 +254,7 @@ bool has_back_reference(std::string_view symbol) {
     return false;
 }
 
-// _D: lengths and identifiers, then the type of the function. A template instance keeps its identifier only.
+// Reads _D: lengths and identifiers, then the type of the function. A template instance keeps only its identifier.
 std::optional<dotted_name> read_d(std::string_view symbol) {
     if (symbol == "_Dmain") return dotted_name{{"D main"}, false, false};
     if (!symbol.starts_with("_D") || symbol.size() < 4 || !is_digit(symbol[2])) return std::nullopt;
@@ -277,7 +277,7 @@ std::optional<dotted_name> read_d(std::string_view symbol) {
     return name;
 }
 
-// $s: the module, types with a letter of their kind, the function.
+// Reads $s: the module, types with a letter for their kind, the function.
 std::optional<dotted_name> read_swift(std::string_view symbol) {
     if (symbol.starts_with("_$")) symbol.remove_prefix(1);
     if (!symbol.starts_with("$s") && !symbol.starts_with("$S")) return std::nullopt;
@@ -318,11 +318,12 @@ std::string demangled(std::string_view symbol) {
     if (!symbol.starts_with("_Z")) return {};
     if (std::string name = demangled_by_library(std::string(symbol)); !name.empty()) return name;
     if (const std::string plain = without_attachments(symbol); plain != symbol) {
-        // Back references count modules too; without one, what is left is the symbol of a program without modules.
+        // Back references also count modules. Without back references, the rest is the symbol of a program without
+        // modules.
         std::string name = has_back_reference(plain) ? std::string() : demangled_by_library(plain);
         return name.empty() ? demangled_long(plain) : name;
     }
-    constexpr std::size_t library_bytes_max = 1000;  // the library refuses symbols that are not much longer
+    constexpr std::size_t library_bytes_max = 1000;  // the library refuses symbols a little longer than this
     return symbol.size() > library_bytes_max ? demangled_long(symbol) : std::string();
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view anonymous = "(anonymous namespace)";
 
-// Longest first among those that share a beginning.
+// Among operators with a common beginning, the longest comes first.
 constexpr std::array operators{
     std::string_view{"<=>"}, std::string_view{"<<="}, std::string_view{">>="}, std::string_view{"->*"},
     std::string_view{"()"},  std::string_view{"[]"},  std::string_view{"<<"},  std::string_view{">>"},
@@ -22,7 +22,7 @@ constexpr std::array operators{
     std::string_view{"%"},   std::string_view{"&"},   std::string_view{"|"},   std::string_view{"^"},
     std::string_view{"~"},   std::string_view{"!"},   std::string_view{","}};
 
-// Template arguments that the library's own templates default to; dropped where they are not the first.
+// Template arguments that are defaults in the library's own templates; dropped unless they come first.
 constexpr std::array defaulted{std::string_view{"std::allocator<"}, std::string_view{"std::char_traits<"},
                                std::string_view{"std::less<"},      std::string_view{"std::hash<"},
                                std::string_view{"std::equal_to<"},  std::string_view{"std::default_delete<"},
@@ -38,15 +38,15 @@ bool starts_word(std::string_view text, std::size_t at, std::string_view word) n
     return at + word.size() == text.size() || !is_identifier(text[at + word.size()]);
 }
 
-// Past "@shop.orders", the module that a name is attached to: a program without modules has the same names.
+// Skips "@shop.orders", the module that a name is attached to: a program without modules has the same names.
 std::size_t skip_attachment(std::string_view text, std::size_t at) noexcept {
     ++at;
     while (at < text.size() && (is_identifier(text[at]) || text[at] == '.')) ++at;
     return at;
 }
 
-// Past the operator's symbol, which follows the word `operator` that ends at `at`; `at` itself for a conversion
-// operator.
+// Skips the operator's symbol, which follows the word `operator` that ends at `at`; returns `at` itself for a
+// conversion operator.
 std::size_t skip_operator_symbol(std::string_view text, std::size_t at) noexcept {
     for (const std::string_view symbol : operators) {
         if (text.substr(at, symbol.size()) == symbol) return at + symbol.size();
@@ -65,7 +65,7 @@ bool is_defaulted(std::string_view argument) noexcept {
 std::string tidy_arguments(std::string_view bracketed, std::string_view of) {
     std::vector<std::string> arguments;
     for (const std::string_view argument : split_arguments(bracketed)) arguments.push_back(tidy_type(argument));
-    // std::stack and std::queue default to a deque; elsewhere a deque is somebody's choice.
+    // std::stack and std::queue default to a deque; elsewhere a deque is the program's choice.
     const bool adaptor = of.ends_with("stack") || of.ends_with("queue");
     while (arguments.size() > 1 && is_defaulted(arguments.back()) &&
            (adaptor || !arguments.back().starts_with("std::deque<"))) {
@@ -126,7 +126,7 @@ class splitter {
             at_ += 2;
         } else if (letter == ' ') {
             ++at_;
-            parts_.clear();  // what came before was a return type
+            parts_.clear();  // the text before was a return type
             current_ = {};
         } else {
             current_.name += letter;
@@ -145,14 +145,14 @@ class splitter {
             if (text_.substr(at_, 2) == " <") ++at_;
             return;
         }
-        // A conversion, new, delete, a literal or co_await: all up to the parameters.
+        // A conversion, new, delete, a literal or co_await: takes all up to the parameters.
         std::size_t stop = at_;
         while (stop < text_.size() && text_[stop] != '(') {
             stop = text_[stop] == '<' || text_[stop] == '[' ? skip_brackets(text_, stop) : stop + 1;
         }
         std::string target = tidy_type(text_.substr(at_, stop - at_));
         const std::size_t arguments = target.find('<');
-        // new and delete have template arguments of their own; those of a conversion belong to its type.
+        // new and delete have their own template arguments; those of a conversion belong to its type.
         if (starts_word(target, 1, "new") || starts_word(target, 1, "delete")) target = target.substr(0, arguments);
         current_.name += target;
         at_ = stop;
@@ -182,7 +182,7 @@ class splitter {
         }
     }
 
-    // {lambda(int)#1}, {unnamed type#2}, {default arg#1}: kept without parameters.
+    // Reads {lambda(int)#1}, {unnamed type#2}, {default arg#1}: kept without parameters.
     void read_brace() {
         const std::size_t end = skip_brackets(text_, at_);
         const std::string_view braced = text_.substr(at_, end - at_);
@@ -233,7 +233,7 @@ class splitter {
 }  // namespace
 
 std::size_t skip_brackets(std::string_view text, std::size_t at) noexcept {
-    // Depth of nesting is bounded: deeper text is not a name that anybody reads.
+    // The depth of nesting is bounded: deeper names are of no use to a reader.
     std::array<char, 256> open;
     std::size_t depth = 0;
     for (; at < text.size(); ++at) {

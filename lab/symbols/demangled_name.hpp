@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// demangled_name: takes the demangled name of a function apart, aware of brackets.
+// demangled_name: splits the demangled name of a function into its parts, aware of brackets.
 //
 //   std::vector<int> shop::(anonymous namespace)::index<int>::find<long>(long) const::{lambda()#1}::operator()() const
 //   └ return type ┘  │     └ transparent, dropped  │          │                      │             │
 //                    scope                         scope      function               scope         function
 //
-// Complexity: linear, but for nested template arguments, which are tidied recursively. Thread-safe: no state.
+// Complexity: linear, except for nested template arguments, which are tidied recursively. Thread-safe: no state.
 #pragma once
 
 #include <string>
@@ -20,16 +20,19 @@ struct name_part {
     bool is_function;       // parameters follow it
 };
 
-// The qualified name, outermost scope first; return type, parameters, qualifiers and anonymous namespaces are left out.
+// Returns the parts of the qualified name, outermost scope first, without return type, parameters, qualifiers and
+// anonymous namespaces.
 std::vector<name_part> split_demangled(std::string_view demangled);
 
-// A type or a name in short: defaulted template arguments, ABI tags and inline namespaces of the library dropped.
+// Returns a type or name in short form: without defaulted template arguments, ABI tags and the library's inline
+// namespaces.
 std::string tidy_type(std::string_view type);
 
-// The end of the bracketed text that opens at `at`, past its closing bracket; the end of `text` if it never closes.
+// Returns the end of the bracketed text that opens at `at`, past its closing bracket; the end of `text` if it never
+// closes.
 std::size_t skip_brackets(std::string_view text, std::size_t at) noexcept;
 
-// The template arguments in "<a, b<c, d>>", untidied.
+// Returns the template arguments in "<a, b<c, d>>", untidied.
 std::vector<std::string_view> split_arguments(std::string_view bracketed);
 
 }  // namespace millpond::symbols

@@ -20,7 +20,7 @@ constexpr std::size_t declarations_max = 4000;
 
 std::string readable(const char* symbol) { return is_rust_symbol(symbol) ? own(symbol).name : demangled(symbol); }
 
-// The entry that describes a type of which this one only says that it exists: in a unit of its own.
+// Returns the full description of a type that this entry only declares: it is in a unit of its own.
 Dwarf_Die defined(Dwarf_Die type) {
     Dwarf_Attribute found;
     Dwarf_Die whole;
@@ -51,7 +51,7 @@ bool has_reference(Dwarf_Die* die, unsigned attribute, Dwarf_Die* to) {
     return dwarf_attr(die, attribute, &found) != nullptr && dwarf_formref_die(&found, to) != nullptr;
 }
 
-// The entry that a concrete or inlined copy was made from.
+// Returns the entry that a concrete or inlined copy was made from.
 Dwarf_Die origin_of(Dwarf_Die die) {
     Dwarf_Die next;
     for (int i = 0; i < 8 && has_reference(&die, DW_AT_abstract_origin, &next); ++i) die = next;
@@ -64,7 +64,7 @@ Dwarf_Die declared_in(Dwarf_Die die) {
     return has_reference(&next, DW_AT_specification, &declared) ? declared : next;
 }
 
-// What a variable is of: references, pointers, qualifiers and aliases taken off.
+// Finds the type of a variable without references, pointers, qualifiers and aliases.
 bool plain_type(Dwarf_Die* of, Dwarf_Die* type) {
     if (!follow(of, DW_AT_type, type)) return false;
     for (int i = 0; i < 32; ++i) {
@@ -87,7 +87,7 @@ bool plain_type(Dwarf_Die* of, Dwarf_Die* type) {
     return false;
 }
 
-// A reference or a pointer to what is const: nothing is allocated through it.
+// Returns true for a reference or pointer to const: nothing is allocated through it.
 bool is_read_only(Dwarf_Die* of) {
     Dwarf_Die type;
     if (!follow(of, DW_AT_type, &type)) return false;
@@ -120,7 +120,7 @@ dwarf_unit::dwarf_unit(Dwarf_Die unit) : unit_(unit) {
     index(&unit_, true);
     indexed_.insert(unit_.cu);
     std::sort(functions_.begin(), functions_.end(),
-              [](const covered& a, const covered& b) { return a.first < b.first; });
+              [](const function_range& a, const function_range& b) { return a.first < b.first; });
 }
 
 void dwarf_unit::index(Dwarf_Die* parent, bool own) const {
@@ -128,7 +128,7 @@ void dwarf_unit::index(Dwarf_Die* parent, bool own) const {
         const int tag = dwarf_tag(child);
         const bool is_scope = tag == DW_TAG_namespace || is_type(tag) || is_block(tag) || tag == DW_TAG_subprogram;
         if (!is_scope) {
-            // Names of other types are asked for, too, but what is inside them is not.
+            // Names of other types are needed, too, but not the names inside them.
             if (tag == DW_TAG_enumeration_type || tag == DW_TAG_base_type) parents_.emplace(child->addr, *parent);
             has_types_ = has_types_ || (own && tag == DW_TAG_base_type);
             const int around = dwarf_tag(parent);
@@ -148,7 +148,7 @@ void dwarf_unit::index(Dwarf_Die* parent, bool own) const {
 
 bool dwarf_unit::parent_of(const Dwarf_Die& die, Dwarf_Die& parent) const {
     Dwarf_Die copy = die;
-    // With -flto, what a function was made from lies in another unit.
+    // With -flto, the original of a function lies in another unit.
     if (indexed_.insert(copy.cu).second) {
         Dwarf_Die other;
         if (dwarf_diecu(&copy, &other, nullptr, nullptr) != nullptr) index(&other, false);
@@ -163,12 +163,12 @@ std::string dwarf_unit::word_of(Dwarf_Die* one, int depth) const {
     const char* word = dwarf_diename(one);
     if (!is_type(dwarf_tag(one))) return word != nullptr ? word : "";
     if (is_lambda_name(word)) return "{lambda()#1}";
-    // -gsimple-template-names leaves the arguments to whoever reads the entries.
+    // -gsimple-template-names leaves out the arguments; the reader of the entries must add them.
     const bool has_arguments = std::string_view(word).find('<') != std::string_view::npos;
     return has_arguments ? word : word + template_arguments(one, depth + 1);
 }
 
-// "<int, shop::order>"; empty where the type is no instance of a template.
+// Returns "<int, shop::order>"; empty if the type is not an instance of a template.
 std::string dwarf_unit::template_arguments(Dwarf_Die* of, int depth) const {
     if (depth > nested_max) return {};
     std::string text;
@@ -199,7 +199,7 @@ std::string dwarf_unit::template_arguments(Dwarf_Die* of, int depth) const {
     return is_instance ? "<" + text + ">" : std::string();
 }
 
-// The type of an entry as it is written, with pointers, references and qualifiers.
+// Returns the type of an entry as it is written, with pointers, references and qualifiers.
 std::string dwarf_unit::written_type(Dwarf_Die* of, int depth) const {
     Dwarf_Die type;
     if (!follow(of, DW_AT_type, &type)) return "void";
@@ -286,7 +286,7 @@ source_place dwarf_unit::called_at(Dwarf_Die* inlined) const {
     return place_of(inlined, DW_AT_call_file, static_cast<int>(row));
 }
 
-// libdw's own functions take a file number 0 for none, which it is up to version 4 of DWARF only.
+// libdw's own functions treat file number 0 as none; that is only right up to version 4 of DWARF.
 source_place dwarf_unit::place_of(Dwarf_Die* die, unsigned attribute, int line) const {
     Dwarf_Attribute found;
     Dwarf_Word number = 0;
@@ -310,7 +310,7 @@ source_place dwarf_unit::line_at(std::uint64_t address) {
 
 std::vector<debug_frame> dwarf_unit::frames(std::uint64_t address) {
     auto after = std::upper_bound(functions_.begin(), functions_.end(), address,
-                                  [](std::uint64_t at, const covered& f) { return at < f.first; });
+                                  [](std::uint64_t at, const function_range& f) { return at < f.first; });
     if (after == functions_.begin() || address >= std::prev(after)->past) return {};
     Dwarf_Die at = std::prev(after)->function;
     std::vector<Dwarf_Die> nested{at};  // from the outermost inward
@@ -385,7 +385,7 @@ source_language dwarf_unit::language(std::uint64_t function) const {
     Dwarf_Die die, unit;
     Dwarf* dwarf = dwarf_cu_getdwarf(unit_.cu);
     if (dwarf == nullptr || dwarf_offdie(dwarf, function, &die) == nullptr) return {};
-    // With -flto, only what a function was made from lies in the unit of its source.
+    // With -flto, only the original of a function lies in the unit of its source.
     Dwarf_Die made_from = origin_of(die);
     if (dwarf_diecu(&made_from, &unit, nullptr, nullptr) == nullptr) return {};
     Dwarf_Attribute found;
@@ -398,7 +398,7 @@ std::vector<declaration> dwarf_unit::declarations(std::uint64_t offset) {
     Dwarf_Die die;
     Dwarf* dwarf = dwarf_cu_getdwarf(unit_.cu);
     if (dwarf == nullptr || dwarf_offdie(dwarf, offset, &die) == nullptr) return found;
-    // A lambda's function sees what it captured, then what its enclosing function has.
+    // A lambda's function sees its captures, then the names of its enclosing function.
     for (int around = 0; around < 8; ++around) {
         Dwarf_Die function = origin_of(die);
         add_locals(&function, found);

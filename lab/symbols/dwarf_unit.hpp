@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// dwarf_unit: one unit of debug information, indexed: which function covers an address, and which scope is around
-// which.
+// dwarf_unit: indexes one unit of debug information: the function at each address, and the scope around each function.
 //
 // Use it through debug_info. Building: O(entries of the unit). Not thread-safe.
 #pragma once
@@ -21,22 +20,22 @@ class dwarf_unit {
   public:
     explicit dwarf_unit(Dwarf_Die unit);
 
-    // The functions at an address, the innermost first.
+    // Returns the functions at an address, innermost first.
     std::vector<debug_frame> frames(std::uint64_t address);
     std::vector<declaration> declarations(std::uint64_t die);
     source_place declared(std::uint64_t function) const;
-    // Of the unit that a function was compiled in.
+    // Returns the language of the unit that a function was compiled in.
     source_language language(std::uint64_t function) const;
-    // Types are described: it is not made of line tables alone (-g1, -gline-tables-only).
+    // Returns whether types are described: false if it has only line tables (-g1, -gline-tables-only).
     bool has_types() const { return has_types_; }
 
   private:
-    struct covered {
+    struct function_range {
         std::uint64_t first, past;
         Dwarf_Die function;
     };
 
-    // `own`: of this unit, and not of another one that it refers to.
+    // `own`: the entries belong to this unit, not to another one that it refers to.
     void index(Dwarf_Die* parent, bool own) const;
     bool parent_of(const Dwarf_Die& die, Dwarf_Die& parent) const;
     std::string qualified_name(Dwarf_Die* die, int depth = 0) const;
@@ -58,9 +57,9 @@ class dwarf_unit {
 
     Dwarf_Die unit_;
     std::string folder_;
-    // Filled when a unit is indexed, which is when a look-up first needs it.
-    mutable std::vector<covered> functions_;
-    mutable std::unordered_map<const void*, Dwarf_Die> parents_;  // of scopes, by where their entry lies
+    // Filled when the unit is indexed, at the first look-up that needs it.
+    mutable std::vector<function_range> functions_;
+    mutable std::unordered_map<const void*, Dwarf_Die> parents_;  // scopes around entries, by the entry's position
     mutable bool has_types_ = false;
     mutable std::unordered_set<const void*> indexed_;
     mutable std::vector<Dwarf_Die> statics_;

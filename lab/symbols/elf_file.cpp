@@ -48,7 +48,7 @@ std::string build_id_in_notes(Elf_Data* data) {
 
 elf_file::elf_file(const std::string& path) {
     initialise_libelf();
-    // A damaged trace may name anything as a module: a FIFO would be waited for without end.
+    // A damaged trace may name any file as a module; opening a FIFO would wait without end.
     descriptor_ = program::open_regular(path.c_str());
     char magic[6] = {};
     if (::pread(descriptor_, magic, sizeof magic, 0) == sizeof magic && !packer_of({magic, sizeof magic}).empty()) {
@@ -79,7 +79,7 @@ elf_file::~elf_file() {
 }
 
 std::string elf_file::build_id() const {
-    // By segment first: it is there without section headers too.
+    // Look for segments first: they exist even without section headers.
     std::size_t segments = 0;
     if (elf_getphdrnum(elf_, &segments) == 0) {
         for (std::size_t i = 0; i < segments; ++i) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// elf_file: what symbols needs of an ELF file: its build-id, its function symbols and its call-frame entries.
+// elf_file: reads an ELF file's build-id, function symbols and call-frame entries, for the code in lab/symbols.
 //
 //   file ─▶ build-id (note) │ symbols (.symtab, .dynsym; the debug file's and .gnu_debugdata's by other objects) │ FDEs
 //
-// Use it through module_functions. Everything is read when asked for; damage in one table costs that table, not the
-// file. Not thread-safe. Throws std::runtime_error where the file cannot be opened or is no ELF file.
+// Use it through module_functions. Everything is read on demand; damage in one table affects only that table. Not
+// thread-safe. Throws std::runtime_error if the file cannot be opened or is not an ELF file.
 #pragma once
 
 #include <libelf.h>
@@ -23,7 +23,7 @@ struct raw_symbol {
     unsigned char binding;  // STB_…
 };
 
-// What a module keeps for each thread: bytes, and how the address of the first is aligned.
+// The thread-local storage of a module: its size in bytes, and the alignment of its first byte.
 struct thread_segment {
     std::uint64_t address, bytes, alignment;
 };
@@ -34,7 +34,7 @@ struct address_range {
 
 class elf_file {
   public:
-    explicit elf_file(const std::string& path);  // gzip, xz or zstd may have compressed the whole file
+    explicit elf_file(const std::string& path);  // the whole file may be compressed by gzip, xz or zstd
     explicit elf_file(std::vector<char> image);  // a file in memory
     ~elf_file();
     elf_file(const elf_file&) = delete;
@@ -47,7 +47,7 @@ class elf_file {
     std::vector<address_range> frame_entries() const;
     bool has_symbol_table() const;       // .symtab, which strip removes
     bool has_debug_information() const;  // .debug_info, in itself
-    // The bytes of a section, or nothing.
+    // Returns the bytes of a section, or nothing.
     std::string_view section(std::string_view name) const;
 
   private:

@@ -8,7 +8,7 @@
 namespace millpond::symbols {
 namespace {
 
-// Pointer encodings of .eh_frame: the low four bits say how wide, the next three what is added.
+// Pointer encodings of .eh_frame: the low four bits give the width, the next three the base that is added.
 enum : unsigned char {
     width_word = 0x00,
     width_uleb = 0x01,
@@ -23,7 +23,7 @@ enum : unsigned char {
     no_pointer = 0xff
 };
 
-// Reads forward, and remembers that it has run past the end.
+// Reads forward, and remembers if it has run past the end.
 class cursor {
   public:
     cursor(std::string_view bytes, std::size_t at) : bytes_(bytes), at_(at) {}
@@ -96,7 +96,7 @@ class cursor {
     bool failed_ = false;
 };
 
-// How the FDEs of a CIE code their addresses; nothing where the CIE is not understood.
+// Returns the encoding of addresses in the FDEs of a CIE; nothing if the CIE is not understood.
 std::optional<unsigned char> pointer_encoding(std::string_view section, std::size_t cie, unsigned word_bytes) {
     cursor in(section, cie);
     if (in.read<std::uint32_t>() == 0xffffffffu) in.read<std::uint64_t>();
@@ -148,7 +148,7 @@ std::vector<address_range> decode_frame_entries(std::string_view section, std::u
         if (in.failed() || bytes < 4 || bytes > section.size() - content) break;
         const auto back = in.read<std::uint32_t>();
         at = content + bytes;
-        if (back == 0 || back > content) continue;  // a CIE, or nonsense
+        if (back == 0 || back > content) continue;  // a CIE, or damaged
 
         const auto [known, is_new] = encodings.try_emplace(content - back);
         if (is_new) known->second = pointer_encoding(section, known->first, word_bytes);
@@ -160,7 +160,7 @@ std::vector<address_range> decode_frame_entries(std::string_view section, std::u
         const std::uint64_t length = in.read_encoded(encoding & 0x07, word_bytes);
         if (word_bytes == 4) first &= 0xffffffffu;
         if (in.failed() || length == 0 || first + length < first) continue;
-        // The linker drops functions but not always their entries: those then start at nothing.
+        // The linker drops functions but not always their entries: those then start at address 0.
         if (first != 0) entries.push_back({first, first + length});
     }
     return entries;

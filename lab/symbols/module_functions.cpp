@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uint32_t no_symbol = ~std::uint32_t{0};
 
-// The symbol table that some distributions leave in stripped files, xz-compressed in .gnu_debugdata. A build without
-// liblzma finds nothing here; so does a damaged section.
+// Appends the symbol table that some distributions leave in stripped files (.gnu_debugdata, compressed by xz). Finds
+// nothing in a damaged section, or if Millpond was built without liblzma.
 void append_embedded_symbols(const elf_file& file, std::vector<raw_symbol>& functions) {
     const std::string_view packed = file.section(".gnu_debugdata");
     if (packed.empty()) return;
@@ -36,8 +36,8 @@ std::string file_name(std::string_view path) {
     return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
-// Among names of one address: those meant for users (few leading underscores), then global before weak before local,
-// then the shortest, then by the alphabet, so that the choice depends on nothing else.
+// Chooses among names of one address: first names meant for users (few leading underscores), then global before weak
+// before local, then the shortest, then alphabetical order, so that the choice is always the same.
 bool is_better_name(const raw_symbol& a, const raw_symbol& b) {
     const auto rank = [](const raw_symbol& symbol) {
         const bool mangled = symbol.name.starts_with("_Z");
@@ -49,7 +49,7 @@ bool is_better_name(const raw_symbol& a, const raw_symbol& b) {
     return rank_a != rank_b ? rank_a < rank_b : a.name < b.name;
 }
 
-// One symbol an address, sorted; symbols without a size get that of their call-frame entry, or are dropped.
+// Returns one symbol an address, sorted; a symbol without a size gets that of its call-frame entry, or is dropped.
 std::vector<raw_symbol> choose_symbols(std::vector<raw_symbol> symbols, const std::vector<address_range>& entries) {
     for (raw_symbol& symbol : symbols) {
         if (symbol.bytes != 0) continue;
@@ -72,21 +72,21 @@ std::vector<raw_symbol> choose_symbols(std::vector<raw_symbol> symbols, const st
     return chosen;
 }
 
-struct covered {
+struct symbol_range {
     std::uint64_t first, past;
     std::uint32_t symbol;  // no_symbol: a gap between symbols
 };
 
-// Cuts overlapping symbols so that the one that starts last has its whole range.
-std::vector<covered> flatten(const std::vector<raw_symbol>& symbols) {
-    std::vector<covered> ranges;
-    std::vector<covered> open;  // enclosing symbols, innermost last
+// Cuts overlapping symbols so that the one that starts last keeps its whole range.
+std::vector<symbol_range> flatten(const std::vector<raw_symbol>& symbols) {
+    std::vector<symbol_range> ranges;
+    std::vector<symbol_range> open;  // enclosing symbols, innermost last
     const auto emit = [&](std::uint64_t first, std::uint64_t past, std::uint32_t symbol) {
         if (first < past) ranges.push_back({first, past, symbol});
     };
     const auto close_until = [&](std::uint64_t address) {
         while (!open.empty() && open.back().past <= address) {
-            const covered inner = open.back();
+            const symbol_range inner = open.back();
             open.pop_back();
             emit(inner.first, inner.past, inner.symbol);
             if (!open.empty()) open.back().first = std::max(open.back().first, inner.past);
@@ -102,7 +102,7 @@ std::vector<covered> flatten(const std::vector<raw_symbol>& symbols) {
         open.push_back({first, first + symbols[i].bytes, i});
     }
     close_until(~std::uint64_t{0});
-    std::erase_if(ranges, [](const covered& range) { return range.first >= range.past; });
+    std::erase_if(ranges, [](const symbol_range& range) { return range.first >= range.past; });
     return ranges;
 }
 
@@ -112,7 +112,7 @@ struct module_functions::state {
     std::string name, build_id;
     bool standard_module = false;
     std::vector<raw_symbol> symbols;
-    // Parallel: what covers a range, and its description, filled in when somebody asks.
+    // A parallel array: the source of each range, and its description, filled in when first used.
     struct source {
         std::uint32_t symbol;   // no_symbol: a function without one
         std::uint32_t ordinal;  // of its call-frame entry
@@ -120,7 +120,7 @@ struct module_functions::state {
     };
     mutable std::vector<source> sources;
     mutable std::vector<function> functions;
-    mutable std::unordered_map<std::uint32_t, ownership> owned;  // pieces of one symbol share it
+    mutable std::unordered_map<std::uint32_t, ownership> owned;  // shared by the pieces of one symbol
 
     void open(const std::string& path);
     void add(std::uint64_t first, std::uint64_t past, std::uint32_t symbol, std::uint32_t ordinal);
@@ -141,13 +141,13 @@ void module_functions::state::open(const std::string& path) {
             const debug_file debug = find_debug_file(file, path);
             if (!debug.path.empty()) elf_file(debug.path).append_functions(all_symbols);
         }
-    } catch (const std::runtime_error&) {  // not installed, which is the common case
+    } catch (const std::runtime_error&) {  // not installed, the usual case
     }
     const std::vector<address_range> entries = file.frame_entries();
     symbols = choose_symbols(std::move(all_symbols), entries);
 
     std::uint64_t end = 0;
-    for (const covered& range : flatten(symbols)) {
+    for (const symbol_range& range : flatten(symbols)) {
         add_gap(end, range.first, entries);
         add(range.first, range.past, range.symbol, 0);
         end = range.past;
@@ -161,7 +161,7 @@ void module_functions::state::add(std::uint64_t first, std::uint64_t past, std::
     sources.push_back({symbol, ordinal});
 }
 
-// Between symbols, code belongs to the call-frame entries.
+// Assigns code between symbols to the call-frame entries.
 void module_functions::state::add_gap(std::uint64_t first, std::uint64_t past,
                                       const std::vector<address_range>& entries) {
     auto entry = std::upper_bound(entries.begin(), entries.end(), first,
@@ -247,7 +247,7 @@ bool is_standard_module(std::string_view path) noexcept {
         return std::find(stems.begin(), stems.end(), name) != stems.end();
     };
     if (is_known(stem) || file.starts_with("libnss_")) return true;
-    // libc-2.31.so is the C library too; libc-client.so is not.
+    // libc-2.31.so is also the C library; libc-client.so is not.
     const std::size_t dash = stem.rfind('-');
     return dash != std::string_view::npos && dash + 1 < stem.size() &&
            stem.substr(dash + 1).find_first_not_of("0123456789.") == std::string_view::npos &&

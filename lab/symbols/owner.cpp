@@ -26,7 +26,8 @@ bool is_digits(std::string_view text) noexcept {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// What compilers and linkers append, after a dot and often followed by a number, to a part or a copy of a function.
+// Returns whether the word is a suffix that compilers and linkers append to a part or a copy of a function, after a dot
+// and often followed by a number.
 bool is_part_suffix(std::string_view word) noexcept {
     constexpr std::array suffixes{
         std::string_view{"cold"},        std::string_view{"part"},       std::string_view{"constprop"},
@@ -67,7 +68,7 @@ bool is_new_or_delete(std::string_view name) noexcept {
 
 bool is_inline_scope(std::string_view scope) noexcept { return scope == "__cxx11" || scope == "__1"; }
 
-// Functions of the library through which a thread or a std::function enters what it was given.
+// Returns whether a library function enters code given to a thread or a std::function.
 bool is_invoker(std::string_view name) noexcept {
     constexpr std::array names{
         std::string_view{"_M_run"},     std::string_view{"_M_invoke"},      std::string_view{"__invoke"},
@@ -76,7 +77,7 @@ bool is_invoker(std::string_view name) noexcept {
     return contains(names, name);
 }
 
-// The lambda among template arguments, however deep: "audit(int)::{lambda()#1}". Empty if there is none.
+// Returns the lambda among template arguments, at any depth: "audit(int)::{lambda()#1}". Empty if there are no lambdas.
 std::string_view lambda_among(std::string_view text) {
     for (std::size_t open = text.find('<'); open != std::string_view::npos; open = text.find('<', open)) {
         const std::size_t end = skip_brackets(text, open);
@@ -95,8 +96,8 @@ std::string_view lambda_among(std::string_view text) {
     return {};
 }
 
-// The identifiers at the beginning of a symbol in std:: that this demangler does not know: newer compilers write more
-// than it reads. "std::allocate_shared". Empty for other symbols.
+// Returns the identifiers at the beginning of a symbol in std:: that this demangler cannot read (newer compilers use
+// more than it knows): "std::allocate_shared". Empty for other symbols.
 std::string standard_beginning(std::string_view symbol) {
     std::size_t at = 2;
     if (symbol.substr(at, 1) == "N") ++at;
@@ -126,7 +127,7 @@ std::string join(const std::vector<name_part>& parts, std::size_t past, std::siz
     return joined;
 }
 
-// Rust writes a hash behind each name of the older kind; two builds of one program must not differ by it.
+// Drops the hash that Rust adds to each name of the older kind, so that two builds of one program give the same names.
 void drop_hash(std::vector<name_part>& parts) {
     if (parts.size() < 2 || parts.back().is_function) return;
     const std::string& last = parts.back().name;
@@ -148,14 +149,14 @@ std::string joined(const std::vector<rust_part>& parts, std::size_t past) {
     return text;
 }
 
-// Functions of the library that a compiler inlines a program's closure into.
+// Returns whether a compiler inlines a program's closure into this library function.
 bool is_rust_invoker(std::string_view name) noexcept {
     constexpr std::array names{std::string_view{"call_once"}, std::string_view{"call_mut"}, std::string_view{"call"},
                                std::string_view{"do_call"}, std::string_view{"lang_start"}};
     return contains(names, name) || name.starts_with('{') || name.starts_with("__rust_begin_short_backtrace");
 }
 
-// A function at the root of a crate owns itself, as a C++ one outside of namespaces does.
+// Returns the owner: a function at the root of a crate owns itself, as a C++ function outside of namespaces does.
 ownership own_rust(const rust_name& name) {
     if (name.standard && !name.carried.empty() && is_rust_invoker(name.parts.back().text))
         return own_rust({name.carried, false, false, {}});
@@ -242,7 +243,7 @@ ownership own_whole(std::string_view demangled) {
     std::erase_if(parts, [](const name_part& part) { return is_inline_scope(part.name); });
     if (parts.empty()) return own_plain(demangled);
 
-    // The outermost function around everything else: the last part, but for lambdas and local classes.
+    // The outermost function around everything else: the last part, except for lambdas and local classes.
     std::size_t leaf = 0;
     while (leaf + 1 < parts.size() && !parts[leaf].is_function) ++leaf;
     if (parts.size() > 1 && parts[0].name == "main" && parts[1].name.starts_with('{')) leaf = 0;

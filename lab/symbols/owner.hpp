@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// owner: whose an allocation is, read off a function's name.
+// owner: derives the owner of an allocation (class, namespace or function) from a symbol.
 //
 //   symbol  _ZN6orders5indexIiE6insertEi.cold
 //     └─ demangled  orders::index<int>::insert(int)
@@ -17,8 +17,9 @@
 // - *allocation functions*: those whose own name says that they only allocate (allocation_names.hpp). Without this rule
 //   perl, gawk and gcc would have a single subsystem, named after their wrapper of malloc.
 //
-// An allocation belongs to the innermost frame whose function is neither. Where no frame is such, it belongs to the
-// outermost allocation function, and where there is none, to the module of the innermost frame that has one.
+// An allocation belongs to the innermost frame whose function is neither. If every frame passes ownership on, it
+// belongs to the outermost allocation function; if there is no such function, to the module of the innermost frame that
+// has one.
 // Complexity: linear in the length of the name. Thread-safe: no state.
 #pragma once
 
@@ -29,7 +30,7 @@ namespace millpond::symbols {
 
 enum class owner_kind { type, function, module, unnamed };
 
-// "type", "function", "module", "unnamed"
+// Returns "type", "function", "module" or "unnamed".
 std::string_view kind_name(owner_kind kind) noexcept;
 
 struct ownership {
@@ -39,13 +40,14 @@ struct ownership {
     bool allocation = false;  // … because it is an allocation function
 };
 
-// From a symbol of an object file: mangled or plain, with or without suffixes such as `.cold` or `@@VERSION`.
+// Derives the owner from a symbol of an object file: mangled or plain, with or without suffixes such as `.cold` or
+// `@@VERSION`.
 ownership own(std::string_view symbol);
 
-// From a demangled name, as abi::__cxa_demangle writes it.
+// Derives the owner from a demangled name, as abi::__cxa_demangle writes it.
 ownership own_demangled(std::string_view demangled);
 
-// The symbol without the suffixes that a compiler or a linker adds to parts and copies of a function.
+// Returns the symbol without the suffixes that a compiler or linker adds to parts and copies of a function.
 std::string_view without_suffixes(std::string_view symbol) noexcept;
 
 }  // namespace millpond::symbols

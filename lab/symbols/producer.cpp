@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// DW_AT_language, of the DWARF standard and its list of later codes.
+// Returns the language for DW_AT_language, by the DWARF standard and its list of later codes.
 std::string_view name_of(int language) {
     constexpr std::array c{0x1, 0x2, 0xc, 0x1d, 0x2c, 0x3e};
     constexpr std::array cpp{0x4, 0x19, 0x1a, 0x21, 0x2a, 0x2b, 0x3a};
@@ -30,7 +30,7 @@ std::string_view name_of(int language) {
     return known != others.end() ? known->second : std::string_view();
 }
 
-// "C++20" of "-std=gnu++2a"; names that were given before a standard was out mean it.
+// Returns "C++20" for "-std=gnu++2a"; names used before a standard was published stand for that standard.
 std::string standard_of_option(std::string_view option) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 6> drafts{
         {{"0x", "11"}, {"1y", "14"}, {"1z", "17"}, {"2a", "20"}, {"2b", "23"}, {"2x", "23"}}};

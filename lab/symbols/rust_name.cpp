@@ -46,7 +46,7 @@ void append_utf8(std::string& text, std::uint32_t code) {
     for (int i = more - 1; i >= 0; --i) text += static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3f));
 }
 
-// RFC 3492, with `_` in place of `-`.
+// Decodes RFC 3492, with `_` in place of `-`.
 std::string decode_punycode(std::string_view coded) {
     constexpr std::uint32_t base = 36, least = 1, most = 26;
     std::vector<std::uint32_t> codes;
@@ -89,10 +89,11 @@ std::string decode_punycode(std::string_view coded) {
 struct path {
     std::vector<rust_part> parts;
     std::string crate;
-    bool is_path = true;  // false: a type that is no path, such as [u8]
+    bool is_path = true;  // false: a type that is not a path, such as [u8]
 };
 
-// Reads the newer mangling from left to right. A member function for each rule of its grammar; throws damaged_symbol.
+// Reads the newer mangling from left to right, with a member function for each rule of its grammar; throws
+// damaged_symbol.
 class v0_reader {
   public:
     explicit v0_reader(std::string_view text) : text_(text) {}
@@ -165,7 +166,7 @@ class v0_reader {
         return is_punycode ? decode_punycode(word) : std::string(word);
     }
 
-    // Reads what stands at an earlier place.
+    // Reads the text at an earlier place.
     template <class Rule>
     auto at_earlier(Rule&& rule) {
         const std::size_t here = at_ - 1;
@@ -252,7 +253,7 @@ class v0_reader {
         return read;
     }
 
-    // The number of those that are no lifetimes.
+    // Returns the number of arguments that are not lifetimes.
     std::size_t read_arguments() {
         std::size_t count = 0;
         while (!take('E')) {
@@ -388,7 +389,7 @@ class v0_reader {
     std::vector<rust_part> carried_;
 };
 
-// "$LT$impl$u20$T$GT$" and ".." of the older mangling.
+// Decodes "$LT$impl$u20$T$GT$" and ".." of the older mangling.
 std::string unescaped(std::string_view word) {
     constexpr std::array<std::pair<std::string_view, char>, 8> known{
         {{"SP", '@'}, {"BP", '*'}, {"RF", '&'}, {"LT", '<'}, {"GT", '>'}, {"LP", '('}, {"RP", ')'}, {"C", ','}}};
@@ -427,7 +428,7 @@ std::string unescaped(std::string_view word) {
     return text;
 }
 
-// Past the bracket that closes the one at `at`.
+// Returns the place past the bracket that closes the one at `at`.
 std::size_t past_bracket(std::string_view text, std::size_t at) {
     int depth = 0;
     for (; at < text.size(); ++at) {
@@ -438,7 +439,7 @@ std::size_t past_bracket(std::string_view text, std::size_t at) {
     return text.size();
 }
 
-// "alloc::vec::Vec<T, A>" ─▶ alloc │ vec │ Vec<_, _>
+// Splits "alloc::vec::Vec<T, A>" into alloc │ vec │ Vec<_, _>.
 path path_in(std::string_view text) {
     path read;
     std::string word;
@@ -471,7 +472,7 @@ path path_in(std::string_view text) {
 
 constexpr std::size_t hash_digits = 16;
 
-// The identifiers of "_ZN4cafe4main17h…E", without the hash; empty where it is no such symbol.
+// Returns the identifiers of "_ZN4cafe4main17h…E", without the hash; empty for other symbols.
 std::vector<std::string_view> legacy_words(std::string_view symbol) {
     std::vector<std::string_view> words;
     if (!symbol.starts_with("_ZN")) return {};
@@ -493,7 +494,7 @@ std::vector<std::string_view> legacy_words(std::string_view symbol) {
     return words;
 }
 
-// "Trait for Type" or "Type": a type of the program stands for the module that the implementation lies in.
+// Adds "Trait for Type" or "Type": a type of the program stands for the module of its implementation.
 void add_implementation(const std::string& text, std::vector<rust_part>& parts) {
     const std::size_t split = text.rfind(" for ");
     const path type = path_in(std::string_view(text).substr(split == std::string::npos ? 0 : split + 5));
@@ -535,7 +536,7 @@ rust_name read_legacy(const std::vector<std::string_view>& words) {
         else
             name.parts.push_back({joined(path_in(word).parts), false});
     }
-    // What stands before a closure is the function around it.
+    // The part before a closure is the function around it.
     for (std::size_t i = 1; i < name.parts.size(); ++i)
         if (name.parts[i].text == "{closure}") name.parts[i - 1].is_function = true;
     name.standard = is_standard_crate(crate);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t nobody = ~std::uint32_t{0};
 constexpr std::uint64_t generated_code = 0;  // offsets of frames without a module
 
-// What is known of the frames from the outside up to a node.
+// Facts about the frames from the outside up to a node.
 struct path_summary {
     std::uint32_t owner = nobody;       // subsystem of the innermost frame that owns
     std::uint32_t allocation = nobody;  // outermost allocation function
@@ -20,7 +20,7 @@ struct path_summary {
 }  // namespace
 
 bool fits_pattern(std::string_view pattern, std::string_view name) {
-    // Greedy with one point of return: the last star takes as little as it can.
+    // Matches greedily with one point of return: the last star takes as little as it can.
     std::size_t p = 0, n = 0, star = std::string_view::npos, resume = 0;
     while (n < name.size()) {
         if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n]) && pattern[p] != '*') {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// subsystem_map: which subsystem each context belongs to.
+// subsystem_map: finds the subsystem that each context belongs to.
 //
 //   malloc ◀─ operator new ◀─ std::list::push_back ◀─ order_book::add ◀─ trade ◀─ main
 //             (passes on)     (passes on)             ▲ owns it
 //
 // An allocation belongs to the owner (lab/symbols/owner.hpp) of the innermost frame that is neither standard nor an
 // allocation function. A frame of a module whose functions are unknown is owned by the module; one without a module, by
-// "[generated code]". Where every frame passes on: the outermost allocation function, else the module of the innermost
-// frame. A context without frames belongs to "[unknown]". Users may join owners under a name of their own by patterns.
-// O(nodes). Read-only afterwards.
+// "[generated code]". If every frame passes ownership on, the owner is the outermost allocation function, else the
+// module of the innermost frame. A context without frames belongs to "[unknown]". Users may join owners under a new
+// name by patterns. O(nodes). Read-only afterwards.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@
 namespace millpond::symbols {
 
 struct owner_group {
-    std::string name, pattern;  // `*` any run of characters, `?` any one
+    std::string name, pattern;  // `*`: any run of characters, `?`: any one
 };
 
 struct subsystem_identity {
     std::string name;
     std::string kind;  // a kind of owner, or "group"
     bool named = false;
-    std::vector<std::string> owners;     // one, but for groups
-    std::vector<std::string> modules{};  // the files that its own frames lie in
+    std::vector<std::string> owners;     // one, except for groups
+    std::vector<std::string> modules{};  // the files that contain its own frames
 };
 
 class subsystem_map {
@@ -49,7 +49,7 @@ class subsystem_map {
     std::unordered_map<std::string, std::uint32_t> by_owner_, by_name_;
 };
 
-// Whether a pattern of a group fits the whole name.
+// Returns whether a pattern of a group fits the whole name.
 bool fits_pattern(std::string_view pattern, std::string_view name);
 
 }  // namespace millpond::symbols

@@ -18,7 +18,7 @@
 namespace millpond::symbols {
 namespace {
 
-constexpr std::size_t unpacked_bytes_max = std::size_t{2} << 30;  // what claims to be larger is damaged
+constexpr std::size_t unpacked_bytes_max = std::size_t{2} << 30;  // larger sizes are taken for damage
 constexpr std::size_t step_bytes = std::size_t{1} << 20;
 constexpr std::uint32_t compressed_by_zstd = 2;  // ELFCOMPRESS_ZSTD, which older headers do not have
 
@@ -91,7 +91,7 @@ std::vector<char> unpack_zstd(std::string_view packed) {
     return image;
 }
 
-// The sections of an ELF file of 64 bits; none where its table does not lie in it.
+// The sections of a 64-bit ELF file; none if its table lies outside the file.
 struct section_table {
     std::uint64_t at = 0;
     std::size_t count = 0;

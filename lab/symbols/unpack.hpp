@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// unpack: what gzip, xz and zstd have compressed, and ELF files whose sections zstd has compressed.
+// unpack: decompresses data packed by gzip, xz and zstd, and ELF files whose sections are compressed by zstd.
 //
 // Use it for debug information: distributions and builds compress whole files and single sections, and the libelf of
-// many systems reads zlib's only. What this build has no library for, and what is damaged, gives nothing. Thread-safe.
+// many systems reads only zlib's. Returns nothing for damaged data, or if the library was missing when Millpond was
+// built. Thread-safe.
 #pragma once
 
 #include <string_view>
@@ -10,16 +11,16 @@
 
 namespace millpond::symbols {
 
-// Which program made it: "gzip", "xz", "zstd"; empty: none of these.
+// Returns the program that packed it: "gzip", "xz", "zstd"; empty for other content.
 std::string_view packer_of(std::string_view content) noexcept;
 
-// The content; empty where it cannot be had.
+// Returns the content; empty if it cannot be unpacked.
 std::vector<char> unpack(std::string_view packed);
 
-// Whether sections of this ELF file (64 bits) are compressed by zstd.
+// Returns whether sections of this 64-bit ELF file are compressed by zstd.
 bool has_zstd_sections(std::string_view file) noexcept;
 
-// The same file, these sections decompressed; empty where that cannot be done.
+// Returns the same file with these sections decompressed; empty if that fails.
 std::vector<char> without_zstd_sections(std::string_view file);
 
 }  // namespace millpond::symbols

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSL-1.0
- * call_script: the calls of a program to its allocator as a file, in the order in which they ended; what the player
- * makes on another allocator.
+ * call_script: the file format for the calls of a program to its allocator, in the order in which they ended; the
+ * player repeats them on another allocator.
  *
  *   │ header │ call │ call │ … │
  *
- * Addresses are replaced by slots, which are used again: a player's table is as large as the most objects that live at
- * once. Calls before main are not made where the program itself starts, for its start makes them: the blocks that it
- * gets are taken for theirs, in their order, by size. Every call that can be played is in the script, those too that
- * came to nothing (free of a null pointer), so that the calls of a recording and those that were played can be counted
- * off against one another. Where a plan gives pools of their own to some objects, their calls go to the library of
- * pools (layout/pools_library.cpp): a multipool each, or from number millpond_first_arena_pool on an arena. The file
- * lives between two programs of one machine: native byte order, one version.
- * Freestanding C11: writer and player compile the same text. */
+ * Addresses are replaced by slots, which are reused: a player's table is as large as the largest number of live
+ * objects. If the program itself starts, its start makes the calls before main: the player does not repeat them, and
+ * takes the blocks of the start in their order, by size. The script has every call that can be played, including those
+ * without effect (free of a null pointer), so that recorded and played calls can be matched one by one. If a plan gives
+ * some objects pools of their own, their calls go to the library of pools (layout/pools_library.cpp): one multipool
+ * each, or one arena each from number millpond_first_arena_pool on. The file passes between two programs on one
+ * machine: native byte order, one version. Freestanding C11: writer and player compile the same text. */
 #ifndef MILLPOND_LAB_REFERENCES_PLAYER_CALL_SCRIPT_H
 #define MILLPOND_LAB_REFERENCES_PLAYER_CALL_SCRIPT_H
 
@@ -40,7 +39,7 @@ struct millpond_call {
     uint8_t old_alignment_log2; /* of a realloc */
 };
 
-/* Whether a player makes the call. Not those that ask only, and not allocations that gave nothing. */
+/* Returns whether a player makes the call: not calls that only query, and not allocations that failed. */
 static inline int millpond_is_played(unsigned function, int has_result) {
     switch (millpond_shape_of(function)) {
         case millpond_shape_none:
@@ -68,7 +67,8 @@ struct millpond_call_script {
     uint64_t sum;        /* millpond_script_sum */
 };
 
-/* What a call adds to the sum of its script. Sums of calls are added up, so that one call can be changed later. */
+/* Returns what a call adds to the sum of its script. The sums of calls are added up, so that one call can be changed
+ * later. */
 static inline uint64_t millpond_call_sum(uint64_t number, const struct millpond_call* call) {
     uint64_t words[sizeof *call / sizeof(uint64_t)];
     uint64_t sum = number ^ 0x9E3779B97F4A7C15ULL;
@@ -80,7 +80,7 @@ static inline uint64_t millpond_call_sum(uint64_t number, const struct millpond_
     return sum;
 }
 
-/* Against damage, not against malice. `calls`: the sums of all calls, added up. */
+/* Detects damage, not malice. `calls`: the sums of all calls, added up. */
 static inline uint64_t millpond_script_sum(const struct millpond_call_script* script, uint64_t calls) {
     uint64_t sum = calls;
     const uint64_t words[] = {script->magic, (uint64_t)script->version << 32 | script->call_bytes, script->calls,

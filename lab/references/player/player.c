@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSL-1.0
- * player: makes the calls of a script (call_script.h) to the malloc of a process in the place of its program, so that a
- * capture tells where this malloc puts the program's objects, and what it accesses itself.
+ * player: makes the calls of a script (call_script.h) to the malloc of a process, instead of the process's program. A
+ * capture of it shows where this malloc puts the program's objects, and what the malloc accesses itself.
  *
  *   __libc_start_main(main …)      the tool has mapped the player, and hands its main over instead of the program's
  *     ─▶ script ─▶ call ─▶ millpond_played_call() ─▶ malloc, realloc, operator new, … ─▶ slots
- *                          └ the mark: what comes next is the program's call, and no start of a thread
+ *                          └ the mark: the next call is the program's, not a thread's start
  *
- * Executable, libraries, their variables and the break thus lie where they lie when the program itself runs on that
- * malloc: up to here nothing is different, for the dynamic linker knows of no player. It is no library and has none: it
- * asks the system itself, and keeps what it needs beside itself, where no malloc of a program of usual size comes.
- * Each thread of the script is a thread here, for a malloc may keep something for each; only the one whose turn it is
- * runs. The blocks are not written to. Functions that the malloc lacks, such as operators of C++, fall back on malloc,
- * as those of libstdc++ do. Freestanding C11.
- * Ends with 0: done · 3 no script · 4 no memory, no thread. */
+ * So the executable, the libraries, their variables and the break lie where they lie when the program itself runs on
+ * that malloc: the dynamic linker does not know the player. The player is not a library and uses none: it makes system
+ * calls itself, and keeps its tables next to itself, in a range that the malloc of a program of usual size does not
+ * reach. Each thread of the script is a thread here, because a malloc may keep data for each; only one runs at a time.
+ * The blocks are not written to. Functions that the malloc lacks, such as operators of C++, fall back on malloc, as
+ * those of libstdc++ do. Freestanding C11. Ends with 0: done · 3 no script · 4 no memory, no thread. */
 #include "lab/references/player/player_link.h"
 
 #include <asm/unistd.h>
@@ -89,7 +88,7 @@ static void* map_beside(size_t bytes) {
 typedef void (*any_function)(void);
 _Static_assert(millpond_function_end <= sizeof player_link.functions / sizeof player_link.functions[0], "too many");
 
-/* What a free takes behind the block. */
+/* The arguments of a free after the block. */
 enum free_words { no_words, size_word, alignment_word, size_and_alignment, alignment_and_size };
 
 struct heap_function {
@@ -125,13 +124,13 @@ static enum free_words words_of_free(const char* name) {
     return has_size ? size_and_alignment : alignment_word;
 }
 
-/* What the dynamic linker finds; null: it does not, or there is none. */
+/* Returns the function that the dynamic linker finds, or null. */
 static void* found_by_linker(const char* name) {
     return player_link.dlsym == 0 ? NULL : ((void* (*)(void*, const char*))player_link.dlsym)(NULL, name);
 }
 
-/* The dynamic linker says which of several holds. It is asked only for names that there are: else it would allocate a
- * message. */
+/* The dynamic linker chooses among several of one name. Ask it only for names that exist: otherwise it would allocate
+ * a message. */
 static void find_functions(void) {
     for (unsigned i = 1; i < millpond_function_end; ++i) {
         struct heap_function* const f = &functions[i];
@@ -242,7 +241,8 @@ static const struct millpond_call* call_at(uint64_t number) {
     return call;
 }
 
-/* The block that the program's own start has got for the early call of so many bytes; null: none. Passes it by. */
+/* Returns the block that the program's own start got for the early call of this size, and passes it by; null if not
+ * found. */
 static void* early_block(uint64_t bytes) {
     static uint64_t next;
     const struct millpond_early_block* const found = millpond_find_early(
@@ -252,7 +252,8 @@ static void* early_block(uint64_t bytes) {
 
 static size_t alignment_of(unsigned log2) { return log2 != 0 ? (size_t)1 << log2 : default_alignment; }
 
-/* What a plan gives a pool of its own; the library of pools has it. Null where it has no memory, and of a free. */
+/* Plays a call in the pool that a plan gives the object; the library of pools has it. Returns null if it has no
+ * memory, and for a free. */
 static void* play_pooled(const struct millpond_call* call, void* old, size_t alignment) {
     typedef void* (*pool_allocate)(size_t, size_t, unsigned, int);
     typedef void* (*pool_resize)(void*, size_t, size_t, size_t, size_t, unsigned, unsigned);
@@ -274,7 +275,8 @@ static void* play_pooled(const struct millpond_call* call, void* old, size_t ali
 static void start(uint32_t thread);
 static unsigned char* started;
 
-/* The C library takes memory for a thread that it starts, unless it has kept that of one that ended. True: it did. */
+/* Lets the C library allocate for a thread that it starts. Returns whether it did: it may reuse the memory of an ended
+ * thread. */
 static int play_start(uint64_t thread) {
     volatile const uint64_t* const heap_calls = &player_link.heap_calls;
     if (thread >= script.threads || started[thread]) return 0;
@@ -368,7 +370,7 @@ static void start(uint32_t thread) {
         stop(4, "cannot start thread ", thread);
 }
 
-/* Of this thread, as pthread_create has named it. */
+/* The name that pthread_create gave to this thread. */
 static unsigned long own_handle(void) {
     static unsigned long (*self)(void);
     if (self == NULL) self = (unsigned long (*)(void))found_by_linker("pthread_self");

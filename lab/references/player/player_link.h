@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0
- * player_link: what the capturing tool and the player (player.c) know of one another. The player lies at a fixed
- * address of the program, and begins with this. Freestanding C11. */
+ * player_link: the data that the capturing tool and the player (player.c) share. The player lies at a fixed address of
+ * the program, and begins with this. Freestanding C11. */
 #ifndef MILLPOND_LAB_REFERENCES_PLAYER_PLAYER_LINK_H
 #define MILLPOND_LAB_REFERENCES_PLAYER_PLAYER_LINK_H
 
@@ -10,7 +10,7 @@ static const uint64_t millpond_player_magic = 0x524559414C50504DULL; /* "MPPLAYE
 /* Below Valgrind itself, and far behind where a program of usual size maps. As player.ld has it. */
 static const uint64_t millpond_player_address = 0x50000000u;
 static const uint64_t millpond_player_bytes_max = 1u << 20;
-/* What the program has allocated before main lies below the player, down to here at most. */
+/* The lowest address, below the player, for blocks that the program allocated before main. */
 static const uint64_t millpond_early_address = 0x4E000000u;
 enum { millpond_player_path_max = 4096 };
 
@@ -19,8 +19,7 @@ struct millpond_early_block {
     uint64_t address, bytes;
 };
 
-/* The next block of so many bytes from `next` on, which it is then behind; null: there is none. So calls before main
- * find their blocks, for the player and for whoever reads what it did. */
+/* Returns the next block of this size from `next` on, and moves `next` behind it; null if not found. */
 static inline const struct millpond_early_block* millpond_find_early(const struct millpond_early_block* blocks,
                                                                      uint64_t count, uint64_t bytes, uint64_t* next) {
     for (uint64_t i = *next; i < count; ++i)

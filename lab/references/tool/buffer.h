@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * buffer: the words of the stream that translated code writes, until they are handed on.
+ * buffer: holds the words of the stream that translated code writes, until they are passed on.
  *
  *   guest state of the running thread: │ registers │ shadow: … cursor ▼ watch … │
  *   buffer:  │ exit │ root │ exit │ root │ root │ ▲      │ full │ room for a record of the longest kind │
  *
- * While a thread runs translated code the cursor lies in its guest state, where code reaches it by one instruction;
- * otherwise in `buffer_cursor`. Its address says whether the buffer is full: one bit of it. Valgrind runs one thread at
- * a time, so there is one buffer and one order. */
+ * While a thread runs translated code, the cursor lies in its guest state, where code reaches it by one instruction;
+ * otherwise in `buffer_cursor`. One bit of the cursor tells whether the buffer is full. Valgrind runs one thread at a
+ * time, so there is one buffer and one order. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_BUFFER_H
 #define MILLPOND_LAB_REFERENCES_TOOL_BUFFER_H
 
@@ -14,7 +14,7 @@
 #include "lab/references/tool/valgrind_headers.h"
 
 enum {
-    buffer_words = 1 << 11, /* stay in the first-level cache beside what the program uses */
+    buffer_words = 1 << 11, /* small enough for the first-level cache, next to the program's data */
     /* Set in the address of a full buffer's cursor: the buffer ends at a multiple of it, and the room does not reach
      * the next. */
     buffer_full_bit = 1 << 17,
@@ -30,9 +30,9 @@ extern ULong* buffer_cursor;
 /* thread * 2 + in the allocator, as the records so far say. */
 extern ULong buffer_state;
 
-/* Words that are in the buffer. */
+/* Returns the number of words in the buffer. */
 UWord buffer_used(void);
-/* Hands the words on and empties the buffer. */
+/* Passes the words on and empties the buffer. */
 void buffer_flush(void);
 /* Appends a record. Not in translated code: its helpers fetch the cursor first. */
 void buffer_put(ULong record, ULong a, ULong b, ULong c, ULong d);
@@ -47,7 +47,7 @@ void buffer_on_full(UChar* guest_state);
  * the cursor back. */
 void buffer_enter_client(ThreadId thread, Addr watch);
 void buffer_leave_client(ThreadId thread);
-/* Forgets what was not handed on. */
+/* Discards the words that were not passed on. */
 void buffer_drop(void);
 
 #endif

@@ -25,7 +25,7 @@ typedef struct {
     UWord old, bytes, alignment, result_place;
 } heap_call;
 
-/* What a signal handler interrupted. */
+/* The call that a signal handler interrupted. */
 enum { handlers_max = 32 };
 typedef struct {
     heap_call call;
@@ -125,7 +125,7 @@ static void set_watch(UChar* guest_state, Addr watch) {
     *(Addr*)(guest_state + sizeof(VexGuestAMD64State) + slot_watch) = watch;
 }
 
-/* What is in the buffer belongs to the time before. */
+/* The words in the buffer belong to the time before the window: pass them on first. */
 static void enter_window(UChar* guest_state, thread_calls* t, Addr sp) {
     if (window_opened == NULL || t->window_sp != 0) return;
     ++window_entries;
@@ -162,8 +162,8 @@ static void put_free(ThreadId thread, Addr address, UInt flags) {
 
 static const VexGuestAMD64State* registers(const UChar* guest_state) { return (const VexGuestAMD64State*)guest_state; }
 
-/* A library reaches its own malloc by a direct call only for its own ends: glibc frees so, when a thread ends, what was
- * freed before and kept. Whatever else calls malloc goes through the PLT, where another one could take its place. */
+/* A library calls its own malloc directly only for itself: at a thread's end, glibc so frees blocks that it had kept.
+ * All other callers go through the PLT, where another malloc could take its place. */
 static Bool is_internal(const VexGuestAMD64State* r) {
     const UChar* const after = *(const UChar* const*)r->guest_RSP;
     Int distance;

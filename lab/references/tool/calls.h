@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * calls: when the program's allocator is at work, and what it gave and took.
+ * calls: tells when the program's allocator is at work, and which blocks it gives and takes.
  *
  *   program ──malloc──▶│ enter      allocator      leave, allocate │──▶ program
  *                      └ the entry of a function with such a name  └ the first superblock behind a call that finds the
  *                                                                    stack pointer above the entry's
  *
- * The program's own allocator runs, whatever it is: its functions are known by their names (entries.h). Only the
- * outermost call is one: what an allocator calls is its own affair. Whether the open call has ended is asked, by
- * comparing stack pointers, behind every call of the allocator and of setjmp that was ever made, and where an unwinder
- * jumps; code elsewhere pays nothing. So a call ends exactly where it returns, by whatever function (tail calls), where
- * a longjmp lands, and where an exception is caught. Each thread has its own call. A signal handler suspends it.
+ * The program keeps its own allocator, which is recognised by the names of its functions (entries.h). Only the
+ * outermost call counts, not the calls that an allocator makes itself. A comparison of stack pointers finds the end of
+ * the open call. It is made behind every known call of the allocator and of setjmp, and where an unwinder jumps; other
+ * code pays nothing. So a call ends exactly where it returns, from any function (tail calls), where a longjmp lands,
+ * and where an exception is caught. Each thread has its own call. A signal handler suspends it.
  *
  * The call of a window's function (--window) ends in the same way. The window is open while any thread is in one. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_CALLS_H
@@ -36,9 +36,9 @@ void calls_on_fork(ThreadId thread);
 void calls_await_main(void (*reached)(void));
 /* `opened` is called where the first thread enters the window's function, `closed` where the last one has left it. */
 void calls_watch_window(void (*opened)(void), void (*closed)(void));
-/* How often it was entered, but for calls within it. */
+/* Returns the number of entries into the window's function, except nested calls. */
 ULong calls_window_entries(void);
-/* Allocations that gave nothing. */
+/* Returns the number of allocations that failed. */
 ULong calls_failed(void);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * channel: sends the trace of this process, and what is to be said of it, to the process that writes the traces
+ * channel: sends the trace of this process, and notes about it, to the process that writes the traces
  * (lab/references/channel.h).
  *
- * The socket lies where the program's own descriptors do not. It is closed by an exec, but for one that is captured. */
+ * The socket's number lies outside the range of the program's own descriptors. An exec closes it, unless it is
+ * captured. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_CHANNEL_H
 #define MILLPOND_LAB_REFERENCES_TOOL_CHANNEL_H
 
@@ -15,12 +16,12 @@ void channel_find(void);
 void channel_settle(void);
 Bool channel_is_open(void);
 Bool channel_is_asked(void);
-/* Where the program forbids system calls. What Valgrind says from then on is dropped. */
+/* Call this if the program forbids system calls. Later messages of Valgrind are dropped. */
 void channel_close(void);
 /* The place of an option that begins so among those of this process image, which hands them on in an exec; or null. */
 HChar** channel_option(const HChar* name);
 
-/* False where nobody listens any more. */
+/* Returns false if the reader is gone. */
 Bool channel_send(UInt kind, ULong stream, const void* bytes, SizeT count);
 /* A note: a word and fields, up to a null pointer. */
 void channel_note(const HChar* word, ...);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * clock: the position in the stream, which is the time of a captured process: words written so far. */
+ * clock: the time of a captured process, which is the position in the stream: the number of words written so far. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_CLOCK_H
 #define MILLPOND_LAB_REFERENCES_TOOL_CLOCK_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * code_table: the superblocks that were translated so far, as lab/references/stream.h describes them.
+ * code_table: holds the superblocks translated so far, as lab/references/stream.h describes them.
  *
- * Code that is translated again, because Valgrind dropped its translation, gets the number that it had. So the table
- * grows with the code that the program runs and not with the time. O(1) a superblock. */
+ * If Valgrind drops a translation and translates the code again, the superblock keeps its number. So the table grows
+ * with the code that the program runs, not with time. O(1) a superblock. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_CODE_TABLE_H
 #define MILLPOND_LAB_REFERENCES_TOOL_CODE_TABLE_H
 
@@ -14,7 +14,7 @@ enum { draft_accesses_max = 1000, draft_exits_max = 250, draft_roots_max = 1000 
 typedef struct {
     Addr address;
     struct millpond_access accesses[draft_accesses_max];
-    struct millpond_exit exits[draft_exits_max]; /* counts alone */
+    struct millpond_exit exits[draft_exits_max]; /* only the counts are set */
     UInt access_count, exit_count, root_count;
 } code_draft;
 

@@ -122,7 +122,7 @@ typedef struct {
     Addr place, address; /* a return address, and where it stands */
 } frame;
 
-/* Its first frames, by which most stacks differ, lie in the first cache line. */
+/* The first frames, which differ between most stacks, lie in the first cache line. */
 typedef struct stack_memory {
     struct stack_memory* next;
     UInt depth, context;

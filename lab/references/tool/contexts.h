@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * contexts: the call stacks at allocations, as a tree of return addresses, and the modules in which they lie.
  *
- * A stack that was met before at the same stack pointer is known again by its return addresses, which are compared in
- * place; only others are walked by call-frame information. A stack ends where its next frame would be in no code.
- * Nodes are numbered from 1 in the order in which they appear; trace_file.h writes what is new. O(depth) a stack. */
+ * A stack that was seen before at the same stack pointer is recognised by its return addresses, which are compared in
+ * place; only other stacks are walked by call-frame information. A stack ends where its next frame would not be in
+ * code. Nodes are numbered from 1 in the order in which they appear; trace_file.h writes the new ones. O(depth) a
+ * stack. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_CONTEXTS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_CONTEXTS_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * core: what our tool does otherwise than Valgrind's core. Each function replaces the core's (the linker's --wrap;
- * tool/CMakeLists.txt has the list), does its part, and calls the core's own.
+ * core: replaces functions of Valgrind's core (the linker's --wrap; tool/CMakeLists.txt has the list). Each does its
+ * part and calls the core's own.
  *
  *   start   messages go to the channel from the first one on; no temporary files
- *   run     instructions that Valgrind does not know are told; its own end is told, and the trace closed before it
+ *   run     unknown instructions are reported; Valgrind's own end is reported, and the trace closed before it
  *   paths   /proc/self/exe is the program, not our tool
  *   exec    a program that Valgrind cannot run, or cannot reach, runs without a capture */
 #include "lab/references/tool/channel.h"
@@ -195,7 +195,7 @@ static HChar* client_memory(void) {
 
 static const HChar descriptors[] = "/proc/self/fd/";
 
-/* What the descriptor's file is called, or, where it has no name any more, the descriptor. */
+/* Returns the path of the descriptor's file; if the file has no name any more, a path of the descriptor. */
 static UWord name_of_descriptor(Int file, UWord otherwise) {
     const HChar* path;
     HChar* const place = client_memory();
@@ -229,7 +229,7 @@ typedef struct {
     UWord arguments[8];
 } system_call;
 
-/* What Valgrind has answered itself must have the arguments that it was asked with. */
+/* A system call that Valgrind answered itself must keep the arguments that it was called with. */
 static void settle(system_call* call, const system_call* asked, const void* status) {
     enum { is_answered = 1 };
     if (*(const Int*)status == is_answered) *call = *asked;
@@ -285,7 +285,7 @@ static void hand_on_stack(void) {
     *word = text;
 }
 
-/* Where these return, the program has not been replaced. */
+/* If one of these returns, the program has not been replaced. */
 void __real_vgSysWrap_generic_sys_execve_before(ThreadId, void*, system_call*, void*, UWord*);
 void __wrap_vgSysWrap_generic_sys_execve_before(ThreadId, void*, system_call*, void*, UWord*);
 void __wrap_vgSysWrap_generic_sys_execve_before(ThreadId thread, void* layout, system_call* call, void* status,
@@ -319,7 +319,7 @@ void __wrap_vgSysWrap_linux_sys_execveat_before(ThreadId thread, void* layout, s
     channel_survive_exec(False);
 }
 
-/* Why Valgrind cannot run this file, or nothing. */
+/* Returns why Valgrind cannot run this file, or null. */
 static const HChar* obstacle(const HChar* path) {
     struct vg_stat about;
     UChar head[20] = {0};
@@ -335,7 +335,7 @@ static const HChar* obstacle(const HChar* path) {
     VG_(close)((Int)sr_Res(opened));
     if (got < (Int)sizeof head || VG_(memcmp)(head, "\177ELF", 4) != 0) return NULL;
     const UInt machine = head[18] | (UInt)head[19] << 8;
-    if (head[4] != 2 || machine != 62) return "it is no 64-bit x86 program";
+    if (head[4] != 2 || machine != 62) return "it is not a 64-bit x86 program";
     return NULL;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * debug_sections: what Valgrind 3.19 is not shown of the debug information of a module, because it would give up the
- * module or the whole run. Like core, this stands before functions of Valgrind's core (the linker's --wrap).
+ * debug_sections: hides debug information from Valgrind 3.19 that would make it give up the module or the whole run.
+ * Like core, it replaces functions of Valgrind's core (the linker's --wrap).
  *
  *   sections that zstd has compressed       have no name, so that the rest of the file is read
  *   DWARF 5 with skeletons or type units,   no line numbers; symbols and call frames are read as always
  *   and of 64 bits
  *
- * Subsystems, members and lines are named later, by our own readers. */
+ * Millpond's own readers name subsystems, members and lines later. */
 #include <elf.h>
 
 #include "lab/references/tool/valgrind_headers.h"
@@ -39,7 +39,7 @@ void __wrap_vgModuleLocal_img_get(void* to, DiImage* image, ULong offset, SizeT 
     if (vgModuleLocal_img_get_UInt(image, section->sh_offset) == compressed_by_zstd) section->sh_name = 0;
 }
 
-/* Whether each unit of .debug_info is of a kind whose line table Valgrind finds. */
+/* Returns whether each unit of .debug_info is of a kind whose line table Valgrind finds. */
 static Bool has_known_units(section_slice info) {
     enum { header_bytes = 7, header_bytes_of_64 = 15 };
     for (ULong at = 0; info.bytes - at >= header_bytes_of_64;) {

@@ -5,7 +5,7 @@
 
 enum { segments_max = 4096, names_bytes_max = 64 << 20 };
 
-/* What the dynamic section of a module names. */
+/* The parts that the dynamic section of a module names. */
 typedef struct {
     Addr bias;
     const Elf64_Sym* symbols;
@@ -19,7 +19,7 @@ static Bool is_readable(const void* at, SizeT bytes) {
     return bytes <= names_bytes_max && VG_(am_is_valid_for_client)((Addr)at, bytes, VKI_PROT_READ);
 }
 
-/* Where the file of the segment is mapped from its beginning; null: nowhere. */
+/* Returns the place where the file of the segment is mapped from its beginning, or null. */
 static const Elf64_Ehdr* header_of(const NSegment* segment) {
     static Addr starts[segments_max];
     const Int count = VG_(am_get_segment_starts)(SkFileC, starts, segments_max);

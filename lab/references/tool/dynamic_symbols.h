@@ -3,14 +3,14 @@
  *
  *   ELF header ─▶ program headers ─▶ dynamic section ─▶ symbols, their number by the hash table
  *
- * Valgrind knows the symbols of .text alone, and gperftools' malloc lies in a section of its own. Tables that
- * contradict themselves give nothing. */
+ * Valgrind knows only the symbols of .text, but gperftools' malloc lies in a section of its own. Tables that contradict
+ * themselves are ignored. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_DYNAMIC_SYMBOLS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_DYNAMIC_SYMBOLS_H
 
 #include "lab/references/tool/valgrind_headers.h"
 
-/* Of the module whose file is mapped at `segment`. `visit(name, address)`. */
+/* Calls `visit(name, address)` for each function of the module whose file is mapped at `segment`. */
 void dynamic_symbols_visit(const NSegment* segment, void (*visit)(const HChar* name, Addr address));
 
 #endif

@@ -26,7 +26,7 @@ static VgHashTable* returns; /* of plain nodes */
 static seen_module* seen;
 static UInt seen_count, seen_room;
 
-/* Where a function of the allocator begins, of whichever module was met first. */
+/* The address of each function of the allocator, in the module that was met first. */
 static Addr first_of[millpond_function_end];
 static Addr dlsym_address;
 
@@ -64,7 +64,7 @@ static const HChar* const unwinders[] = {"_Unwind_RaiseException",
                                          "__libunwind_Registers_x86_64_jumpto",
                                          NULL};
 
-/* Whether a name is the window's, or what a compiler calls its copy of that function for some of the calls. */
+/* Returns whether the name is the window's, or that of a compiler's copy of it for some of the calls. */
 static Bool is_window(const HChar* name) {
     static const HChar* const copies[] = {".constprop.", ".isra."};
     if (window_name == NULL) return False;
@@ -79,7 +79,7 @@ static Bool is_window(const HChar* name) {
 
 Bool entries_window_is_known(void) { return window_is_known; }
 
-/* Of a symbol, whose name may end in @VERSION. */
+/* Returns the function for a symbol, whose name may end in @VERSION. */
 static UInt function_of_name(const HChar* symbol) {
     HChar plain[64];
     const HChar* name = symbol;
@@ -134,7 +134,7 @@ static void add_entries_of(const DebugInfo* module, const NSegment* segment) {
     dynamic_symbols_visit(segment, add_exported);
 }
 
-/* By its file: Valgrind finds it by addresses of .text alone. */
+/* Finds the module by its file: Valgrind finds it only by addresses of .text. */
 static const DebugInfo* module_of(const NSegment* segment) {
     const HChar* path = VG_(am_get_filename)(segment);
     for (const DebugInfo* info = VG_(next_DebugInfo)(NULL); info != NULL; info = VG_(next_DebugInfo)(info))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * entries: what begins at an address of the program's code: a function of an allocator, main, or a place where a call
- * of the allocator may end.
+ * entries: tells what begins at an address of the program's code: a function of an allocator, main, or a place where a
+ * call of the allocator may end.
  *
  * The symbols of a module are read when the first of its code is translated, and forgotten when it is unmapped. Asked
  * once for each superblock that is translated. */
@@ -23,21 +23,21 @@ enum {
 UInt entries_function_at(Addr address);
 /* Reads the symbols of all modules that are loaded, also of those of which nothing has run. */
 void entries_read_all(void);
-/* Where a function of heap_functions.h begins, in the module that was read first; 0: in none. */
+/* Returns the address of a function of heap_functions.h, in the module that was read first; 0 if no module has it. */
 Addr entries_of_function(UInt function);
 /* Code there that was translated before is translated again. */
 void entries_add_function(Addr address, UInt function);
 Addr entries_dlsym(void);               /* 0: the program has none */
 Bool entries_is_unwinder(Addr address); /* in a function that leaves frames of others */
 
-/* Places behind calls of the allocator, and of setjmp: they are learned when such a call is made. Code there that was
- * translated before is translated anew. */
+/* Adds a place behind a call of the allocator or of setjmp: such places are learned when the call is made. Code there
+ * that was translated before is translated again. */
 void entries_add_return(Addr address);
 Bool entries_is_return(Addr address);
 
 /* Before any code is looked at: the function whose entry is window_function. */
 void entries_name_window(const HChar* name);
-/* Whether a module that was read has it. */
+/* Returns whether a module that was read has the window's function. */
 Bool entries_window_is_known(void);
 
 /* main is looked for: by its name, or as the first argument of __libc_start_main where a program is stripped. */

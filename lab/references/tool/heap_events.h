@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * heap_events: the heap events of a captured process once more, as `events` blocks, so that what reads heap traces
- * reads this one. Their time is the position in the stream (clock.h). One open block of 64 KiB for each thread. */
+ * heap_events: writes the heap events of a captured process a second time, as `events` blocks, so that readers of heap
+ * traces can read them. Their time is the position in the stream (clock.h). One open block of 64 KiB for each thread.
+ * */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_HEAP_EVENTS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_HEAP_EVENTS_H
 

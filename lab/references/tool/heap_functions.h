@@ -6,7 +6,7 @@
 #include "lab/references/heap_functions.h"
 #include "lab/references/tool/valgrind_headers.h"
 
-/* Its number, of a name as the linker has it; 0: it is none. */
+/* Returns the number of a function, by its name for the linker; 0 if it is not in the list. */
 UInt heap_function_of_name(const HChar* name);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { shadow = sizeof(VexGuestAMD64State) };
 
-/* What is known of a temporary: it is base + offset, where base is another temporary. */
+/* The known facts about a temporary: it is base + offset, where base is another temporary. */
 typedef struct {
     IRTemp base;
     Int root; /* of base: its position among the superblock's roots, or -1 */
@@ -76,8 +76,8 @@ static void begin_calls(IRSB* out, Addr address) {
     }
 }
 
-/* Whether control goes on within the next few instructions, whatever happens: then the look is left to what follows. On
- * such a way addresses rise and stay in one window, so it ends before the room behind the buffer does. */
+/* Returns whether control continues within the next few instructions in any case: then the code that follows checks
+ * the buffer. On such a path addresses rise and stay in one window, so it ends within the room behind the buffer. */
 static Bool leads_on(const IRSB* in, Addr address) {
     const Addr window = address / buffer_window_bytes;
     if (in->jumpkind != Ijk_Boring || in->next->tag != Iex_Const) return False;
@@ -201,7 +201,7 @@ enum { combinations_max = 64 };
 static combination combinations[combinations_max];
 static UInt combination_count;
 
-/* `to` is op(first, second) + offset: based on the first temporary that is the same but for the offset. */
+/* `to` is op(first, second) + offset: based on the first temporary that differs only in the offset. */
 static void note_combination(IRTemp to, IROp op, IRTemp first, IRTemp second, Long offset) {
     for (UInt i = 0; i < combination_count; ++i) {
         const combination* c = &combinations[i];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * instrument: translates a superblock so that it writes its part of the stream when it runs.
  *
- * Added are: at the start a look whether the buffer is full, unless the next superblock surely looks; for each distinct
- * root a store; at each exit a store of the exit's number and an advance of the cursor. Where a call of the allocator
- * can begin or end, a call of calls.h. A superblock that is left by a fault has written nothing.
+ * It adds: at the start a check for a full buffer, unless the next superblock certainly checks; for each distinct root
+ * a store; at each exit a store of the exit's number and an advance of the cursor. Where a call of the allocator can
+ * begin or end, it adds a call of calls.h. A superblock that is left by a fault has written nothing.
  *
  * A load and a store of the same bytes by one instruction are one access of kind modify. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_INSTRUMENT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * playing: another main in the place of the program's: the player (lab/references/player/player.c), which makes the
- * calls of a script to the program's allocator.
+ * playing: replaces the program's main by the player's (lab/references/player/player.c), which makes the calls of a
+ * script to the program's allocator.
  *
  *   __libc_start_main(main, …) ─▶ the player's file is mapped ─▶ __libc_start_main(player's main, …)
  */

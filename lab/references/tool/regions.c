@@ -44,7 +44,7 @@ void regions_on_first_call(Addr thread_pointer) {
 
 void regions_on_main(Addr first) { add(mpt_region_main, first, 1); }
 
-/* What a module maps of its file, and its .bss behind; the break. */
+/* Finds the mapping of each module's file and its .bss behind, and the break. */
 void regions_find(void) {
     static Addr starts[segments_max];
     const Int count = VG_(am_get_segment_starts)(SkFileC, starts, segments_max);

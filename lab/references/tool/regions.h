@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * regions: where the stacks of threads, the data of modules, the break and the first
+ * regions: finds where the stacks of threads, the data of modules, the break and the main
  * thread's variables lie. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_REGIONS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_REGIONS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * sink: where words of the stream go when the buffer is full.
+ * sink: takes the words of the stream when the buffer is full, and passes them on.
  *
  *   buffer ─▶ bounds (from, so many instructions, bursts) ─▶ encoder ─▶ block ─▶ trace_file
  *                                                        ├▶ simulators (--simulate)
@@ -28,7 +28,7 @@ void sink_finish(void);
 /* While the gate is closed only the heap events are captured (--skip-start, --window). */
 void sink_open_gate(void);
 void sink_close_gate(void);
-/* Whether all that the bounds ask for has been captured. */
+/* Returns whether everything within the bounds has been captured. */
 Bool sink_is_done(void);
 
 #endif

@@ -142,7 +142,7 @@ static void tell_window(void) {
     channel_note(MILLPOND_NOTE_WINDOW, number, NULL);
 }
 
-/* What is in memory would be lost with this process image. */
+/* The words in memory would be lost with this process image. */
 static void before_system_call(ThreadId thread, UInt number, UWord* arguments, UInt count) {
     (void)thread;
     const Bool filters = number == __NR_seccomp
@@ -195,19 +195,19 @@ static Bool take_option(const HChar* argument) {
 
 static void print_usage(void) {
     VG_(printf)(
-        "    --channel=N               the descriptor of the socket to which all is told\n"
-        "    --capture=yes             the trace of each process goes there\n"
-        "    --from=N                  capture nothing of the first N instructions\n"
+        "    --channel=N               send traces and notes to the socket with this descriptor\n"
+        "    --capture=yes             also send the trace of each process\n"
+        "    --from=N                  leave out the first N instructions\n"
         "    --instructions=N          stop after N instructions were captured\n"
         "    --sample=BURST/PERIOD     capture BURST of every PERIOD instructions\n"
-        "    --skip-start=yes          capture nothing before main\n"
-        "    --window=FUNCTION         capture what is done from its entry to its return, and nothing else\n"
-        "    --player=FILE             the player, and\n"
-        "    --play=SCRIPT             the calls that it makes in the place of the program\n"
-        "    --discard=yes             capture and write nothing\n"
-        "    --simulate=DESCRIPTION    count misses, and write no references (as often as needed)\n"
-        "    --bytes-max=N             longer accesses count as N bytes in simulators\n"
-        "    --with-system=yes         simulators count what system calls read and wrote, too\n"
+        "    --skip-start=yes          leave out everything before main\n"
+        "    --window=FUNCTION         capture only from its entry to its return\n"
+        "    --player=FILE             the player\n"
+        "    --play=SCRIPT             the calls that it makes instead of running the program\n"
+        "    --discard=yes             capture, but write no trace\n"
+        "    --simulate=DESCRIPTION    count misses, and write no references (may be repeated)\n"
+        "    --bytes-max=N             in simulators, count an access of more than N bytes as one of N\n"
+        "    --with-system=yes         in simulators, also count what system calls read and wrote\n"
         "    --recording=N             a number that all traces of one capture share\n");
 }
 

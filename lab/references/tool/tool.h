@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * tool: what the core's ends ask of the capture. */
+ * tool: the functions by which the core ends a capture. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_TOOL_H
 #define MILLPOND_LAB_REFERENCES_TOOL_TOOL_H
 

@@ -64,7 +64,7 @@ static void put_numbers_field(ULong key, UInt count, ULong first, ULong second) 
 
 /* ---- blocks ---- */
 
-/* Where nobody listens any more, the program goes on without a capture. */
+/* If the reader is gone, the program continues without a capture. */
 static void write_all(const void* data, SizeT bytes) {
     if (stream != closed && bytes != 0 && !channel_send(millpond_message_data, stream, data, bytes)) stream = closed;
 }

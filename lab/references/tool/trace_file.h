@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * trace_file: the trace of one process while it is written: raw blocks of docs/trace_format.md, one behind the other.
+ * trace_file: writes the trace of one process: raw blocks of docs/trace_format.md, one behind the other.
  *
  *   FILE.partial.PID.IMAGE: │ process │ superblocks │ contexts │ modules │ references │ superblocks │ references │ …
  *
- * In front of each block of references lies all that it needs. The blocks go through the channel to the process that
- * writes them, so a process that is killed leaves what it has sent. A file whose last block is no end was cut. */
+ * The blocks that a block of references needs lie in front of it. Blocks go through the channel to the process that
+ * writes them, so a killed process leaves everything it has sent. A file whose last block is not an end was cut. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_TRACE_FILE_H
 #define MILLPOND_LAB_REFERENCES_TOOL_TRACE_FILE_H
 
@@ -20,7 +20,7 @@ void trace_file_abandon(void);
 void trace_file_write_references(const UChar* const* parts, const SizeT* bytes, UInt count, ULong first);
 /* A block of heap events, of which lengths, count and checksum are yet to be set. */
 void trace_file_write_events(void* block, UInt events);
-/* What `simulation` has counted so far by `rules`, on so many instructions (of the program, in the allocator) and
+/* Writes the counts of `simulation` so far by `rules`, on so many instructions (of the program, in the allocator) and
  * references of each millpond_reference_kind. */
 void trace_file_write_counts(const struct millpond_simulation* simulation, const ULong instructions[2],
                              const ULong kinds[3], const struct millpond_rules* rules);

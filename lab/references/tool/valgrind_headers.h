@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * valgrind_headers: what the tool uses of Valgrind 3.19, and what no public header has of its core. */
+ * valgrind_headers: includes the headers of Valgrind 3.19 that the tool uses, and declares parts of its core that no
+ * public header has. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_VALGRIND_HEADERS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_VALGRIND_HEADERS_H
 
@@ -28,7 +29,7 @@
 extern XArray* VG_(args_for_valgrind);
 extern const HChar* VG_(name_of_launcher);
 
-/* Where Valgrind's log goes. Type 2: a socket; writing there never raises a signal. */
+/* The target of Valgrind's log. Type 2: a socket; writing there never raises a signal. */
 typedef struct {
     Int fd, type;
     HChar* name;
@@ -46,7 +47,7 @@ extern Bool VG_(resolve_filename)(Int descriptor, const HChar** path);
 extern Int VG_(fd_hard_limit);
 extern struct vki_rlimit VG_(client_rlimit_stack);
 
-/* Where the program's break began, and where it is. */
+/* The program's break: where it began, and where it is. */
 extern Addr VG_(brk_base), VG_(brk_limit);
 
 /* Memory of the program, where it says or anywhere; and whether it has some there. */
@@ -56,7 +57,7 @@ extern Bool VG_(am_is_valid_for_client)(Addr start, SizeT bytes, UInt protection
 
 extern SysRes VG_(do_syscall)(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f, UWord g, UWord h);
 
-/* Without the public function's assertion, which holds in client requests alone. */
+/* Does the work of the public function without its assertion, which holds only in client requests. */
 extern void VG_(discard_translations)(Addr first, ULong bytes, const HChar* who);
 
 /* The symbols of a module, one after another. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// arrays: the ways to append elements without knowing how many there will be, each with push_back.
+// arrays: arrays that grow by push_back without knowing their final size, each in its own way.
 //
 //   vector_array    std::vector                            twice the memory, everything moved, now and then
 //   deque_array     std::deque                             blocks of 512 bytes
@@ -7,11 +7,11 @@
 //   realloc_array   realloc to twice the bytes             copied, or moved by the page tables where the malloc can
 //   mremap_array    mremap to twice the bytes              moved by the page tables
 //   millpond_array  dyn_array                              never moved
-//   control_array   memory that is there before the clock  what appending itself costs: no array can be quicker
+//   control_array   memory touched before the clock starts the cost of appending itself: a lower bound
 //
-// C::array(elements, huge) makes an empty one that need not know `elements`; `huge` asks for huge pages where the array
-// has a say. Memory that cannot be had is std::bad_alloc. realloc_array, mremap_array and control_array take elements
-// that are nothing but their bytes. dyn_array as its source document has it is in dyn_array_2023.hpp.
+// C::array(elements, huge) makes an empty one, which may ignore `elements`; `huge` asks for huge pages where the array
+// can. Throws std::bad_alloc if memory runs out. realloc_array, mremap_array and control_array take only trivially
+// copyable elements. The dyn_array of the source document is in dyn_array_2023.hpp.
 #pragma once
 
 #include <sys/mman.h>
@@ -34,10 +34,10 @@
 
 namespace millpond::suites {
 
-// Transparent huge pages off for this process, of all arrays alike.
+// Turns transparent huge pages off for this process, for all arrays.
 inline void forbid_huge_pages() noexcept { ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
 
-// What an array that cannot know how much will come reserves, in multiples of what will.
+// An array that cannot know its final size reserves this multiple of it.
 inline constexpr std::uint64_t more_than_needed = 16;
 
 template <class T>
@@ -109,7 +109,7 @@ class chunked_array {
     T* end_ = nullptr;
 };
 
-// What arrays of bytes that are moved have in common: where the next one goes. Array::grow makes room, or throws.
+// The common part of arrays whose bytes are moved: the place of the next element. Array::grow makes room, or throws.
 template <class Array, class T>
 class bare_array {
     static_assert(std::is_trivially_copyable_v<T>, "what moves it moves bytes");
@@ -132,7 +132,7 @@ class bare_array {
 
   protected:
     ~bare_array() = default;
-    // NOLINTBEGIN(readability-identifier-naming): the arrays that are made of it say them often
+    // NOLINTBEGIN(readability-identifier-naming): the derived arrays use these names often
     T* first = nullptr;
     std::size_t used = 0;
     std::size_t room = 0;
@@ -190,7 +190,7 @@ class mremap_array : public bare_array<mremap_array<T>, T> {
     bool huge_;
 };
 
-// The memory is asked for and touched by the constructor, which nobody times.
+// The constructor allocates and touches the memory; it is not timed.
 template <class T>
 class control_array : public bare_array<control_array<T>, T> {
   public:
@@ -211,7 +211,7 @@ class control_array : public bare_array<control_array<T>, T> {
     friend base;
     using base::first, base::room;
 
-    // There is room for all, unless the caller has miscounted.
+    // Never called, unless the caller has miscounted.
     [[noreturn, gnu::cold]] static void grow() { std::abort(); }
 };
 

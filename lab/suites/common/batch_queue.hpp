@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// batch_queue: hands batches of blocks from one thread to one other, at most a few batches at a time.
+// batch_queue: passes batches of blocks from one thread to one other thread, a few batches at a time.
 //
 //   producer ─▶ │batch│batch│     │     │ ─▶ consumer       full: the producer waits; empty: the consumer does
 //

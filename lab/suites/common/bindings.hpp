@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// bindings: the ways in which a workload's one piece of code reaches an allocator. A contender is one of these, a name.
+// bindings: the ways in which a workload's code reaches an allocator. A contender is one of these, with a name.
 //
-//   C::pool                a fresh allocator, default-constructible; what a structure of its own gets
+//   C::pool                a fresh allocator, default-constructible; each structure gets one
 //   C::allocator<T>        the standard allocator of containers;   C::bind<T>(pool)  the one that reaches this pool
-//   C::handle(pool)        what raw blocks are asked of: take(handle, bytes, alignment), give(handle, …)
+//   C::handle(pool)        the source of raw blocks: take(handle, bytes, alignment), give(handle, …)
 //   C::is_local            each structure has a pool of its own; false: one heap for the process
 //   C::is_shared           any thread may use the pool, and free what another one allocated
 //   C::winks               containers are dropped without destructors, and the pool releases them
 //   C::can_wink            the pool takes everything back at its end, whether it was freed or not
 //
-// take and give are inline for all: what the wrapper costs is not measured.
-// The compiler is kept from knowing what a base pointer leads to, or it would undo the binding that is measured.
+// take and give are inline for all, so the cost of the wrapper is not measured. The compiler is kept from knowing the
+// type behind a base pointer: otherwise it would undo the binding that is measured.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct binding {
     static constexpr bool can_wink = true;
 };
 
-// An allocator of our shape, by its type.
+// Binds an allocator of Millpond's shape by its type.
 template <class A>
 struct by_type : binding {
     using pool = A;
@@ -47,7 +47,7 @@ struct by_type : binding {
     }
 };
 
-// Anything derived from a memory_resource, std's or another with the same functions, through its base.
+// Binds anything derived from a memory_resource (std's, or another with the same functions) through its base.
 template <class Resource, class Base, template <class> class Allocator>
 struct by_base : binding {
     using pool = Resource;
@@ -71,7 +71,7 @@ using pmr_allocator = std::pmr::polymorphic_allocator<T>;
 template <class Resource>
 using by_pmr = by_base<Resource, std::pmr::memory_resource, pmr_allocator>;
 
-// An allocator without state, all of whose objects mean one heap.
+// Binds a stateless allocator, all of whose objects stand for one heap.
 template <template <class> class Allocator>
 struct by_heap : binding {
     static constexpr bool is_local = false;

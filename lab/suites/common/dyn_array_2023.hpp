@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// dyn_array_2023: the dynamic array of "Reserve and commit" as its author describes it, to be measured against.
+// dyn_array_2023: the dynamic array of "Reserve and commit" as its author describes it, for comparison.
 //
 //   base ├─ elements ─┤··│▒▒▒▒▒▒ reserved: PROT_NONE, MAP_NORESERVE ▒▒▒▒▒▒┤     no guard page
 //                        ▲ the end of a page: the next one is made accessible when it is needed, and faults
 //
-// Use it beside dyn_array, which asks for memory ahead and has it populated. Every append works out how much is
-// committed before it and after it; where that differs, one mprotect commits the difference. The post commits one page
-// at a time; `step` has other sizes, a power of two. Written from the post's description. Differences: what is appended
-// is constructed, not assigned to, and a reservation that fails is seen (mmap returns no null). push_back: O(1), one
-// system call a step. Throws std::bad_alloc; nothing has changed. Not thread-safe.
+// Compare it with dyn_array, which commits and populates memory ahead. Every append computes the committed size before
+// and after; if they differ, one mprotect commits the difference. The post commits one page at a time; `step` sets
+// other sizes, a power of two. Written from the post's description, with two differences: elements are constructed, not
+// assigned to, and a failed reservation is detected (mmap does not return null). push_back: O(1), one system call a
+// step. Throws std::bad_alloc and then changes nothing. Not thread-safe.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// hidden: keeps the optimiser from seeing through what a benchmark must not let it see through.
+// hidden: hides from the optimiser what a benchmark must not let it know.
 //
-//   hidden(value)    the same value, of which the compiler knows nothing any more (no dynamic type, no constant)
-//   escape(pointer)  whatever the pointer leads to may have been read and written
+//   hidden(value)    the same value, unknown to the compiler (no dynamic type, no constant)
+//   escape(pointer)  the memory behind the pointer may have been read and written
 //   clobber()        all memory may have been. Between a free and an allocation it keeps the pair from being
 //                    folded into nothing: a compiler that inlines both knows that the block freed last comes back
 // They cost no instruction of their own.

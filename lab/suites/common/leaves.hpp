@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// leaves: what the structures of Benchmark I are filled with: numbers, and strings of 33 to 1000 characters.
+// leaves: the elements of the structures of Benchmark I: numbers, and strings of 33 to 1000 characters.
 //
 //   number │ counted up │     length │ 33 … 1000 or fewer, uniform │     text │number│ the same 1020 characters │
 //
 // Drawn from the seed before anything is measured, the same for all contenders: no generator runs in a measured part.
-// Texts begin with their number, so that no two are equal, and lie in one small buffer, so that reading them is cheap.
+// Texts begin with their number, so that no two are equal. They lie in one small buffer, so that reading them is cheap.
 // reset, left, next_…: O(1).
 #pragma once
 
@@ -33,7 +33,7 @@ class leaves {
 
     // Effects: the next structure begins with the first leaf again.
     void reset() noexcept { at_ = 0; }
-    // Returns: how many there are before the first one must come again.
+    // Returns: the number of leaves left before the first one comes again.
     [[nodiscard]] std::uint64_t left() const noexcept { return lengths_.size() - at_; }
     [[nodiscard]] int next_number() noexcept { return static_cast<int>(first_ + at_++); }
 
@@ -43,7 +43,7 @@ class leaves {
         const char* begin;
         std::size_t length;
     };
-    // Returns: a text that lasts until the next call.
+    // Returns: a text that is valid until the next call.
     [[nodiscard]] text next_text() noexcept {
         const auto number = static_cast<std::uint32_t>(first_ + at_);
         std::memcpy(text_, &number, sizeof number);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // list_system: Benchmark II of P0089R0, section 8: many subsystems, each of them an allocator and a linked list.
 //
-//   system ─▶ │S│S│S│…│   each new-ed in turn: allocator, list of so many links
+//   system ─▶ │S│S│S│…│   each new-ed in turn: allocator, list of a given length
 //   shuffle   each S in turn: pop its first, push a new number to the end of an S drawn from all
 //
-// A list that is empty when its turn comes is passed over.
+// An empty list is skipped when its turn comes.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace millpond::suites {
 template <class C>
 struct list_subsystem {
     using list = std::list<int, typename C::template allocator<int>>;
-    // One heap for all takes no room in a subsystem.
+    // A single heap for all takes no room in a subsystem.
     [[no_unique_address]] typename C::pool pool;
     list numbers;
 
@@ -31,7 +31,7 @@ struct list_subsystem {
     }
 };
 
-// Subsystem: a list_subsystem, or what is derived from one.
+// Subsystem: a list_subsystem, or a class derived from one.
 template <class Subsystem>
 class list_system {
   public:
@@ -43,8 +43,8 @@ class list_system {
     [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
     [[nodiscard]] Subsystem& operator[](std::size_t i) noexcept { return *all_[i]; }
 
-    // Effects: so many pairs of pop and push. Ahead: where the time of it does not count, what the next pairs need is
-    // prefetched, which changes their order in nothing.
+    // Effects: so many pairs of pop and push. Ahead: prefetches the memory of the next pairs, for parts whose time does
+    // not count; the order of the pairs does not change.
     template <bool Ahead = false>
     void shuffle(std::uint64_t pairs) {
         std::array<std::uint32_t, Ahead ? window : 0> targets;
@@ -79,8 +79,8 @@ class list_system {
 
     std::uint32_t draw() noexcept { return random_.below(static_cast<std::uint32_t>(all_.size())); }
 
-    // The list that is pushed to in `window` moves, and the last node of the one that comes up in half as many; and the
-    // same of the lists that are popped.
+    // Prefetches the list that is pushed to `far` steps ahead, and its last node `near` steps ahead; also those of the
+    // lists that are popped.
     void prefetch(std::uint32_t far, std::uint32_t near, std::uint64_t from) const {
         __builtin_prefetch(&all_[far]->numbers);
         const auto& soon = all_[near]->numbers;

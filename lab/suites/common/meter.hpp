@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// meter: what a process has used of the processor, and what of its memory is resident.
+// meter: measures a process's use of the processor, and its resident memory.
 //
 //   resident_meter ── base: resident now; the kernel's peak starts here ── finish: peak and end
 //
-// CPU time of the process, so that page faults and the system's part count. A few system calls each; one thread.
+// CPU time is that of the process, so it includes page faults and the system's part. A few system calls each; one
+// thread.
 #pragma once
 
 #include <cstdint>
 
 namespace millpond::suites {
 
-// Resident bytes of this process, by the kernel's account; 0 where it does not say.
+// Returns the resident bytes of this process, as the kernel reports them; 0 if it does not.
 std::uint64_t resident_bytes() noexcept;
 
-// CPU time of the process, all of its threads.
+// Returns the CPU time of the process, all of its threads.
 double cpu_ns() noexcept;
 
-// Process CPU time from its construction or start on.
+// Measures process CPU time from its construction or start on.
 class stopwatch {
   public:
     stopwatch() noexcept { start(); }
@@ -27,14 +28,14 @@ class stopwatch {
     double started_ = 0;
 };
 
-// Resident bytes of a part of the process's life. The kernel counts pages, and may have taken some of the base's away.
+// Resident bytes during a part of the process's life. The kernel counts pages, and may have evicted some of the base's.
 struct resident_range {
     std::uint64_t base = 0, peak = 0, end = 0;
     [[nodiscard]] std::uint64_t peak_above_base() const noexcept { return peak > base ? peak - base : 0; }
     [[nodiscard]] std::uint64_t end_above_base() const noexcept { return end > base ? end - base : 0; }
 };
 
-// What becomes resident from its construction on: one for each process.
+// Measures what becomes resident after its construction: one for each process.
 class resident_meter {
   public:
     resident_meter() noexcept;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// multipool_2015: a multipool as libraries had them when P0089R0 was measured, to explain that paper's figures.
+// multipool_2015: a multipool as libraries had them when P0089R0 was measured; it explains that paper's figures.
 //
 //   pools_ ─▶│ 8 │ 16 │ 32 │ … │ 4096 │     ten pools, built by the constructor in memory of the upstream
 //              └▶│link│header│ block │header│ block │ …     chunks of 1, 2, 4 … at most 32 blocks
-//                      ▲ 16 bytes before every block say which pool it is of
+//                      ▲ the 16 bytes before each block name its pool
 //
 //
 //   multipool_2015                      over peer_upstream          the paper's "multipool", unsynchronized
 //   multipool_2015_over<monotonic<>>    over a monotonic of its own "multipool backed by a monotonic allocator"
-//   locked_2015<either of them>         behind a lock of then       the same, synchronized
+//   locked_2015<either of them>         behind a lock of 2015        the same, synchronized
 //
-// Not for use. As then: sizes are powers of two; a block above 4096 bytes is the upstream's, linked for release;
-// freeing needs no size; the upstream is behind a virtual call; allocate and deallocate are calls, not inlined.
-// Alignments above 16 are not served. O(1). Not thread-safe, except locked_2015.
+// Only for benchmarks. As in 2015: sizes are powers of two; a block above 4096 bytes comes from the upstream, and is
+// linked for release; freeing needs no size; the upstream is behind a virtual call; allocate and deallocate are calls,
+// not inlined. Alignments above 16 are not supported. O(1). Not thread-safe, except locked_2015.
 #pragma once
 
 #include <bit>
@@ -73,7 +73,7 @@ class pool_2015 {
     }
 
     std::size_t block_bytes_;
-    std::size_t blocks_ = 1;  // of the next chunk
+    std::size_t blocks_ = 1;  // in the next chunk
     link* freed_ = nullptr;
     char* next_ = nullptr;
     char* end_ = nullptr;
@@ -83,7 +83,7 @@ class pool_2015 {
 
 class multipool_2015 {
   public:
-    // A block above this is the upstream's.
+    // A larger block comes from the upstream.
     static constexpr std::size_t largest_bytes = 4096;
 
     multipool_2015() : multipool_2015(peer_upstream) {}
@@ -108,7 +108,7 @@ class multipool_2015 {
         const auto index = static_cast<unsigned>(std::bit_width((bytes - (bytes != 0)) / smallest_bytes));
         return ::new (pools_[index].allocate()) header{index} + 1;
     }
-    // As the others of this shape; nothing here runs where an exception may not pass.
+    // Required by this shape of allocator; never called where an exception must not pass.
     void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         try {
             return allocate(bytes, alignment);
@@ -159,7 +159,7 @@ class multipool_2015 {
     std::pmr::memory_resource* upstream_;
 };
 
-// Built before the pool over it, and gone after it.
+// Constructed before the pool over it, and destroyed after it.
 template <class Allocator>
 struct backing_2015 {
     resource<Allocator> backing;

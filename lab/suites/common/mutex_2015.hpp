@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// mutex_2015: a mutex that takes an atomic operation to lock and one to unlock, in every process.
+// mutex_2015: a mutex that needs one atomic operation to lock and one to unlock, in every process.
 //
-//   open ──lock──▶ held ──another thread's lock──▶ awaited        unlock: open; it wakes a thread where it was awaited
+//   open ──lock──▶ held ──another thread's lock──▶ awaited        unlock: open; wakes a thread if awaited
 //
-// glibc 2.34 and later take no atomic operation for a std::mutex in a process of one thread. Benchmarks I and II of
-// P0089R0 are such processes, and its authors' pools paid for the atomic operations of their lock. Meets what
-// synchronized asks of a mutex. Not recursive. Not for use elsewhere: std::mutex.
+// glibc 2.34 and later need no atomic operation for a std::mutex in a process of one thread. Benchmarks I and II of
+// P0089R0 are such processes, but its authors' pools paid for the atomic operations of their lock. Has the functions
+// that synchronized needs of a mutex. Not recursive. Elsewhere, use std::mutex.
 #pragma once
 
 #include <atomic>

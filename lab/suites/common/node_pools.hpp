@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// node_pools: ours for blocks of one size as contenders: compact_pool, the suballocator over malloc, and
+// node_pools: Millpond's pools for blocks of one size, as contenders: compact_pool, the suballocator over malloc, and
 // containers with a pool inside.
 #pragma once
 

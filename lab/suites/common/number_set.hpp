@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// number_set: a std::set of random numbers of 64 bits, whose nodes come from a contender.
+// number_set: a std::set of random 64-bit numbers, whose nodes come from a contender.
 //
 // After the benchmark of the Counter Tree Library's suballocator (2012), chapter 4.4. insert_all: O(n log n).
 #pragma once
@@ -18,7 +18,7 @@ template <class C>
 struct number_set_of {
     using type = std::set<std::uint64_t, std::less<>, typename C::template allocator<std::uint64_t>>;
 };
-// A contender that is a container of its own.
+// Specialisation for a contender that is a container itself.
 template <class C>
     requires requires { typename C::number_set; }
 struct number_set_of<C> {
@@ -48,7 +48,7 @@ inline void shuffle(std::vector<std::uint64_t>& numbers, random_numbers& random)
         std::swap(numbers[i - 1], numbers[random.below(static_cast<std::uint32_t>(i))]);
 }
 
-// Returns: how many of the numbers are there.
+// Returns: the number of these numbers that are in the set.
 template <class Set>
 [[gnu::noinline]] std::uint64_t find_all(const Set& in, const std::vector<std::uint64_t>& numbers) {
     std::uint64_t found = 0;

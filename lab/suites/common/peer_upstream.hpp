@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// peer_upstream: where the peers' local allocators get their chunks in this process: operator new, unless told
+// peer_upstream: the source of chunks for the peers' local allocators in this process: operator new, unless set
 // otherwise.
 //
-// Set before the first pool is built, and never again. Read by every constructor of a peer.
+// Set it before the first pool is built, and never again. Every constructor of a peer reads it.
 #pragma once
 
 #include <memory_resource>

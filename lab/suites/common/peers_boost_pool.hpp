@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// peers_boost_pool: the pools of Boost.Pool as contenders, with the mutex that they have by default and without.
+// peers_boost_pool: the pools of Boost.Pool as contenders, with their default mutex and without.
 //
-// fast_pool_allocator takes everything from one pool for each size of T; it is made for nodes: an array is searched
-// for among the free nodes, so workloads that ask for arrays leave it out.
+// fast_pool_allocator takes everything from one pool for each size of T. It is made for nodes: to allocate an array it
+// searches the free nodes, so workloads that allocate arrays leave it out.
 #pragma once
 
 #include <boost/pool/pool_alloc.hpp>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // peers_std: the allocators of the standard library, and those that libstdc++ adds, as contenders.
 //
-// The local ones take their chunks from peer_upstream. pool_alloc, mt_alloc and malloc_alloc are one heap each, and
-// there where libstdc++ is (MILLPOND_SUITE_LIBSTDCXX).
+// The local ones take their chunks from peer_upstream. pool_alloc, mt_alloc and malloc_alloc are one heap each, and are
+// compiled with libstdc++ only (MILLPOND_SUITE_LIBSTDCXX).
 #pragma once
 
 #include <memory>
 #include <memory_resource>
 #include <string_view>
 
-// Any header of it says that it is libstdc++.
+// Any standard header tells whether the library is libstdc++.
 #if defined(__GLIBCXX__)
 #define MILLPOND_SUITE_LIBSTDCXX
 #include <ext/malloc_allocator.h>
@@ -22,7 +22,7 @@
 
 namespace millpond::suites {
 
-// A resource whose constructor is told where its chunks come from.
+// A resource whose constructor takes the source of its chunks.
 template <class Resource>
 struct over_upstream : Resource {
     over_upstream() : Resource(peer_upstream) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // random_numbers: xorshift64*, a generator of one word and a few instructions, the same on every machine.
 //
-// Use it where the sequence must not depend on a standard library, or where drawing is inside the measured part.
+// Use it if the sequence must not depend on a standard library, or if drawing is inside the measured part.
 #pragma once
 
 #include <cstdint>

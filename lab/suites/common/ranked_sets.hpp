@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// ranked_sets: sets of 64-bit numbers, ours and their peers, by the names of a suite's table.
+// ranked_sets: sets of 64-bit numbers, Millpond's and their peers, with the names of a suite's table.
 //
 //   in order           ordered_set, counted_set, and the same with a pool inside; set, absl::btree_set, boost's
 //   and with ranks     ours, and pb_ds's tree: nth(k), rank(number)
 //
-// Abseil's is there where CMake found it (MILLPOND_SUITE_ABSL), Boost's with MILLPOND_SUITE_BOOST.
+// Abseil's is compiled if CMake found it (MILLPOND_SUITE_ABSL), Boost's with MILLPOND_SUITE_BOOST.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ namespace millpond::suites {
 
 template <class Set>
 struct named_set : Set {
-    // Returns: number `index` in order, and how many are less than `number`.
+    // Returns: number `index` in order, and the count of numbers less than `number`.
     [[nodiscard]] std::uint64_t number_at(std::size_t index) const { return *this->nth(index); }
     [[nodiscard]] std::size_t rank_of(std::uint64_t number) const { return this->rank(number); }
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// sequences: the containers in whose middle numbers are inserted, each with the same few calls.
+// sequences: containers that insert numbers in the middle, each with the same few calls.
 //
 //   tree_sequence    vector_tree, pooled_vector_tree     a counted B+-tree
 //   rope_sequence    __gnu_cxx::rope                     a balanced tree of texts that are shared
 //   ranked_sequence  pb_ds's tree with order statistics  a red-black tree; its keys are made from those of neighbours
 //   array_sequence   std::vector, std::deque             elements behind are shifted
 //
-// insert(index, number), erase(index), [index], begin and end; rotate(index): split there and put together the other
-// way round, where that is no copy of everything.
+// insert(index, number), erase(index), [index], begin and end; rotate(index): splits there and joins the parts in
+// reverse order, if that does not copy everything.
 #pragma once
 
 #include <cstddef>

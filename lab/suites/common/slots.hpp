@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// slots: very many objects of one type, each a block of its own, held by an array of pointers.
+// slots: very many objects of one type, each in a block of its own, held by an array of pointers.
 //
 //   │ptr│ptr│ptr│ptr│…     in the order of allocation
 //     └► 1    └► 1          an object is written when it is allocated
 //
-// After the benchmark of the Counter Tree Library's suballocator (2012), chapter 4.4. The array is there, and touched,
-// once it is constructed. Steps are out of line, so that all contenders pay alike. O(slots) each.
+// After the benchmark of the Counter Tree Library's suballocator (2012), chapter 4.4. The array exists, and is touched,
+// after construction. Steps are out of line, so that all contenders pay the same. O(slots) each.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class slot_array {
   public:
     using allocator = typename C::template allocator<T>;
 
-    // Ownership: the pool must outlive this; what is not freed stays allocated.
+    // Ownership: the pool must outlive this; slots that are not freed stay allocated.
     slot_array(typename C::pool& pool, std::uint64_t count)
         : binding_(C::template bind<T>(pool)), live_(count, reinterpret_cast<T*>(alignof(T))) {}
 
@@ -32,7 +32,7 @@ class slot_array {
     [[gnu::noinline]] void free_from_first() {
         for (T* slot : live_) binding_.deallocate(slot, 1);
     }
-    // Every second one.
+    // Frees every second slot.
     [[gnu::noinline]] void free_odd() {
         for (std::size_t i = 1; i < live_.size(); i += 2) binding_.deallocate(live_[i], 1);
     }

@@ -5,12 +5,11 @@
 //                                                        wink: the structure lies in the allocator, and goes with it
 //                                                              (or on the stack, and is left there)
 //
-// Nested containers get their allocator by uses-allocator construction. Texts of sets are copied in, as long as drawn.
-// The paper says nothing of how containers are hashed: here by their first leaf, which no other one has, so that a hash
-// costs next to nothing, and equality the same. Texts are hashed whole, by the standard's hash.
+// Nested containers get their allocator by uses-allocator construction. Texts of sets are copied in, with the length
+// that was drawn. The paper does not say how containers are hashed. Here the hash is the first leaf, which is different
+// in each container, so hashing and comparing cost almost nothing. Texts are hashed whole, by the standard's hash.
 //
-// A Use says how a text comes into a vector, and what using a leaf is:
-//   Use::append_text(vector, leaves)     Use::number(leaf), Use::text(leaf): what they add to the sum
+// A Use defines how a text is added to a vector, and how a leaf is used:
 #pragma once
 
 #include <cstddef>
@@ -29,15 +28,15 @@
 
 namespace millpond::suites {
 
-// What structures are made of: vector_of<C, T>, text_of<C>, number_set_of<C>, text_set_of<C>, nested freely, reaching
-// their memory by a binding C. is_set, is_text: what a container is, to code that fills or reads any of them.
+// The building blocks of structures: vector_of<C, T>, text_of<C>, number_set_of<C>, text_set_of<C>. They can be nested,
+// and reach their memory by a binding C. is_set, is_text tell the kind of a container to code that fills or reads it.
 template <class T>
 concept is_set = requires { typename T::key_type; };
 template <class T>
 concept is_text = requires { typename T::traits_type; };
 
-// The standard hashes texts only with some allocators. Not noexcept, because libstdc++ then keeps the hash in the node,
-// as it does for std::string: rehashing must not read every text again.
+// The standard hashes texts only with some allocators. This hash is not noexcept: libstdc++ then keeps the hash in the
+// node, as for std::string, so that rehashing need not read every text again.
 struct text_hash {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
@@ -52,7 +51,7 @@ template <class C>
 using text_set_of =
     std::unordered_set<text_of<C>, text_hash, std::equal_to<text_of<C>>, typename C::template allocator<text_of<C>>>;
 
-// Returns: a number that no other leaf of the structure has: an int itself, or what a text begins with.
+// Returns: a number that no other leaf of the structure has: an int itself, or the number that a text begins with.
 template <class Leaf>
 std::uint32_t number_of(const Leaf& leaf) noexcept {
     std::uint32_t number = 0;
@@ -77,23 +76,23 @@ struct first_leaf_equal {
     }
 };
 
-// A container within a container: as the binding has it, if it says so.
+// A container within a container: the binding's own type, if it has one.
 template <class C, class Container>
-struct nested {
+struct nested_container {
     using type = Container;
 };
 template <class C, class Container>
     requires requires { typename C::template nested<Container>; }
-struct nested<C, Container> {
+struct nested_container<C, Container> {
     using type = typename C::template nested<Container>;
 };
 template <class C, class Container>
-using nested_of = typename nested<C, Container>::type;
+using nested_of = typename nested_container<C, Container>::type;
 
 template <class C, class T>
 using container_set_of = std::unordered_set<T, first_leaf_hash, first_leaf_equal, typename C::template allocator<T>>;
 
-// Elements of the outer container. A vector that is reserved for fewer than it gets grows on the way.
+// The number of elements of the outer container. A vector that is reserved for fewer grows on the way.
 struct extent {
     std::uint64_t elements;
     std::uint64_t reserved;
@@ -129,7 +128,7 @@ void create(Container& to, extent wanted, leaves& from) {
     }
 }
 
-// Effects: visits every leaf once. Returns: a sum over what they were before, in whatever order.
+// Effects: visits every leaf once. Returns: a sum of their old values, independent of the order.
 template <class Use, class Container>
 std::uint64_t use(Container& in) {
     std::uint64_t sum = 0;
@@ -146,7 +145,7 @@ std::uint64_t use(Container& in) {
     return sum;
 }
 
-// Out of line: the same code for a structure that is destroyed and for one that is winked out.
+// Out of line: a destroyed and a winked-out structure run the same code.
 template <class Use, class Container>
 [[gnu::noinline]] std::uint64_t create_and_use(Container& structure, extent wanted, leaves& from) {
     create<Use>(structure, wanted, from);

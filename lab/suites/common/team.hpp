@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// team: threads that do a piece of work together, and meet so that it can be timed.
+// team: threads that do a piece of work together, and meet at points where it can be timed.
 //
 //   thread 1 ── prepare ──┤arrive          ├── work ──┤arrive          ├── end
 //   thread 2 ── prepare ──┤first clock read├── work ──┤second clock    ├── end
 //
-// An error in any thread ends its part; it is thrown again once all threads have ended.
+// An error in a thread ends its part; it is thrown again after all threads have ended.
 #pragma once
 
 #include <barrier>
@@ -19,11 +19,11 @@
 
 namespace millpond::suites {
 
-// Threads that start together, and the first error of any of them.
+// Threads that start together; keeps the first error of any of them.
 class team {
   public:
-    // Runs `work(index, arrive)` in each thread; every call of arrive waits for all. Returns: ns of wall and CPU time
-    // from the `first` to the last of such meetings, which `meetings` counts.
+    // Runs `work(index, arrive)` in each thread; every call of arrive waits for all. Returns: wall time and CPU time in
+    // ns from the `first` to the last of these meetings; `meetings` is their number.
     struct times {
         double wall_ns, cpu_ns;
     };

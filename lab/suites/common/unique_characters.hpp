@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// unique_characters: what is counted in, and where, when a set of its own counts the different characters of a string.
+// unique_characters: the strings, pools and buffers for counting the different characters of a string with a fresh set.
 //
 //   character_strings ── string, string, … again and again   with_fresh_pool<C>(f) ── f(pool), then the pool is gone
 //   10 240 bytes of stack │node│node│node│…      contenders that have in_buffer begin there
 //
-// After the talk "Understanding Allocator Impact on Runtime Performance". Drawn before anything is measured, the same
-// for all contenders.
+// After the talk "Understanding Allocator Impact on Runtime Performance". The strings are drawn before anything is
+// measured, the same for all contenders.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace millpond::suites {
 
-// Strings of one length, any of the 256 characters: 65 536 in all, or one longer string.
+// Strings of one length, of any of the 256 characters: 65 536 characters in all, or one longer string.
 class character_strings {
   public:
     character_strings(std::uint64_t length, std::uint64_t seed)
@@ -62,10 +62,10 @@ template <class C, class Use>
     }
 }
 
-// How a container of one string ends: by its destructor, or with its pool, on the stack or in the pool itself.
+// The end of a container of one string: by its destructor, or with its pool (on the stack, or in the pool itself).
 enum class set_ending : unsigned char { destroy, wink_on_stack, wink_in_pool };
 
-// Returns: how many different characters the text has, by a container and a pool of its own.
+// Returns: the number of different characters in the text, counted by a container with its own pool.
 template <class C, class Container, set_ending Ending>
 [[gnu::noinline]] std::uint64_t count_different(std::string_view text) {
     const auto count_in = [text](Container& found) -> std::uint64_t {

@@ -23,7 +23,7 @@ bool read_number(std::string_view text, Number& value) {
     return !text.empty() && error == std::errc{} && stop == end;
 }
 
-// Of a text that ends where an argument ends. By strtod, in the C locale that no suite leaves: not every standard
+// Reads a text that ends where an argument ends. Uses strtod, in the C locale that no suite changes: not every standard
 // library's from_chars reads fractions.
 bool read_fraction(std::string_view text, double& value) {
     if (text.empty() || text.find_first_not_of("+-.0123456789eE") != text.npos) return false;
@@ -64,7 +64,7 @@ std::uint64_t read_count(std::string_view name, std::string_view text) {
     return value;
 }
 
-// Returns: what an event is called in the result: NAME of NAME=0xCODE.
+// Returns: the name of an event in the result: NAME of NAME=0xCODE.
 std::string_view label_of(std::string_view text) noexcept {
     const auto raw = read_raw_event(text);
     return raw ? raw->name : text;
@@ -73,7 +73,7 @@ std::string_view label_of(std::string_view text) noexcept {
 void add_event(const char* text, command_line& line) {
     const std::string_view given = text;
     const std::size_t sign = given.find('=');
-    // libpfm's names have a : or a . before a value.
+    // In libpfm's names, a : or a . comes before a value.
     const bool has_code = sign != given.npos && given.substr(0, sign).find_first_of(":.") == given.npos;
     if (given.empty() || (has_code && !read_raw_event(given)))
         refuse("--event needs a name, as MEM_LOAD_RETIRED:L3_MISS, or NAME=0xCODE");
@@ -82,7 +82,7 @@ void add_event(const char* text, command_line& line) {
             refuse("--event " + std::string(given) + ": that name is given twice");
     }
     if (line.event_count == line.events.size())
-        refuse("--event: more events than the " + std::to_string(line.events.size()) + " there is room for");
+        refuse("--event: more events than the " + std::to_string(line.events.size()) + " that fit");
     line.events[line.event_count++] = text;
 }
 
@@ -92,7 +92,7 @@ measure::perf_control read_control(std::string_view text) {
     return *control;
 }
 
-// Effects: the option has this value.
+// Effects: sets the option to this value.
 void read_option(std::string_view name, const char* value, command_line& line) {
     if (name == "--workload") {
         line.workload = value;
@@ -142,8 +142,8 @@ std::string usage_of(const suite& of) {
             " [--litter F] [--picture-heap] [--counters] [--event NAME]...\n" + indent + "[--perf-control CTL,ACK]";
     if (of.peer != nullptr) usage += " [--peer LIBRARY] [--instructions N]";
     usage += "\nOne round of " + std::string(of.of) +
-             ", in this process; one line of JSON. --list says what there is.\n"
-             "--memory-limit-bytes N: what is known to need more is not run, but said to be a predicted bad_alloc.\n";
+             ", in this process; prints one line of JSON. --list prints workloads and contenders.\n"
+             "--memory-limit-bytes N: does not run a round known to need more; reports predicted_bad_alloc instead.\n";
     if (of.measures_windows())
         usage +=
             "--litter F: first the workload's blocks are allocated, and the fraction F of them is freed in random "
@@ -174,7 +174,7 @@ command_line read_command_line(int argc, char** argv) {
         } else if (is_same_name(name, "--picture-heap")) {
             line.pictures_heap = true;
         } else if (!name.starts_with("--") || i + 1 == argc) {
-            refuse(std::string(name) + " is no option, or lacks its value");
+            refuse(std::string(name) + " is not an option, or has no value");
         } else {
             read_option(name, argv[++i], line);
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// command_line: the suite's options, read without a library, so that nothing has been allocated on their behalf.
+// command_line: reads the suite's options without a library, so that reading them allocates nothing.
 //
-//   --workload W --contender C --log2_size 8 … ──▶ names and texts where argv has them ──▶ read_values ──▶ numbers
+//   --workload W --contender C --log2_size 8 … ──▶ names and texts, pointing into argv ──▶ read_values ──▶ numbers
 //
-// O(options × parameters). Names of parameters may have - for _.
+// O(options × parameters). Names of parameters may have - instead of _.
 #pragma once
 
 #include <array>
@@ -27,9 +27,9 @@ struct command_line {
     bool list = false;
     bool help = false;
     std::string_view workload, contender;
-    const char* peer = nullptr;      // its library
-    std::uint64_t instructions = 0;  // 0: not asked for
-    std::optional<double> litter;    // the fraction of blocks that is freed
+    const char* peer = nullptr;      // the peer's library
+    std::uint64_t instructions = 0;  // 0: not given
+    std::optional<double> litter;    // the fraction of blocks to free
     bool pictures_heap = false;
     std::optional<std::uint64_t> memory_limit_bytes;
     bool counters = false;
@@ -40,18 +40,18 @@ struct command_line {
     std::size_t setting_count = 0;
 };
 
-// Throws: program::failure for what is no option, or has no value of its kind.
+// Throws: program::failure for an unknown option, or a value of the wrong kind.
 command_line read_command_line(int argc, char** argv);
 
-// Effects: the point's values: what its workload has as usual, and what the line says. Returns: what is wrong, or
+// Effects: sets the point's values: the workload's defaults, then those of the line. Returns: what is wrong, or
 // nothing.
 std::string read_values(const command_line& line, point& asked);
 
-// Returns: the event of NAME=0xCODE; nothing where the text is a name of libpfm's, which may end in a value too:
+// Returns: the event of NAME=0xCODE; nothing if the text is a name of libpfm's, which may end in a value, too:
 // EVENT:c=0x1.
 std::optional<measure::event> read_raw_event(std::string_view text) noexcept;
 
-// How the program is called.
+// Returns the usage text of the program.
 std::string usage_of(const suite& of);
 
 }  // namespace millpond::frame

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// contender: what takes a turn in a suite: its name, what it is, and what must be installed for it.
+// contender: one competitor in a suite: its name, its kind, and the package that it needs.
 //
-//   NAME        as its users have it
-//   NAME:kept   a peer whose chunks come from our chunk_cache; the suite's table says which peers can
+//   NAME        the name that its users know
+//   NAME:kept   a peer whose chunks come from Millpond's chunk_cache; the suite's table tells which peers can
 //
 // Plain data.
 #pragma once
@@ -22,8 +22,8 @@
 
 namespace millpond::frame {
 
-// What contenders come from, by the names that Debian has for it, and the versions that a suite is built with. Boost's
-// are built in where CMake found them (MILLPOND_SUITE_BOOST).
+// The package that a contender comes from, by its name in Debian, and the version that the suite is built with.
+// Contenders of Boost are built in if CMake found it (MILLPOND_SUITE_BOOST).
 struct package {
     std::string_view name;  // empty: it is part of the suite
     std::string (*version)();
@@ -63,12 +63,12 @@ inline constexpr package abseil{"libabsl-dev", [] { return std::string(); }, fal
 
 struct contender {
     std::string_view name;
-    std::string_view alias = {};  // what a document calls it; empty: nothing else
+    std::string_view alias = {};  // the name in a document; empty: the same
     // ours, pool_peer, monotonic_peer, malloc, heap_array (an array over malloc), array, tree, ideal, system
     std::string_view kind = "ours";
-    std::string_view source = "none";  // default, or none: it has no source that could be chosen
+    std::string_view source = "none";  // default, or none: its source cannot be chosen
     const package* from = &packages::own;
-    // Returns: what it keeps when everything was freed; null: nothing is known of it.
+    // Returns: the bytes that it keeps after everything was freed; null: unknown.
     std::uint64_t (*held_bytes)() = nullptr;
     bool can_be_kept = false;
 };

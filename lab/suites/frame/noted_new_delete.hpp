@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// noted_new_delete: new_delete, which notes what it is asked for, for the littering of a heap.
+// noted_new_delete: new_delete, which also notes the requests it gets, for the littering of a heap.
 //
 //   noting = &blocks;   suites::by_type<noted_new_delete>, resource<noted_new_delete>: every block is noted in `blocks`
 //
-// What tries to allocate, as a pool does of its source, is not noted: this stands for the heap of the process itself.
+// try_allocate, which a pool calls on its source, is not noted: this class stands for the heap of the process itself.
 // Thread-safety: that of operator new, and of littering::note.
 #pragma once
 

@@ -24,7 +24,7 @@ double median(std::span<double> values) noexcept {
 
 void measure_groups(pass& work, std::uint64_t units, std::uint64_t scale_units, outcome& result) {
     const std::uint64_t repetitions = std::max<std::uint64_t>(1, scale_units / (units * most_groups));
-    // Large structures: fewer groups, for each costs a whole repetition.
+    // Large structures get fewer groups, because each group costs a whole repetition.
     const unsigned wanted = units * 2 > scale_units ? 3 : most_groups;
     std::array<double, most_groups> groups{};
     const std::uint64_t faults = replay::page_faults();

@@ -36,11 +36,11 @@ std::string standard_library() {
 #endif
 }
 
-// Returns: the path of the library (or program) that malloc is in, as the loader has it; empty where it cannot tell.
-// The loader only warns of a library that it cannot preload, and the program would then be measured on another malloc
-// than was asked for. So every suite says what it runs on, and whoever asked compares.
+// Returns: the path of the library (or program) that malloc is in, as the loader reports it; empty if it does not. The
+// loader only warns of a library that it cannot preload; the program would then be measured on the wrong malloc. So
+// every suite reports the malloc in use, and the caller compares.
 std::string malloc_in_use() {
-    // What every library of the process calls: the first malloc in the loader's order.
+    // Every library of the process calls this one: the first malloc in the loader's order.
     void* const found = ::dlsym(RTLD_DEFAULT, "malloc");
     Dl_info info;
     if (found == nullptr || ::dladdr(found, &info) == 0 || info.dli_fname == nullptr) return {};
@@ -57,7 +57,7 @@ json text_or_null(std::string_view text) {
     return text;
 }
 
-// Bytes and counts are printed as such.
+// Bytes and counts are printed as integers.
 json number_or_null(const std::optional<double>& value) {
     if (!value || !std::isfinite(*value)) return nullptr;
     constexpr double exact = 9007199254740992.0;

@@ -22,7 +22,7 @@ void print_line(const std::string& line) {
     print("\n");
 }
 
-// Effects: the point's contender is the one of this name or alias. Returns: whether its workload takes it.
+// Effects: sets the point's contender to the one with this name or alias. Returns: whether its workload takes it.
 bool find_contender(const suite& in, std::string_view name, point& asked) {
     asked.is_kept = name.ends_with(kept_suffix);
     if (asked.is_kept) name.remove_suffix(kept_suffix.size());
@@ -64,9 +64,10 @@ std::string read_point(const suite& in, const command_line& line, point& asked) 
     if (line.peer != nullptr && in.peer == nullptr) return "--peer: this suite takes no library";
     if ((line.litter || line.counters || line.event_count > 0 || line.control) && !in.measures_windows())
         return "this suite measures in passes: it has no --litter, --counters, --event and --perf-control";
-    if (line.pictures_heap && !line.litter) return "--picture-heap shows what --litter leaves, and it is not there";
+    if (line.pictures_heap && !line.litter)
+        return "--picture-heap shows the heap that --litter leaves: give --litter, too";
     if (line.instructions > 0 && asked.of->counted_functions.empty())
-        return "--instructions counts nothing in " + std::string(line.workload);
+        return "--instructions has no function to count in " + std::string(line.workload);
     asked.instructions = line.instructions;
     for (const std::string& wrong : {read_contender(in, line, asked), read_values(line, asked)}) {
         if (!wrong.empty()) return wrong;
@@ -74,7 +75,7 @@ std::string read_point(const suite& in, const command_line& line, point& asked) 
     return asked.of->misfit(asked);
 }
 
-// A heap in which this very workload has been running for long, the same for every contender.
+// Litters the heap as a long run of this very workload would, the same for every contender.
 void litter(const suite& in, const point& asked, double fraction, std::optional<measure::littering>& blocks) {
     point once = asked;
     once.is_for_littering = true;
@@ -83,14 +84,14 @@ void litter(const suite& in, const point& asked, double fraction, std::optional<
     blocks->free_fraction(fraction, asked.seed());
 }
 
-// Effects: which lines of a piece of the heap the blocks hold, as a series by the line's offset.
+// Effects: adds a series by line offset: the share of each line of a piece of the heap that the blocks hold.
 void add_picture(const measure::littering& blocks, outcome& to) {
     const measure::littering::lines held = blocks.picture();
     for (std::size_t i = 0; i < held.size(); ++i)
         to.figures.push_back({"heap_taken:" + std::to_string(i * measure::littering::line_bytes), held[i]});
 }
 
-// Effects: opens what the line asks to be counted. Returns: 0, or the status to end with; what is wrong has been said.
+// Effects: opens the counters that the line asks for. Returns: 0, or the exit status; the error has been reported.
 int open_counters(const command_line& line, instruments& around) {
     static measure::event_request named;  // what it was answered outlives the counters
     if (line.counters) {
@@ -102,7 +103,7 @@ int open_counters(const command_line& line, instruments& around) {
             raw.push_back(*of);
         } else if (line.counters && measure::find_named_event(line.events[i]) != nullptr) {
             throw failure(program::usage,
-                          "--event " + std::string(line.events[i]) + " is one of those that --counters counts");
+                          "--event " + std::string(line.events[i]) + " is already counted by --counters");
         } else {
             named.add(line.events[i]);
         }
@@ -124,9 +125,9 @@ int run(const suite& in, const command_line& line, const point& asked) {
     std::optional<measure::littering> blocks;
     if (line.litter) litter(in, asked, *line.litter, blocks);
     if (in.prepare != nullptr) in.prepare(asked);
-    in_use = &around;  // from now on around every window, and no littering
+    in_use = &around;  // from now on around every window, but not around littering
     outcome measured = asked.of->run(asked);
-    // What it kept, once everything was freed.
+    // The bytes that it kept after everything was freed.
     const auto held_bytes = asked.is_kept ? in.kept_bytes : in.contenders()[asked.contender].held_bytes;
     if (held_bytes != nullptr) measured.set_count("held_bytes", held_bytes());
     if (line.pictures_heap) add_picture(*blocks, measured);

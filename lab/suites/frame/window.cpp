@@ -3,7 +3,7 @@
 
 namespace millpond::frame {
 
-// Alone in its file, so that no compiler sees who calls it.
+// In a file of its own, so that no compiler sees its callers.
 extern "C" [[gnu::noinline]] void millpond_measured_window(void (*body)(void*), void* of) { body(of); }
 
 }  // namespace millpond::frame

@@ -3,9 +3,9 @@
 //
 //   constructed: the base of what is resident ── start: instruments, clocks, page faults ── … ── stop: into the outcome
 //
-// What is built between construction and start is not timed, but counts as resident; what is done after stop counts,
-// too, where the caller asks for it (set_resident). CPU time of all threads. What is measured goes through
-// measured_part, in every thread, so that a simulator can be told by its name what to count.
+// Work between construction and start is not timed, but counts as resident. Work after stop counts as resident, too, if
+// the caller asks for it (set_resident). CPU time is that of all threads. The measured work runs through measured_part,
+// in every thread, so that a simulator can select it by name.
 #pragma once
 
 #include <sys/resource.h>
@@ -26,7 +26,7 @@ inline std::uint64_t minor_faults() noexcept {
     return static_cast<std::uint64_t>(usage.ru_minflt);
 }
 
-// What stands around the clocks where the command line asks for it.
+// Instruments around the clocks, as the command line asks for them.
 struct instruments {
     std::optional<measure::counters> counters;
     std::optional<measure::perf_control> control;
@@ -36,7 +36,7 @@ inline instruments* in_use = nullptr;
 // Calls body(of), never inlined: `valgrind --tool=callgrind --toggle-collect=millpond_measured_window`.
 extern "C" void millpond_measured_window(void (*body)(void*), void* of);
 
-// Effects: body(), as a part of what is measured. Not nested in one thread.
+// Effects: runs body() as a part of what is measured. Not nested in one thread.
 template <class Body>
 void measured_part(Body body) {
     millpond_measured_window([](void* of) { (*static_cast<Body*>(of))(); }, &body);
@@ -44,7 +44,7 @@ void measured_part(Body body) {
 
 class window {
   public:
-    // Effects: what body() takes goes into the result.
+    // Effects: runs body(); its cost goes into the result.
     template <class Body>
     void run(outcome& result, Body body) {
         start();
@@ -52,7 +52,7 @@ class window {
         stop(result);
     }
 
-    // Effects: what has been resident since construction goes into the result, with what was done after run().
+    // Effects: puts into the result what has been resident since construction, including work after run().
     void set_resident(outcome& result) const {
         const suites::resident_range resident = resident_.finish();
         result.set_count("peak_bytes", resident.peak_above_base());

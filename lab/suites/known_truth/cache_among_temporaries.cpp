@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// cache_among_temporaries: entries of a cache are allocated between texts that live for a short while, so that the
-// cache lies on far more pages than it needs; it is then swept again and again.
+// cache_among_temporaries: allocates a cache's entries between short-lived texts, so that the cache lies on far more
+// pages than it needs; then sweeps the cache again and again.
 // By hand: a multipool for the cache.
 #include <deque>
 #include <list>

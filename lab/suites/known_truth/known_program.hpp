@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// known_program: a small program for which the right advice is known, as it is and with the change made by hand.
+// known_program: a small program for which the right advice is known, in its original form and with the change made by
+// hand.
 //
-//   millpond-known_truth two_lists                 the program that `millpond advise` looks at
+//   millpond-known_truth two_lists                 the program that `millpond advise` examines
 //   millpond-known_truth two_lists --by-hand       the same work after the change that is right for it
 //   millpond-known_truth NAME --by-hand=destroy    an arena whose objects are destroyed, as a trial of one
 //                                                  keeps all frees
@@ -18,11 +19,12 @@ struct known_program {
     using work = std::uint64_t (*)(std::uint64_t repeats);  // returns a checksum
 
     const char* name;
-    const char* change;  // what is done by hand, in a few words
+    const char* change;  // the change made by hand, in a few words
     work as_it_is;
     work by_hand;
-    std::uint64_t repeats;              // about 0.3 CPU seconds
-    work by_hand_destroying = nullptr;  // where by_hand is winked out: the same arena, and every destructor runs
+    std::uint64_t repeats;  // about 0.3 CPU seconds
+    // for programs whose by_hand winks out: the same arena, with every destructor run
+    work by_hand_destroying = nullptr;
 };
 
 extern const known_program two_lists;

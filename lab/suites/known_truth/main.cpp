@@ -35,10 +35,10 @@ int main(int argc, char** argv) {
     std::string by_hand;
     bool list = false;
     double scale = 1;
-    command.option("NAME", name, "Which program.");
+    command.option("NAME", name, "The program to run.");
     command.flag("--by-hand{best}", by_hand,
-                 "With the change made by hand; --by-hand=destroy: an arena whose objects are destroyed.");
-    command.option("--scale", scale, "As many times the work.").within(0.0001, 10000.0);
+                 "Run it with the change made by hand; --by-hand=destroy: with an arena whose objects are destroyed.");
+    command.option("--scale", scale, "Multiply the work by this factor.").within(0.0001, 10000.0);
     command.flag("--list", list, "Print the names and changes.");
     if (const std::optional<int> ended = command.parse_or_explain(argc, argv)) return *ended;
     if (list) return list_programs();

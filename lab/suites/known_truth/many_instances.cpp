@@ -38,7 +38,7 @@ std::uint64_t run(std::uint64_t repeats) {
     for (std::uint64_t i = 0; i < 320'000; ++i) queues[draw.below(32)].add(i);
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < repeats; ++i) {
-        // Each queue is worked on for a while, as its owner would.
+        // Works on each queue for a while, as its owner would.
         const auto& queue = queues[i % 32];
         for (int again = 0; again < 20; ++again) {
             sum = sum * 31 + queue.total();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where a known program takes its memory from: the containers of a program are templates of one of these.
+// memory: the sources of memory for a known program; its containers are templates of one of these.
 //
 //   heap                  std::allocator: the program as it is
 //   pools<multipool<>>    an allocator for each place (a number that the program gives): the change by hand
-//   arenas<1>             a monotonic for each place that is reset behind its objects, whose destructors have run
+//   arenas<1>             a monotonic for each place; it is reset after the destructors of its objects have run
 //   arenas_winked_out<1>  the same without destructors
 //
-// `of<T>(place)` is the allocator for objects of T there; `end(place)` forgets all of the place's objects, or does
-// nothing where each is freed by itself (`ends_at_once` tells which). Not thread-safe.
+// `of<T>(place)` is the allocator for objects of T there. `end(place)` forgets all of the place's objects; it does
+// nothing if each is freed on its own (`ends_at_once` tells which). Not thread-safe.
 #pragma once
 
 #include <array>
@@ -34,7 +34,8 @@ struct heap {
     void end(std::size_t) noexcept {}
 };
 
-// How what lies in a place ends: object by object; the same, and the place is reset behind the last; or by that alone.
+// The ways in which the objects of a place end: one by one; one by one, and then the place is reset; or only by the
+// reset.
 enum class ending : unsigned char { each, each_then_reset, winked_out };
 
 template <class Pool, ending Ends = ending::each, std::size_t Places = 32>
@@ -61,15 +62,15 @@ using arenas = pools<monotonic<>, ending::each_then_reset, Places>;
 template <std::size_t Places>
 using arenas_winked_out = pools<monotonic<>, ending::winked_out, Places>;
 
-// An object whose destructor does not run: its memory ends at once, with all that lies in the same place.
+// An object whose destructor does not run: its memory ends together with everything in the same place.
 template <class T>
-class not_destroyed {
+class undestroyed_object {
   public:
     template <class... Arguments>
-    explicit not_destroyed(Arguments&&... arguments) : value_(std::forward<Arguments>(arguments)...) {}
-    ~not_destroyed() {}
-    not_destroyed(const not_destroyed&) = delete;
-    not_destroyed& operator=(const not_destroyed&) = delete;
+    explicit undestroyed_object(Arguments&&... arguments) : value_(std::forward<Arguments>(arguments)...) {}
+    ~undestroyed_object() {}
+    undestroyed_object(const undestroyed_object&) = delete;
+    undestroyed_object& operator=(const undestroyed_object&) = delete;
 
     [[nodiscard]] T& get() noexcept { return value_; }
 
@@ -79,12 +80,12 @@ class not_destroyed {
     };
 };
 
-// An object of T that is destroyed, or not, as the memory says.
+// An object of T that is destroyed, or not, as the memory demands.
 template <class T>
-class destroyed {
+class destroyed_object {
   public:
     template <class... Arguments>
-    explicit destroyed(Arguments&&... arguments) : value_(std::forward<Arguments>(arguments)...) {}
+    explicit destroyed_object(Arguments&&... arguments) : value_(std::forward<Arguments>(arguments)...) {}
 
     [[nodiscard]] T& get() noexcept { return value_; }
 
@@ -93,6 +94,6 @@ class destroyed {
 };
 
 template <class T, class Memory>
-using held_in = std::conditional_t<Memory::ends_at_once, not_destroyed<T>, destroyed<T>>;
+using held_in = std::conditional_t<Memory::ends_at_once, undestroyed_object<T>, destroyed_object<T>>;
 
 }  // namespace millpond::suites

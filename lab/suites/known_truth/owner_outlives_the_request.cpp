@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// owner_outlives_the_request: a request builds a lot that ends with it and adds to a session that lives on. An arena
-// for the request would be a use after free.
+// owner_outlives_the_request: a request builds much that ends with it, and adds to a session that outlives it. An arena
+// for the request would cause a use after free.
 // By hand: a multipool for the session's items, which are then swept.
 #include <list>
 #include <string>

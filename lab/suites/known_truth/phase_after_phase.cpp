@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// phase_after_phase: the program reads, then indexes, then sorts; what a phase builds is dropped when it ends.
+// phase_after_phase: reads, then indexes, then sorts; the data of a phase are dropped at its end.
 // By hand: an arena for each phase, winked out.
 #include <set>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// pools_hurt: one phase after another fills 4 MiB with small blocks of one size, another size in each. What a phase
-// frees serves the next one, unless a pool keeps it for its size.
+// pools_hurt: each phase fills 4 MiB with small blocks of one size, a different size in each. The memory that a phase
+// frees serves the next one, unless a pool keeps it for its own size.
 // By hand: a multipool, which makes the program larger. The right advice is to leave this program as it is.
 #include <cstring>
 #include <vector>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// layout_program [containers|threads] [ROUNDS]: calls its allocator in every way, and does the same each time it runs.
+// layout_program [containers|threads] [ROUNDS]: calls its allocator in every way, and does the same in every run.
 //
 //   containers   standard ones: maps of strings, lists of aligned objects, vectors; built, changed, traversed
 //   threads      three threads, one after the other, each with containers and with malloc's whole family
 //
-// Without arguments both, short, so that a process in which its calls are played can have the same stack.
+// Without arguments it runs both, briefly, so that a process in which its calls are played can have the same stack.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// adapter: a pool of a foreign library (peer_adapter.h) as an allocator that binds by type.
+// adapter: makes a pool of a foreign library (peer_adapter.h) an allocator that binds by type.
 //
 //   container ─▶ allocator<T, adapter_pool> ─▶ one indirect call ─▶ millpond_peer_allocate(pool, bytes, alignment)
 //
-// One library for a process, loaded once and never unloaded. As fast and as thread-safe as the library.
+// One library per process, loaded once and never unloaded. As fast and as thread-safe as the library.
 #pragma once
 
 #include <cstddef>

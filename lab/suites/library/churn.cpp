@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// churn_fifo and churn_random: many live blocks of mixed small sizes; one is freed, another one is allocated.
+// churn_fifo and churn_random: keep many live blocks of mixed small sizes; free one, allocate another, and so on.
 //
 //   slots │p, bytes│p, bytes│p, bytes│ … │      fifo: the oldest block goes;  random: any block
 //
-// `--size` blocks live, 16 to 128 bytes by eights, drawn anew for each allocation. Only the first word is touched. A
-// unit is a pair; cold_ns is an allocation of the first filling. Queues and caches in long-running programs look like
-// this. Without monotonic contenders, which reuse nothing, and without fast_pool, whose pools are for a type's size.
+// `--size` blocks are live, of 16 to 128 bytes in steps of eight, drawn for each allocation. Only the first word is
+// touched. A unit is a pair; cold_ns is an allocation of the first filling. Queues and caches in long-running programs
+// look like this. Without monotonic contenders, which reuse nothing, and without fast_pool, whose pools serve one
+// type's size.
 #include <vector>
 
 #include "contenders.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// construct_empty: a pool that is constructed, never used, and destroyed: what a tiny container pays for its allocator.
+// construct_empty: constructs a pool, never uses it, and destroys it: the price of an allocator for a tiny container.
 //
 // --instructions counts construct_empty_once. Local contenders only: a heap has nothing to construct.
 #include "contenders.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The names of all contenders, what they are, and what must be installed for them.
+// The table of all contenders: names, kinds, and the packages that they need.
 #include "ideal.hpp"
 #include "millpond/block/chunk_cache.hpp"
 #include "workload.hpp"
@@ -15,13 +15,13 @@ constexpr contender ours(std::string_view name, std::string_view source = "defau
 }
 
 #if defined(MILLPOND_HARDENED)
-// By their plain names, too.
+// The table also lists the plain names.
 constexpr contender table[] = {
     ours("multipool:hardened", "default", "multipool"),
     ours("monotonic:hardened", "default", "monotonic"),
 };
 #else
-// A peer with a source of chunks that can be chosen.
+// A peer whose source of chunks can be chosen.
 constexpr contender over_chunks(std::string_view name, std::string_view kind, const package& from) {
     return {.name = name, .kind = kind, .source = "default", .from = &from, .can_be_kept = true};
 }

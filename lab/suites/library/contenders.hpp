@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// contenders: everything that takes part, as a type for each, and in lists from which the workloads choose.
+// contenders: all contenders of the suite, as a type for each, in lists from which the workloads choose.
 //
 //   std::vector<entry> found = entries<my_runner>(ours{}, pool_peers{}, …);      one function for each contender
 //
-// Names, kinds and packages stand in contender_table.cpp. In the hardened twin of the suite only ours are left.
-// What may not be here when the suite is built is left out by what CMake found (MILLPOND_SUITE_BOOST).
+// Names, kinds and packages are in contender_table.cpp. The hardened twin of the suite has only Millpond's own. CMake
+// leaves out contenders whose package it did not find (MILLPOND_SUITE_BOOST).
 #pragma once
 
 #include <string_view>
@@ -31,7 +31,7 @@ namespace millpond::library {
 
 using namespace suites;
 
-// An ideal, reached without any pointer; a fresh pool starts it anew.
+// An ideal, reached without any pointer; each fresh pool restarts it.
 template <class Ideal>
 struct by_static : binding {
     static constexpr bool can_wink = Ideal::takes_all_back;
@@ -50,13 +50,13 @@ struct by_static : binding {
     }
 };
 
-// Of contenders, or of further lists.
+// A list of contenders, or of further lists.
 template <class... Parts>
 struct contender_list {};
 
-// The same contender, whose containers are dropped without destructors.
+// The same contender; its containers are dropped without destructors.
 template <class C>
-struct winked : C {
+struct winked_binding : C {
     static constexpr bool winks = true;
 };
 
@@ -66,7 +66,7 @@ struct multipool_by_type : by_type<multipool<>> {
 struct multipool_by_base : by_pmr<resource<multipool<>>> {
     static constexpr std::string_view name = "multipool:base";
 };
-struct multipool_winked : winked<by_type<multipool<>>> {
+struct multipool_wink : winked_binding<by_type<multipool<>>> {
     static constexpr std::string_view name = "multipool:wink";
 };
 struct multipool_over_monotonic : by_type<multipool<monotonic<>>> {
@@ -80,7 +80,7 @@ struct monotonic_by_base : by_pmr<resource<monotonic<>>> {
     static constexpr std::string_view name = "monotonic:base";
     static pool in_buffer(void* memory, std::size_t bytes) { return pool(initial_buffer{memory, bytes}); }
 };
-struct monotonic_winked : winked<by_type<monotonic<>>> {
+struct monotonic_wink : winked_binding<by_type<monotonic<>>> {
     static constexpr std::string_view name = "monotonic:wink";
 };
 
@@ -116,7 +116,7 @@ struct local_ideal_free_list : by_type<ideal_free_list> {
 
 using our_pools = contender_list<multipool_by_type, multipool_by_base, multipool_over_monotonic>;
 using our_monotonics = contender_list<monotonic_by_type, monotonic_by_base>;
-using our_winked = contender_list<multipool_winked, monotonic_winked>;
+using our_winked = contender_list<multipool_wink, monotonic_wink>;
 using heap_peers = contender_list<malloc_heap, pool_alloc_heap, mt_alloc_heap>;
 using ideals = contender_list<static_ideal_bump, static_ideal_free_list>;
 using local_ideals = contender_list<local_ideal_free_list>;
@@ -150,8 +150,8 @@ template <class C>
 constexpr bool takes_part = true;
 #endif
 
-// Runner<C>::run is the workload for contender C. A Runner needs a name that no other file gives to one: for gcc 12 it
-// has none of the unnamed namespace that it stands in.
+// Runner<C>::run is the workload for contender C. The name of a Runner must be unique across files: gcc 12 ignores its
+// unnamed namespace.
 template <template <class> class Runner, class C>
 void add_entries(std::vector<entry>& to, std::type_identity<C>) {
     if constexpr (takes_part<C>) to.push_back({C::name, &Runner<C>::run});

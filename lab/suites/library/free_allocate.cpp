@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // free_allocate and size_sweep: Benchmark III of P0089R0, section 9: free a block, allocate one of the same size.
 //
-//   live │a│b│c│d│…│z│      free a, allocate a', free b, allocate b', …: always the one that is live longest
+//   live │a│b│c│d│…│z│      free a, allocate a', free b, allocate b', …: always the oldest block
 //
-// free_allocate: one size, 1 MiB of blocks live. size_sweep: every size from 16 B to 1 MiB, eight an octave and some
-// odd ones, each with a fresh pool and four blocks live, so that the caches add nothing to a step between sizes. Only
-// the first word of a block is touched. A size is known when the loop starts, not when it is compiled.
+// free_allocate: one size, 1 MiB of live blocks. size_sweep: every size from 16 B to 1 MiB, eight an octave and some
+// odd ones, each with a fresh pool and four live blocks, so that the processor's caches do not add to a step between
+// sizes. Only the first word of a block is touched. A size is known when the loop starts, not when it is compiled.
 // --instructions counts one pair of one 64-byte block: pair_type_binding or pair_base_binding, as the contender binds.
-// Without monotonic contenders, which reuse nothing, and without fast_pool, whose pools are for a type's size.
+// Without monotonic contenders, which reuse nothing, and without fast_pool, whose pools serve one type's size.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t live_bytes = std::uint64_t{1} << 20;
 
-// Free and allocate. Blocks are aligned to 16 where their size is a multiple of it, otherwise to 8.
+// Frees and allocates. Blocks are aligned to 16 if their size is a multiple of 16, otherwise to 8.
 template <class C>
 class pairs final : public frame::pass {
   public:
@@ -71,7 +71,7 @@ struct alignas(8) block_64 {
     unsigned char bytes[64];
 };
 
-// What is counted: exactly one pair, through the standard allocator that a container would have.
+// The counted function: exactly one pair, through the standard allocator that a container would have.
 template <class C>
 [[gnu::noinline]] block_64* pair_type_binding(typename C::template allocator<block_64>& binding, block_64* block) {
     binding.deallocate(block, 1);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// ideal: what an allocator would cost that does only what cannot be left out, to measure all contenders against.
+// ideal: allocators that do only the indispensable work, as a lower bound for all contenders.
 //
 //   ideal_bump        │a│bb│cccc│dd│▒▒▒▒▒▒▒     a pointer and its end; nothing comes back before restart()
 //   ideal_free_list   a list for each power of two, last in first out; fresh blocks from an ideal_bump
 //   ideal_nodes       one list, exact spacing, rows that double: for the many small pools of lists_shuffled
 //
-// Unsynchronised, on 4 KiB pages, and they keep their chunks. No allocator for use: no errors are handled but "no
-// memory", nothing is ever given back before the process ends.
-// allocate, deallocate: O(1). The static binding (ideal_allocator) is the cheapest there is: it carries no pointer.
+// Unsynchronised, on 4 KiB pages; they keep their chunks. Not for real use: the only error they handle is lack of
+// memory, and they return nothing before the process ends.
+// allocate, deallocate: O(1). The static binding (ideal_allocator) is the cheapest possible: it carries no pointer.
 #pragma once
 
 #include <sys/mman.h>
@@ -39,7 +39,7 @@ class ideal_bump {
     }
     void deallocate(void*, std::size_t, std::size_t) noexcept {}
 
-    // Effects: begins anew in the first chunk.
+    // Effects: starts again in the first chunk.
     void restart() noexcept {
         used_ = 0;
         next_ = end_ = 0;
@@ -110,7 +110,7 @@ class ideal_free_list {
         link*& list = lists_[power_of(bytes)];
         list = ::new (block) link{list};
     }
-    // A new structure finds all blocks in the lists: the one before has freed them.
+    // Does nothing: a new structure finds all blocks in the lists, because the one before has freed them.
     void restart() noexcept {}
 
   private:
@@ -160,7 +160,7 @@ class ideal_nodes {
     static inline ideal_bump rows_;
 };
 
-// The one pool of a kind that ideal_allocator reaches.
+// The only pool of a kind that ideal_allocator reaches.
 template <class Pool>
 inline Pool ideal_pool;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// lists_shuffled: Benchmark II of P0089R0, section 8 (lab/suites/common/list_system.hpp): what shuffling does to the
-// traversal of many linked lists. before_ns, after_ns: a node visited, before and after.
+// lists_shuffled: measures how shuffling slows the traversal of many linked lists. Benchmark II of P0089R0, section 8
+// (lab/suites/common/list_system.hpp). before_ns, after_ns: a node visited, before and after.
 //
-// Another measurement than the document's (lab/suites/p0089/locality.cpp), which times shuffling, too, and counts all
-// that follows on the construction.
+// The document's own measurement (lab/suites/p0089/locality.cpp) differs: it also times shuffling, and counts
+// everything after the construction.
 //
-// Lists are traversed af times, one after the other. Only as many evenly spaced lists are visited as keep a traversal
-// at about two visits of every node, but at least two: with a high access factor a part of the lists says what all
-// would. Without monotonic contenders: what a list frees would never be used again. Without the synchronized pools: as
-// many locks as lists.
+// Lists are traversed af times, one after the other. Only some evenly spaced lists are visited, so that a traversal
+// makes about two visits of every node, but at least two lists: with a high access factor, a part of the lists is
+// representative. Without monotonic contenders, because what a list frees would never be used again. Without the
+// synchronized pools, because there would be as many locks as lists.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

@@ -55,7 +55,7 @@ constexpr const frame::workload* workloads[] = {
     &sequence_crossing,
 };
 #if defined(MILLPOND_SUITE_BOOST)
-// Our cache behind Boost's own base class.
+// Makes Millpond's cache a class derived from Boost's base class.
 class boost_chunk_cache final : public boost::container::pmr::memory_resource {
     void* do_allocate(std::size_t bytes, std::size_t alignment) override { return cache_.allocate(bytes, alignment); }
     void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override {
@@ -67,7 +67,8 @@ class boost_chunk_cache final : public boost::container::pmr::memory_resource {
 };
 #endif
 
-// NAME:kept: what a peer would cost if released chunks stayed, as ours do. Before the first pool is built.
+// For NAME:kept, the cost of a peer if released chunks are kept, as Millpond's are. Call it before the first pool is
+// built.
 void keep_chunks_of_peers() {
     static resource<chunk_cache> kept;
     suites::peer_upstream = &kept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// node_contenders: who takes part where all blocks have one size: compact_pool, suballocator, and every peer for nodes.
+// node_contenders: the contenders for blocks of one size: compact_pool, suballocator, and every peer for nodes.
 //
-// Blocks are asked for one by one, as objects of a type, through each contender's standard allocator: some peers look
-// for an array among their nodes as soon as one is asked for in bytes.
+// Blocks are allocated one by one, as objects of a type, through each contender's standard allocator: some peers search
+// their nodes for an array if they are asked for bytes.
 #pragma once
 
 #include "contenders.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// peers_boost: the pools of Boost.Container's pmr as contenders, beside those of Boost.Pool.
+// peers_boost: the pools of Boost.Container's pmr as contenders, in addition to those of Boost.Pool.
 //
 // Boost's memory_resource is not std's. Containers get Boost's own polymorphic_allocator, one virtual call; an adapter
 // to std's would cost them a second one.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// small_sets, small_lists, merged_sets, spliced_lists: the standard's containers, and the same with a pool inside.
+// small_sets, small_lists, merged_sets, spliced_lists: standard containers against the same containers with a pool
+// inside.
 //
 //   small_sets, small_lists   `--size` containers of ten numbers each, made and dropped     cold_ns, warm_ns a number
 //   merged_sets               two sets of `--size` numbers, the odd and the even ones       warm_ns a node that moves
 //   spliced_lists             two lists of `--size` numbers                                 warm_ns a splice of all
 //
-// Resident bytes of small containers are those of all of them, with what a vector of them takes.
+// The resident bytes of small containers are those of all of them, including a vector that holds them.
 #include <cstdint>
 #include <list>
 #include <set>
@@ -84,7 +85,7 @@ struct small_lists_runner {
     static outcome run(const point& asked) { return run_small<typename C::list>(asked); }
 };
 
-// Runs `once`, which gives what is left and what it took, and keeps the median.
+// Runs `once`, which returns a checksum and its time, and keeps the median.
 template <class Once>
 outcome run_joining(const point& asked, Once once) {
     outcome result;

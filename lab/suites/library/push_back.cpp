@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// push_back, push_back_huge, push_back_pauses, commit_steps: so many numbers appended to an array that does not know
-// how many will come.
+// push_back, push_back_huge, push_back_pauses, commit_steps: append numbers to an array that does not know its final
+// size.
 //
-//   push_back          pages of 4 KB, whatever the system is set to. cold_ns: construct, append, destroy
-//   push_back_huge     huge pages allowed: where an array may ask for them it does; mallocs are told by
-//                      their environment
-//   push_back_pauses   pages of 4 KB. pause_ns: the longest that 64 elements took, by the wall clock
-//   commit_steps       dyn_array alone, once for each size of the step that it commits and populates
+//   push_back          pages of 4 KB, whatever the system's setting. cold_ns: construct, append, destroy
+//   push_back_huge     huge pages allowed: arrays that can ask for them do; mallocs are set by their
+//                      environment
+//   push_back_pauses   pages of 4 KB. pause_ns: the longest wall time for 64 elements
+//   commit_steps       only dyn_array, once for each step size for committing and populating
 //
-// One pass a process: a program that grows an array for the first time. Bytes are those of that pass.
+// One pass a process: the program grows an array for the first time. Bytes are those of that pass.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -30,7 +30,7 @@ template <class Array>
     for (std::uint64_t i = 0; i < elements; ++i) to.push_back(static_cast<int>(i * 7));
 }
 
-// Returns: the longest that a part took, in nanoseconds of wall time.
+// Returns: the longest time of a part, in nanoseconds of wall time.
 template <class Array>
 [[gnu::noinline]] double append_watched(Array& to, std::uint64_t elements) {
     double longest = 0;
@@ -45,7 +45,7 @@ template <class Array>
     return longest * 1e9;
 }
 
-// Few elements are looked at: reading is not what is measured.
+// Only a few elements are read: reading is not measured.
 template <class Array>
 std::uint64_t sampled(Array& from, std::uint64_t elements) {
     std::uint64_t sum = from.size();

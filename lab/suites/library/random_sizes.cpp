@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// random_sizes: blocks of random sizes, a steady number of bytes live: what is resident against what is live.
+// random_sizes: keeps a steady number of bytes live in blocks of random sizes, and compares resident with live bytes.
 //
 //   fill to 32 MiB ─▶ free any block, allocate until 32 MiB are live again, … ─▶ resident bytes now, and live bytes
 //
 // `--size` is the largest block; sizes are uniform from 1 on, and every page of a block is written. warm_ns is a block
-// freed or allocated, cold_ns one of the first filling. end_bytes less base_bytes is what is resident for
-// touched_bytes, the bytes that are live. Buffers of messages, images and texts look like this.
+// freed or allocated, cold_ns one of the first filling. end_bytes less base_bytes is the resident memory for
+// touched_bytes, the live bytes. Buffers of messages, images and texts look like this.
 // Monotonic contenders reuse nothing: they only fill.
 #include <vector>
 
@@ -34,7 +34,7 @@ class random_blocks {
         while (!blocks_.empty()) give(blocks_.size() - 1);
     }
 
-    // Effects: frees or allocates, whichever brings the level back, so many times. Returns: a checksum of the sizes.
+    // Effects: so many times, frees or allocates to bring the level back. Returns: a checksum of the sizes.
     [[gnu::noinline]] std::uint64_t live(std::uint64_t times) {
         std::uint64_t sum = 0;
         for (std::uint64_t i = 0; i < times; ++i) sum = sum * 31 + step();

@@ -4,8 +4,8 @@
 //   ordered_numbers   cold_ns an insertion   warm_ns a find   after_ns a number of a traversal   before_ns an erasure
 //   ranked_numbers    cold_ns an insertion   warm_ns a rank   after_ns an nth                    before_ns an erasure
 //
-// small_ordered_numbers is ordered_numbers of few. A small set is made again and again until a million numbers were
-// inserted. Resident bytes are those of the full set.
+// small_ordered_numbers is ordered_numbers with few numbers: a small set is made again and again until a million
+// numbers were inserted. Resident bytes are those of the full set.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -22,7 +22,7 @@ namespace {
 
 using suites::random_numbers;
 
-// Nanoseconds in all, of one set after the other.
+// Total nanoseconds, of one set after the other.
 struct set_times {
     double insert = 0;
     double find = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// sequence, sequence_crossing: numbers inserted anywhere in a sequence.
+// sequence, sequence_crossing: insert numbers anywhere in a sequence.
 //
 //   sequence            cold_ns    an insertion at random, into an empty sequence up to `--size` numbers
 //                       warm_ns    a number at a random index
 //                       after_ns   a number of a traversal; the median of five
-//                       before_ns  split at a random index and put together the other way round, where that is no copy
-//   sequence_crossing   warm_ns    an insertion and an erasure at random, `--size` numbers being there
+//                       before_ns  split at a random index and join in reverse order, if that is not a copy
+//   sequence_crossing   warm_ns    an insertion and an erasure at random, in `--size` numbers
 //
 // Arrays take no part in the insertions of `sequence`: they would take hours. They are filled at their ends.
 #include <algorithm>
@@ -80,7 +80,7 @@ struct sequence_runner {
     }
 
   private:
-    // Effects: the sum is worked out, although no one needs it.
+    // Effects: forces the computation of the sum, although nothing uses it.
     static void keep(std::uint64_t sum) { asm volatile("" : : "r"(sum)); }
 };
 

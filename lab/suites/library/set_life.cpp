@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// set_life: a set of random numbers of 64 bits is filled, looked through and emptied again.
+// set_life: fills a set of random 64-bit numbers, searches it and empties it.
 //
 //   cold_ns    an insert, into an empty set up to `--size` elements      resident bytes are those of the full set
 //   before_ns  a find of each element, in another random order           left_bytes those of the empty one
 //   after_ns   an element of a traversal in order, the median of five
 //   warm_ns    an erase of each element, in random order
 //
-// std::set over each allocator, against the sets that have their memory inside. The numbers are drawn, and touched,
-// before bytes are counted.
+// Compares std::set over each allocator with the sets that have their memory inside. The numbers are drawn, and
+// touched, before bytes are counted.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// set_of_numbers: a std::set<std::uint64_t> of random numbers that grows, shrinks to a tenth and goes on changing.
+// set_of_numbers: a std::set<std::uint64_t> of random numbers that grows, shrinks to a tenth and then keeps changing.
 // After the benchmark of the Counter Tree Library's suballocator (2012), chapter 4.4.
 //
 //   cold_ns    an insert, into an empty set up to `--size` elements; resident bytes are those of the full set
 //   before_ns  an erase of any element and an insert, once for each of the first `--size`, when a tenth is left
 //   after_ns   an element of a traversal after that; the median of five
 //
-// What decides is where the nodes lie: after shrinking they are strewn over the memory of the full set, unless the
-// allocator fills the lowest gaps first. The numbers are drawn before anything is measured.
+// The result depends on where the nodes lie: after shrinking they are spread over the memory of the full set, unless
+// the allocator fills the lowest gaps first. The numbers are drawn before anything is measured.
 #include <cstdint>
 #include <vector>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// slots, slots_sparse, slots_pairs: very many numbers of 8 bytes, each a block of its own, held by an array of
-// pointers. After the benchmark of the Counter Tree Library's suballocator (2012), chapter 4.4.
+// slots, slots_sparse, slots_pairs: very many 8-byte numbers, each in a block of its own, held by an array of pointers.
+// After the benchmark of the Counter Tree Library's suballocator (2012), chapter 4.4.
 //
 //   slots          cold_ns    allocate all                           before_ns  free them from the last to the first
 //                  after_ns   free them from the first to the last   warm_ns    free every second one and allocate
 //                  resident   at most; end_bytes: everything freed              it again, for each of these
-//   slots_sparse   freed in random order but for one in 1000; end_bytes, and the bytes of the pages that the rest touch
+//   slots_sparse   freed in random order, except one in 1000; end_bytes, and the bytes of the pages that the rest touch
 //   slots_pairs    `--size` live: free any one, allocate one. after_ns a pair; before_ns: multipool's with 1000 live
 //
-// The array is there, and touched, before bytes are counted. The pointers are in the order of allocation.
+// The array exists, and is touched, before bytes are counted. The pointers are in the order of allocation.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -48,7 +48,7 @@ class slots : public slot_array<C, number> {
             slot = slot_pair(binding_, slot);
         }
     }
-    // What --instructions counts.
+    // The function that --instructions counts.
     [[gnu::noinline]] static number* counted_slot_pair(allocator& binding, number* slot) {
         return slot_pair(binding, slot);
     }
@@ -60,7 +60,7 @@ class slots : public slot_array<C, number> {
         }
     }
 
-    // Effects: frees all but one in kept_of, in random order.
+    // Effects: frees all except one in kept_of, in random order.
     void thin_out(random_numbers& random) {
         for (std::size_t i = live_.size(); i > 1; --i)
             std::swap(live_[i - 1], live_[random.below(static_cast<std::uint32_t>(i))]);

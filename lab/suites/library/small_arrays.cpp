@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// small_array_int, small_array_unique: arrays of a hundred to a hundred thousand elements, filled again and again.
+// small_array_int, small_array_unique: fill arrays of a hundred to a hundred thousand elements again and again.
 //
 //   NAME           construct ┊ fill, sum ┊ destroy    a fresh one each time
 //   NAME:cleared               fill, sum, clear       one that is kept, its memory with it
 //
-// warm_ns: nanoseconds an element. Of a fresh dyn_array only the fill and the end of the elements is in it: before_ns
-// has the construction of the reservation and after_ns its end, nanoseconds an array. std::vector constructs nothing.
-// By the wall clock, because the parts of a fresh one are shorter than a system call; what reading the clock takes is
-// subtracted, and of the lives in a group the middle half counts, which other programs disturb little. Elements are
-// numbers, or owners of nothing (std::unique_ptr), whose moves and ends are code.
+// warm_ns: nanoseconds an element. For a fresh dyn_array it includes only filling and ending the elements; before_ns is
+// the construction of the reservation and after_ns its end, in nanoseconds an array. std::vector constructs nothing.
+// Times are by the wall clock, because the parts of a fresh array are shorter than a system call. The cost of reading
+// the clock is subtracted. Of the lives in a group only the middle half counts, which other programs disturb little.
+// Elements are numbers, or empty owners (std::unique_ptr), whose moves and ends are code.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -83,7 +83,7 @@ struct parts {
 template <class T>
 struct fresh_vector {
     static constexpr std::string_view name = "vector";
-    // Its beginning and end are a vector's own affair: nothing of it is apart.
+    // A vector constructs and destroys inside the fill: no part is separate.
     static std::uint64_t live(std::uint64_t elements, parts& spent) {
         const double before = wall_ns();
         std::uint64_t total = 0;
@@ -122,7 +122,7 @@ struct fresh_dyn_array {
     }
 };
 
-// An array that is kept, with the memory that it has.
+// An array that is kept together with its memory.
 template <class Array>
 std::uint64_t live_again(Array& array, std::uint64_t elements, parts& spent) {
     const double before = wall_ns();

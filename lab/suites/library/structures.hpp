@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// structures: Benchmark I (lab/suites/common/structures.hpp), one structure built and taken down again and again.
+// structures: Benchmark I (lab/suites/common/structures.hpp): builds and destroys one structure again and again.
 //
-// A unit is a leaf, or a whole structure where its Kind says so.
+// A unit is a leaf, or a whole structure if its Kind says so.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace millpond::library {
 
-// Reading and writing is not what is measured: texts of vectors are filled by their constructor, for copying them would
-// be a fifth of it, and a leaf is only looked at, and written to where it may be.
+// Leaves are only touched, because reading and writing are not measured. Texts of vectors are filled by their
+// constructor: copying them would take a fifth of the time. A leaf is only read, and written if that is allowed.
 struct touches_leaves {
     template <class Vector>
     static void append_text(Vector& to, leaves& from) {
@@ -85,7 +85,7 @@ template <std::int64_t UsualSize, std::int64_t UsualUnits = std::int64_t{1} << 1
 inline constexpr parameter structure_parameters[] = {size_parameter(UsualSize, "elements of the outer container"),
                                                      units_parameter(UsualUnits), seed_parameter};
 
-// Without fast_pool: it searches its free nodes for an array.
+// Without fast_pool: to allocate an array it searches its free nodes.
 template <template <class> class Runner>
 std::vector<entry> structure_entries() {
     return entries<Runner>(our_pools{}, our_monotonics{}, our_winked{}, heap_peers{}, pool_peers{}, monotonic_peers{},

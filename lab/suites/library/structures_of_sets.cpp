@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// unordered_set_int, unordered_set_string, and vectors of containers with 128 leaves each: vector_vector_string,
-// vector_unordered_set_int and vector_unordered_set_string.
+// Structures with sets: unordered_set_int, unordered_set_string, and vectors of containers with 128 leaves each:
+// vector_vector_string, vector_unordered_set_int and vector_unordered_set_string.
 #include "structures.hpp"
 
 namespace millpond::library {

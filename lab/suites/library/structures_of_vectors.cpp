@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// vector_string, vector_int and what a vector of 64 numbers pays for an allocator of its own.
+// Structures of vectors: vector_string, vector_int, and the price of an allocator for a vector of 64 numbers.
 #include "structures.hpp"
 
 namespace millpond::library {
@@ -17,7 +17,7 @@ struct whole_number_vector : number_vector {
     static constexpr bool counts_structures = true;
 };
 
-// Not reserved: 1, 2, 4 … 64 elements, seven sizes of blocks.
+// Not reserved: it grows to 1, 2, 4 … 64 elements, in seven sizes of blocks.
 template <class C>
 class growing_pass final : public frame::pass {
   public:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// threads_own and threads_handover: Benchmark IV of P0089R0, section 10, and what it leaves out: frees by other
+// threads_own and threads_handover: Benchmark IV of P0089R0, section 10, and a case that it leaves out: frees by other
 // threads.
 //
 //   own        thread 1: allocate, write, free, …     thread 2: allocate, write, free, …
 //   handover   producer: allocate, write ─▶ queue of batches ─▶ consumer: read, free        threads / 2 such pairs
 //
 // wall_ns: wall time for a pair of one thread while all run; warm_ns: CPU time of all threads for a pair.
-// Threads have a pool each in threads_own, but share one where it may be shared. In threads_handover only those take
-// part whose blocks another thread may free.
+// In threads_own, each thread has its own pool, or shares one if the pool may be shared. In threads_handover, only
+// contenders take part whose blocks another thread may free.
 #include <memory>
 #include <vector>
 
@@ -139,7 +139,7 @@ struct handover_runner {
     }
 };
 
-// Without monotonic contenders, which reuse nothing, and without fast_pool, whose pools are for a type's size.
+// Without monotonic contenders, which reuse nothing, and without fast_pool, whose pools serve one type's size.
 std::vector<entry> own() {
     return entries<own_runner>(our_pools{}, our_shared{}, heap_peers{}, pool_peers{}, local_ideals{});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// unique_characters: how many different characters a string has, by a std::set of them, a fresh one for each string.
+// unique_characters: counts the different characters of a string by a std::set, a fresh one for each string.
 //
-//   10 240 bytes of stack │set│node│node│node│…      monotonic contenders begin there; upstream where it is full
+//   10 240 bytes of stack │set│node│node│node│…      monotonic contenders begin there, and go upstream when it is full
 //
 // After the talk "Understanding Allocator Impact on Runtime Performance". `--size` characters a string, any of the 256.
 // Every contender that can is winked out: the set lies in the pool, and its destructor does not run. A unit is a
@@ -21,9 +21,9 @@ namespace {
 constexpr std::uint64_t usual_characters = std::uint64_t{1} << 20;
 
 template <class C>
-class counting final : public frame::pass {
+class counting_pass final : public frame::pass {
   public:
-    counting(std::uint64_t size, std::uint64_t seed) : texts_(size, seed) {}
+    counting_pass(std::uint64_t size, std::uint64_t seed) : texts_(size, seed) {}
 
     std::uint64_t repeat(std::uint64_t repetitions) override {
         std::uint64_t sum = 0;
@@ -46,7 +46,7 @@ template <class C>
 struct characters_runner {
     static outcome run(const point& asked) {
         const std::uint64_t length = asked.count("size");
-        counting<C> work(length, asked.seed());
+        counting_pass<C> work(length, asked.seed());
         const std::uint64_t usual = std::max<std::uint64_t>(1, usual_characters / length);
         const std::uint64_t units = asked.count("units");
         return measure_passes(work, work.strings(), units != 0 ? units : usual);

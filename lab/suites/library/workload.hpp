@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// workload: the workloads of the library's suite: what the frame needs of each, and the lists of who can run them.
+// workload: the workloads of the library's suite: the data that the frame needs of each, and their lists of contenders.
 //
 //   std::vector<entry> all();      a function for each contender, from contenders.hpp
 //   const workload churn_fifo = workload_of<all>("churn_fifo", …);
 //
-// One object for each, defined beside the code that it runs; main.cpp lists them.
+// One object for each, defined next to the code that it runs; main.cpp lists them.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace millpond::library {
 
 using frame::metric, frame::outcome, frame::parameter, frame::point, frame::seed_parameter, frame::workload;
 
-// Those that this program was built with, and those that it could have been: contender_table.cpp.
+// Returns all contenders, built in or not: contender_table.cpp.
 std::span<const frame::contender> contenders();
 
 struct entry {

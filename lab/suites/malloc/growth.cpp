@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// grow: blocks that grow by realloc, as text and arrays do, until they have `bytes`.
+// grow: blocks that grow by realloc to `bytes`, as texts and arrays do.
 //
-//   block │▒▒▒▒│ ─realloc─▶ │▒▒▒▒▒▒│ ─realloc─▶ │▒▒▒▒▒▒▒▒▒│   by a share of `percent`; what is new is written
+//   block │▒▒▒▒│ ─realloc─▶ │▒▒▒▒▒▒│ ─realloc─▶ │▒▒▒▒▒▒▒▒▒│   by `percent` each time; new bytes are written
 //
-// `blocks` grow by turns, so that none has the end of the heap to itself.
+// `blocks` grow in turns, so that no block has the end of the heap to itself.
 #include "lab/suites/frame/window.hpp"
 #include "workload.hpp"
 

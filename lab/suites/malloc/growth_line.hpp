@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// growth_line: by how much a series of samples grows, as a share of its mean, with the interval of that share.
+// growth_line: computes the growth of a series of samples, as a share of its mean, with its confidence interval.
 //
 //   samples │ first quarter: left out │ 12 equal parts, the mean of each ─▶ least squares ─▶ growth from end to end
 //
-// What a program holds at two moments close together is alike, so single samples would make the interval too narrow:
-// the means of long parts are nearly independent. A value. O(samples).
+// Samples of a program's memory that are close in time are similar, so single samples would make the interval too
+// narrow. The means of long parts are nearly independent. A value. O(samples).
 #pragma once
 
 #include <cmath>
@@ -18,10 +18,10 @@ struct growth_line {
     double mean = 0;
 
     static constexpr std::size_t parts = 12;
-    // Student's t for parts - 2 degrees of freedom, both sides.
+    // Student's t for parts - 2 degrees of freedom, two-sided.
     static constexpr double t_value = 2.228;
 
-    // `samples`: at equal distances, 16 at least.
+    // `samples`: equally spaced, at least 16.
     [[nodiscard]] static growth_line of(std::span<const double> samples) noexcept {
         const std::span<const double> later = samples.subspan(samples.size() / 4);
         double means[parts], sum = 0;

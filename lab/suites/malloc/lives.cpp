@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// random_sizes, churn_sizes: what becomes of memory when blocks of many sizes come and go in one thread.
+// random_sizes, churn_sizes: show how memory develops when blocks of many sizes come and go in one thread.
 //
 //   random_sizes   replaces one of the live blocks by one of another size, again and again
 //   churn_sizes    phases: in each, every block is replaced by one of the phase's own size, in random order
 //
-// A malloc that keeps what was freed for its own size holds every phase's memory at the end.
+// A malloc that keeps freed memory for its own size holds every phase's memory at the end.
 #include <algorithm>
 #include <numeric>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-malloc-suite: what programs do to a malloc: many threads, blocks that others free, sizes that change, blocks
-// that grow. It has one contender, `malloc`: whichever the process has, the C library's or one that is preloaded.
+// millpond-malloc-suite: stresses a malloc as programs do: many threads, frees by other threads, changing sizes,
+// growing blocks. It has one contender, `malloc`: the process's malloc, from the C library or preloaded.
 #include "lab/program/program.hpp"
 #include "lab/suites/frame/suite.hpp"
 #include "workload.hpp"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// stress: for a given time, everything at random: malloc, calloc, realloc, aligned_alloc and free of blocks of any size
-// in threads that end and are replaced, with blocks of others among them; every block's contents are checked.
+// stress: for a given time, calls malloc, calloc, realloc, aligned_alloc and free at random, on blocks of any size.
+// Threads end and are replaced, and free blocks of others; every block's contents are checked.
 //
 //   thread ── 2000 operations on its slots; some blocks are swapped with those of the table that all share ── ends
 //        └──▶ its successor goes on with the slots                        sampled: resident bytes, 256 times
 //
-// slope_share: by how much of their mean the resident bytes grow from the first quarter of the time to the end, with
-// the interval slope_low to slope_high (growth_line.hpp); the live blocks stay as many. A block whose contents changed
-// ends the program with a message and exit status 1.
+// slope_share: the growth of the resident bytes from the first quarter of the time to the end, as a share of their
+// mean, with the interval slope_low to slope_high (growth_line.hpp). The number of live blocks is constant. A block
+// whose contents changed ends the program with a message and exit status 1.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -26,7 +26,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// A block knows its size and seal; its bytes are those of the seal.
+// A block knows its size and its seal, the value of all its bytes.
 struct sealed_block {
     std::size_t bytes;
     unsigned char seal;
@@ -36,7 +36,7 @@ constexpr std::size_t head_bytes = sizeof(sealed_block);
 constexpr unsigned samples = 256;
 constexpr std::uint32_t shared_slots = 1024, operations_of_a_life = 20'000;
 
-// Effects: the bytes behind the first `from` are of the seal, those before it are already.
+// Effects: sets the bytes from `from` on to the seal; the bytes before it have it already.
 void fill(void* block, std::size_t from, std::size_t bytes, unsigned char seal) {
     auto* const start = static_cast<unsigned char*>(block);
     const sealed_block head{bytes, seal};
@@ -55,11 +55,11 @@ sealed_block check(const void* block) {
     return head;
 }
 
-class stressing {
+class stress_run {
   public:
-    stressing(const point& asked) : sizes_(asked.count("most")), live_(asked.count("live")) {}
+    stress_run(const point& asked) : sizes_(asked.count("most")), live_(asked.count("live")) {}
 
-    // Effects: threads one after the other on the same slots, until the time is over.
+    // Effects: runs threads one after the other on the same slots, until the time is over.
     void line(std::uint64_t seed, clock::time_point end) {
         std::vector<void*> slots(live_);
         for (std::uint64_t life = 0; clock::now() < end; ++life) {
@@ -102,7 +102,7 @@ class stressing {
                 break;
             case 1: {
                 const std::size_t alignment = std::size_t{16} << random.below(9);
-                // A size that is a multiple of the alignment: all that any edition of C promises something for.
+                // A size that is a multiple of the alignment: the only kind that every edition of C supports.
                 const std::size_t rounded = (bytes + alignment - 1) & ~(alignment - 1);
                 block = std::aligned_alloc(alignment, rounded);
                 if ((reinterpret_cast<std::uintptr_t>(block) & (alignment - 1)) != 0)
@@ -150,7 +150,7 @@ class stressing {
 
 outcome run_stress(const point& asked) {
     const std::chrono::duration<double> time(static_cast<double>(asked.count("seconds")));
-    stressing all(asked);
+    stress_run all(asked);
     std::vector<double> resident;
     resident.reserve(samples);
     outcome result;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// own, handover, larson: threads that allocate.
+// own, handover, larson: allocate in several threads.
 //
 //   own        thread: replaces one of its own blocks, again and again
 //   handover   producer: allocates ─▶ queue of batches ─▶ consumer: frees                 threads / 2 such pairs
 //   larson     thread 1: replaces some, ends ─▶ thread 2: replaces some of the same, ends ─▶ …    threads such lines
 //
-// larson is the shape of a server after Larson and Krishnan (1998): a thread frees what threads of before have left.
+// larson has the shape of a server after Larson and Krishnan (1998): a thread frees blocks that earlier threads left.
 #include <memory>
 #include <thread>
 
@@ -29,7 +29,7 @@ std::uint64_t replace_some(live_blocks& blocks, const drawn_sizes& sizes, random
     return sum;
 }
 
-// Effects: work(index) in each of so many threads, as the measured part. Returns: the sum of what they return.
+// Effects: runs work(index) in each of so many threads, as the measured part. Returns: the sum of their results.
 template <class Work>
 std::uint64_t run_team(std::uint64_t threads, Work work) {
     std::vector<std::uint64_t> sums(threads);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// workload: the benchmarks of a malloc, each defined beside the code that it runs, and what they share.
+// workload: the benchmarks of a malloc, each defined next to the code that it runs, and their common parts.
 #pragma once
 
 #include <bit>
@@ -20,7 +20,7 @@ using suites::random_numbers;
 
 extern const workload own, handover, larson, random_sizes, churn_sizes, grow, stress;
 
-// Draws sizes as programs have them: as many between 16 and 32 bytes as between 32 and 64, and so on.
+// Draws sizes as they are in programs: as many between 16 and 32 bytes as between 32 and 64, and so on.
 class drawn_sizes {
   public:
     // `most`: at least 32.
@@ -45,7 +45,7 @@ class drawn_sizes {
     return block;
 }
 
-// A fixed number of blocks, each of which is freed when another takes its place.
+// A fixed number of blocks; each is freed when another takes its place.
 class live_blocks {
   public:
     explicit live_blocks(std::uint64_t count) : blocks_(count) {}

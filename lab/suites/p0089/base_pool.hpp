@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// base_pool: the binding `base`: a fresh allocator behind std::pmr::memory_resource, of a class that no workload knows.
+// base_pool: the binding `base`: a fresh allocator behind std::pmr::memory_resource, of a class unknown to the
+// workload.
 //
 //   choose_base(pool_kind) ─▶ base_made ─▶ every base_pool:  │ room for a resource<A> │ pointer to its base │
 //
 // So a workload is compiled once for all allocators that bind by base, and no compiler can undo the virtual calls.
-// Chosen before the first pool is built, and never while one lives. A pool costs what its allocator costs, and one
-// indirect call. Not thread-safe beyond its allocator.
+// Choose before the first pool is built, and never while one lives. A pool costs as much as its allocator, and one
+// indirect call. Only as thread-safe as its allocator.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@
 
 namespace millpond::p0089 {
 
-// How the resource of this process is made in memory of the caller's.
+// Makes the resource of this process in memory that the caller provides.
 struct base_maker {
     std::size_t bytes;
     std::pmr::memory_resource* (*make)(void* room);
@@ -35,10 +36,10 @@ constexpr base_maker maker_of() {
 
 inline base_maker base_made{0, nullptr};
 
-// Effects: base pools are made over this allocator from now on.
+// Effects: makes base pools over this allocator from now on.
 void choose_base(pool_kind chosen);
 
-// For the stack.
+// A pool for use on the stack.
 class base_pool {
   public:
     base_pool() : resource_(base_made.make(room_)) {}
@@ -52,7 +53,7 @@ class base_pool {
     std::pmr::memory_resource* resource_;
 };
 
-// For where there are very many: a block of just the size that it needs.
+// A pool for use in large numbers: a block of exactly the size that it needs.
 class small_base_pool {
   public:
     small_base_pool() : room_(::operator new(base_made.bytes, alignment)), resource_(base_made.make(room_)) {}

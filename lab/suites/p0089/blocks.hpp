@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// blocks: what utilization and contention ask allocators for, and what is known beforehand of the memory they need.
+// blocks: the requests of utilization and contention to allocators, and lower bounds on the memory they need.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace millpond::p0089 {
 
 inline constexpr std::size_t block_alignment = 16;
 
-// Returns: a block whose first byte was incremented, whatever it was.
+// Returns: a block whose first byte was incremented, whatever its value.
 template <class C, class Handle>
 [[gnu::always_inline]] inline void* take_block(const Handle& from, std::size_t bytes) {
     void* const block = C::take(from, bytes, block_alignment);
@@ -24,8 +24,8 @@ template <class C, class Handle>
     return block;
 }
 
-// Whether blocks of this size, once freed, are never used again: monotonic's, and those that are too large for a
-// multipool, which leaves them to the monotonic beneath.
+// Returns whether freed blocks of this size are never used again: those of monotonic, and those that are too large for
+// a multipool and come from the monotonic beneath it.
 inline bool is_never_reused(pool_kind pool, std::uint64_t bytes) noexcept {
     switch (pool) {
         case pool_kind::monotonic:

@@ -6,9 +6,9 @@
 //   shared     the same with one allocator for all
 //   handover   thread 1: allocate, write ─▶ queue ─▶ thread 2: read, free; thread 2: allocate ─▶ queue ─▶ … ─▶ thread 1
 //
-// The first byte of each block is incremented; in handover it is written, and read by who frees. The wall clock is the
-// figure: from when all threads are there until the last one has freed its allocator. Private pools come and go with
-// that time.
+// The first byte of each block is incremented; in handover it is written, and read by the thread that frees. The figure
+// is wall time, from when all threads are ready until the last one has freed its allocator. It includes making and
+// destroying private pools.
 #include <atomic>
 #include <memory>
 #include <new>
@@ -49,15 +49,16 @@ template <class C>
     return done;
 }
 
-// What one thread does in handover: a batch to the next one, a batch from the one before, in turns, so that no queue is
-// ever full. A thread without memory hands on no blocks, and says so at the end: the others must not wait for it.
+// One thread of handover: in turns, passes a batch to the next thread and takes one from the thread before, so that no
+// queue is ever full. A thread without memory passes no blocks on, and reports that at the end: the others must not
+// wait for it.
 template <class C>
 class hand {
   public:
     hand(typename C::pool& pool, suites::batch_queue& to, suites::batch_queue& from)
         : pool_(pool), to_(to), from_(from) {}
 
-    // Returns: a sum over what was read. Throws: std::bad_alloc.
+    // Returns: a sum of the values that were read. Throws: std::bad_alloc.
     std::uint64_t pass_on(std::uint64_t blocks, std::size_t bytes) {
         std::uint64_t sum = 0;
         constexpr std::uint64_t most = suites::batch_queue::batch_blocks;
@@ -115,7 +116,8 @@ struct contention_runner {
         std::atomic<std::uint64_t> sum = 0;
 
         frame::window measured;
-        std::optional<typename C::pool> shared;  // ends after the window, as what it keeps is there at its end
+        // ends after the window, so that the memory it keeps is there at its end
+        std::optional<typename C::pool> shared;
         const auto work = [&](std::uint64_t index) {
             if (how == handover) {
                 hand<C> mine(*shared, *queues[(index + 1) % threads], *queues[index]);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// dials: the benchmark that P0089R0 (section 6) would have liked and found hard to invent: a dial for each of D, V, L,
-// U and C.
+// dials: the benchmark that P0089R0 (section 6) wanted but found hard to invent: a dial for each of D, V, L, U and C.
 //
 //   thread ─▶ │S│S│S│S│S│S│S│S│   each S: allocator, ring of live blocks              W of them at once
 //   fill      every ring
 //   turn      accesses, round and round the ring of one S, until its visit ends and the next S has its turn
 //             then a pair there: the oldest block freed, one allocated in its place
-//   end       all wait for each other: every block that is alive at once is; then each ring is freed
+//   end       all threads wait: every block of the peak is alive now; then each ring is freed
 //
-// The first word of a block counts its accesses. dials_shape says what the dials mean. Besides the usual figures of a
-// round: accesses, lines and transitions of the first subsystem, from which its locality follows. A recording with
-// references measures the same: its calls for the first ring come from a class of their own, an access is one
-// reference, and nothing else that the turns touch lies in the heap.
+// The first word of a block counts its accesses. dials_shape explains the dials. In addition to the usual figures, a
+// round reports accesses, lines and transitions of the first subsystem, from which its locality follows. A recording
+// with references measures the same: the calls for the first ring come from a class of their own, an access is one
+// reference, and the turns touch nothing else in the heap.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -43,7 +42,7 @@ constexpr parameter parameters[] = {
     frame::seed_parameter,
 };
 
-// What the turns need besides blocks lies here, not in the heap: a recording then has the blocks alone.
+// The turns' own data lie here, not in the heap, so that a recording has only the blocks.
 using books = millpond::arena;
 template <class T>
 using book = std::vector<T, millpond::allocator<T, books>>;
@@ -58,14 +57,14 @@ class size_sequence {
     std::size_t at_ = 0;
 };
 
-// An allocator, and blocks of it in the order of their age. The pointers to them are not of what is measured.
+// An allocator, and blocks of it in the order of their age. The pointers to them are not measured.
 template <class C>
 class ring {
   public:
     ring(std::uint64_t live, books& in) : blocks_(live, &in) {}
     ring(const ring&) = delete;
     ring& operator=(const ring&) = delete;
-    ~ring() { empty(); }  // where memory ran out
+    ~ring() { empty(); }  // only if memory ran out
 
     [[gnu::always_inline]] void fill(size_sequence& sizes) {
         for (block& each : blocks_) take(each, sizes.next());
@@ -87,7 +86,7 @@ class ring {
     void empty() noexcept {
         for (block& each : blocks_) give(each);
     }
-    // Returns: a sum over all blocks that were freed, of which size they had and how often they were accessed.
+    // Returns: a sum over all freed blocks, of their sizes and access counts.
     [[nodiscard]] std::uint64_t sum() const noexcept { return sum_; }
     [[nodiscard]] std::uint64_t lines() const noexcept { return blocks_.size(); }
     [[nodiscard]] std::uint64_t accesses() const noexcept { return accesses_; }
@@ -98,7 +97,7 @@ class ring {
         std::uint64_t bytes = 0;
     };
 
-    // One access to memory, which nobody may leave out.
+    // One access to memory that the compiler cannot remove.
     [[gnu::always_inline]] static void count_up(std::uint64_t* word) noexcept {
 #if defined(__x86_64__)
         __asm__ volatile("incq %0" : "+m"(*word) : : "cc");
@@ -129,7 +128,7 @@ class ring {
     std::uint64_t accesses_ = 0;
 };
 
-// A whole that is handed out in so many parts as equal as can be.
+// Divides a total into so many parts, as equal as possible.
 class equal_parts {
   public:
     equal_parts(std::uint64_t whole, std::uint64_t parts) : each_(whole / parts), rest_(whole % parts), parts_(parts) {}
@@ -145,7 +144,7 @@ class equal_parts {
     std::uint64_t owed_ = 0;
 };
 
-// What one thread does.
+// The work of one thread.
 template <class C>
 class visitor {
   public:
@@ -161,7 +160,7 @@ class visitor {
     [[gnu::noinline]] void run() {
         const std::uint64_t pairs = work_.blocks - work_.live * subsystems_of_a_thread;
         equal_parts accesses(work_.accesses, std::max<std::uint64_t>(1, pairs));
-        // Without accesses a visit lasts until every block of the subsystem was replaced.
+        // Without accesses, a visit lasts until every block of the subsystem was replaced.
         const std::uint64_t pairs_of_visit = work_.accesses == 0 ? work_.live : 0;
         left_ = work_.visit;
         access(accesses.next());
@@ -179,7 +178,7 @@ class visitor {
         }
         return sum;
     }
-    // I, M and T of the first subsystem.
+    // Returns I, M and T of the first subsystem.
     [[nodiscard]] std::vector<frame::figure> locality() const {
         return {{"accesses", static_cast<double>(all_.front()->accesses())},
                 {"lines", static_cast<double>(all_.front()->lines())},
@@ -187,7 +186,7 @@ class visitor {
     }
 
   private:
-    // A recording names subsystems by the classes that ask for memory, and the first one shall have a name.
+    // A recording names subsystems by the classes that allocate; this class names the first one.
     struct first_ring {
         [[gnu::noinline]] static void fill(ring<C>& first, size_sequence& sizes) { first.fill(sizes); }
         [[gnu::noinline]] static void replace_oldest(ring<C>& first, std::uint32_t bytes) {
@@ -195,7 +194,7 @@ class visitor {
         }
     };
 
-    struct ring_end {  // the books keep its memory
+    struct ring_end {  // `books` keeps its memory
         void operator()(ring<C>* each) const { std::destroy_at(each); }
     };
 
@@ -222,7 +221,7 @@ class visitor {
         if (++at_ == all_.size()) at_ = 0;
     }
 
-    static constexpr std::uint64_t accesses_of_pair = 2;  // to the block that goes, and to the one that comes
+    static constexpr std::uint64_t accesses_of_pair = 2;  // to the freed block, and to the new one
 
     thread_work work_;
     books books_;
@@ -236,7 +235,7 @@ class visitor {
 template <class C>
 struct dials_runner {
     static outcome run(const point& asked) {
-        const dialled dials(asked);
+        const dial_values dials(asked);
         const std::vector<std::uint32_t> sizes = sizes_of_variation(dials.variation, asked.seed());
         std::vector<thread_work> works = work_of_threads(dials);
         if (asked.is_for_littering) {
@@ -245,7 +244,7 @@ struct dials_runner {
         outcome result;
         std::atomic<std::uint64_t> sum = 0;
         frame::window measured;
-        // `part`: what calls each part of the work. They wait for one another between parts.
+        // `part` runs each part of the work. Threads wait for one another between parts.
         const auto work = [&](std::uint64_t index, auto arrive, auto part) {
             std::optional<visitor<C>> mine;
             part([&] {
@@ -280,9 +279,9 @@ struct dials_runner {
 outcome run(const point& asked) { return chosen<dials_runner>(by(asked))(asked); }
 
 std::string misfit(const point& asked) {
-    const dialled dials(asked);
+    const dial_values dials(asked);
     const contention_range range = contention_within(dials);
-    constexpr double half = 0.0005;  // of the dial's last digit
+    constexpr double half = 0.0005;  // half a unit of the dial's last digit
     if (dials.contention >= range.least - half && dials.contention <= range.most + half) return {};
     const auto thousandths = [](double value) { return std::to_string(std::lround(value * 1000)); };
     return "contention is from " + thousandths(range.least) + " to " + thousandths(range.most) +
@@ -292,7 +291,7 @@ std::string misfit(const point& asked) {
 std::uint64_t least_bytes(const point& asked) {
     constexpr std::uint64_t smallest_bytes = 80;
     std::uint64_t blocks = 0;
-    for (const thread_work& each : work_of_threads(dialled(asked))) {
+    for (const thread_work& each : work_of_threads(dial_values(asked))) {
         blocks += by(asked).pool == pool_kind::monotonic ? each.blocks : each.live * subsystems_of_a_thread;
     }
     return blocks * smallest_bytes;

@@ -12,13 +12,13 @@ namespace millpond::p0089 {
 namespace {
 
 constexpr std::uint64_t sizes_drawn = 1 << 12;
-// No smaller block, so that each has a cache line of its own, whatever the allocator adds or does not.
+// The smallest block, so that each has a cache line of its own, whatever the allocator adds.
 constexpr std::uint64_t cache_line_bytes = 64;
 constexpr int bisections = 60;
 
 double share(const frame::point& asked, const char* dial) { return static_cast<double>(asked[dial]) / 1000; }
 
-// Returns: where a continuous function, whose ends lie on both sides of `wanted`, meets it.
+// Returns: the argument at which a continuous function equals `wanted`, which lies between its values at both ends.
 template <class Function>
 double solve(Function value, double low, double high, double wanted) {
     const bool rises = value(low) <= value(high);
@@ -29,8 +29,9 @@ double solve(Function value, double low, double high, double wanted) {
     return (low + high) / 2;
 }
 
-// For each thread the share of its time inside allocations, where the first has `first` and the others are alike.
-std::vector<double> inside(const dialled& asked, double first) {
+// Returns each thread's share of its time inside allocations: `first` for the first thread, equal shares for the
+// others.
+std::vector<double> inside(const dial_values& asked, double first) {
     std::vector<double> shares(asked.threads, first);
     const auto others = static_cast<double>(asked.threads - 1);
     for (std::size_t i = 1; i < shares.size(); ++i)
@@ -38,13 +39,15 @@ std::vector<double> inside(const dialled& asked, double first) {
     return shares;
 }
 
-double contention_of(const dialled& asked, double first) { return characterise::contention(inside(asked, first)); }
+double contention_of(const dial_values& asked, double first) { return characterise::contention(inside(asked, first)); }
 
-double most_of_first(const dialled& asked) { return std::min(1.0, asked.density * static_cast<double>(asked.threads)); }
+double most_of_first(const dial_values& asked) {
+    return std::min(1.0, asked.density * static_cast<double>(asked.threads));
+}
 
 std::uint64_t rounded(double value) { return static_cast<std::uint64_t>(std::llround(std::max(0.0, value))); }
 
-// Returns: the share of one size among `sizes`, the others alike, with which the entropy is `nats`.
+// Returns: the share of one size among `sizes` for which the entropy is `nats`; the other sizes have equal shares.
 double share_of_first(std::size_t sizes, double nats) {
     const auto count = static_cast<double>(sizes);
     const auto entropy = [&](double p) {
@@ -56,7 +59,7 @@ double share_of_first(std::size_t sizes, double nats) {
 
 }  // namespace
 
-dialled::dialled(const frame::point& asked)
+dial_values::dial_values(const frame::point& asked)
     : density(share(asked, "density")),
       variation(share(asked, "variation")),
       locality(share(asked, "locality")),
@@ -65,19 +68,19 @@ dialled::dialled(const frame::point& asked)
       threads(static_cast<std::uint64_t>(asked["threads"])),
       blocks(asked.power("log2_operations") / 2) {}
 
-contention_range contention_within(const dialled& asked) {
+contention_range contention_within(const dial_values& asked) {
     if (asked.threads == 1) return {0, 0};
     return {contention_of(asked, most_of_first(asked)), contention_of(asked, asked.density)};
 }
 
-std::vector<thread_work> work_of_threads(const dialled& asked) {
+std::vector<thread_work> work_of_threads(const dial_values& asked) {
     double first = asked.density;
     if (asked.threads > 1) {
         const auto value = [&](double share) { return contention_of(asked, share); };
         first = solve(value, asked.density, most_of_first(asked), asked.contention);
     }
     const auto blocks = static_cast<double>(asked.blocks);
-    // What a thread has to do in all, in accesses: the same for each.
+    // The total work of a thread, in accesses: the same for each.
     const double all = blocks * pair_accesses / asked.density / static_cast<double>(asked.threads);
     std::vector<thread_work> works;
     for (const double part : inside(asked, first)) {
@@ -93,7 +96,7 @@ std::vector<thread_work> work_of_threads(const dialled& asked) {
     return works;
 }
 
-// As few sizes as have this entropy: one of them more frequent than the others, which are alike.
+// Returns as few sizes as have this entropy: one is more frequent than the others, which are equally frequent.
 std::vector<std::uint32_t> sizes_of_variation(double variation, std::uint64_t seed) {
     const double effective = 1 / (1 - std::min(variation, most_variation));
     const auto count = static_cast<std::size_t>(std::ceil(effective - 1e-9));

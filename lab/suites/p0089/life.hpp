@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// life: one structure, from its allocator's construction to its end. Returns: what its leaves were, summed up.
+// life: one structure, from its allocator's construction to its end. Returns: the sum of its leaves.
 //
-// The paper's structures DS1 to DS12 are compiled in three files; each chooses the code for a strategy, and returns
-// null for a binding that was not compiled for it.
+// The paper's structures DS1 to DS12 are compiled in three files. Each chooses the code for a strategy, and returns
+// null for a binding that it was not compiled for.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace millpond::p0089 {
 
 using life = std::uint64_t (*)(suites::extent wanted, suites::leaves& from);
 
-// On the stack a structure that is winked out takes no block of its own from its allocator: whether that block is what
-// winking out costs.
+// A winked-out structure on the stack takes no block of its own from its allocator: this shows whether that block is
+// the cost of winking out.
 enum class ending : unsigned char { destroy, wink, wink_on_stack };
 
 using chooser = life (*)(strategy by, ending how);

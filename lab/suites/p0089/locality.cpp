@@ -6,18 +6,17 @@
 //   access    rf times: each S in turn: af times: every number in the list, incremented
 //
 // The paper's `-21 18 8 +3 32` is log2_g 21, log2_s 18, af 8, sf 3, rf 32, and its `10000000 1000 10 +5 1` is links
-// 10000000, links_each 1000, af 10, sf 5, rf 1; a negative sf: access before shuffle. The
-// paper counts the time of everything after construction; with af 0, or rf 0, it subtracts the shuffle.
-// The measured window is the access alone: times, counters and page faults are its own, and the shuffle has a time of
-// its own. So a shuffle that would only follow the access is left out. What is resident counts all that is done.
-// A list that is empty when its turn comes is passed over. "Accessing" increments, so that no visit can be left out.
+// 10000000, links_each 1000, af 10, sf 5, rf 1; with a negative sf, the access comes before the shuffle. The paper
+// counts the time of everything after construction; with af 0 or rf 0, it subtracts the shuffle. The measured window is
+// only the access: times, counters and page faults cover it, and the shuffle has its own time. So a shuffle that would
+// follow the access is left out. Resident memory covers everything. A list that is empty when its turn comes is
+// skipped. "Accessing" increments, so that no visit can be left out.
 //
-// What a visit is, walk:        lists              every link, af times, as the document says
+// A visit, by walk:             lists              every link, af times, as the document says
 //                               links              af × |S| links, over the end to the first again, whatever the length
 //                               links_unbranched   the same, by no branch that depends on a link
-// The authors' own program goes by links: with |S| = 1, af 1 it goes to no link's successor, and with af 2 to one,
-// unless that is the end, which a branch decides. With chained, a visit cannot begin before the last one's link has
-// come.
+// The authors' own program walks by links: with |S| = 1, af 1 follows no link; af 2 follows one link, unless it is the
+// end, which a branch decides. With chained, a visit cannot begin before the last one's link has arrived.
 #include <algorithm>
 #include <bit>
 #include <iterator>
@@ -41,7 +40,7 @@ constexpr parameter parameters[] = {
     {"links_each", 0, 0, 1 << 30, "|S| as a number of links; 0: 2^log2_s"},
     {"af", 8, 0, 1 << 20, "access factor: traversals of a list before the next one's turn"},
     {"sf", 5, -1024, 1024,
-     "shuffle factor: pairs of pop and push for each link; negative: the access before them, alone"},
+     "shuffle factor: pairs of pop and push for each link; negative: only the access before them"},
     {"rf", 32, 0, 1 << 20, "repeat factor: traversals of the whole system"},
     {"walk", 0, 0, 2, "what a visit to a list is: all of it, af times, or af * |S| links of it", walks},
     {"chained", 0, 0, 1, "whether a visit has to wait for what the last one read"},
@@ -51,7 +50,7 @@ constexpr parameter parameters[] = {
 
 constexpr metric metrics[] = {"shuffle_seconds", "access_seconds"};
 
-// |G| and |S|.
+// The number of links in all (|G|), and in each subsystem (|S|).
 std::uint64_t links_of(const point& asked) {
     return asked["links"] != 0 ? asked.count("links") : asked.power("log2_g");
 }
@@ -64,7 +63,7 @@ struct subsystem : suites::list_subsystem<C> {
     using typename suites::list_subsystem<C>::list;
     using suites::list_subsystem<C>::list_subsystem, suites::list_subsystem<C>::numbers;
 
-    // Each returns the number that it wrote last, or 0.
+    // Each function returns the number that it wrote last, or 0.
     [[gnu::noinline]] unsigned access_lists(std::uint64_t times) {
         unsigned last = 0;
         for (std::uint64_t n = 0; n < times; ++n) {
@@ -96,7 +95,7 @@ struct subsystem : suites::list_subsystem<C> {
             const place here = std::bit_cast<place>(at);
             last = increment(*here);
             at = std::bit_cast<bits>(std::next(here));
-            // All ones at the end. Hidden, or the compiler would make a branch of it.
+            // All ones at the end. Hidden, because the compiler would make a branch of it.
             const bits around = suites::hidden(bits{0} - bits{at == end});
             at ^= (at ^ first) & around;
         }
@@ -116,7 +115,7 @@ class many_subsystems : public suites::list_system<subsystem<C>> {
   public:
     using suites::list_system<subsystem<C>>::list_system, suites::list_system<subsystem<C>>::size;
 
-    // `each`: what a visit takes, traversals or links. `times`: visits of every subsystem.
+    // `each`: traversals or links in a visit. `times`: visits of every subsystem.
     void access(walk by, bool chained, std::uint64_t each, std::uint64_t times) {
         using one = subsystem<C>;
         switch (by) {
@@ -129,7 +128,7 @@ class many_subsystems : public suites::list_system<subsystem<C>> {
         }
     }
 
-    // Returns: how many lists are not empty.
+    // Returns: the number of lists that are not empty.
     [[nodiscard]] std::uint64_t filled() {
         std::uint64_t count = 0;
         for (std::size_t i = 0; i < size(); ++i) count += !(*this)[i].numbers.empty();
@@ -148,7 +147,7 @@ class many_subsystems : public suites::list_system<subsystem<C>> {
         }
     }
 
-    // Which subsystem comes next is a sum with what was read, times a zero that no compiler or processor knows of.
+    // The next subsystem depends on the value read: it is added, times a zero unknown to the compiler and processor.
     template <auto Visit>
     void access_chained(std::uint64_t each) {
         const std::size_t zero = suites::hidden(std::size_t{0});
@@ -188,7 +187,7 @@ struct locality_runner {
         });
         measured.set_resident(result);
         result.checksum = system.checksum();
-        // Lists that shuffling left empty have no link to go to.
+        // Lists that shuffling left empty have no link to walk to.
         const std::uint64_t lists = shuffled ? system.filled() : links / links_each;
         result.set_count("units", times * each * (how == walk::lists ? links : lists));
         result.set("access_seconds", access_ns * 1e-9);
@@ -206,8 +205,8 @@ std::string misfit(const point& asked) {
     return {};
 }
 
-// A link is two pointers and a number; monotonic never uses one again; each pool of ours begins with a chunk of 1 KiB,
-// and so does the monotonic beneath one of 2015.
+// A link is two pointers and a number. monotonic never reuses one. Each pool of Millpond's begins with a chunk of 1
+// KiB, and so does the monotonic beneath one of 2015.
 std::uint64_t least_bytes(const point& asked) {
     constexpr std::uint64_t link_bytes = 24;
     constexpr std::uint64_t first_chunk_bytes = 1024;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-p0089-suite: Benchmarks I to IV of P0089R0 under every strategy of the paper, and some more.
+// millpond-p0089-suite: runs Benchmarks I to IV of P0089R0 under every strategy of the paper, and some more.
 #include <deque>
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ frame::contender contender_of(p0089::strategy each, const std::string& name, con
 }
 
 std::span<const frame::contender> contenders() {
-    static std::deque<std::string> texts;  // what the contenders' names refer to
+    static std::deque<std::string> texts;  // holds the text of the contenders' names
     static const std::vector<frame::contender> all = [] {
         std::vector<frame::contender> found;
         for (const p0089::strategy each : p0089::all_strategies())

@@ -3,9 +3,9 @@
 //
 //   chosen<Runner>(strategy)  ─▶ &Runner<C>::run, C the way to the pool: by type one for each, by base one for all
 //
-// The list is in the order of pool_kind, from its second on; new_delete by type is std::allocator.
-// chosen_tried does the same for bindings that are tried on a few structures: null where it was not compiled.
-// A Runner needs a name that no other file gives to one: for gcc 12 it has none of the unnamed namespace it stands in.
+// The list is in the order of pool_kind, from its second on; new_delete by type is std::allocator. chosen_tried does
+// the same for bindings that are compiled for only a few structures; null if not compiled. The name of a Runner must be
+// unique across files: gcc 12 ignores its unnamed namespace.
 #pragma once
 
 #include <array>
@@ -35,8 +35,7 @@ using local_pools =
               synchronized<multipool<monotonic<>>>, old_multipool, old_multipool_over_monotonic,
               suites::locked_2015<old_multipool>, suites::locked_2015<old_multipool_over_monotonic>>;
 
-// One allocation for many threads: its own class where a pool is private, so that no code is compiled for the wrong
-// one.
+// One allocation for many threads. A private pool has its own class, so that no code is compiled for the wrong one.
 using global_heap = suites::by_heap<std::allocator>;
 
 template <template <class> class Runner, class Base, class... Pools>

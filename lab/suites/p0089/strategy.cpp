@@ -8,7 +8,7 @@ namespace {
 
 struct pool_facts {
     std::string_view name;
-    int first_label;  // of its four strategies; 0: the paper has none of them
+    int first_label;  // the first of its four strategies; 0: not in the paper
     std::string_view label_suffix;
 };
 
@@ -29,7 +29,7 @@ constexpr pool_facts facts[pool_kinds] = {
 constexpr std::string_view binding_names[binding_kinds] = {
     "type", "base", "type_called", "type_padded", "type_written", "base_may_throw", "base_copied"};
 
-// new_delete has no pool that could go at once; what is tried by a binding of its own is tried on one pool.
+// new_delete has no pool that could go at once; each tried binding has only one pool.
 constexpr bool exists(strategy asked) {
     return (asked.is_local() || !asked.winks) && (asked.is_usual() || asked.pool == pool_kind::multipool);
 }

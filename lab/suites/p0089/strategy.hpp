@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// strategy: allocator × binding × disposal, the product of which P0089R0's fourteen strategies are values.
+// strategy: allocator × binding × disposal; P0089R0's fourteen strategies are among these combinations.
 //
-//   multipool(monotonic):base:wink      new_delete has nothing to wink out with; of all others there are four each
-//   multipool:type_called:destroy       a binding that asks for the cause of an anomaly: of multipool alone,
-//                                       and compiled only for the structures that the anomaly was seen in
+//   multipool(monotonic):base:wink      new_delete cannot wink out; every other allocator has four strategies
+//   multipool:type_called:destroy       a binding that tests the cause of an anomaly: only for multipool, and
+//                                       only for the structures that show the anomaly
 //   AS1 … AS14, AS7s … AS14s            aliases: the paper's labels (section 4), and those with a lock around the pool
-//   AS7-2015 …, AS7s-2015 …             the same of multipools as they were in 2015 (multipool_2015.hpp)
+//   AS7-2015 …, AS7s-2015 …             the same with multipools as of 2015 (multipool_2015.hpp)
 //
 // The paper measured AS7s-2015 … AS14s-2015 in Benchmarks I and II, AS7-2015 … AS14-2015 in III and IV.
 // Plain data. Names: O(strategies), for the command line.
@@ -33,12 +33,12 @@ enum class pool_kind : unsigned char {
 };
 inline constexpr std::size_t pool_kinds = 11;
 
-// type and base are the paper's; the others differ from one of them in one thing (tried_bindings.hpp).
+// type and base are the paper's; each of the others differs from one of them in one detail (tried_bindings.hpp).
 enum class binding_kind : unsigned char {
     type,
     base,
     type_called,     // allocates by a call that is not inlined
-    type_padded,     // its handle, and so every container, is a pointer larger
+    type_padded,     // its handle, and so every container, is one pointer larger
     type_written,    // writes a byte of every block that it hands out
     base_may_throw,  // copies of its handle are not noexcept
     base_copied,     // moves of containers in containers are not noexcept
@@ -55,12 +55,12 @@ struct strategy {
         return binding == binding_kind::base || binding == binding_kind::base_may_throw ||
                binding == binding_kind::base_copied;
     }
-    // Whether every workload is compiled for it.
+    // Returns whether every workload is compiled for it.
     [[nodiscard]] constexpr bool is_usual() const noexcept {
         return binding == binding_kind::type || binding == binding_kind::base;
     }
     [[nodiscard]] constexpr bool is_local() const noexcept { return pool != pool_kind::new_delete; }
-    // Whether any thread may use the pool, and free what another one allocated.
+    // Returns whether any thread may use the pool, and free blocks of another one.
     [[nodiscard]] constexpr bool is_shared() const noexcept {
         switch (pool) {
             case pool_kind::monotonic:
@@ -76,9 +76,9 @@ struct strategy {
     [[nodiscard]] constexpr bool is_of_2015() const noexcept { return pool >= pool_kind::multipool_2015; }
 };
 
-// The canonical name, as design.md writes it.
+// Returns the canonical name, as in design.md.
 std::string name_of(strategy named);
-// The paper's label, or nothing.
+// Returns the paper's label, or nothing.
 std::string alias_of(strategy named);
 const std::vector<strategy>& all_strategies();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// structures: Benchmark I: structure after structure, as many as make up 2^log2_leaves leaves, or `lives` of them.
+// structures: Benchmark I: makes structure after structure, with 2^log2_leaves leaves in all, or `lives` structures.
 //
 //   life │ life life life … life         one cold life, timed apart, touches every page first; the others are measured
 //   cold   └── measured window ──┘       (P0089R0, section 7: each structure is created and destroyed many times)
@@ -27,9 +27,9 @@ class counted_new_delete : public new_delete {
     }
 };
 
-// Effects: work(), between a change of base and the change back. No base pool lives before, or after. Returns: how many
-// blocks it asks the abstract base for, whatever the strategy's own allocator is. A count, so it has no noise; not to
-// be timed, and not thread-safe.
+// Effects: runs work() between a change of base and the change back. No base pool lives before or after. Returns: the
+// number of blocks it asks the abstract base for, whatever the strategy's own allocator is. A count without noise; not
+// to be timed, and not thread-safe.
 template <class Work>
 std::uint64_t counted_blocks(Work work) {
     const base_maker before = std::exchange(base_made, maker_of<resource<counted_new_delete>>());
@@ -84,7 +84,7 @@ outcome run(const point& asked) {
     const std::uint64_t leaves_each = std::uint64_t{1} << log2_leaves_each(asked);
     const std::uint64_t elements = asked.power("log2_size");
     const suites::extent wanted{elements, elements - static_cast<std::uint64_t>(asked["short_by"])};
-    // Structures draw on from where the last one ended, so that small ones are not all alike.
+    // Each structure continues with the leaves after those of the last one, so that small structures differ.
     suites::leaves from(std::max(leaves_each, least_leaves_drawn), asked.seed(),
                         static_cast<std::uint32_t>(asked["text_most"]));
     const life live_once = life_of(asked, ending_of(asked));

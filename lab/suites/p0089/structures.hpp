@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // structures: the lives of Benchmark I (lab/suites/common/structures.hpp) by strategy and ending.
 //
-// Every leaf is written whole. Sets are written into, too: nothing is looked up afterwards, and no destructor hashes.
+// Every leaf is written whole. Sets are written into, too: afterwards there are no look-ups, and no destructor hashes.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ using suites::text_of;
 using suites::text_set_of;
 using suites::vector_of;
 
-// Effects: writes the leaf, whatever the compiler makes of it: where it lies is read from a volatile variable.
+// Effects: writes the leaf; its address is read from a volatile variable, so that the compiler cannot remove the write.
 inline void write_leaf(const void* leaf, std::size_t bytes) {
     volatile char* volatile where = static_cast<volatile char*>(const_cast<void*>(leaf));
     std::memset(const_cast<char*>(where), 0xff, bytes);
@@ -46,7 +46,7 @@ struct writes_leaves {
     }
 };
 
-// Structure<C>: the structure's type where containers reach their allocator by C.
+// Structure<C>: the structure's type if containers reach their allocator by C.
 template <template <class> class Structure>
 struct lives {
     template <class C>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// tried_bindings: bindings that differ from type, or from base, in one thing that may be an anomaly's cause.
+// tried_bindings: bindings that differ from type, or from base, in one detail that may cause an anomaly.
 //
 //   type_called     the pool's own functions, called instead of inlined, with sizes that the caller keeps to itself
 //   type_padded     a handle of two pointers: every container is larger by one
@@ -26,9 +26,9 @@
 
 namespace millpond::p0089 {
 
-// A pool out of line. Sizes and alignments are hidden, or the compiler would make functions for single ones.
+// A pool out of line. Sizes and alignments are hidden: otherwise the compiler would make functions for single values.
 template <class A>
-class called {
+class called_pool {
   public:
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
         return allocate_out_of_line(suites::hidden(bytes), suites::hidden(alignment));
@@ -142,7 +142,7 @@ struct by_copied_base : by_made_base<Pool> {
 };
 
 template <binding_kind Kind, class C>
-struct tried {
+struct tried_binding {
     static constexpr binding_kind kind = Kind;
     using way = C;
 };
@@ -150,11 +150,11 @@ template <class... Tried>
 struct tried_list {};
 
 using tried_nowhere = tried_list<>;
-using tried_by_type = tried_list<tried<binding_kind::type_called, suites::by_type<called<multipool<>>>>,
-                                 tried<binding_kind::type_padded, by_padded_type<multipool<>>>,
-                                 tried<binding_kind::type_written, suites::by_type<written<multipool<>>>>>;
-using tried_by_base = tried_list<tried<binding_kind::base_may_throw, by_may_throw_base<base_pool>>,
-                                 tried<binding_kind::base_copied, by_copied_base<base_pool>>>;
+using tried_by_type = tried_list<tried_binding<binding_kind::type_called, suites::by_type<called_pool<multipool<>>>>,
+                                 tried_binding<binding_kind::type_padded, by_padded_type<multipool<>>>,
+                                 tried_binding<binding_kind::type_written, suites::by_type<written<multipool<>>>>>;
+using tried_by_base = tried_list<tried_binding<binding_kind::base_may_throw, by_may_throw_base<base_pool>>,
+                                 tried_binding<binding_kind::base_copied, by_copied_base<base_pool>>>;
 
 }  // namespace millpond::p0089
 

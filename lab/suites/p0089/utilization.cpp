@@ -3,8 +3,9 @@
 //
 //   fill: A / S blocks  │S│S│S│S│      then (T − A) / S times: free one, allocate one │S│S│ │S│      free the rest
 //
-// The first byte of each block is incremented. Freed is the oldest block (fifo, the paper), the newest (lifo), or any
-// (random). Blocks have S bytes (fixed, the paper), or S / 2 to S, drawn from the seed beforehand (mixed).
+// The first byte of each block is incremented. The block to free is the oldest (fifo, as in the paper), the newest
+// (lifo), or a random one. Blocks have S bytes (fixed, as in the paper), or S / 2 to S, drawn from the seed beforehand
+// (mixed).
 #include <algorithm>
 #include <vector>
 
@@ -55,7 +56,7 @@ class churn {
           live_(asked.power("log2_a") / asked.power("log2_s")) {}
     churn(const churn&) = delete;
     churn& operator=(const churn&) = delete;
-    ~churn() { empty(); }  // where memory ran out
+    ~churn() { empty(); }  // only if memory ran out
 
     [[gnu::noinline]] void fill() {
         for (block& each : live_) take(each);
@@ -71,7 +72,7 @@ class churn {
     void empty() noexcept {
         for (block& each : live_) give(each);
     }
-    // Returns: a sum over which sizes were in use where when all was done.
+    // Returns: a sum that depends on the sizes in use at each place at the end.
     [[nodiscard]] std::uint64_t checksum() const noexcept {
         std::uint64_t sum = 0;
         for (std::uint64_t i = 0; i < live_.size(); ++i) sum += (i + 1) * live_[i].bytes;

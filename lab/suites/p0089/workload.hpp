@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// workload: the benchmarks of P0089R0, each defined beside the code that it runs.
+// workload: the benchmarks of P0089R0, each defined next to the code that it runs.
 #pragma once
 
 #include "lab/measure/littering.hpp"
@@ -13,14 +13,14 @@ using frame::metric, frame::outcome, frame::parameter, frame::point, frame::work
 // Returns: the strategy of a point.
 [[nodiscard]] inline strategy by(const point& asked) { return all_strategies()[asked.contender]; }
 
-// Where it makes no difference how a structure ends.
+// For workloads in which the end of a structure makes no difference.
 inline bool takes_what_destroys(std::size_t place) {
     const strategy asked = all_strategies()[place];
     return !asked.winks && asked.is_usual();
 }
 
 // Effects: runs the point once with new and delete behind the base class, and notes every block that it asks for: the
-// same for every strategy.
+// same blocks for every strategy.
 void note_blocks(const point& asked, measure::littering& blocks);
 
 extern const workload structures, locality, utilization, contention, dials;

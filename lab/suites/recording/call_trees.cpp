@@ -8,9 +8,7 @@
 //              arrays on the way
 //   --shape 4  call-dense: small functions that allocate from many call sites, without frame pointers
 //
-// Use it to measure what recording and look-ups cost where contexts are many; heap_churn has 256 stacks in turns.
-// Options: --shape N, --rounds N (each about 60 000 events), --seed S. Prints a checksum, CPU seconds and ns an event.
-// O(rounds), one thread.
+// Use it to measure the cost of recording and look-ups with many contexts; heap_churn has 256 stacks in turns.
 
 #include <algorithm>
 #include <cstdint>
@@ -61,7 +59,7 @@ struct node {
     return tree->value;
 }
 
-// What a program does with its data besides: without it an event would take 20 ns.
+// The other work of a program with its data: without it an event would take 20 ns.
 uint64_t use(const node* tree) {
     uint64_t sum = 0;
     for (int pass = 0; pass < 10; ++pass) sum += value_of(tree);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// command_line: `--name NUMBER` options for workloads, and what they print in the end, without a library that would
-// allocate on their behalf.
+// command_line: reads `--name NUMBER` options for workloads, and prints their cost at the end, without a library that
+// would allocate.
 //
-// Use it for programs whose heap events are counted: nothing here allocates. For programs of the laboratory, CLI11.
-// O(options × arguments). Not for several threads.
+// Use it for programs whose heap events are counted: nothing here allocates. Programs of the laboratory use CLI11.
+// O(options × arguments). Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@
 namespace millpond::suites {
 
 struct number_option {
-    std::string_view name;  // with its dashes
+    std::string_view name;  // including its dashes
     std::uint64_t& value;
     std::uint64_t least = 0;
 };
 
-// Reads every `--name NUMBER` into its option. On anything else says what was wrong, how to call `program`, and exits
-// with 2.
+// Reads every `--name NUMBER` into its option. On any other argument, prints the error and the usage of `program`, and
+// exits with 2.
 inline void read_options(int argc, char** argv, std::string_view program,
                          std::initializer_list<number_option> options) {
     const auto refuse = [&](std::string_view argument, const char* why) {
@@ -52,7 +52,7 @@ inline void read_options(int argc, char** argv, std::string_view program,
     }
 }
 
-// On standard error: standard output is the same for the same options, which tests rely on.
+// Prints to standard error: tests rely on equal standard output for equal options.
 inline void print_cost(std::uint64_t events) {
     timespec spent{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// heap_churn: many live objects, each step frees one at random and allocates another, below varied deep call stacks.
+// heap_churn: keeps many objects live; each step frees a random one and allocates another, below varied deep call
+// stacks.
 //
 //   main ─ thread ─┬ step ─ first/second/third/fourth ─ … 20 to 27 calls, which ones is drawn ─ … ─ allocate
 //                  └ the freed object is read, the new one is written, as a program would
 //
-// Use it to measure what recording or interposing costs: a large heap (the objects do not fit in a second-level cache),
-// 16-143 bytes an object, `--paths` different call stacks of different depths and frame sizes in turns. It does little
-// besides, so a real program suffers less; hot_loop is harder still.
+// Use it to measure the cost of recording or interposing: a large heap (larger than a second-level cache), 16-143 bytes
+// an object, `--paths` different call stacks of different depths and frame sizes in turns. It does little else, so a
+// real program suffers less; hot_loop is even harder.
 // Options: --threads T (each with its own `--live` objects), --events N (in all threads, filling and emptying
 // included), --live N, --paths N, --seed S. Prints events, CPU seconds and ns an event.
 // Time O(events), memory O(threads × live). Each thread works on its own heap; nothing is shared but malloc.
@@ -30,7 +31,7 @@ constexpr uint32_t depth_variation = 8;
 constexpr uint32_t least_bytes = 16;
 constexpr uint32_t size_variation = 128;
 
-// xorshift64*, a generator whose state is one word
+// xorshift64*, a generator with a state of one word.
 struct random_numbers {
     uint64_t state;
 
@@ -43,7 +44,7 @@ struct random_numbers {
     uint32_t below(uint32_t limit) { return static_cast<uint32_t>((uint64_t{next()} * limit) >> 32); }
 };
 
-// What one call stack looks like: how deep it goes, and two bits for every level that choose the function there.
+// The shape of one call stack: its depth, and two bits for every level that choose the function there.
 struct path {
     uint64_t turns;
     uint32_t depth;
@@ -57,7 +58,7 @@ struct object {
 struct request {
     path way;
     uint32_t bytes;
-    uint64_t calls = 0;  // made on the way down and counted on the way up: no call is a tail call
+    uint64_t calls = 0;  // counted on the way up, so that no call is a tail call
 };
 
 unsigned char* descend(request& wanted, uint32_t level);
@@ -69,7 +70,7 @@ unsigned char* descend(request& wanted, uint32_t level);
     return memory;
 }
 
-// Four functions which differ in their frames, as the functions of a program do.
+// Four functions with different frames, as in a program.
 template <int Scratch>
 [[gnu::noinline]] unsigned char* turn(request& wanted, uint32_t level) {
     volatile unsigned char scratch[Scratch];
@@ -117,8 +118,8 @@ class churn {
     }
 
   private:
-    // Paths part at a few levels only, as those of a program do: were every level drawn, the time would go to branches
-    // that the processor cannot foresee, and recording would look cheap beside it.
+    // Paths branch at only a few levels, as in a program. If every level were random, the time would go to branch
+    // mispredictions, and recording would look cheap in comparison.
     path draw_path() {
         constexpr uint64_t trunk =
             0b11'01'10'00'01'11'00'10'01'00'11'10'01'11'10'00'10'01'00'11'01'10'00'11'01'10'01'00u;

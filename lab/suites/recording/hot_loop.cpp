@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// hot_loop: malloc and free of one size in a loop, the worst that can happen to a recorder or an interposer.
+// hot_loop: malloc and free of one size in a loop, the worst case for a recorder or an interposer.
 //
-// Use it to know what one event costs at most: nothing else happens between two calls. No real program is like it;
-// heap_churn is the one to judge by.
+// Use it to find the highest cost of one event: nothing else happens between two calls. No real program behaves like
+// this; judge by heap_churn.
 // Options: --events N, --bytes N. Prints events, CPU seconds and ns an event. O(events), one thread.
 
 #include <cstdint>
@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
     millpond::suites::read_options(argc, argv, "hot_loop", {{"--events", events}, {"--bytes", bytes}});
 
     for (std::uint64_t i = 0; i < events / 2; ++i) {
-        // Through a volatile, or the compiler would remove the pair.
+        // The volatile pointer keeps the compiler from removing the pair.
         void* volatile memory = std::malloc(bytes);
         std::free(memory);
     }

@@ -4,7 +4,7 @@
 //   dyn_array        first = step: populated so much at a time; committed further ahead, 1 MiB or a step at least
 //   dyn_array_2023   step: committed so much at a time, and faulted page by page
 //
-// A small step is a system call often, a large one leaves the cache before it is written, and may be there for nothing.
+// A small step costs many system calls. A large one leaves the cache before it is written, and may never be used.
 #include <algorithm>
 #include <optional>
 
@@ -21,7 +21,7 @@ constexpr parameter parameters[] = {
 
 constexpr metric metrics[] = {"commits", "populates", "committed_bytes"};
 
-// `construct`: makes the array in the place that it is given.
+// `construct`: makes the array in the given place.
 template <class Array, class Construct>
 outcome grow_in_steps(const point& asked, Construct construct) {
     outcome result;

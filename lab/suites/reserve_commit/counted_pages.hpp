@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted_pages: the system's pages, which count how often memory was committed and populated, and for how long.
+// counted_pages: the system's pages; counts commits and populates, and the time they take.
 //
 //   array<T, counted_pages> ── commit, populate ──▶ counted, timed by the wall clock if wanted ──▶ os::pages
 //
-// One account for the process, of one thread.
+// One account for the process, used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct page_account {
     std::uint64_t commits = 0;
     std::uint64_t populates = 0;
     std::uint64_t committed_bytes = 0;
-    double seconds = 0;  // of both, where they are timed
+    double seconds = 0;  // of both, if they are timed
 };
 
 template <bool Timed>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// give_back: a range is touched, given back to the system in one of its ways, and touched again.
+// give_back: touches a range, gives it back to the system in one way, and touches it again.
 //
 //   touch ── resident ──▶ give back ── resident? ──▶ touch again ── resident
 //
-//   keep            nothing is given back: what touching alone costs
+//   keep            nothing is given back: the cost of touching only
 //   madv_free       the system takes the pages when it is short of memory; until then they count as resident
 //   madv_dontneed   gone at once; the next touch faults
 //   decommit        gone at once, with the charge; committed again before the next touch
 //
-// The window begins behind the first touch. Every page is written once; the checksum reads what was written last.
+// The window begins after the first touch. Every page is written once; the checksum reads the values written last.
 #include <sys/mman.h>
 
 #include <stdexcept>
@@ -46,7 +46,7 @@ class mapped_range {
         if (how == contender::madv_dontneed) advise(MADV_DONTNEED);
         if (how == contender::decommit && !os::pages::decommit(data_, bytes_)) throw std::bad_alloc();
     }
-    // Effects: it may be touched again.
+    // Effects: allows touching it again.
     void take_again(contender how) {
         if (how == contender::decommit && !os::pages::commit(data_, bytes_)) throw std::bad_alloc();
     }
@@ -58,7 +58,8 @@ class mapped_range {
 
   private:
     void advise(int advice) {
-        if (::madvise(data_, bytes_, advice) != 0) throw std::runtime_error("this system knows no such madvise");
+        if (::madvise(data_, bytes_, advice) != 0)
+            throw std::runtime_error("this system does not support this madvise");
     }
 
     std::size_t bytes_;

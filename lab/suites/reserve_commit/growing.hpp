@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// growing: what the workloads over growing arrays have in common: the array of a contender, its room, and a checksum.
+// growing: the common part of workloads over growing arrays: the array of a contender, its room, and a checksum.
 //
 //   point ── contender, element ──▶ with_array<Runner, Pages> ──▶ Runner<Array>::run(point)
 #pragma once
@@ -18,14 +18,14 @@
 
 namespace millpond::reserve_commit {
 
-// Elements: what is appended, and how it is made of a number and read again. The document's unique_ptrs show what a
-// move constructor that is almost trivial costs. Here too they own nothing: it is the array's memory that is measured.
-struct owns_nothing {
+// Elements: how an element is made from a number and read again. The document's unique_ptrs show the cost of a move
+// constructor that is almost trivial. Here, too, they own nothing: the array's memory is measured.
+struct no_deleter {
     void operator()(const int*) const noexcept {}
 };
-using pointer_element = std::unique_ptr<const int, owns_nothing>;
+using pointer_element = std::unique_ptr<const int, no_deleter>;
 
-// An int that counts how often any such was moved or copied.
+// An int that counts the moves and copies of all objects of this class.
 class counted_element {
   public:
     explicit counted_element(int number) noexcept : number_(number) {}
@@ -46,7 +46,7 @@ class counted_element {
     int number_;
 };
 
-// Where unique_ptrs point.
+// The targets of unique_ptrs.
 inline constexpr std::array<int, 64> numbers = [] {
     std::array<int, 64> all{};
     for (int i = 0; i < 64; ++i) all[static_cast<std::size_t>(i)] = i;
@@ -72,7 +72,7 @@ inline std::uint64_t read(int element) { return static_cast<std::uint32_t>(eleme
 inline std::uint64_t read(const pointer_element& element) { return static_cast<std::uint64_t>(*element); }
 inline std::uint64_t read(const counted_element& element) { return read(element.number()); }
 
-// With the constructor that all arrays have.
+// Adds the constructor that all arrays have.
 template <class T, class Pages>
 struct published_array : suites::dyn_array_2023<T, Pages> {
     published_array(std::uint64_t elements, bool)
@@ -115,7 +115,7 @@ outcome with_array(const point& asked) {
     throw std::logic_error("no such element");
 }
 
-// Returns: the elements that there is memory for; nothing where the array cannot tell.
+// Returns: the number of elements that fit into its memory; nothing if the array cannot tell.
 template <class Array>
 std::optional<std::uint64_t> room_of(const Array& array) {
     if constexpr (requires { array.capacity(); }) {
@@ -125,7 +125,7 @@ std::optional<std::uint64_t> room_of(const Array& array) {
     }
 }
 
-// Throws: std::bad_alloc where the array got fewer addresses than the elements need.
+// Throws: std::bad_alloc if the array reserved fewer addresses than the elements need.
 template <class Array>
 void require_addresses(const Array& array, std::uint64_t elements) {
     if constexpr (requires { array.max_size(); }) {
@@ -133,14 +133,14 @@ void require_addresses(const Array& array, std::uint64_t elements) {
     }
 }
 
-// Effects: the measured appends. Out of line, so that the loop is the same wherever it is called.
+// Effects: the measured appends. Out of line, so that all callers run the same loop.
 template <class Array>
 [[gnu::noinline]] void append(Array& to, std::uint64_t elements, std::uint64_t seed) {
     using element = typename Array::value_type;
     for (std::uint64_t i = 0; i < elements; ++i) to.push_back(made<element>(i + seed));
 }
 
-// Few elements are looked at, those in front and at the end among them: reading is not what is measured.
+// Reads only a few elements, including the first and last: reading is not measured.
 template <class Array>
 std::uint64_t checksum_of(Array& array) {
     const std::uint64_t size = array.size();
@@ -149,7 +149,8 @@ std::uint64_t checksum_of(Array& array) {
     return size == 0 ? sum : sum * 31 + read(array[size - 1]);
 }
 
-// Effects: measures construct(array), which makes the array in place, and append(array), which fills it. It stays.
+// Effects: measures construct(array), which makes the array in place, and append(array), which fills it. The array
+// stays.
 template <class Array, class Construct, class Append>
 void grow(const point& asked, std::optional<Array>& array, outcome& result, Construct construct, Append append) {
     const std::uint64_t length = length_of(asked);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// growth: so many elements appended to an array that does not know how many will come.
+// growth: appends elements to an array that does not know its final size.
 //
 //   construct, append, append, …  ─── the window: seconds, faults, peak; end: with the array still there
 //   destroy                       ─── destroy_seconds
 //
-// peak_to_end: above 1 where growing took memory for itself. capacity_bytes: what the array has room for in the end;
-// used_share: the part of it that has elements. moved_elements (of `counted`): moves beyond the one that brings each
-// element in. commits, populates: of arrays that have such.
+// peak_to_end: above 1 if growing itself took memory. capacity_bytes: the array's room at the end; used_share: the part
+// of it that holds elements. moved_elements (for `counted`): moves in addition to the one that brings each element in.
+// commits, populates: for arrays that do these.
 #include "growing.hpp"
 
 #include <optional>

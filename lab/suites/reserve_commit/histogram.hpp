@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// histogram: how long each of very many things took, in buckets that grow with what they hold.
+// histogram: counts durations in buckets whose width grows with the duration.
 //
 //   ns   0 1 2 … 15 │16 17 … 31│32 34 … 62│64 68 … │ …      16 buckets for each power of two: within 6 %
 //
@@ -30,7 +30,7 @@ class histogram {
 
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
     [[nodiscard]] std::uint64_t sum_ns() const noexcept { return sum_; }
-    // Returns: exact, whatever the buckets; nothing where there are none.
+    // Returns: the shortest duration, exact; nothing if there are none.
     [[nodiscard]] std::optional<double> shortest_ns() const noexcept {
         return count_ == 0 ? std::nullopt : std::optional<double>(static_cast<double>(shortest_));
     }
@@ -38,7 +38,7 @@ class histogram {
         return count_ == 0 ? std::nullopt : std::optional<double>(static_cast<double>(longest_));
     }
 
-    // Returns: the start of the bucket up to which this share of all lies; nothing where there are none.
+    // Returns: the start of the bucket that reaches this share of all durations; nothing if there are none.
     [[nodiscard]] std::optional<double> quantile_ns(double share) const noexcept {
         const auto wanted = static_cast<std::uint64_t>(share * static_cast<double>(count_));
         std::uint64_t seen = 0;
@@ -49,7 +49,7 @@ class histogram {
         return std::nullopt;
     }
 
-    // Returns: how many took 2^power ns or more, and less than twice that; with 0 for those of no nanosecond, too.
+    // Returns: the number of durations of at least 2^power ns and less than twice that; power 0 includes those of 0 ns.
     [[nodiscard]] std::uint64_t of_power(std::size_t power) const noexcept {
         const std::uint64_t least = power == 0 ? 0 : std::uint64_t{1} << power;
         const std::uint64_t limit = std::uint64_t{2} << power;
@@ -59,7 +59,7 @@ class histogram {
         }
         return sum;
     }
-    // Returns: how many took so long or longer; exact for a bucket's start.
+    // Returns: the number of durations of at least `ns`; exact for a bucket's start.
     [[nodiscard]] std::uint64_t from(std::uint64_t ns) const noexcept {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i < counts_.size(); ++i) sum += start_of(i) >= ns ? counts_[i] : 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// latency: how long each append takes by the wall clock, and which of them had the array's memory grow.
+// latency: measures each append by the wall clock, and whether the array's memory grew during it.
 //
 //   append ─┬─ its memory did not change ──▶ plain ──────────────┐
 //           └─ a step: commit, populate, reallocate ──▶ stepped ─┴─▶ all: shortest, p50 … longest, appends:2^k ns
 //
-// clock_ns: what the clock itself adds to each, by the median. slow: those of a microsecond or more, the finest that
-// the document's clock could see; mode_ratio: step_p50_ns / plain_p50_ns; slow_step_share: the part of them that had a
-// step. commit_seconds: in the system's calls of these steps alone, where the array is one that commits. A deque does
-// not say when it grows: nothing is stepped.
+// clock_ns: the median cost of the clock itself, included in each. slow: appends of a microsecond or more, the
+// resolution of the document's clock; mode_ratio: step_p50_ns / plain_p50_ns; slow_step_share: the part of the slow
+// ones that had a step. commit_seconds: only the time in the system's calls of these steps, for arrays that commit. A
+// deque does not tell when it grows, so it has no steps.
 #include <optional>
 #include <string>
 
@@ -42,7 +42,7 @@ constexpr metric metrics[] = {"clock_ns",
                               "commit_seconds",
                               {"appends", "appends", "ns"},
                               {"stepped", "appends", "ns"}};
-constexpr std::uint64_t slow_ns = 1024;  // a microsecond, on a bucket's start
+constexpr std::uint64_t slow_ns = 1024;  // a microsecond, rounded to a bucket's start
 
 std::uint64_t now_ns() noexcept {
     timespec now;
@@ -50,7 +50,7 @@ std::uint64_t now_ns() noexcept {
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// What changes when, and only when, the array's memory does; 0 where it cannot be told.
+// Returns a value that changes exactly when the array's memory does; 0 if that cannot be told.
 template <class Array>
 std::uint64_t steps_of(const Array& array) noexcept {
     return room_of(array).value_or(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-reserve_commit-suite: the measurements of "Reserve and commit", at three levels of optimisation.
+// millpond-reserve_commit-suite: runs the measurements of "Reserve and commit", at three levels of optimisation.
 //
-// The level is the program: --optimisation 0 starts millpond-reserve_commit-suite-O0, which lies beside this one.
+// There is one program for each level: --optimisation 0 starts millpond-reserve_commit-suite-O0, in the same folder.
 #include <unistd.h>
 
 #include <filesystem>
@@ -46,8 +46,8 @@ constexpr frame::suite suite{.name = "reserve_commit",
                              .contenders = contenders,
                              .note_blocks = reserve_commit::note_blocks};
 
-// Returns: the level that the line asks for; this program's own where it asks for none that there is: the suite says
-// so.
+// Returns: the level that the line asks for; this program's own if the line names no valid level (the suite reports
+// that).
 int level_of(int argc, char** argv) {
     int level = static_cast<int>(reserve_commit::optimisation_parameter.usual);
     for (int i = 1; i + 1 < argc; ++i) {
@@ -58,7 +58,7 @@ int level_of(int argc, char** argv) {
     return level;
 }
 
-// Does not return where the other program can be started.
+// Returns only if the other program cannot be started.
 int start(int level, char** argv) {
     std::error_code error;
     const auto here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
@@ -66,8 +66,9 @@ int start(int level, char** argv) {
     if (level != reserve_commit::optimisation_parameter.usual) name += "-O" + std::to_string(level);
     const std::string path = here / name;
     if (!error) ::execv(path.c_str(), argv);
-    return program::fail(program::environment,
-                         "cannot start " + path + ", which has this optimisation: build it beside this program");
+    return program::fail(
+        program::environment,
+        "cannot start " + path + ", which has this optimisation: build it in the folder of this program");
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// workload: the measurements of "Reserve and commit", each defined beside the code that it runs, and their parameters.
+// workload: the measurements of "Reserve and commit", each defined next to the code that it runs, and their parameters.
 //
-// Lengths are elements, as the document's are powers of ten. seed: what the first element holds, so that none is known
-// beforehand; nothing is drawn.
+// Lengths are in elements, powers of ten as in the document. seed: the value of the first element, so that none is
+// known beforehand; nothing else is random.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace millpond::reserve_commit {
 
 using frame::metric, frame::outcome, frame::parameter, frame::point, frame::workload;
 
-// What takes part: arrays that grow, and ways to give memory back. In the order of the table in main.cpp.
+// The contenders: growing arrays, and ways to give memory back. In the order of the table in main.cpp.
 enum class contender : unsigned char {
     vector,          // the baseline
     dyn_array_2023,  // the document's own array
@@ -27,7 +27,7 @@ enum class contender : unsigned char {
     chunked,
     realloc,
     mremap,
-    // Of give_back alone.
+    // The following are only for give_back.
     keep,  // nothing goes back
     madv_free,
     madv_dontneed,
@@ -37,7 +37,7 @@ enum class contender : unsigned char {
 [[nodiscard]] constexpr contender contender_at(std::size_t place) { return static_cast<contender>(place); }
 inline bool is_array(std::size_t place) { return contender_at(place) < contender::keep; }
 inline bool is_way_back(std::size_t place) { return !is_array(place); }
-// Those whose memory comes in steps that they can be told.
+// Returns true for contenders whose memory comes in steps of a size that can be set.
 inline bool has_steps(std::size_t place) {
     return contender_at(place) == contender::dyn_array || contender_at(place) == contender::dyn_array_2023;
 }
@@ -63,19 +63,19 @@ inline constexpr parameter optimisation_parameter{"optimisation", 2, 0, 2, "the 
     return element_of(asked) == element_kind::unique_ptr ? sizeof(void*) : sizeof(int);
 }
 [[nodiscard]] inline contender contender_of(const point& asked) { return contender_at(asked.contender); }
-// Effects: forbids huge pages unless the point asks for them. Returns: whether it does.
+// Effects: forbids huge pages unless the point asks for them. Returns: whether it asks for them.
 inline bool choose_pages(const point& asked) {
     const bool huge = asked["pages"] != 0;
     if (!huge) suites::forbid_huge_pages();
     return huge;
 }
 
-// +1 is a number that the frame takes, and no name of a program (main.cpp).
+// The frame accepts +1 as a number, but it is no name of a program (main.cpp).
 inline std::string misfit_of_level(const point& asked) {
     return asked["optimisation"] == MILLPOND_LEVEL ? "" : "--optimisation is 0, 1 or 2";
 }
 
-// Bytes alone are moved by realloc and mremap.
+// realloc and mremap move only bytes.
 inline std::string misfit_of_element(const point& asked) {
     const contender by = contender_of(asked);
     if ((by == contender::realloc || by == contender::mremap) && element_of(asked) != element_kind::integer)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// containers: the five operations of chapter 4.4, done with the elements of a container of nodes.
+// containers: the five operations of chapter 4.4, on the elements of a container of nodes.
 //
 //   (collections before: filled, cleared)
 //   fill  full_bytes · free from the last · (fill) free from the first  empty_bytes
@@ -8,11 +8,11 @@
 //   list, forward_list          at their ends            from the last to the first: those that can go backwards
 //   set … unordered_multimap    random numbers           "every second one": in the order of the container
 //
-// Each operation has its own seconds; what is in parentheses belongs to none, but to the whole window. The numbers are
-// drawn, and touched, beforehand. full_bytes: what is resident of all elements when they are there; empty_bytes: when
-// all were freed and container and allocator live on; end_bytes: when both are gone.
+// Each operation is timed on its own. Operations in parentheses count only for the whole window. The numbers are drawn,
+// and touched, beforehand. full_bytes: resident bytes of all elements when the container is full; empty_bytes: when all
+// were freed and container and allocator live on; end_bytes: when both are gone.
 //
-// Containers are instantiated in three files, or one would take minutes to compile.
+// Containers are instantiated in three files: one file would take minutes to compile.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct container_of<Kind, C> {
 template <class Container>
 concept has_keys = requires { typename Container::key_type; };
 
-// Steps are out of line, so that all contenders pay alike. O(elements) each, for trees O(n log n).
+// Steps are out of line, so that all contenders pay the same. O(elements) each, for trees O(n log n).
 template <class Container>
 class filled_container {
   public:
@@ -71,7 +71,7 @@ class filled_container {
             }
         }
     }
-    // The second one, the fourth …, in the order of the container.
+    // Frees the second element, the fourth …, in the order of the container.
     [[gnu::noinline]] void free_odd() {
         auto at = container_.begin();
         for (std::uint64_t& gap : gaps_) {
@@ -124,7 +124,7 @@ class filled_container {
 
     const std::vector<std::uint64_t>& numbers_;
     Container container_;
-    std::vector<std::uint64_t> gaps_;  // what free_odd has freed
+    std::vector<std::uint64_t> gaps_;  // freed by free_odd
 };
 
 template <class Kind>
@@ -189,7 +189,7 @@ outcome run_container(const point& asked) {
     return chosen<of_kind<Kind>::template runner, Kind::node_bytes>(asked.contender)(asked);
 }
 
-// By the order of the words of the parameter `container`.
+// One function for each word of the parameter `container`, in the same order.
 outcome run_list(const point& asked), run_forward_list(const point& asked), run_set(const point& asked),
     run_multiset(const point& asked), run_map(const point& asked), run_multimap(const point& asked),
     run_unordered_set(const point& asked), run_unordered_multiset(const point& asked),

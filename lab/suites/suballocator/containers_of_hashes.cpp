@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The hashed ones of `containers`.
+// containers_of_hashes: the hashed containers of the workload `containers`.
 #include <functional>
 #include <unordered_map>
 #include <unordered_set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The lists of `containers`, and the workload.
+// containers_of_lists: the lists of the workload `containers`, and the workload itself.
 #include <forward_list>
 #include <iterator>
 #include <list>
@@ -54,7 +54,7 @@ constexpr metric metrics[] = {"fill_seconds",
 
 outcome run(const point& asked) { return runs[asked["container"]](asked); }
 
-// Boost's pools look for an array among their free nodes, one by one, and it has no end.
+// Boost's pools search their free nodes one by one for an array, which takes practically forever.
 std::string misfit(const point& asked) {
     const bool is_for_nodes = contenders[asked.contender].name.starts_with("fast_pool");
     if (is_for_nodes && asked["container"] >= first_hashed)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The ordered ones of `containers`.
+// containers_of_trees: the ordered containers of the workload `containers`.
 #include <functional>
 #include <map>
 #include <set>

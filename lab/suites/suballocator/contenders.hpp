@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// contenders: every allocator that the document names, in today's libraries, and ours; and a pool inside containers.
+// contenders: every allocator that the document names, in today's libraries; Millpond's; and pools inside containers.
 //
 //   chosen<Runner, slot_bytes>(contender) ─▶ &Runner<C>::run, C the way to that allocator; names in the same order
 //
-// All have one binding each and destroy: blocks are asked for one by one, and freed one by one. Boost's are there where
-// Boost is (MILLPOND_SUITE_BOOST), and libstdc++'s where it is the standard library (MILLPOND_SUITE_LIBSTDCXX).
-// slot_bytes: the size of every block, which compact_pool is made for.
+// Each has one binding, and destroys: blocks are allocated one by one, and freed one by one. Boost's are compiled if
+// CMake found Boost (MILLPOND_SUITE_BOOST), libstdc++'s if it is the standard library (MILLPOND_SUITE_LIBSTDCXX).
+// slot_bytes: the size of every block; compact_pool is made for it.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ constexpr frame::contender of_standard_library(std::string_view name, std::strin
     return {.name = name, .alias = alias, .kind = kind, .source = source, .from = &frame::packages::standard_library};
 }
 
-// Each container with a pool inside, in the place of an allocator for it.
+// Each container with a pool inside, instead of an allocator for it.
 inline constexpr std::string_view pooled_name = "pooled:type:destroy";
 
 inline constexpr frame::contender contenders[] = {
@@ -55,7 +55,7 @@ inline constexpr frame::contender contenders[] = {
     {.name = pooled_name},
 };
 
-// Whether it hands out blocks; a container with its pool inside does not.
+// Returns whether it hands out blocks; a container with its pool inside does not.
 inline bool is_allocator(std::size_t contender) { return contenders[contender].name != pooled_name; }
 
 template <class... Contenders>
@@ -73,7 +73,7 @@ using all_of = contender_list<suites::malloc_heap,
                               suites::suballocated_by<std::uint32_t>, suites::compact_pool_of<SlotBytes>,
                               suites::by_type<multipool<>>, suites::pooled_numbers>;
 
-// What littering runs: the heap of the process, which notes what it is asked for.
+// Littering runs on this: the heap of the process, which notes the requests it gets.
 using noted_heap = suites::by_type<frame::noted_new_delete>;
 
 template <template <class> class Runner, class... Contenders>

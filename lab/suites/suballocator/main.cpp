@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-suballocator-suite: the benchmarks of the Counter Tree Library's suballocator.
+// millpond-suballocator-suite: runs the benchmarks of the Counter Tree Library's suballocator.
 #include "contenders.hpp"
 #include "lab/suites/frame/suite.hpp"
 #include "workload.hpp"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// operations: very many numbers of 8 bytes, allocated one by one. After chapters 4.3 (doubles) and 4.4 of the document.
+// operations: very many 8-byte numbers, allocated one by one. After chapters 4.3 (doubles) and 4.4 of the document.
 //
 //   doubles           allocate all · free them from the first to the last
 //   five_operations   allocate all · free from the last to the first · (fill) free from the first to the last ·
 //                     (fill) free every second one · (fill the gaps) free every second one and allocate it again
 //
-// Each operation has its own seconds; what is in parentheses belongs to none, but to the whole window. Every element is
-// written when it is allocated. Resident bytes without those of the array of pointers: elements_bytes when all are
-// there, freed_bytes when all were freed from the first to the last and the allocator lives on, kept_share the
-// quotient; array_gone_bytes, when the array of pointers is gone, too, and the allocator still lives (the third moment
-// of the document's graph); end_bytes, when both are gone.
+// Each operation is timed on its own. Operations in parentheses count only for the whole window. Every element is
+// written when it is allocated. Resident bytes do not include the array of pointers: elements_bytes when all elements
+// exist, freed_bytes when all were freed from the first to the last and the allocator lives on, kept_share the
+// quotient; array_gone_bytes when the array of pointers is gone, too, and the allocator still lives (the third moment
+// of the document's graph); end_bytes when both are gone.
 #include <optional>
 #include <utility>
 
@@ -45,8 +45,8 @@ constexpr metric five_metrics[] = {"allocate_seconds",
                                    "array_gone_bytes",
                                    "kept_share"};
 
-// Effects: measure(array, resident bytes at first, result), around which pool and array live: both end within the
-// window, the array first.
+// Effects: calls measure(array, resident bytes at first, result) while pool and array live. Both end within the window,
+// the array first.
 template <class C, class T, class Measure>
 outcome run_with(const point& asked, Measure measure) {
     outcome result;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// set_inserts: random numbers of 64 bits are inserted into a std::set. After chapter 4.4 of the document.
+// set_inserts: inserts random 64-bit numbers into a std::set. After chapter 4.4 of the document.
 //
 //   (collections before: inserted, cleared)  fill: insert all of the next collection  full_bytes  clear  empty_bytes
-//   --inserts 0: the same, but that nothing more than the nodes of this collection are allocated, and freed
+//   --inserts 0: the same, but only the nodes of this collection are allocated, and freed
 //
-// The document inserts "several collections", and lays beside that what allocating alone takes: where the seconds of
-// the fill without inserts are 1 % of those with them, the allocator has 1 % of the time. Each is a round of its own,
-// so that both find the same memory: untouched, or what the collections before have left. The numbers are drawn
+// The document inserts "several collections", and compares the time with that of only allocating: if the fill without
+// inserts takes 1 % of the seconds of the fill with them, the allocator has 1 % of the time. Each is a round of its
+// own, so that both find the same memory: untouched, or left by the collections before. The numbers are drawn
 // beforehand.
 #include <optional>
 #include <string>
@@ -31,13 +31,13 @@ constexpr parameter parameters[] = {
 
 constexpr metric metrics[] = {"fill_seconds", "clear_seconds", "full_bytes", "empty_bytes", "kept_share"};
 
-// As large as a node of the set.
+// An object as large as a node of the set.
 struct tree_node {
     std::uint64_t words[5];
     explicit operator std::uint64_t() const noexcept { return words[0]; }
 };
 
-// What is filled: the set, or the array of nodes.
+// The thing that is filled: the set, or the array of nodes.
 template <class C>
 struct filled_set {
     suites::number_set<C> set;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// workload: the benchmarks of the Counter Tree Library's suballocator (2012), each defined beside the code that it
+// workload: the benchmarks of the Counter Tree Library's suballocator (2012), each defined next to the code that it
 // runs.
 #pragma once
 
@@ -25,13 +25,13 @@ template <class Step>
     return clock.elapsed_ns() * 1e-9;
 }
 
-// Returns: by how much more than `base` is resident now.
+// Returns: the resident bytes above `base`.
 [[nodiscard]] inline double resident_above(std::uint64_t base) {
     const std::uint64_t now = suites::resident_bytes();
     return now > base ? static_cast<double>(now - base) : 0.0;
 }
 
-// Returns: how much of what was resident still is; nothing where it was too little for the kernel to count.
+// Returns: the share of resident memory that remains; nothing if it was too little for the kernel to count.
 [[nodiscard]] inline frame::figure kept_share(double full_bytes, double kept_bytes) {
     if (full_bytes <= 0.0) return {"kept_share", std::nullopt};
     return {"kept_share", kept_bytes / full_bytes};

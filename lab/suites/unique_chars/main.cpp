@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-unique_chars-suite: the case studies of the talk "Understanding Allocator Impact on Runtime Performance":
-// how many different characters a string has, again and again, a fresh container for each string.
+// counts the different characters of strings, with a fresh container for each string.
 //
 //   strings drawn ── start ── count(string), count(next), … `calls` of them ── stop      any of the 256 values
 //   littering: the talk's own functions run first, all deletes held back, then some of the blocks are freed at random
 //
 //   set:pmr_monotonic(buffer):base:destroy     container : allocator (on a buffer of the stack) : binding : disposal
-//   bitset, array                              what needs no allocator
+//   bitset, array                              containers that need no allocator
 //   1.1 … 4A                                   aliases: the talk's numbers
 //
 // The checksum is the sum of all counts. Case Study 1; Case Study 2 litters the heap first.
@@ -45,7 +45,7 @@ template <class C>
 using unordered_set_of =
     std::unordered_set<char, std::hash<char>, std::equal_to<char>, typename C::template allocator<char>>;
 
-// A source that has nothing: what is above it must do with its buffer.
+// A source that always fails: the pool above it must manage with its buffer.
 struct refusing_source {
     [[nodiscard]] static void* try_allocate(std::size_t, std::size_t) noexcept { return nullptr; }
     static void deallocate(void*, std::size_t, std::size_t) noexcept {}
@@ -67,7 +67,7 @@ struct in_our_buffer : Way {
     }
 };
 template <class Way>
-struct winked : Way {
+struct winked_pool : Way {
     static constexpr bool winks = true;
 };
 
@@ -119,7 +119,7 @@ using stack_by_base = in_our_buffer<by_pmr<resource<stack_monotonic>>>;
 using multipool_by_type = by_type<multipool<>>;
 using multipool_by_base = by_pmr<resource<multipool<>>>;
 
-// Returns: the sum of so many counts, of the strings one by one and again from the first.
+// Returns: the sum of `calls` counts, of the strings one by one and from the first again.
 using counting = std::uint64_t (*)(const character_strings& texts, std::uint64_t calls);
 
 struct taker {
@@ -136,7 +136,7 @@ constexpr frame::contender of_pmr(std::string_view name, std::string_view alias)
 constexpr frame::contender of_array(std::string_view name, std::string_view alias) {
     return {.name = name, .alias = alias, .kind = "array"};
 }
-// On a buffer of the stack alone: it has no chunks.
+// Runs only on a buffer on the stack: it has no chunks.
 constexpr frame::contender ours_in_buffer(std::string_view name) { return {.name = name}; }
 constexpr frame::contender ours(std::string_view name) {
     return {.name = name, .source = "default", .held_bytes = chunk_cache::held_bytes};
@@ -151,19 +151,19 @@ constexpr taker all[] = {
     {of_array("bitset", "4"), count_all<counts_by_bitset>},
     {of_array("array", "4A"), count_all<counts_by_array>},
     {ours("set:monotonic:type:destroy"), by_set<monotonic_by_type>},
-    {ours("set:monotonic:type:wink"), by_set<winked<monotonic_by_type>>},
+    {ours("set:monotonic:type:wink"), by_set<winked_pool<monotonic_by_type>>},
     {ours("set:monotonic:base:destroy"), by_set<monotonic_by_base>},
     {ours_in_buffer("set:monotonic(buffer):type:destroy"), by_set<stack_by_type>},
-    {ours_in_buffer("set:monotonic(buffer):type:wink"), by_set<winked<stack_by_type>>},
+    {ours_in_buffer("set:monotonic(buffer):type:wink"), by_set<winked_pool<stack_by_type>>},
     {ours_in_buffer("set:monotonic(buffer):base:destroy"), by_set<stack_by_base>},
     {ours("set:multipool:type:destroy"), by_set<multipool_by_type>},
-    {ours("set:multipool:type:wink"), by_set<winked<multipool_by_type>>},
+    {ours("set:multipool:type:wink"), by_set<winked_pool<multipool_by_type>>},
     {ours("set:multipool:base:destroy"), by_set<multipool_by_base>},
     {ours("unordered_set:monotonic:type:destroy"), by_unordered_set<monotonic_by_type>},
-    {ours("unordered_set:monotonic:type:wink"), by_unordered_set<winked<monotonic_by_type>>},
+    {ours("unordered_set:monotonic:type:wink"), by_unordered_set<winked_pool<monotonic_by_type>>},
     {ours("unordered_set:monotonic:base:destroy"), by_unordered_set<monotonic_by_base>},
     {ours("unordered_set:multipool:type:destroy"), by_unordered_set<multipool_by_type>},
-    {ours("unordered_set:multipool:type:wink"), by_unordered_set<winked<multipool_by_type>>},
+    {ours("unordered_set:multipool:type:wink"), by_unordered_set<winked_pool<multipool_by_type>>},
     {ours("unordered_set:multipool:base:destroy"), by_unordered_set<multipool_by_base>},
 };
 
@@ -198,7 +198,7 @@ outcome run(const point& asked) {
 constexpr frame::workload unique_characters{
     .name = "unique_characters", .unit = "string", .parameters = parameters, .run = run};
 
-// Effects: counts as many strings as litter_calls says by the talk's sets, std::set and std::unordered_set in turn.
+// Effects: counts as many strings as litter_calls says, with the talk's sets: std::set and std::unordered_set in turn.
 void note_blocks(const point& asked, measure::littering& blocks) {
     frame::noting = &blocks;
     const character_strings texts(asked.count("length"), asked.seed());

@@ -21,37 +21,38 @@ usage: millpond record -o FILE [--max-bytes N] [--for SECONDS] [--ahead N] [--mo
                        [--skip-start | --window FUNCTION] [--mode OCTAL] [--simulate DESCRIPTION]...
                        [--bytes-max N] [--with-system] [--preload LIBRARY] -- PROGRAM ARGS...
 
-Records every heap event of PROGRAM and of the processes that it starts: the trace of PROGRAM itself goes to FILE,
-that of the process with pid P to FILE.P. Exits as PROGRAM does.
+Records every heap event of PROGRAM and of the processes that it starts. The trace of PROGRAM itself goes to FILE,
+that of the process with pid P to FILE.P. Ends with the exit status of PROGRAM.
 
-  -o FILE           the trace to write
-  --max-bytes N     stop recording (not the program) when the trace has N bytes
-  --for SECONDS     stop the program after so long: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL
-  --ahead N         map N bytes of the trace at the start, and make no system call for it later: for programs that
-                    forbid themselves system calls (seccomp) without the C library
-  --mode OCTAL      permissions of the traces (600: only their owner may read them, for they hold command lines)
-  --check-contexts  also walk the stack at 1 event in 64 and state how many contexts differed
-  --scopes FILE     observe each activation of the functions in this list, which characterise --scopes-out writes: only
-                    then can characterise say of a function that it is legal for an arena
-  --scope FUNCTION  observe this function of the executable (as often as needed)
-  --scope-entries N observe a function no more after N entries (1000000); each takes some 6 us
-  --owners          sample the registers and the stack at allocations: only then can characterise say which instance
+  -o FILE           write the trace to FILE
+  --max-bytes N     stop recording when the trace has N bytes; the program goes on
+  --for SECONDS     stop the program after SECONDS: by SIGINT, 5 s later SIGTERM, 5 s later SIGKILL
+  --ahead N         map N bytes of the trace at the start, so that recording needs no system call later: for programs
+                    that forbid themselves system calls (seccomp) without the C library
+  --mode OCTAL      permissions of the traces (600: only their owner may read them; they hold command lines)
+  --check-contexts  also walk the stack at 1 event in 64, and report how many contexts differed
+  --scopes FILE     observe each activation of the functions in this list (written by characterise --scopes-out);
+                    characterise needs this to tell which functions are legal for an arena
+  --scope FUNCTION  observe this function of the executable (may be repeated)
+  --scope-entries N stop observing a function after N entries (1000000); each takes about 6 us
+  --owners          sample the registers and the stack at allocations; characterise needs this to tell which instance
                     of a type each object belongs to
-  --frees           record the call stack of each free, too: only then can characterise say where the blocks of a
-                    subsystem are freed; some 10 ns a free
-  --finish FILE     complete a recording whose recorder was killed, whose disk was full, or whose program has left
-                    processes behind; of references, too
+  --frees           also record the call stack of each free (about 10 ns each); characterise needs this to tell where
+                    the blocks of a subsystem are freed
+  --finish FILE     complete a recording (also one of references) whose recorder was killed, whose disk was full, or
+                    whose program has left processes behind
 
-  --references      capture every data reference, too, under Valgrind (package valgrind): five times as long and more
-  --from N          capture nothing of the first N instructions
+  --references      also capture every data reference, under Valgrind (package valgrind): at least five times slower
+  --from N          leave out the first N instructions
   --instructions N  stop capturing after N instructions; the program goes on
-  --sample B/P      capture bursts: B instructions of every P; the heap events of all
-  --skip-start      capture nothing that runs before main
-  --window FUNCTION capture what is done from the function's entry to its return, by any thread meanwhile, and the heap
-                    events of all; by its symbol, as nm prints it
-  --simulate DESC   count misses while the program runs, and write counts and heap events alone (`millpond simulate
-                    --help` has the descriptions; as often as needed; `millpond simulate FILE` shows the counts)
-  --bytes-max N     simulators take longer accesses for N bytes; --with-system: they count system calls' memory, too
+  --sample B/P      capture B instructions of every P, and all heap events
+  --skip-start      leave out everything before main
+  --window FUNCTION capture only from the entry of FUNCTION to its return, all threads, and all heap events; FUNCTION is
+                    a symbol as nm prints it
+  --simulate DESC   count misses while the program runs, and write only counts and heap events (may be repeated;
+                    `millpond simulate --help` explains DESC, `millpond simulate FILE` shows the counts)
+  --bytes-max N     in simulators, count an access of more than N bytes as one of N
+  --with-system     in simulators, also count what system calls read and wrote
   --preload LIBRARY preload another malloc into the program
 """
 

@@ -27,41 +27,41 @@ usage: millpond simulate [--simulate DESCRIPTION]... [--straddle once|twice] [--
        millpond simulate --layout NAME... [OPTIONS] [--html FILE] TRACE
        millpond simulate --measure [--simulate DESCRIPTION]... [TRACE]
 
-Counts the misses of caches, translation buffers and memories of all sizes on a program's data references.
-TRACE is a recording (`millpond record --references`), or text: Dinero's din or Valgrind's lackey; "-" is standard
-input.
+Simulates caches, translation buffers and memories with a program's data references, and counts their misses.
+TRACE is a recording (`millpond record --references`), or text of Dinero (din) or Valgrind's lackey; "-" reads text
+from standard input.
 
-  --simulate DESCRIPTION   a simulator, as often as needed; without it five direct-mapped caches, 56 LRU caches
-                           and every memory of 4 KiB pages:
+  --simulate DESCRIPTION   add a simulator (may be repeated); default: five direct-mapped caches, 56 LRU caches
+                           and memories of 4 KiB pages of every size:
                              direct:line=32,size=16K/32K        direct-mapped caches of these sizes
-                             lru:line=32,sets=64-4096,ways=8    every LRU cache of so many sets and 1 to 8 ways
-                             fifo|random:line=64,size=32K,ways=8   with write=around, stores that miss bring nothing in
+                             lru:line=32,sets=64-4096,ways=8    every LRU cache with these sets and 1 to 8 ways
+                             fifo|random:line=64,size=32K,ways=8   with write=around, stores that miss fetch no line
                              distances:line=64                  exact LRU stack distances: misses of every size
-                             sampled:line=64,one_in=100         the same from a sample, with its error
+                             sampled:line=64,one_in=100         the same, estimated from a sample, with its error
                              levels:line=64,size=32K/1M,ways=8/16,inclusion=inclusive|exclusive|independent
                              tlb:page=4K,entries=64/1536,ways=4/12
                              attributed:line=64,size=32K,ways=8 cold, capacity and conflict; program and allocator
-  --straddle, --modify     whether an access to two lines, and a read-modify-write, is one reference or two (once)
-  --penalty CYCLES,...     P of a miss, in the time model I + (M x P) x D (10,25,50,100,200)
-  --latencies FILE         also tell the time with all levels: instructions, hits of each level x its latency, and
-                           translation. Levels are this machine's, or those of a levels: that is named; FILE is
-                           what `millpond doctor --json=FILE` wrote, or "measure": of this machine, now
-  --cpi CYCLES             with --latencies: cycles of an instruction (1)
-  --flush-references N     empty every cache after so many references; --flush-instructions N: instructions
-  --with-system            of a recording, count what system calls read and wrote, too
-  --format FORMAT          of TRACE: automatic, recording, din, lackey
-  --json FILE              write the document ("-": to standard output, instead of the table)
-  --html FILE              write a page with curves of misses over cache size and of page faults over memory size,
-                           instead of the table; of several traces, and of documents that --json has written
-  --layout NAME            also tell the misses of the recorded program on another allocator, as often as needed: its
-                           calls are made once more, on that allocator, and the program's references are moved to
-                           where it puts the objects. NAME is glibc, jemalloc, mimalloc, tcmalloc, tbb, one of ours
-                           (multipool, first_fit, quick_fit, size_map, ...), per-subsystem (a pool for each), a plan
-                           (FILE.json), or the path of a malloc library
-  --played FILE            the same of a layout that was played before
+  --straddle, --modify     count an access to two lines, or a read-modify-write, as one reference or two (once)
+  --penalty CYCLES,...     cost P of a miss in the time model I + (M x P) x D (10,25,50,100,200)
+  --latencies FILE         also estimate the time with all cache levels: instructions, hits of each level x its
+                           latency, and translation. Levels are those of --simulate levels:, else this machine's;
+                           FILE comes from `millpond doctor --json=FILE`; "measure" measures this machine now
+  --cpi CYCLES             with --latencies: cycles per instruction (1)
+  --flush-references N     empty every cache every N references; --flush-instructions N: every N instructions
+  --with-system            for a recording: also count what system calls read and wrote
+  --format FORMAT          format of TRACE: automatic, recording, din, lackey
+  --json FILE              write the results to FILE as JSON ("-": to standard output, instead of the table)
+  --html FILE              write a page instead of the table: curves of misses by cache size and of page faults by
+                           memory size, for several traces and for documents written by --json
+  --layout NAME            also count the misses of the recorded program on another allocator (may be repeated): its
+                           calls are made again on that allocator, and the program's references are moved to where
+                           it puts the objects. NAME is glibc, jemalloc, mimalloc, tcmalloc, tbb, an allocator of
+                           Millpond (multipool, first_fit, quick_fit, size_map, ...), per-subsystem (a pool for
+                           each), a plan (FILE.json), or the path of a malloc library
+  --played FILE            the same for a layout that was played before
   --write-din FILE         also write the references as din text
-  --damaged                go on with what is left of a damaged recording; without it that is refused
-  --measure                tell how many references a second each simulator takes
+  --damaged                use the intact part of a damaged recording, instead of refusing it
+  --measure                measure how many references a second each simulator takes
 """
 
 
