@@ -70,22 +70,23 @@ json plan_of(const characterisation& all, std::vector<plan::route> routes) {
 }
 
 std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
-    struct ranked {
+    struct ranked_subsystem {
         double share;
         std::uint32_t subsystem;
     };
-    std::vector<ranked> large;
+    std::vector<ranked_subsystem> large;
     for (const std::uint32_t s : all.order()) {
         const std::string& kind = all.subsystems().subsystems()[s].kind;
         if (kind == "module") continue;
         const double share = all.share(s);
         if (share >= large_share) large.push_back({share, s});
     }
-    std::stable_sort(large.begin(), large.end(), [](const ranked& a, const ranked& b) { return a.share > b.share; });
+    std::stable_sort(large.begin(), large.end(),
+                     [](const ranked_subsystem& a, const ranked_subsystem& b) { return a.share > b.share; });
     if (large.size() > candidate_plans_max) large.resize(candidate_plans_max);
     std::vector<std::uint32_t> result;
     result.reserve(large.size());
-    for (const ranked& one : large) result.push_back(one.subsystem);
+    for (const ranked_subsystem& one : large) result.push_back(one.subsystem);
     return result;
 }
 

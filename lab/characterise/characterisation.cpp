@@ -269,7 +269,7 @@ json characterisation::subsystems_json() const {
 }
 
 json characterisation::pins_json() const {
-    const class pinning& pins = counts_.pinning();
+    const pinned_pages& pins = counts_.pinning();
     const std::vector<pinned_pair> pairs = pins.pairs();
     if (pairs.empty()) return nullptr;
     double bytes = 0;

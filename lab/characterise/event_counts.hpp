@@ -144,7 +144,7 @@ class event_counts {
     const std::deque<thread_share>& shares() const { return shares_; }
     const legality_record& legality() const { return legality_; }
     const address_map& addresses() const { return addresses_; }
-    const class pinning& pinning() const { return pinning_; }
+    const pinned_pages& pinning() const { return pinning_; }
     const freeing_counts& freeings() const { return freeings_; }
     // Objects and bytes of each context that are live when the trace ends; known after finish().
     const std::vector<live_counts>& left() const { return left_; }
@@ -232,7 +232,7 @@ class event_counts {
 
     page_survey survey_;
     address_map addresses_;
-    class pinning pinning_;
+    pinned_pages pinning_;
     freeing_counts freeings_;
     std::vector<live_counts> left_;
     std::vector<left_object> left_objects_;

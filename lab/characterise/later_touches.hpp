@@ -38,7 +38,7 @@ class later_touches {
     std::vector<touched_object> touched() const;
 
   private:
-    struct watched {
+    struct watched_object {
         left_object object;
         std::uint64_t birth = 0, thread = 0;
         std::size_t surviving = 0;
@@ -58,7 +58,7 @@ class later_touches {
 
     const scope_tree& scopes_;
     const std::vector<context_counts>& contexts_;
-    std::vector<watched> objects_;  // by address
+    std::vector<watched_object> objects_;  // by address
     std::vector<char> pages_ = std::vector<char>(std::size_t{1} << 16);
     std::uint64_t first_ = ~std::uint64_t{0}, past_ = 0, clock_ = 0;
     std::map<std::uint64_t, thread_state> threads_;

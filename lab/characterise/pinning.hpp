@@ -23,7 +23,7 @@ struct pinned_pair {
     std::uint64_t pages;
 };
 
-class pinning {
+class pinned_pages {
   public:
     void add(const page_survey& survey, std::uint64_t tick, std::uint64_t live_bytes);
 

@@ -44,7 +44,7 @@ class entries {
     // As "MODULE:ADDRESS"; empty where the frame's part of the function is not its entry.
     std::string of_frame(const trace::context_node& node) {
         if (node.module == 0 || node.module >= modules_.size()) return {};
-        opened& module = modules_[node.module];
+        opened_module& module = modules_[node.module];
         const trace::module_record& record = all_.reader().modules()[node.module - 1];
         if (!module.tried) {
             module.tried = true;
@@ -63,12 +63,12 @@ class entries {
     }
 
   private:
-    struct opened {
+    struct opened_module {
         bool tried = false;
         std::unique_ptr<symbols::module_functions> functions;
     };
     const characterisation& all_;
-    std::vector<opened> modules_;
+    std::vector<opened_module> modules_;
 };
 
 }  // namespace

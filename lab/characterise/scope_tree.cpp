@@ -11,16 +11,16 @@ namespace {
 
 constexpr std::size_t sampled_contexts = 512;  // of each subsystem, evenly over its contexts
 
-struct enclosing {
+struct enclosing_function {
     std::uint32_t function;
     std::uint32_t contexts;  // that it encloses
     std::uint32_t depth;     // where it was met first
 };
 
 // The most enclosing functions; among equals the innermost and the outermost, which bound where an arena can stand.
-std::vector<std::uint32_t> choose(std::vector<enclosing> all) {
+std::vector<std::uint32_t> choose(std::vector<enclosing_function> all) {
     constexpr std::size_t each = scope_tree::candidates_max / 2;
-    std::sort(all.begin(), all.end(), [](const enclosing& a, const enclosing& b) {
+    std::sort(all.begin(), all.end(), [](const enclosing_function& a, const enclosing_function& b) {
         if (a.contexts != b.contexts) return a.contexts > b.contexts;
         return a.depth != b.depth ? a.depth > b.depth : a.function < b.function;
     });
@@ -63,7 +63,7 @@ void scope_tree::choose_candidates(const symbols::context_functions& functions,
     }
 
     candidates_.resize(contexts.size());
-    std::unordered_map<std::uint32_t, enclosing> counts;
+    std::unordered_map<std::uint32_t, enclosing_function> counts;
     for (std::size_t s = 0; s < contexts.size(); ++s) {
         counts.clear();
         const std::size_t step = std::max<std::size_t>(1, contexts[s].size() / sampled_contexts);
@@ -76,10 +76,10 @@ void scope_tree::choose_candidates(const symbols::context_functions& functions,
                 if (f == symbols::context_functions::none || functions.function(f).standard) continue;
                 if (std::find(met.begin(), met.end(), f) != met.end()) continue;  // a recursion counts once
                 met.push_back(f);
-                ++counts.try_emplace(f, enclosing{f, 0, depth}).first->second.contexts;
+                ++counts.try_emplace(f, enclosing_function{f, 0, depth}).first->second.contexts;
             }
         }
-        std::vector<enclosing> all;
+        std::vector<enclosing_function> all;
         all.reserve(counts.size());
         for (const auto& [function, count] : counts) all.push_back(count);
         candidates_[s] = choose(std::move(all));

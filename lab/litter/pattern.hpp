@@ -4,7 +4,7 @@
 //   sizes: drawn, or a trace's allocations, deletes held back ── fraction, seed ──▶ draw ──▶ an anonymous file
 //
 // The same sizes, fraction and seed give the same pattern. O(blocks). Of a trace no more than
-// measure::littering takes.
+// measure::heap_litter takes.
 #pragma once
 
 #include <cstdint>

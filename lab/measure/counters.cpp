@@ -96,7 +96,7 @@ counters::counters(const std::vector<event>& wanted) {
 }
 
 counters::~counters() {
-    for (const opened& each : all_) {
+    for (const open_counter& each : all_) {
         if (each.file >= 0) ::close(each.file);
     }
 }
@@ -108,7 +108,7 @@ void counters::stop() noexcept { ::prctl(PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0
 std::vector<count> counters::read() const {
     std::vector<count> result;
     result.reserve(all_.size());
-    for (const opened& each : all_) {
+    for (const open_counter& each : all_) {
         const std::string_view known = each.of.why_null;
         if (each.file >= 0) {
             result.push_back(read_event(each.of, each.file));

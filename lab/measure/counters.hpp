@@ -77,13 +77,13 @@ class counters {
     [[nodiscard]] std::vector<count> read() const;
 
   private:
-    struct opened {
+    struct open_counter {
         event of;
         int file;
         int error;
     };
 
-    std::vector<opened> all_;
+    std::vector<open_counter> all_;
 };
 
 }  // namespace millpond::measure

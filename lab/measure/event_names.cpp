@@ -42,8 +42,8 @@ void for_each_event(const pfm_pmu_info_t& of, Take take) {
     }
 }
 
-std::vector<event_names::described> masks_of(const pfm_event_info_t& of) {
-    std::vector<event_names::described> found;
+std::vector<event_names::event_description> masks_of(const pfm_event_info_t& of) {
+    std::vector<event_names::event_description> found;
     for (int at = 0; at < of.nattrs; ++at) {
         auto each = sized<pfm_event_attr_info_t>();
         if (pfm_get_event_attr_info(of.idx, at, PFM_OS_PERF_EVENT, &each) != PFM_SUCCESS) continue;
@@ -148,7 +148,7 @@ unknown_event malformed(const std::string& name, int status) {
     auto found = sized<pfm_event_info_t>();
     if (index < 0 || pfm_get_event_info(index, PFM_OS_PERF_EVENT, &found) != PFM_SUCCESS) return {what};
     std::vector<std::string> masks;
-    for (const event_names::described& each : masks_of(found)) masks.push_back(each.name);
+    for (const event_names::event_description& each : masks_of(found)) masks.push_back(each.name);
     if (masks.empty()) return {what + "; this event has no unit masks"};
     const std::vector<std::string> near =
         colon == name.npos ? std::vector<std::string>{} : plan::near_names(name.substr(colon + 1), masks, most_named);
@@ -185,7 +185,7 @@ event_names::meaning event_names::find(const std::string& name) const {
     return event_elsewhere{"it is an event of " + listed(processors) + ", and libpfm takes this processor for none"};
 }
 
-void event_names::for_each(const std::function<void(const described&)>& take) const {
+void event_names::for_each(const std::function<void(const event_description&)>& take) const {
     for_each_unit([&](const pfm_pmu_info_t& unit) {
         if (unit.is_present == 0) return;
         for_each_event(unit, [&](const pfm_event_info_t& each) {

@@ -42,12 +42,12 @@ class event_names {
     // O(all names) where it is not of this processor.
     [[nodiscard]] meaning find(const std::string& name) const;
 
-    struct described {
+    struct event_description {
         std::string name, meaning;
-        std::vector<described> masks = {};
+        std::vector<event_description> masks = {};
     };
     // Effects: calls `take` for each event of this processor, and of the kernel.
-    void for_each(const std::function<void(const described&)>& take) const;
+    void for_each(const std::function<void(const event_description&)>& take) const;
     // Returns: the processors' units that libpfm finds here, by their long names.
     [[nodiscard]] std::vector<std::string> units() const;
 };

@@ -48,7 +48,7 @@ int list(const event_names& known) {
     json named = json::array();
     for (const named_event& each : named_events()) named.push_back(named_as_json(known, each));
     json events = json::array();
-    known.for_each([&](const event_names::described& each) {
+    known.for_each([&](const event_names::event_description& each) {
         json masks = json::array();
         for (const auto& mask : each.masks)
             masks.push_back(program::json_object({{"name", mask.name}, {"description", mask.meaning}}));

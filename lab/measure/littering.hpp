@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// littering: leaves the process's heap as a program would that has been running for long.
+// heap_litter: leaves the process's heap as a program would that has been running for long.
 //
 //   note: sizes that a workload asks for   │24│517│24│88│…      its own run, not measured
 //   hold: a block of each, in that order   │██│████████│██│███│   all deletes held back
@@ -20,16 +20,16 @@
 
 namespace millpond::measure {
 
-class littering {
+class heap_litter {
   public:
     static constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
     static constexpr std::uint64_t most_blocks = std::uint64_t{16} << 20;
 
     // Throws: std::bad_alloc.
-    littering();
-    littering(const littering&) = delete;
-    littering& operator=(const littering&) = delete;
-    ~littering();
+    heap_litter();
+    heap_litter(const heap_litter&) = delete;
+    heap_litter& operator=(const heap_litter&) = delete;
+    ~heap_litter();
 
     // Effects: a block of this size will be held, unless there is enough already.
     void note(std::size_t bytes) noexcept;

@@ -24,7 +24,7 @@ struct breakpoint {
     std::uint8_t roles;
     std::uint16_t number;      // of the scope whose entry this is
     std::uint16_t returns_of;  // the scope whose calls return here, or `several`
-    displaced instruction;
+    displaced_instruction instruction;
 
     [[nodiscard]] unsigned roles_now() const noexcept { return __atomic_load_n(&roles, __ATOMIC_ACQUIRE); }
 };

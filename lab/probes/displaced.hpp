@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// displaced: how the first instruction at a breakpoint runs elsewhere, because the breakpoint covers its first byte.
+// displaced_instruction: how the first instruction at a breakpoint runs elsewhere, because the breakpoint covers its first byte.
 //
 //   trap ─┬▶ a relative branch, a call, a return: carried out on the saved registers
 //         └▶ any other: a copy in a slot near it, its address relative to rip corrected, then a jump to the next
@@ -14,7 +14,7 @@
 
 namespace millpond::probes {
 
-class displaced {
+class displaced_instruction {
   public:
     static constexpr unsigned slot_bytes = 32;
     static constexpr unsigned code_max = 15;

@@ -61,7 +61,7 @@ std::string remedy(std::uint32_t error) {
     return "";
 }
 
-trace::end_record describe_end(const mpt_slot_process& facts, const std::optional<ending>& end) {
+trace::end_record describe_end(const mpt_slot_process& facts, const std::optional<process_end>& end) {
     trace::end_record record;
     record.exit_status = end ? end->exit_status : -1;
     record.signal = end ? end->signal : 0;
@@ -126,9 +126,9 @@ std::string unseen_malloc(const std::string& module) {
     return facts.own_malloc == kind::internal ? facts.allocator + " is linked into it" : "";
 }
 
-class finishing {
+class slot_finisher {
   public:
-    finishing(std::string file, const std::optional<ending>& end)
+    slot_finisher(std::string file, const std::optional<process_end>& end)
         : file_(std::move(file)), partial_(partial_file(file_)), end_(end), from_(partial_) {}
 
     finish_outcome run();
@@ -156,7 +156,7 @@ class finishing {
     std::string finish_command() const { return "'millpond record --finish " + file_ + "'"; }
 
     const std::string file_, partial_;
-    const std::optional<ending> end_;
+    const std::optional<process_end> end_;
     trace::slot_reader from_;
     std::vector<running_process> running_;
     std::map<std::uint64_t, std::uint64_t> images_;  // so far, by pid
@@ -165,7 +165,7 @@ class finishing {
     finish_outcome out_;
 };
 
-bool finishing::still_runs(const trace::slot_process& process) const {
+bool slot_finisher::still_runs(const trace::slot_process& process) const {
     return std::any_of(running_.begin(), running_.end(), [&](const running_process& p) {
         constexpr std::uint64_t tick_ns = 20'000'000;  // a younger process has the same number
         return p.has_mapped && p.own_pid == process.facts.pid && p.start_ns <= process.facts.start_ns + tick_ns;
@@ -173,7 +173,7 @@ bool finishing::still_runs(const trace::slot_process& process) const {
 }
 
 // Whether this process's trace may take that name: no file has it, or one of the former recording, or itself.
-bool finishing::is_free(const std::string& path, const trace::slot_process& process) const {
+bool slot_finisher::is_free(const std::string& path, const trace::slot_process& process) const {
     if (!fs::exists(fs::symlink_status(path))) return true;
     const trace::trace_origin there = trace::read_origin(path);
     if (!there.is_known || there.recording == 0) return false;
@@ -182,7 +182,7 @@ bool finishing::is_free(const std::string& path, const trace::slot_process& proc
            there.first_tick == process.facts.start_ticks;
 }
 
-finishing::image_name finishing::name_of(const trace::slot_process& process) {
+slot_finisher::image_name slot_finisher::name_of(const trace::slot_process& process) {
     const std::uint64_t image = images_[process.facts.pid]++;
     if (is_root(process) && image == 0) return {image, file_};
     std::uint64_t number = is_root(process) ? image - 1 : image;
@@ -197,7 +197,7 @@ finishing::image_name finishing::name_of(const trace::slot_process& process) {
     return {image, name};
 }
 
-void finishing::report(const trace::slot_process& process) {
+void slot_finisher::report(const trace::slot_process& process) {
     const std::string executable = executable_of(from_, process);
     const std::string who = "process " + std::to_string(process.facts.pid) + " (" + executable + ")";
     const mpt_slot_process& facts = process.facts;
@@ -227,7 +227,7 @@ void finishing::report(const trace::slot_process& process) {
         out_.notices.push_back(who + ": " + said);
 }
 
-void finishing::write(const trace::slot_process& process, bool is_end) {
+void slot_finisher::write(const trace::slot_process& process, bool is_end) {
     const image_name name = name_of(process);
     if (process.facts.finished != 0) return;
     const trace::trace_identity identity{name.image, from_.header().recording, from_.header().mode};
@@ -246,7 +246,7 @@ void finishing::write(const trace::slot_process& process, bool is_end) {
     }
 }
 
-void finishing::report_refusals() {
+void slot_finisher::report_refusals() {
     const std::uint64_t count = from_.header().refusals;
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, mpt_refusals_max); ++i) {
         const mpt_refusal& refused = from_.header().refused[i];
@@ -262,7 +262,7 @@ void finishing::report_refusals() {
 }
 
 // What the former recording left beside FILE and this one did not write again.
-void finishing::remove_replaced() {
+void slot_finisher::remove_replaced() {
     const std::uint64_t former = from_.header().replaces;
     if (former == 0 || trace::read_origin(file_).recording != from_.header().recording) return;
     for (const trace::trace_file& sibling : trace::numbered_siblings(file_)) {
@@ -272,13 +272,13 @@ void finishing::remove_replaced() {
     }
 }
 
-std::string finishing::list_running() const {
+std::string slot_finisher::list_running() const {
     std::string list;
     for (const running_process& p : running_) list += (list.empty() ? "" : ", ") + std::to_string(p.pid);
     return list;
 }
 
-finish_outcome finishing::run() {
+finish_outcome slot_finisher::run() {
     running_ = find_running(partial_, from_.device(), from_.inode());
     const auto& processes = from_.processes();
     const trace::slot_process* last_root = nullptr;
@@ -311,11 +311,11 @@ finish_outcome finishing::run() {
 
 }  // namespace
 
-finish_outcome finish(const std::string& file, const std::optional<ending>& end) {
+finish_outcome finish(const std::string& file, const std::optional<process_end>& end) {
     const std::string partial = partial_file(file);
     if (!fs::exists(partial)) throw program::failure(program::input, partial + " does not exist; nothing to finish");
     try {
-        finish_outcome outcome = finishing(file, end).run();
+        finish_outcome outcome = slot_finisher(file, end).run();
         if (end && end->signal == SIGSYS)
             outcome.notices.push_back(
                 "the program was ended by SIGSYS: a seccomp filter forbids it a system call; if it runs without the "

@@ -25,6 +25,6 @@ struct finish_outcome {
 };
 
 // `end`: how the root process ended, if known. Throws failure where nothing can be finished.
-finish_outcome finish(const std::string& file, const std::optional<ending>& end);
+finish_outcome finish(const std::string& file, const std::optional<process_end>& end);
 
 }  // namespace millpond::record

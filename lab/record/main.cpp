@@ -32,7 +32,7 @@ void note_limit(int signal) {
 }
 
 int record(const millpond::record::record_options& options) {
-    const millpond::record::ending end = millpond::record::run(options);
+    const millpond::record::process_end end = millpond::record::run(options);
     if (end.stopped_by != 0) {
         std::ostringstream seconds;
         seconds << options.seconds_max;

@@ -41,18 +41,18 @@ constexpr std::uint32_t usual_check_interval = 4096, thorough_check_interval = 6
 constexpr std::size_t page_bytes = 4096;
 static_assert(sizeof(mpt_slot_file) <= page_bytes, "recorders map one page of slot 0");
 
-ending wait_for(pid_t child) {
+process_end wait_for(pid_t child) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    return WIFSIGNALED(status) ? ending{0, WTERMSIG(status)} : ending{WEXITSTATUS(status), 0};
+    return WIFSIGNALED(status) ? process_end{0, WTERMSIG(status)} : process_end{WEXITSTATUS(status), 0};
 }
 
 // The same, but asks the child to stop after `seconds`, as a user would: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL.
-ending wait_for(pid_t child, double seconds) {
+process_end wait_for(pid_t child, double seconds) {
     if (seconds <= 0) return wait_for(child);
     std::atomic<int> sent = 0;
-    ending end;
+    process_end end;
     {
         const auto stop = [&](const std::stop_token& ended) {
             std::mutex mutex;
@@ -278,7 +278,7 @@ int prepare(const record_options& options, const std::string& partial) {
 
 std::string partial_file(const std::string& file) { return fs::absolute(file).string() + ".partial"; }
 
-ending run(const record_options& options) {
+process_end run(const record_options& options) {
     const measure::preloadable root = measure::check_preloadable(options.command);
     const std::string observed = find_scopes(options, root.image);
     const std::string partial = partial_file(options.file);
@@ -302,7 +302,7 @@ ending run(const record_options& options) {
     }
     kept.note_root(child);
     measure::signal_relay::started(child);
-    ending end = wait_for(child, options.seconds_max);
+    process_end end = wait_for(child, options.seconds_max);
     end.modules = root.modules;
     return end;
 }

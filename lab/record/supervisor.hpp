@@ -27,7 +27,7 @@ struct record_options {
 };
 
 // How the program ended, as waitpid says it.
-struct ending {
+struct process_end {
     int exit_status = 0;
     int signal = 0;
     int stopped_by = 0;                     // the last signal that we sent because its time was up
@@ -38,6 +38,6 @@ struct ending {
 std::string partial_file(const std::string& file);
 
 // Starts the command and waits for it. Throws failure: it never ran, and nothing is left behind.
-ending run(const record_options& options);
+process_end run(const record_options& options);
 
 }  // namespace millpond::record

@@ -32,7 +32,7 @@ struct suite {
     std::span<const contender> (*contenders)();
     // Effects: runs the point once on the process's heap, and notes every block that it asks for. Suites that measure
     // a window have it; the others measure in passes.
-    void (*note_blocks)(const point&, measure::littering&) = nullptr;
+    void (*note_blocks)(const point&, measure::heap_litter&) = nullptr;
     // Effects: what has to be before the run of a point. After the heap was littered.
     void (*prepare)(const point&) = nullptr;
     // Effects: peers take their chunks from our cache from now on. Before the first pool is built.
