@@ -6,7 +6,7 @@
 namespace millpond::characterise {
 namespace {
 
-// A thread number and which of the threads that had it.
+// Combines a thread number with a count that tells apart the threads that had it.
 std::uint64_t name_of(std::uint64_t thread, std::uint64_t life) { return life << 32 | thread; }
 
 }  // namespace
@@ -39,7 +39,7 @@ void later_touches::touch(std::uint64_t address) {
     one.surviving = ended ? 0 : std::min(one.surviving, born_on.active.surviving(one.birth));
 }
 
-// The last object that begins at an address is the one that is left.
+// If several objects begin at an address, the last one is left.
 void later_touches::begin(const references::step& step) {
     const std::uint64_t address = step.event.operands[0];
     const auto context = static_cast<std::uint32_t>(step.event.operands[2]);

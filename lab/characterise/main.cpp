@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-characterise: what the subsystems of a recorded program do with memory.
+// millpond-characterise: describes how the subsystems of a recorded program use memory.
 //
 //   millpond-characterise [--json FILE] [--contexts FILE] [--plan-out DIR] [--group NAME=PATTERN …]
 //                         [--scopes-out FILE] [--observed TRACE] [--cache DESCRIPTION] [--window WINDOW] TRACE
@@ -54,12 +54,12 @@ std::vector<millpond::symbols::owner_group> parse_groups(const std::vector<std::
     return groups;
 }
 
-// `indent` -1: on one line. Names of a program may be of any bytes.
+// `indent` -1: on one line. Names in a program may contain any bytes.
 void write(const std::string& to, const json& what, int indent = 2) {
     program::write_or_print(to, program::json_text(what, indent) + "\n");
 }
 
-// Nodes that lie on the way from the outside to an allocation.
+// Returns the nodes that lie on the way from the outside to an allocation.
 std::vector<char> on_the_way(const characterisation& all) {
     const std::vector<context_counts>& counts = all.counts().contexts();
     std::vector<char> wanted(all.functions().node_count(), 0);
@@ -70,13 +70,13 @@ std::vector<char> on_the_way(const characterisation& all) {
     return wanted;
 }
 
-// The tree of contexts with what was allocated in each, for profiles (schema "millpond.contexts/1").
+// The tree of contexts with the allocations in each, for profiles (schema "millpond.contexts/1").
 //
 //   nodes   [parent, function, subsystem, objects, bytes, live_objects, live_bytes], parents before children;
-//           node 1 is the first; parent 0 is the outside. Subsystem -1 and zeros: nothing was allocated just there.
+//           node 1 is the first; parent 0 is the outside. Subsystem -1 and zeros: this node itself allocated nothing.
 //           live_*: when the trace ended.
 //
-// Only what leads to an allocation is listed. O(nodes).
+// Only nodes that lead to an allocation are listed. O(nodes).
 json contexts_json(const characterisation& all) {
     const std::vector<context_counts>& counts = all.counts().contexts();
     std::vector<std::int64_t> position(counts.empty() ? 0 : all.counts().subsystems().size(), -1);
@@ -107,7 +107,7 @@ json contexts_json(const characterisation& all) {
         {{"schema", "millpond.contexts/1"}, {"functions", functions}, {"subsystems", subsystems}, {"nodes", nodes}});
 }
 
-// The strings of a JSON array.
+// Returns the strings of a JSON array.
 std::vector<std::string> names_in(const std::string& path) {
     try {
         const json names = millpond::plan::parse_strict(program::read_regular(path, std::size_t{64} << 20));
@@ -119,7 +119,7 @@ std::vector<std::string> names_in(const std::string& path) {
     }
 }
 
-// Of each trace the summary, or its sizes.
+// Writes the summary of each trace, or its sizes.
 void write_all(const options& chosen) {
     json all = json::array();
     size_request request = chosen.of_sizes;
@@ -138,7 +138,7 @@ void refuse(bool is_wrong, const char* why) {
 void check_sizes(const options& chosen) {
     refuse(chosen.summary || !chosen.contexts_to.empty() || !chosen.scopes_to.empty() || !chosen.observed.empty() ||
                !chosen.plan_out.empty() || !chosen.groups.empty(),
-           "--sizes looks at sizes alone: drop it, or the options of subsystems, contexts and scopes");
+           "--sizes looks at sizes only: drop it, or the options of subsystems, contexts and scopes");
     refuse(!std::has_single_bit(chosen.of_sizes.granule_bytes), "--granule takes a power of two");
     refuse(chosen.of_sizes.largest_bytes % chosen.of_sizes.granule_bytes != 0,
            "--largest takes a multiple of --granule");

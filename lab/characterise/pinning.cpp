@@ -25,7 +25,7 @@ std::vector<page_share> by_page(const page_survey& survey, unsigned sample_log2)
     return all;
 }
 
-// The part of `all` from `at` on that lies on one page.
+// Returns the end of the part of `all` from `at` on that lies on one page.
 std::size_t end_of_page(const std::vector<page_share>& all, std::size_t at) {
     std::size_t end = at;
     while (end < all.size() && all[end].page == all[at].page) ++end;
@@ -34,7 +34,7 @@ std::size_t end_of_page(const std::vector<page_share>& all, std::size_t at) {
 
 using sums = std::map<std::pair<std::uint32_t, std::uint32_t>, pinned_pair>;
 
-// What the holders [then, then_end) of a page at the peak have freed since, shared out among its survivors.
+// Divides the bytes that the holders [then, then_end) of a page at the peak have freed since among its survivors.
 void share_out(const std::vector<page_share>& peak, std::size_t then, std::size_t then_end,
                const std::vector<page_share>& later, std::size_t now, std::size_t now_end, sums& into) {
     std::uint64_t living = 0;
@@ -58,7 +58,7 @@ void share_out(const std::vector<page_share>& peak, std::size_t then, std::size_
     }
 }
 
-// The part of the touched pages that nothing live fills. Pages inside one object count as full.
+// Returns the share of the touched pages that live objects do not fill. Pages inside one object count as full.
 double waste_of(const page_survey& survey) {
     std::uint64_t bytes = 0;
     survey.for_each([&](std::uint32_t, std::uint64_t, std::uint64_t of_page) { bytes += of_page; });

@@ -19,7 +19,7 @@ namespace {
 constexpr double share_of_bytes = 0.99;
 constexpr std::size_t subsystems_min = 8;
 
-// Of the largest subsystems, by first need.
+// Chooses functions of the largest subsystems, in the order of need.
 std::vector<std::uint32_t> choose(const characterisation& all) {
     std::vector<std::uint32_t> chosen;
     double bytes = 0;
@@ -36,12 +36,12 @@ std::vector<std::uint32_t> choose(const characterisation& all) {
     return chosen;
 }
 
-// The entries of functions, found from frames in them.
+// Finds the entry address of a function from its frames.
 class entries {
   public:
     explicit entries(const characterisation& all) : all_(all), modules_(all.reader().modules().size() + 1) {}
 
-    // As "MODULE:ADDRESS"; empty where the frame's part of the function is not its entry.
+    // Returns "MODULE:ADDRESS"; empty if the frame lies in a part of the function without its entry.
     std::string of_frame(const trace::context_node& node) {
         if (node.module == 0 || node.module >= modules_.size()) return {};
         opened_module& module = modules_[node.module];
@@ -51,7 +51,7 @@ class entries {
             try {
                 module.functions = std::make_unique<symbols::module_functions>(record.path);
             } catch (const std::runtime_error&) {
-                return {};  // its frames have no names either
+                return {};  // its frames have no names, either
             }
         }
         if (!module.functions) return {};

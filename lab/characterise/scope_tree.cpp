@@ -13,11 +13,12 @@ constexpr std::size_t sampled_contexts = 512;  // of each subsystem, evenly over
 
 struct enclosing_function {
     std::uint32_t function;
-    std::uint32_t contexts;  // that it encloses
+    std::uint32_t contexts;  // the number that it encloses
     std::uint32_t depth;     // where it was met first
 };
 
-// The most enclosing functions; among equals the innermost and the outermost, which bound where an arena can stand.
+// Chooses the most enclosing functions; among equals the innermost and the outermost, which bound where an arena can
+// stand.
 std::vector<std::uint32_t> choose(std::vector<enclosing_function> all) {
     constexpr std::size_t each = scope_tree::candidates_max / 2;
     std::sort(all.begin(), all.end(), [](const enclosing_function& a, const enclosing_function& b) {
@@ -44,14 +45,14 @@ std::vector<std::uint32_t> choose(std::vector<enclosing_function> all) {
 void scope_tree::choose_candidates(const symbols::context_functions& functions,
                                    const symbols::subsystem_map& subsystems) {
     const std::uint32_t nodes = functions.node_count();
-    // What frees, and the marks that say so, have a child, too: only what allocates is looked at.
+    // Frees and their marks are children, too, so only contexts that allocate are considered.
     std::vector<char> has_child(nodes, 0), frees(nodes, 0);
     for (std::uint32_t i = 1; i < nodes; ++i) {
         const trace::context_node& node = functions.node(i);
         has_child[node.parent] = 1;
         if (node.module == 0 && node.offset == mpt_offset_frees) frees[i] = frees[node.parent] = 1;
     }
-    // Innermost frames are leaves of the tree, but for the rare one that calls malloc and others through one pointer.
+    // Innermost frames are leaves of the tree, except for rare ones that call malloc and others through one pointer.
     std::vector<std::vector<std::uint32_t>> contexts(subsystems.subsystems().size());
     for (const bool leaves : {true, false}) {
         std::vector<char> served(contexts.size());
@@ -74,7 +75,7 @@ void scope_tree::choose_candidates(const symbols::context_functions& functions,
             for (std::uint32_t at = contexts[s][c]; at != 0; at = functions.node(at).parent, --depth) {
                 const std::uint32_t f = functions.function_of(at);
                 if (f == symbols::context_functions::none || functions.function(f).standard) continue;
-                if (std::find(met.begin(), met.end(), f) != met.end()) continue;  // a recursion counts once
+                if (std::find(met.begin(), met.end(), f) != met.end()) continue;  // counts recursive calls once
                 met.push_back(f);
                 ++counts.try_emplace(f, enclosing_function{f, 0, depth}).first->second.contexts;
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-litter: becomes an unmodified program whose heap is littered before its main begins.
+// millpond-litter: runs an unmodified program whose heap is littered before its main begins.
 //
-//   options ──▶ pattern ──▶ LD_PRELOAD, an inherited descriptor ──execve──▶ the program, without a process of ours
+//   options ──▶ pattern ──▶ LD_PRELOAD, an inherited descriptor ──execve──▶ the program, in the same process
 #include <unistd.h>
 
 #include <cerrno>

@@ -81,7 +81,7 @@ count count_of(const event& of, const counter_reading& read) {
     if (read.running_ns >= read.enabled_ns) {
         return {std::string(of.name), read.value, "", 1.0, std::string(of.counted_as)};
     }
-    // 64 bits of precision, which a double has not.
+    // 64 bits of precision, which a double lacks.
     const long double share = static_cast<long double>(read.running_ns) / static_cast<long double>(read.enabled_ns);
     const auto scaled = static_cast<std::uint64_t>(std::llround(static_cast<long double>(read.value) / share));
     return {std::string(of.name), scaled, "", static_cast<double>(share), std::string(of.counted_as)};
@@ -101,7 +101,7 @@ counters::~counters() {
     }
 }
 
-// All of the thread's at once, and those of the threads that it started: none of them counts the others' switching.
+// Starts all counters of the thread at once, and those of its threads, so that none counts the switching of the others.
 void counters::start() noexcept { ::prctl(PR_TASK_PERF_EVENTS_ENABLE, 0, 0, 0, 0); }
 void counters::stop() noexcept { ::prctl(PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-events: the events that this machine's processor and kernel can count, by name.
+// millpond-events: lists the events that this machine's processor and kernel can count, by name.
 #include <string>
 #include <vector>
 

@@ -16,7 +16,7 @@
 namespace millpond::measure {
 namespace {
 
-// Address space; pages come as they are written.
+// Maps address space; pages are allocated when they are written.
 template <class T>
 T* map(std::uint64_t count) {
     void* const memory =
@@ -65,7 +65,8 @@ std::uint64_t heap_litter::free_fraction(double fraction, std::uint64_t seed) no
     const auto freed = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(held_)));
     std::mt19937_64 random(seed);
     for (std::uint64_t i = 0; i < freed; ++i) {
-        // The last place takes what is drawn, which is freed; so the places before it hold what remains.
+        // The drawn block is freed and the last one takes its place. So the places before the end hold the remaining
+        // blocks.
         --held_;
         std::swap(blocks_[random() % (held_ + 1)], blocks_[held_]);
         std::free(blocks_[held_]);
@@ -77,7 +78,7 @@ heap_litter::lines heap_litter::picture() const {
     lines found{};
     const std::uint64_t all = noted_blocks();
     if (blocks_ == nullptr || all == 0) return found;
-    // A copy, outside the heap: the order of the places is that of the draw.
+    // A copy, outside the heap, because the order of the places is that of the draw.
     void** const sorted = map<void*>(all);
     std::copy(blocks_, blocks_ + all, sorted);
     std::nth_element(sorted, sorted + all / 2, sorted + all, std::less<>());

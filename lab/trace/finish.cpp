@@ -17,8 +17,8 @@ namespace millpond::trace {
 
 namespace {
 
-// Of a recording the finishing pass is a large part, and compression one of that: level 3 takes half as long again, for
-// a twelfth of the bytes.
+// The finishing pass is a large part of a recording, and compression a large part of that. Level 3 takes half as long
+// again and saves a twelfth of the bytes.
 constexpr int compression_level = -1;
 
 class trace_finisher {
@@ -43,7 +43,7 @@ class trace_finisher {
     void take_process(const mpt_block_header& header);
     void write_new_contexts();
 
-    // Whether a block of this kind and number is new: one that was copied may lie in its first slot, too.
+    // Returns whether a block of this kind and number is new: a copied one may still lie in its first slot, too.
     bool is_new(const mpt_block_header& header) {
         return taken_.insert({header.kind, header.thread, header.sequence}).second;
     }
@@ -52,7 +52,7 @@ class trace_finisher {
     bool make_room(std::uint64_t written_bytes);
     void append(const mpt_block_header& header, std::span<const std::uint8_t> payload);
 
-    // A block that is in the output, up to there.
+    // A block that is in the output, and the end of its bytes there.
     struct moved_block {
         std::uint64_t output_end, offset, bytes;
     };
@@ -74,7 +74,7 @@ class trace_finisher {
     std::uint64_t events_ = 0, contexts_ = 0;
 };
 
-// Contexts that events have told by their steps; they come before the events.
+// Writes the contexts that the events' steps have introduced, before the events.
 void trace_finisher::write_new_contexts() {
     while (true) {
         const stack_follower::new_nodes fresh = follower_.take_new();
@@ -84,7 +84,7 @@ void trace_finisher::write_new_contexts() {
     }
 }
 
-// An earlier pass was cut off after it had given slots back: their blocks are in its file alone.
+// An earlier pass was interrupted after it had released slots: only its file holds their blocks.
 bool trace_finisher::go_on_with(const std::string& out, const std::string& name_end) {
     try {
         block_file earlier(out + name_end);
@@ -106,11 +106,11 @@ bool trace_finisher::go_on_with(const std::string& out, const std::string& name_
     }
 }
 
-// Before anything that is nowhere else is given back, the slot file says where it went.
+// Before the only copy of a block is released, the slot file records where the block was written.
 bool trace_finisher::make_room(std::uint64_t written_bytes) {
     if (!tails_given_back_) {
         tails_given_back_ = true;
-        // Slots are taken from the first on: no process that still records has come near it.
+        // Slots are taken in ascending order, so no process that still records has come near the spare one.
         if (from_.header().slots < mpt_spare_slot / 2)
             from_.punch(std::uint64_t{mpt_spare_slot} * mpt_slot_bytes, mpt_slot_bytes);
         for (const slot_block& block : from_.blocks(process_))
@@ -129,13 +129,13 @@ bool trace_finisher::make_room(std::uint64_t written_bytes) {
 
 void trace_finisher::append(const mpt_block_header& header, std::span<const std::uint8_t> payload) {
     output_->append(header, payload);
-    // The head of the slot goes too, so that the block is not found again.
+    // The head of the slot is released, too, so that the block is not found again.
     if (current_ != nullptr && current_->alone)
         moved_.push_back({output_->bytes(), current_->offset - sizeof(mpt_slot),
                           sizeof(mpt_slot) + sizeof header + current_->header.stored_bytes});
 }
 
-// An open block is taken as far as it can be decoded. One that was sealed and does not fit its checksum is left out:
+// An open block is taken as far as it can be decoded. A sealed block whose checksum does not match is left out, because
 // any of its bytes may be wrong.
 void trace_finisher::take(const slot_block& block) {
     mpt_block_header h = block.header;

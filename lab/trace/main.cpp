@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-trace: look at a trace, and put its index back.
+// millpond-trace: shows a trace, and rebuilds its index.
 //
-//   millpond-trace info TRACE     what is in it
+//   millpond-trace info TRACE     a summary of its content
 //   millpond-trace dump TRACE     every record and event, a line each
 //   millpond-trace index TRACE    rebuild the index
 //   millpond-trace list [--null] FILE   the traces of one recording
 //
-// Exit status: 0 ok, 2 usage, 3 the trace is missing, empty or damaged (what could be read was shown), 4 the disk
-// refused.
+// Exit status: 0 ok, 2 usage, 3 the trace is missing, empty or damaged (the readable part was shown), 4 writing to the
+// disk failed.
 #include <cerrno>
 #include <cstdio>
 #include <string>
