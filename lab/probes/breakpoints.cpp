@@ -23,7 +23,7 @@ bool stands_at(std::uintptr_t address) noexcept {
     return *reinterpret_cast<const volatile std::uint8_t*>(address) == trap;
 }
 
-// The byte of the program's code, whether or not a breakpoint of ours covers it.
+// Returns the program's byte of code, whether or not a breakpoint of ours covers it.
 std::uint8_t code_at(std::uintptr_t address) noexcept {
     const std::uint8_t now = *reinterpret_cast<const volatile std::uint8_t*>(address);
     const breakpoint* const covers = now == trap ? breakpoints::find(address) : nullptr;
@@ -96,7 +96,7 @@ bool breakpoints::place(std::uintptr_t address, const code_range& module, unsign
     return code_memory::write(address, &trap, 1);
 }
 
-// Another thread may be about to write it.
+// Another thread may be writing it.
 bool breakpoints::is_in_place(std::uintptr_t address) noexcept {
     if (stands_at(address)) return true;
     const preload::spin_guard guard(lock);

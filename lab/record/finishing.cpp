@@ -25,15 +25,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Why a process stopped recording, and what to do about it.
+// Returns the reason why a process stopped recording, with a remedy.
 std::string reason(std::uint32_t why) {
     if (why == mpt_stop_limit) return "--max-bytes was reached";
     if (why == mpt_stop_ahead)
-        return "what was mapped ahead, for a program that forbids itself system calls, is used up; --ahead maps more";
+        return "the memory mapped ahead, for a program that forbids itself system calls, is used up; --ahead maps more";
     return strerror(static_cast<int>(why));
 }
 
-// The events that were lost while the process went on recording: how many, why, and what to do about it. Empty: none.
+// Returns how many events were lost while the process continued to record, why, and a remedy. Empty if none were lost.
 std::string losses(const mpt_slot_process& facts) {
     static constexpr const char* causes[mpt_lost_causes] = {
         ("no memory or no mapping was left for the events of more threads (limits: memory, address space, "
@@ -115,7 +115,7 @@ std::vector<trace::module_record> modules_of(const trace::slot_reader& from, con
     return modules;
 }
 
-// A malloc that nobody could replace: why its calls are missing; empty where there is none.
+// Returns why the calls of a malloc in this module are missing, if it cannot be replaced; else empty.
 std::string unseen_malloc(const std::string& module) {
     const std::string name = fs::path(module).filename();
     if (name.starts_with("libmillpond-") || name.starts_with("ld-linux") || name.starts_with("libc.so")) return "";
@@ -172,7 +172,8 @@ bool slot_finisher::still_runs(const trace::slot_process& process) const {
     });
 }
 
-// Whether this process's trace may take that name: no file has it, or one of the former recording, or itself.
+// Returns whether this process's trace may take that name: no file has it, or only a file of the former recording, or
+// its own.
 bool slot_finisher::is_free(const std::string& path, const trace::slot_process& process) const {
     if (!fs::exists(fs::symlink_status(path))) return true;
     const trace::trace_origin there = trace::read_origin(path);
@@ -236,7 +237,7 @@ void slot_finisher::write(const trace::slot_process& process, bool is_end) {
                             describe_end(process.facts, is_end ? end_ : std::nullopt));
         report(process);
         from_.mark_finished(process);
-    } catch (const trace::trace_error& nothing) {  // it was ended while its recording began, or could not begin it
+    } catch (const trace::trace_error& nothing) {  // it ended while its recording began, or could not begin it
         report(process);
         from_.mark_finished(process);
     } catch (const std::system_error& e) {
@@ -261,7 +262,7 @@ void slot_finisher::report_refusals() {
         out_.notices.push_back(std::to_string(count - mpt_refusals_max) + " more processes were not recorded");
 }
 
-// What the former recording left beside FILE and this one did not write again.
+// Removes the former recording's traces next to FILE that this one did not replace.
 void slot_finisher::remove_replaced() {
     const std::uint64_t former = from_.header().replaces;
     if (former == 0 || trace::read_origin(file_).recording != from_.header().recording) return;

@@ -16,13 +16,13 @@ namespace {
 
 namespace program = millpond::program;
 
-// Says all that there is to say of a finished recording; 0 or the status of what is not complete.
+// Reports the notices of a finished recording; returns 0 or the status of the incomplete part.
 int report(const millpond::record::finish_outcome& outcome) {
     for (const std::string& notice : outcome.notices) program::say(notice);
     return outcome.problem ? program::fail(outcome.problem->status, outcome.problem->what()) : program::ok;
 }
 
-// Says of a program that died where there is a limit of addresses that recording takes some of them.
+// For a program that died under a limit of addresses: reports that recording takes some of them.
 void note_limit(int signal) {
     rlimit limit{};
     if (signal == 0 || getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
@@ -56,8 +56,8 @@ int main(int argc, char** argv) {
     record_options options;
     options.dies_with_recorder = conducted;
     std::string unfinished;
-    const auto file =
-        app.option("-o,--output", options.file, "where the trace goes (other processes: FILE.PID)").value_name("FILE");
+    const auto file = app.option("-o,--output", options.file, "write the trace to FILE (other processes: FILE.PID)")
+                          .value_name("FILE");
     app.flag("--check-contexts", options.check_contexts,
              "compare 1 event in 64 with an uncached walk of its stack (1 in 4096 otherwise)");
     const auto size = [](program::command_option option) {
@@ -68,12 +68,12 @@ int main(int argc, char** argv) {
             })
             .in_bytes();
     };
-    size(app.option("--max-bytes", options.bytes_max, "stop recording after this many bytes; the program goes on"));
+    size(app.option("--max-bytes", options.bytes_max, "stop recording after this many bytes; the program continues"));
     size(app.option("--ahead", options.ahead_bytes,
                     "map this much of the trace at the start and make no system call for it later, for programs "
                     "that forbid themselves system calls"));
     app.option("--for", options.seconds_max,
-               "stop the program after so many seconds: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL")
+               "stop the program after this many seconds: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL")
         .value_name("SECONDS")
         .positive();
     std::string mode = "600";
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
                "observe the functions of this list, which 'millpond characterise --scopes-out' writes")
         .value_name("FILE");
     app.option("--scope-entries", options.scope_entries_max,
-               "observe a function no more after so many entries (1000000, about 6 us each)")
+               "stop observing a function after this many entries (default: 1000000, about 6 us each)")
         .value_name("N")
         .positive();
     app.flag("--owners", options.samples_owners,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-replay: a recorded program's heap events on a real allocator.
+// millpond-replay: plays a recorded program's heap events on a real allocator.
 //
 //   millpond-replay --prepare TRACE [--plan FILE | --per-subsystem] -o SCRIPT [--json FILE]
 //   millpond-replay --play SCRIPT --strategy NAME [--malloc LIBRARY] [--order …] [--touch …] --result FILE
 //
 // Exit status: 0 done · 2 usage, an unknown strategy or subsystem · 3 a trace or script missing or damaged, a plan of
-// another build, a library that is no malloc · 4 no memory, or a place that cannot be written.
+// another build, a library without malloc · 4 no memory, or a file that cannot be written.
 #include <unistd.h>
 
 #include <cstring>
@@ -70,7 +70,7 @@ void act(const command_line& line) {
 
 int main(int argc, char** argv) {
     millpond::measure::die_with_conductor();
-    // First, before anything has called malloc; and last, for what the round holds is nobody's to take down.
+    // Runs first, before any code has called malloc; and last, because the memory of the round is never freed.
     if (argc > 1 && std::strcmp(argv[1], stage_word) == 0)
         ::_exit(program::guarded_main([&] { return run(argv + 2); }));
     program::command_line app{"Plays a recorded program's heap events on a real allocator."};

@@ -53,8 +53,8 @@ touch touch_of(const char* name) {
     return std::strcmp(name, "none") == 0 ? touch::none : std::strcmp(name, "check") == 0 ? touch::check : touch::line;
 }
 
-// Finds the file whose malloc this process uses, into a buffer: nothing of ours has called malloc before a round.
-// False where nobody knows.
+// Finds the file whose malloc this process uses, into a buffer, because our code must not call malloc before a round.
+// False if it is unknown.
 bool find_malloc_provider(char (&resolved)[PATH_MAX]) {
     Dl_info about;
     void* const found = ::dlsym(RTLD_DEFAULT, "malloc");
@@ -68,7 +68,7 @@ std::string malloc_provider() {
 
 bool is_c_library(const std::string& path) { return path.find("/libc.so") != std::string::npos; }
 
-// Preloading fails with a warning at most; then the round would be that of another malloc.
+// If preloading fails, the loader only warns, and the round would be another malloc's.
 void check_preloaded(const char* library) {
     if (*library == '\0') return;
     char resolved[PATH_MAX];

@@ -89,7 +89,7 @@ std::span<const record> script_source::next() {
     return given;
 }
 
-// The bit of a slot, turned over; false where it was not as it should be.
+// Flips the bit of a slot; false if it had the wrong value.
 inline bool script_source::flip(std::uint32_t slot, bool was_live) {
     std::uint64_t& word = live_[slot / 64];
     const std::uint64_t bit = std::uint64_t{1} << slot % 64;
