@@ -53,7 +53,7 @@ pattern_head* map_pattern(int file) noexcept {
 void litter_heap(pattern_head& pattern) noexcept {
     const std::size_t book_bytes = pattern.blocks * sizeof(void*);
     void** const blocks = preload::take_pages<void*>(book_bytes);
-    if (blocks == nullptr) give_up("millpond: no memory for the books of the littering\n");
+    if (blocks == nullptr) give_up("millpond: no memory for the table of littering blocks\n");
     const std::uint32_t* const sizes = pattern.sizes();
     for (std::uint64_t i = 0; i < pattern.blocks; ++i) {
         blocks[i] = ::malloc(sizes[i]);

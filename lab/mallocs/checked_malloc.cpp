@@ -124,7 +124,7 @@ void checked_malloc::deallocate(void* p, call_site site) noexcept {
     }
     const block_record* const known = ledger().find(p);
     const auto is_kept = [](std::size_t, std::size_t) { return true; };
-    // Its own size and alignment, because free passes none.
+    // The record's size and alignment, because free passes none.
     if (const block_record* const out = ledger().give_back(p, known != nullptr ? known->bytes : 0,
                                                            known != nullptr ? known->alignment : 1, site, is_kept))
         give_down(*out);

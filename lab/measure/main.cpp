@@ -94,7 +94,8 @@ json probe() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    program::command_line app{"Measures what this machine's basic operations cost, and says what its kernel allows."};
+    program::command_line app{
+        "Measures the cost of this machine's basic operations, and lists what its kernel allows."};
     std::string json_path;
     unsigned long steps = 0;
     program::option_list mode = app.exactly_one("mode", "what to do: exactly one");

@@ -102,7 +102,7 @@ std::vector<instance_key> read_instances(const fields& route, const std::string&
             at.fail("address", "must be an address of the module's file in hex digits, such as \"1a40\"");
         if (preload::word_position::of_name(key.word) == preload::word_position::count)
             at.fail("word", millpond::plan::quoted(key.word) +
-                                " is none of rbx, rbp, r12, r13, r14, r15, stack+0, stack+8, … stack+192");
+                                " is not one of rbx, rbp, r12, r13, r14, r15, stack+0, stack+8, … stack+192");
         result.push_back(std::move(key));
     }
     if (result.empty()) route.fail("instances", "must say for at least one call site where the owner is");

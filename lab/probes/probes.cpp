@@ -45,7 +45,7 @@ struct thread_state {
     running_scopes running;
     bool believes_blocked;
     // The stack pointer when a change of `running` began; 0: no change is in progress. A signal handler that interrupts
-    // the change leaves `running` alone.
+    // the change does not touch `running`.
     std::uintptr_t changes_at;
 };
 static_assert(sizeof(thread_state) <= recorder_calls::room_bytes);

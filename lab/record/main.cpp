@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
     const auto size = [](program::command_option option) {
         option.value_name("N")
             .checked([](const std::string& text) {
-                return text.starts_with('-') ? std::string("a number of bytes, such as 500MB, and not ") + text
+                return text.starts_with('-') ? std::string("expected a number of bytes, such as 500MB, not ") + text
                                              : std::string();
             })
             .in_bytes();
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
         .value_name("OCTAL")
         .checked([](const std::string& text) {
             const bool octal = !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == text.npos;
-            return octal ? std::string() : "permissions in octal, such as 640, and not " + text;
+            return octal ? std::string() : "expected permissions in octal, such as 640, not " + text;
         });
     app.option("--scope", options.scopes, "observe each activation of this function of the executable")
         .value_name("FUNCTION")

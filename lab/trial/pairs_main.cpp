@@ -135,14 +135,14 @@ int main(int argc, char** argv) {
     std::uint64_t count = 0, batch = pairs::batch_most;
     std::string by_hand;
     bool in_turns = false;
-    app.option("PAIRS", count, "how many blocks").required();
-    app.option("--by-hand", by_hand, "from this allocator of the library, not from malloc")
+    app.option("PAIRS", count, "the number of blocks").required();
+    app.option("--by-hand", by_hand, "use this allocator of the library instead of malloc")
         .one_of({"multipool", "synchronized(multipool)", "monotonic"});
-    app.option("--batch", batch, "how many of them are made before they are freed: 1, 2, 4, … 512");
-    app.flag("--in-turns", in_turns, "from both in turns: prints the seconds that a pair of malloc takes more");
+    app.option("--batch", batch, "allocate this many before freeing them: 1, 2, 4, … 512");
+    app.flag("--in-turns", in_turns, "use both in turns: print how many seconds more a pair of malloc takes");
     return program::guarded_main(app, argc, argv, [&] {
         if (count == 0 || !std::has_single_bit(batch) || batch > pairs::batch_most || (in_turns && by_hand.empty()))
-            throw app.refusal("PAIRS is 1 at least, --batch a power of 2, and --in-turns needs --by-hand");
+            throw app.refusal("PAIRS must be at least 1, --batch a power of 2, and --in-turns needs --by-hand");
         if (by_hand.empty())
             program::print(std::to_string(pairs::make<pairs::from_malloc>(count, batch)) + "\n");
         else if (by_hand == "multipool")

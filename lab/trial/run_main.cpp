@@ -88,7 +88,7 @@ int run(const std::string& plan_path, bool statistics, const std::vector<std::st
         program::say("nothing was pooled: the plan belongs to " + plan.program.described() + ", which did not run");
     else if (has_own_malloc(*shared))
         program::say(
-            "nothing was pooled: the program has a malloc that it calls past every other (linked into the executable, "
+            "nothing was pooled: the program calls its own malloc directly (linked into the executable, "
             "or in a library with -Bsymbolic)");
     else
         trial::say_what_never_came(compiled, *shared);
@@ -100,14 +100,14 @@ int run(const std::string& plan_path, bool statistics, const std::vector<std::st
 
 int main(int argc, char** argv) {
     measure::die_with_conductor();
-    program::command_line app{"Runs a program under a plan: nothing is measured, and it ends as the program does.",
+    program::command_line app{"Runs a program under a plan, measures nothing, and ends with the program's status.",
                               "millpond-run"};
     std::string plan, library;
     bool statistics = false;
     std::vector<std::string> started;
-    app.option("--plan", plan, "which subsystems get which pools").required().value_name("FILE");
-    app.flag("--stats", statistics, "at the end, say on standard error what each pool did");
-    app.option("--export", library, "write one library with the plan inside, to be preloaded; run nothing")
+    app.option("--plan", plan, "the plan: the pool of each subsystem").required().value_name("FILE");
+    app.flag("--stats", statistics, "at the end, print each pool's counters on standard error");
+    app.option("--export", library, "write a library with the plan inside, for LD_PRELOAD; run nothing")
         .value_name("FILE");
     app.option("program", started, "the program and its arguments, behind --");
     return program::guarded_main(app, argc, argv, [&]() -> int {
