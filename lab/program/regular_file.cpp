@@ -67,7 +67,7 @@ std::string read_regular(const std::string& path, std::size_t bytes_max) {
         used += static_cast<std::size_t>(got);
         if (used > bytes_max)
             throw failure(input,
-                          path + " is larger than " + std::to_string(bytes_max) + " bytes, which no such file is");
+                          path + " is larger than " + std::to_string(bytes_max) + " bytes, the limit for such a file");
         if (got == 0) {
             content.resize(used);
             return content;

@@ -56,8 +56,8 @@ std::string losses(const mpt_slot_process& facts) {
 
 std::string remedy(std::uint32_t error) {
     if (error == EACCES || error == EPERM)
-        return "; it was started as another user: record the program as that user, or the process by itself";
-    if (error == ENOENT) return "; it was started in another root folder: record it by itself, there";
+        return "; it was started as another user: record the program as that user, or the process separately";
+    if (error == ENOENT) return "; it was started in another root directory: record it separately, there";
     return "";
 }
 
@@ -306,7 +306,7 @@ finish_outcome slot_finisher::run() {
     if (processes.empty())
         fail(
             "the program did not load the recorder, so no trace was written (does it clear LD_PRELOAD or "
-            "drop the right to write to the trace's folder?)");
+            "drop the right to write to the trace's directory?)");
     return std::move(out_);
 }
 

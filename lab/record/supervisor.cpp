@@ -212,9 +212,8 @@ class keeper {
 
 [[noreturn]] void refuse_partial(const std::string& partial, const std::string& file) {
     if (!trace::slot_reader::is_slot_file(partial))
-        throw program::failure(
-            program::environment,
-            partial + " exists and is no recording of ours; move it, or choose another name with -o");
+        throw program::failure(program::environment,
+                               partial + " exists and is not a recording; move it, or choose another name with -o");
     throw program::failure(program::environment,
                            partial +
                                " exists: another recording writes there or was interrupted; complete it with "

@@ -28,7 +28,7 @@ class page_array {
             ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         if (memory == MAP_FAILED)
             throw program::failure(program::environment,
-                                   "no memory for " + std::to_string(bytes_) + " bytes of the player's own");
+                                   "no memory for " + std::to_string(bytes_) + " bytes of the player's data");
         data_ = static_cast<T*>(memory);
     }
     page_array(page_array&& other) noexcept

@@ -170,7 +170,7 @@ std::size_t event_decoder::decode(event* to, std::size_t capacity) {
     left_ -= static_cast<std::uint32_t>(done);
     const std::size_t columns = columns_ ? std::size_t{column_count} : 1;
     if (flaw_ == nullptr && left_ == 0 && !std::equal(end_, end_ + columns, now_.at))
-        flaw_ = "the block's payload goes on behind its last event";
+        flaw_ = "the block's payload continues after its last event";
     return done;
 }
 

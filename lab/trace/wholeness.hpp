@@ -18,7 +18,8 @@ namespace millpond::trace {
 
 // The option of every such program, and its help text.
 inline constexpr const char* damaged_option = "--damaged";
-inline constexpr const char* damaged_help = "go on with what is left of a damaged trace; without it that is refused";
+inline constexpr const char* damaged_help =
+    "use the readable part of a damaged trace; without this option it is refused";
 
 // Returns `FILE is damaged at offset 90: the block's checksum does not hold (2 places in all)`; empty if it is whole.
 std::string damage_text(const std::string& path, const std::vector<damage>& damages);
