@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// event_choice: chooses the event that is counted here under a name, which is a named event's or libpfm's.
+// event_choice: chooses the event to count on this machine for a name: a named event, or one of libpfm's.
 //
 //   named event ── the kernel counts its generic event here? ──▶ that one
 //               └─ an alternative that this processor has, and the kernel counts? ──▶ that one

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// variable: the connection between millpond-record and the recorders in the recorded processes.
+// variable: the environment variables and messages between millpond-record and the recorders in the processes.
 //
 //   millpond-record ──MILLPOND_RECORD=FILE.partial──▶ process ──opens it──▶ is recorded
 //                  ◀──one datagram: why it cannot open it── (another user, another root directory, no descriptor)

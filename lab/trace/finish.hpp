@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// finish: turns the blocks that a recorded process left in the slot file (sealed and open) into one compressed, indexed
-// trace.
+// finish: turns a recorded process's blocks in the slot file (sealed and open) into one compressed, indexed trace.
 //
 //   FILE.partial  the blocks of one process: rows, uncompressed
 //     ──▶ every block checked, events recounted by decoding, rows turned into columns, zstd

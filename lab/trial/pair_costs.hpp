@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pair_costs: measures the costs that a trial has and a change of the source has not, a pair of malloc and free, and a
+// pair_costs: measures the extra costs of a trial over a change of the source, for a pair of malloc and free, and for a
 // call.
 //
 //   in each round   millpond-pairs, from malloc and by hand in turns:  bare, looked_up, plan of each strategy

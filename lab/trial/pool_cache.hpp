@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// pool_cache: a thread's cache of one synchronised pool. It counts, and the thread's own signal handlers may use it.
+// pool_cache: a thread's cache of one synchronised pool. It counts its calls, and the thread's own signal handlers may
+// use it.
 //
 // thread_caches: one thread's caches of all pools. A thread takes them at its first use of such a pool. When it ends,
 // another thread takes them over with their counts.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// process_words: data of this process only; a child that is copied from it starts without.
+// process_words: data that belongs to this process only; a forked child starts with zeros.
 //
 //   process     │ small_max, slot, generation … │ ── fork, _Fork, clone ─▶  child  │ 0, 0, 0 … │ ── adopt() ─▶ its own
 //
