@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// activations: which invocations of the scopes are active on one thread now, as far as a trace of allocations tells.
+// activations: the invocations of scopes that are active on one thread now, as far as a trace of allocations shows.
 //
 //   stack    main │ run │ add        serial: the moment at which this invocation was first seen, from one clock that
 //   serial     1  │  2  │  9         ticks whenever any thread's stack changes
 //
-// The trace has a stack only at allocations (and at notes that frames have returned). An invocation is taken as active
-// while consecutive contexts of its thread keep it; it ends at the first that does not. Two invocations in a row
-// without an event between them cannot be told apart: counts of activations are lower bounds.
+// The trace has a stack only at allocations (and at notes that frames have returned). An invocation counts as active
+// while consecutive contexts of its thread contain it; it ends at the first that does not. Two invocations in a row
+// without an event between them look like one, so counts of activations are lower bounds.
 //
-// An object born at clock b (after its own push) still has alive, of all invocations around its birth, exactly those
-// entries of the stack whose serial is not above b: they have been there since, so they are around it. So nothing needs
-// to be stored in objects but b. enter: O(frames that differ); surviving: O(log frames).
+// Of the invocations around an object born at clock b (after its own push), those still active are the stack entries
+// whose serial is not above b. So an object needs to store only b. enter: O(frames that differ); surviving: O(log
+// frames).
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ class activations {
         scope_ = 0;
     }
 
-    // How many of the outermost invocations around an object's birth are still active. Serials rise inward; most
-    // objects either see all of them or die long after most have gone, hence a search by halves.
+    // Returns how many of the outermost invocations around an object's birth are still active. Serials rise inward.
+    // Most objects either see all of them or die long after most have ended, so the search is binary.
     std::size_t surviving(std::uint64_t birth) const {
         std::size_t depth = stack_.size();
         if (depth == 0 || stack_[depth - 1].serial <= birth) return depth;
@@ -77,7 +77,7 @@ class activations {
     std::uint32_t scope_ = 0;
 };
 
-// activation_bytes: bytes that one subsystem asks for during each activation of the scopes around it, on one thread.
+// activation_bytes: the bytes that one subsystem requests during each activation of its scopes, on one thread.
 //
 //   pending   thread 4096 │ main 640 │ add 48      one entry for each level with bytes not yet handed outward
 //
@@ -85,7 +85,7 @@ class activations {
 // an allocation costs O(1), and an end O(levels that ended). An activation that ends is reported once, with its bytes.
 class activation_bytes {
   public:
-    // report(function, bytes) for each activation that has ended since.
+    // Calls report(function, bytes) for each activation that has ended since.
     template <typename Report>
     void add(std::uint64_t bytes, const activations& now, const scope_tree& tree, Report&& report) {
         const std::uint64_t serial = now.innermost_serial();
@@ -96,7 +96,7 @@ class activation_bytes {
         pending_.back().bytes += bytes;
     }
 
-    // Reports what is no longer active in `now`. What remains is active.
+    // Reports the activations that are no longer in `now`. The others remain.
     template <typename Report>
     void settle(const activations& now, const scope_tree& tree, Report&& report) {
         const std::vector<activation>& stack = now.stack();
@@ -114,7 +114,7 @@ class activation_bytes {
 
   private:
     struct entry {
-        std::uint64_t serial;  // of the activation; of one inside it, if it had ended before it got an entry
+        std::uint64_t serial;  // of the activation, or of an inner one if it ended before it got an entry
         std::uint32_t scope;
         std::uint64_t bytes;
     };
@@ -122,7 +122,7 @@ class activation_bytes {
     void hand_outward(const entry& ended, std::uint32_t depth, const std::vector<activation>& stack,
                       const scope_tree& tree) {
         const std::uint32_t outer = tree.node(ended.scope).parent;
-        // Entries are nested, so the one below is the outer activation itself if it is of that depth.
+        // Entries are nested, so an entry below of that depth is the outer activation itself.
         if (pending_.back().scope == outer && tree.depth(pending_.back().scope) == depth) {
             pending_.back().bytes += ended.bytes;
             return;

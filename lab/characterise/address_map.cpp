@@ -16,7 +16,7 @@ double rounded(double share) { return static_cast<double>(std::llround(share * 1
 
 void address_map::add(const page_survey& survey, std::uint64_t tick, std::uint64_t live_bytes) {
     column next{tick, live_bytes, granule_pages_log2, {}};
-    // Pages are gathered into granules as objects are into pages: an "object" of one byte for each page.
+    // Pages are grouped into granules as objects into pages: each page is an "object" of one byte.
     gathered_.start(survey.subsystems(), survey.used() >> granule_pages_log2);
     survey.for_each([&](std::uint32_t subsystem, std::uint64_t page, std::uint64_t) {
         gathered_.add(subsystem, page >> granule_pages_log2 << page_survey::page_bytes_log2, 1);
@@ -35,7 +35,7 @@ void address_map::add(const page_survey& survey, std::uint64_t tick, std::uint64
     columns_.push_back(std::move(next));
 }
 
-// Joins the entries of one granule and subsystem, after making granules 2^shift times as large.
+// Joins the entries of a granule and subsystem after making granules 2^shift times as large.
 void address_map::coarsen(std::vector<entry>& entries, unsigned shift) {
     for (entry& e : entries) e.granule >>= shift;
     std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) {

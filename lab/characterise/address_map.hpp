@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// address_map: whose objects lie where, at several moments: the heat map of time × address.
+// address_map: a heat map of time × address, which shows where each subsystem's objects lie.
 //
 //   high │ . . b b B b      a column for each survey of pages, a row for each range of used addresses;
 //        │ a A A A a .      in each cell the subsystem that touches most of its pages, its share, and how full it is
 //   low  │ A A A C C C ──▶ time
 //
-// Addresses that no survey has seen in use are left out. Use: add() after each survey, then to_json(). add: O(pairs of
-// page and subsystem). Memory: at most entries_max entries a survey; where there are more, addresses are taken in
-// larger granules. Not thread-safe.
+// Addresses that no survey found in use are left out. Use: add() after each survey, then to_json(). add: O(pairs of
+// page and subsystem). Memory: at most entries_max entries a survey; if there are more, granules become larger. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,8 @@ class address_map {
 
     void add(const page_survey& survey, std::uint64_t tick, std::uint64_t live_bytes);
 
-    // `seconds(tick)`; `position(subsystem)`: its place in the list that the reader sees. Null where nothing was added.
+    // `seconds(tick)` converts a tick; `position(subsystem)` is its place in the list that the reader sees. Null if
+    // nothing was added.
     program::json to_json(const std::function<double(std::uint64_t)>& seconds,
                           const std::function<std::size_t(std::uint32_t)>& position) const;
 
@@ -49,7 +50,7 @@ class address_map {
     struct layout {
         unsigned granule_pages_log2 = 0;
         std::size_t granules_a_row = 1;
-        std::vector<std::uint64_t> granules;  // in use at any moment, rising
+        std::vector<std::uint64_t> granules;  // in use at any moment, ascending
     };
 
     static void coarsen(std::vector<entry>& entries, unsigned shift);

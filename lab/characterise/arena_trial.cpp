@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The pass of arena_trial over events.
+// arena_trial's pass over events.
 #include "lab/characterise/arena_trial.hpp"
 #include "lab/program/json.hpp"
 
@@ -19,7 +19,7 @@ void arena_trial::consume(const trace::event* batch, std::size_t count) {
     }
 }
 
-// As size_series rounds, and as the arena takes.
+// Rounds as size_series does, and as the arena does.
 bool arena_trial::is_predicted(const trace::event& e) {
     using arena = tried_arena<16>::arena;
     const std::uint64_t unit = std::max<std::uint64_t>(request_.granule_bytes, arena::unit);

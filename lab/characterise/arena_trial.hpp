@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// arena_trial: what an arena for short-lived call sites would have done in a recorded run.
+// arena_trial: simulates an arena for short-lived call sites in a recorded run.
 //
-//   request ─▶ is its site predicted? ─▶ classic::counted_arena of 4, 8 or 16 chunks, on addresses that are not there
+//   request ─▶ is its site predicted? ─▶ classic::counted_arena of 4, 8 or 16 chunks, on imaginary addresses
 //
-// The arena is the library's own class, which never touches the memory that it divides, so what is counted is what
-// happens in the program but for two things: the order of threads is the trace's, and so is what the run allocated
-// otherwise. An object is wrongly predicted if it is not freed before `short_bytes` more are requested; a chunk is
-// pinned while such a one lives in it.
+// The arena is the library's own class, which never touches the memory that it divides. So the counts are those of the
+// program, except that the order of threads and the other allocations are the trace's. An object is wrongly predicted
+// if it is not freed before `short_bytes` more are requested; a chunk is pinned while such an object lives in it.
 //
 // consume() every batch, then json(). An event costs O(1). Memory: what the arena's live objects take. Not thread-safe.
 #pragma once
@@ -38,7 +37,7 @@ struct arena_place {
     std::uint64_t number = 0;    // of the arena's objects
 };
 
-// One arena. Requests come with the bytes that were requested before, which are the clock.
+// One arena. Each request comes with the bytes that were requested before it, which serve as the clock.
 template <unsigned Chunks>
 class tried_arena {
   public:
@@ -102,7 +101,7 @@ class tried_arena {
 
 class arena_trial {
   public:
-    // `sites`: names of predicted sites, by one to four frames. `nodes`, `modules`: of the trace.
+    // `sites`: names of predicted sites, by one to four frames. `nodes`, `modules`: those of the trace.
     arena_trial(const size_request& request, std::set<std::string> sites, const std::vector<trace::context_node>& nodes,
                 const std::vector<trace::module_record>& modules)
         : request_(request), sites_(std::move(sites)), nodes_(nodes), modules_(modules) {}

@@ -17,10 +17,10 @@
 
 namespace millpond::characterise {
 
-// Barrett and Zorn (1993) found that more frames say no more.
+// Barrett and Zorn (1993) found that more frames do not improve the prediction.
 inline constexpr std::size_t site_frames = 4;
 
-// The innermost frames of a context, at most site_frames.
+// Returns the innermost frames of a context, at most site_frames.
 inline std::vector<std::string> frames_of(std::uint32_t context, const std::vector<trace::context_node>& nodes,
                                           const std::vector<trace::module_record>& modules) {
     std::vector<std::string> frames;
@@ -37,7 +37,7 @@ inline std::vector<std::string> frames_of(std::uint32_t context, const std::vect
     return frames;
 }
 
-// The name of a site by its innermost `depth` frames, or by all where there are fewer.
+// Returns the name of a site by its innermost `depth` frames, or by all if there are fewer.
 inline std::string site_name(const std::vector<std::string>& frames, std::size_t depth, std::uint64_t bytes) {
     std::string name;
     for (std::size_t i = 0; i < depth && i < frames.size(); ++i) name += frames[i] + ' ';

@@ -44,9 +44,9 @@ plan::route own_pool(const characterisation& all, std::uint32_t subsystem) {
             several ? plan::strategy::synchronized_multipool : plan::strategy::multipool, false};
 }
 
-// The modules with functions of their own besides the executable: `millpond run` looks there for subsystems of
-// libraries that are opened while the program runs. A relative path begins at the folder where the program was started,
-// most likely this one.
+// Returns the modules with functions of their own, without the executable. `millpond run` looks there for subsystems of
+// libraries that are opened while the program runs. A relative path starts at the directory where the program was
+// started, most likely this one.
 std::vector<plan::program_identity> libraries_of(const characterisation& all) {
     std::vector<plan::program_identity> found;
     for (const trace::module_record& module : all.reader().modules()) {
@@ -70,26 +70,27 @@ json plan_of(const characterisation& all, std::vector<plan::route> routes) {
 }
 
 std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
-    struct ranked {
+    struct ranked_subsystem {
         double share;
         std::uint32_t subsystem;
     };
-    std::vector<ranked> large;
+    std::vector<ranked_subsystem> large;
     for (const std::uint32_t s : all.order()) {
         const std::string& kind = all.subsystems().subsystems()[s].kind;
         if (kind == "module") continue;
         const double share = all.share(s);
         if (share >= large_share) large.push_back({share, s});
     }
-    std::stable_sort(large.begin(), large.end(), [](const ranked& a, const ranked& b) { return a.share > b.share; });
+    std::stable_sort(large.begin(), large.end(),
+                     [](const ranked_subsystem& a, const ranked_subsystem& b) { return a.share > b.share; });
     if (large.size() > candidate_plans_max) large.resize(candidate_plans_max);
     std::vector<std::uint32_t> result;
     result.reserve(large.size());
-    for (const ranked& one : large) result.push_back(one.subsystem);
+    for (const ranked_subsystem& one : large) result.push_back(one.subsystem);
     return result;
 }
 
-// What an arena's life may be tied to, and the function that it is named after.
+// The scope that an arena's life may be tied to, and the function that names the arena.
 struct arena_scope {
     plan::scope_kind kind;
     std::string around;
@@ -104,8 +105,8 @@ bool is_legal(const json& scope) {
     return legality == scope_legality::legal || legality == scope_legality::legal_outermost;
 }
 
-// Whether one activation allocates little more than is alive at a time: else an arena that ends with it holds far more
-// than is needed, and what would pay is one that is reset in between.
+// Returns whether one activation allocates little more than is alive at a time. Otherwise an arena that ends with it
+// would hold far too much, and an arena that is reset in between pays more.
 bool is_bounded(const json& scope, std::uint64_t peak_live_bytes) {
     const json& most = scope.at("instance_bytes").at("max");
     if (!most.is_number()) return false;
@@ -114,7 +115,7 @@ bool is_bounded(const json& scope, std::uint64_t peak_live_bytes) {
                                      bound::held_bytes_min, bound::held_per_live_max * peak_live_bytes));
 }
 
-// Whether a trial may observe the calls of a function: that must not change what is measured.
+// Returns whether a trial may observe the calls of a function without changing the measurement.
 bool can_observe(const characterisation& all, const json& scope) {
     constexpr double seconds_a_call = 1e-6, share_max = 0.05;
     const trace_totals& totals = all.counts().totals();
@@ -127,10 +128,10 @@ arena_scope scope_of_calls(const characterisation& all, const json& scope, const
     return {plan::scope_kind::function, function, outermost, can_observe(all, scope)};
 }
 
-// Of the legal functions, the outermost that begins as often as the innermost, so that subsystems of one request share
-// its arena; main only where there is no other. Where a function was not observed, or one activation of it allocates
-// far more than is alive, an arena around it that is reset whenever nothing in it is alive. Without functions, the
-// thread.
+// Chooses among the legal functions the outermost that begins as often as the innermost, so that subsystems of one
+// request share its arena; main only if there is no other. If the function was not observed, or one activation of it
+// allocates far more than is alive, the arena is reset whenever nothing in it is alive. Without functions, the scope is
+// the thread.
 std::optional<arena_scope> arena_scope_of(const characterisation& all, std::uint32_t subsystem) {
     std::optional<arena_scope> function, phase, thread;
     double activations = 0;
@@ -140,11 +141,11 @@ std::optional<arena_scope> arena_scope_of(const characterisation& all, std::uint
         const bool is_left = legality != scope_legality::not_disproved && !is_legal(scope);
         const auto times = scope.at("activations").is_number() ? scope.at("activations").get<double>() : 0.0;
         if (is_left || times * objects_an_activation_min > scope.at("total").get<double>()) continue;
-        // What is alive when the program ends keeps a phase from being reset, and may be used when thread_local
-        // variables are gone.
+        // Objects alive at the program's end prevent the reset of a phase, and may be used after thread_local variables
+        // are gone.
         const bool ends_empty = scope.at("running_at_end") == 0;
         if (scope.at("scope") == "thread") {
-            // For the one thread of a program that scope is the process, and nothing would ever be reset.
+            // In a program with one thread that scope is the process, so an arena would never be reset.
             if (all.shares(subsystem).size() > 1 && ends_empty) thread = {plan::scope_kind::thread, "thread"};
         } else if (is_legal(scope) && is_bounded(scope, all.counts().subsystems()[subsystem].peak_bytes)) {
             if (!function) activations = times;
@@ -183,7 +184,7 @@ std::vector<candidate_arena> candidate_arenas(const characterisation& all) {
     return found;
 }
 
-// The subsystem of another trace of the program that has this name; none: there is none.
+// Finds the subsystem with this name in another trace of the program; none if it has no such subsystem.
 std::optional<std::uint32_t> subsystem_named(const characterisation& in, const std::string& name) {
     const auto& all = in.subsystems().subsystems();
     const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
@@ -191,7 +192,8 @@ std::optional<std::uint32_t> subsystem_named(const characterisation& in, const s
     return static_cast<std::uint32_t>(found - all.begin());
 }
 
-// A pool for each owner that the samples found for a subsystem; none where most of its call sites have none.
+// Returns the keys of the owners that the samples found for a subsystem, for a pool each. Empty if most of its call
+// sites have no key.
 std::vector<plan::instance_key> instances_of(const characterisation& all, std::uint32_t subsystem) {
     constexpr double keyed_share_min = 0.5;
     std::vector<plan::instance_key> keys;
@@ -208,7 +210,7 @@ std::vector<plan::instance_key> instances_of(const characterisation& all, std::u
     return keys;
 }
 
-// The pool of subsystems that are accessed together.
+// Returns one pool for subsystems that are accessed together.
 plan::route pool_of_group(const characterisation& all, const std::vector<std::uint32_t>& group) {
     plan::route shared = own_pool(all, group.front());
     for (const std::uint32_t s : group) {
@@ -222,7 +224,7 @@ plan::route pool_of_group(const characterisation& all, const std::vector<std::ui
     return shared;
 }
 
-// The same with blocks of all sizes in the order of allocation; none where that would hold far more than is alive.
+// The same with blocks of all sizes in the order of allocation; none if that would hold far more than is alive.
 std::optional<plan::route> arena_of_group(const characterisation& all, const std::vector<std::uint32_t>& group) {
     plan::route shared = pool_of_group(all, group);
     std::uint64_t bytes = 0, peak_live_bytes = 0;
@@ -239,8 +241,8 @@ std::optional<plan::route> arena_of_group(const characterisation& all, const std
     return shared;
 }
 
-// A pool for each group of large subsystems, and with arenas for groups where they can be; none where no two are
-// joined.
+// Returns a plan with a pool for each group of large subsystems, and one with arenas for the groups that allow them.
+// Empty if no two subsystems are joined.
 std::vector<candidate_plan> affinity_plans(const characterisation& all) {
     if (all.references() == nullptr) return {};
     const auto large = large_subsystems(all);

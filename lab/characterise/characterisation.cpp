@@ -246,7 +246,7 @@ json characterisation::window_json() const {
                                  {"to_seconds", seconds(window_->end_tick())}});
 }
 
-// Each with its places in the source, which the debug information tells.
+// Each with its places in the source, taken from the debug information.
 json characterisation::subsystems_json() const {
     json all = json::array();
     module_debug debug(*this);
@@ -269,7 +269,7 @@ json characterisation::subsystems_json() const {
 }
 
 json characterisation::pins_json() const {
-    const class pinning& pins = counts_.pinning();
+    const pinned_pages& pins = counts_.pinning();
     const std::vector<pinned_pair> pairs = pins.pairs();
     if (pairs.empty()) return nullptr;
     double bytes = 0;

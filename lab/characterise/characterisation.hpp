@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// characterisation: everything that is known of one trace after the pass over its events, and its wording as JSON.
+// characterisation: the complete result for one trace, and its JSON form.
 //
 //   reader ─▶ context_functions ─▶ subsystem_map ─▶ scope_tree ─▶ event_counts ─▶ characterisation ─▶ JSON, plans
 //
-// Schema "millpond.characterisation/1". Use the class for all of it, summarise() for what is told without a table
-// of live objects. Memory and time are those of event_counts. Not thread-safe. Throws trace::trace_error where nothing
-// can be read.
+// Schema "millpond.characterisation/1". Use the class for everything, summarise() for the parts that need no table of
+// live objects. Memory and time are those of event_counts. Not thread-safe. Throws trace::trace_error if nothing can be
+// read.
 #pragma once
 
 #include <memory>
@@ -33,11 +33,11 @@ class characterisation {
   public:
     static constexpr const char* schema = "millpond.characterisation/1";
 
-    // `window`: the part over which dimensions are measured; none: each subsystem from its first operation to the end
-    // of its last object. Throws program::failure (usage) for a window that does not fit.
+    // `window`: the part of the trace over which dimensions are measured; none: for each subsystem, from its first
+    // operation to the end of its last object. Throws program::failure (usage) for a window that does not fit.
     characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups,
                      const std::optional<window_request>& window = std::nullopt);
-    // Of a reader and functions that are at hand; `functions` must outlive this object.
+    // From an open reader and its functions; `functions` must outlive this object.
     characterisation(const std::string& path, trace::reader&& reader, const symbols::context_functions& functions,
                      const std::vector<symbols::owner_group>& groups,
                      const std::optional<window_request>& window = std::nullopt);
@@ -46,16 +46,16 @@ class characterisation {
 
     json to_json() const;
 
-    // Reads the references of a recording that has them, for locality, counted density and misses. Does nothing where
-    // it has none. Throws program::failure, trace::trace_error.
+    // Reads the references of the recording, if it has any, for locality, counted density and misses. Throws
+    // program::failure, trace::trace_error.
     void count_references(const attribution::cache_shape& cache);
-    // Null: none were read.
+    // Null: no references were read.
     const attribution::attributed_run* references() const { return references_.get(); }
     // Places of the recording whose references could not be read.
     const std::vector<trace::damage>& reference_damages() const { return reference_damages_; }
 
-    // Takes legality from a recording of the same program in which scopes were observed; `other` outlives this object.
-    // Without it, legality comes from this trace.
+    // Takes legality from a recording of the same program in which scopes were observed; `other` must outlive this
+    // object. Without it, legality comes from this trace.
     void take_observations(const characterisation& other) { observed_ = &other; }
     const characterisation& observed() const { return *observed_; }
     const observed_scopes& observations() const { return observations_; }
@@ -67,7 +67,7 @@ class characterisation {
     const symbols::subsystem_map& subsystems() const { return subsystems_; }
     const scope_tree& scopes() const { return scopes_; }
     const event_counts& counts() const { return counts_; }
-    // What the dimensions are measured on: the window's, else all.
+    // The counts for the dimensions: those of the window if there is one, else all.
     const event_counts& measured() const { return windowed_ ? *windowed_ : counts_; }
     // Null: the dimensions are those of the whole trace.
     const event_window* window() const { return window_ ? &*window_ : nullptr; }
@@ -75,20 +75,20 @@ class characterisation {
 
     // Subsystems that had events, the one that allocated most bytes first.
     const std::vector<std::uint32_t>& order() const { return order_; }
-    // Shares of threads, by subsystem.
+    // The shares of each thread in a subsystem.
     const std::vector<const thread_share*>& shares(std::uint32_t subsystem) const { return shares_[subsystem]; }
-    // The same of those that performed operations in the window.
+    // The same, of the threads that performed operations in the window.
     std::vector<const thread_share*> measured_shares(std::uint32_t subsystem) const;
-    // The subsystem's share of all events, or of all bytes where that is more.
+    // The subsystem's share of all events, or of all bytes if that is larger.
     double share(std::uint32_t subsystem) const;
     // Contexts of a subsystem that had allocations, the one with most bytes first.
     const std::vector<std::uint32_t>& contexts(std::uint32_t subsystem) const { return contexts_[subsystem]; }
 
     double seconds(std::uint64_t tick) const;  // since the beginning of the trace
     double ticks_per_ns() const { return ticks_per_ns_; }
-    // Function names from the innermost frame outward, at most `frames_max`, each run of one name once.
+    // Function names from the innermost frame outward, at most `frames_max`; repeats of a name in a row appear once.
     json stack(std::uint32_t context) const;
-    // The function of a node, else its module, else what it is in brackets.
+    // The name of a node's function, else its module, else its kind in brackets.
     std::string frame_name(std::uint32_t node) const;
 
   private:
@@ -122,11 +122,11 @@ class characterisation {
     std::vector<std::vector<std::uint32_t>> contexts_;
 };
 
-// The parts "trace" and "process" alone, without anything that needs symbols or the table of live objects (null).
-// Throws trace::trace_error for a damaged trace unless that is accepted.
+// Returns only the parts "trace" and "process", which need neither symbols nor the table of live objects. Throws
+// trace::trace_error for a damaged trace unless that is accepted.
 json summarise(const std::string& path, bool accepts_damaged = false);
 
-// The part "process", and what "trace" takes from the reader rather than from events.
+// The part "process", and the members of "trace" that come from the reader instead of from events.
 json process_json(const trace::process_record& process);
 void add_trace_facts(json& facts, const trace::reader& reader);
 

@@ -40,11 +40,11 @@ bool has_word(const std::string& line, const std::string& word) {
 
 struct container_list::found {
     json members;
-    std::string type, element_of;  // no type: not a container, or not known
-    std::string call;              // the function that the owner calls, where there is no container
-    std::string why;               // there is no type
+    std::string type, element_of;  // no type: not a container, or unknown
+    std::string call;              // the function that the owner calls, if there is no container
+    std::string why;               // the reason why there is no type
     std::string function;          // the owner's
-    std::string why_no_place;      // there is no debug information for it
+    std::string why_no_place;      // the reason why there is no debug information
     symbols::source_place place;
     symbols::debug_info* debug = nullptr;
     symbols::debug_frame frame{};
@@ -70,7 +70,7 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
         if (debug != nullptr) {
             for (const symbols::debug_frame& frame : module_debug::inlined_at(*debug, node.offset)) {
                 outermost = frame;
-                if (!frame.inlined) break;  // the symbol speaks for the function itself
+                if (!frame.inlined) break;  // the symbol names the function itself
                 if (frame.function.empty()) continue;
                 const symbols::ownership known =
                     frame.symbol.empty() ? symbols::own_demangled(frame.function) : symbols::own(frame.symbol);
@@ -116,7 +116,7 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
     return one;
 }
 
-// Whether a line of the source has the name of a variable; the source may be another by now, so it only orders.
+// Returns whether a line of the source names a variable. Used only for ordering, because the source may have changed.
 bool container_list::is_named_at(const std::string& name, const symbols::source_place& place) {
     const auto [entry, is_new] = sources_.try_emplace(place.file);
     std::vector<std::string>& lines = entry->second;
@@ -129,7 +129,7 @@ bool container_list::is_named_at(const std::string& name, const symbols::source_
                 first = past + 1;
             }
         } catch (const std::exception&) {
-            lines.clear();  // not here: nothing to order by
+            lines.clear();  // the file is not here: no lines to order by
         }
     }
     const auto number = static_cast<std::size_t>(place.line);
@@ -172,8 +172,8 @@ json container_list::members(const found& one, const std::string& type) {
 void container_list::name_by_variables(found& one) {
     one.members = members(one, one.type);
     const json& members = one.members;
-    // Which stream writes, only the variable tells: they share the buffer.
-    // Nor is a call seen from an adaptor to its container that ends in a jump.
+    // Streams share the buffer, so only the variable tells which one writes. The same holds for an adaptor whose call
+    // of its container ends in a jump.
     if (members.size() == 1 && symbols::is_adaptor_over(members.front()["type"].text(), one.type))
         one.type = members.front()["type"].text();
     if (!members.empty() && symbols::are_streams_of_one_kind(one.type, members.front()["type"].text()))

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// container_list: the containers that the allocations of a subsystem are for, where its code asks for them, and which
-// of its members and variables they are.
+// container_list: the containers that a subsystem allocates for, the places in its code that ask for them, and the
+// members and variables that they are.
 //
 //   context ─▶ functions between malloc and the owner, inlined ones too ─▶ container_name
 //          └─▶ the call in the owner: file and line ─▶ declarations of the owner with that type
 //
-// "containers" of a subsystem, the one with most bytes first (docs/design.md, Containers). Names come from symbols
-// where there is no debug information; places and members do not. Debug information is read for the contexts with most
-// bytes: for looked_at_least of them, and until they have looked_at_share of a subsystem's; once for all contexts with
-// the same addresses up to the owner. Memory: the indexes of the units that are asked for, and these addresses.
+// "containers" of a subsystem, the one with most bytes first (docs/design.md, Containers). Names also come from
+// symbols; places and members need debug information. It is read for the contexts with most bytes: for at least
+// looked_at_least of them, and until they cover looked_at_share of a subsystem's bytes. Contexts with the same
+// addresses up to the owner are read once. Memory: the indexes of the units read, and these addresses.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ namespace millpond::characterise {
 
 class container_list {
   public:
-    // `debug` outlives it.
+    // `debug` must outlive this object.
     container_list(const characterisation& all, module_debug& debug) : all_(all), debug_(debug) {}
 
     json of(std::uint32_t subsystem);
-    // Where a function around allocations of the subsystem is declared.
+    // Returns where a function around allocations of the subsystem is declared.
     symbols::source_place declared(const std::string& function, std::uint32_t subsystem);
 
   private:
@@ -40,7 +40,8 @@ class container_list {
 
     // `end`: the outermost context whose address decided; 0: all did.
     found look_at(std::uint32_t context, bool with_debug_information, std::uint32_t& end);
-    // Sets the variables that it may be; where they say more of its type than the walk did, that is its type.
+    // Sets the variables that the container may be. If they tell more of its type than the walk did, they set the type,
+    // too.
     void name_by_variables(found& one);
     bool is_named_at(const std::string& name, const symbols::source_place& place);
     json members(const found& one, const std::string& type);

@@ -11,7 +11,7 @@
 
 namespace millpond::characterise {
 
-// `records`: how many events and notes of the stream came before it.
+// `records`: the number of events and notes of the stream before this one.
 struct cpu_note {
     std::uint64_t tick, cpu_ns, records;
 };

@@ -40,8 +40,8 @@ double locality(double accesses, double lines, double transitions) {
 }
 
 double threads_inside_at_once(std::span<const double> inside) {
-    // Of the sum of k · P(k) over all k, which is the sum of the shares, only k = 1 does not count.
-    // none and one: the probability that nobody, and that exactly one, is inside.
+    // The sum of k · P(k) over all k is the sum of the shares; only k = 1 does not count. none and one: the
+    // probabilities that no thread, and that exactly one, is inside.
     double expected = 0, none = 1, one = 0;
     for (const double share : inside) {
         const double in = std::clamp(share, 0.0, 1.0);

@@ -12,8 +12,8 @@
 //                  (estimated: each thread inside for its share of the time, independently of the others; counted
 //                  where there are references: a moment is then an instruction of each thread that is active)
 //
-// Every value lies in [0, 1]. An estimate beyond is no value: `estimated_share` has none then, and nothing is cut.
-// Use `share_of` for parts that are counted.
+// Every value lies in [0, 1]. An estimate outside is rejected, not clipped: `estimated_share` is empty then. Use
+// `share_of` for counted parts.
 #pragma once
 
 #include <cstdint>
@@ -22,32 +22,32 @@
 
 namespace millpond::characterise {
 
-// part / whole of what was counted; 0 where there is no whole.
+// Returns part / whole of counts; 0 if the whole is 0.
 double share_of(double part, double whole);
 
-// part / whole of two estimates; none where there is no whole, or where the quotient lies outside of [0, 1].
+// Returns part / whole of two estimates; none if the whole is 0, or if the quotient lies outside of [0, 1].
 std::optional<double> estimated_share(double part, double whole);
 
-// Whether a thread counts among those that use a subsystem (W): it performs a hundredth of the operations of the
-// busiest.
+// Returns whether a thread counts among those that use a subsystem (W): it performs at least a hundredth of the
+// operations of the busiest.
 constexpr bool is_working(std::uint64_t operations, std::uint64_t busiest) { return 100 * operations >= busiest; }
 
-// Within this factor D is known, or it is null.
+// D is known within this factor, or it is null.
 constexpr double density_within = 1.5;
-// A program executes at most so many times the instructions of an allocator in the same time: allocators follow
-// pointers, and no program we know runs faster. It may run slower without a limit (misses, system calls).
+// The largest ratio of a program's instructions to an allocator's in the same time. Allocators follow pointers, and no
+// program we know runs faster. A program may run slower without a limit (misses, system calls).
 constexpr double faster_at_most = 4;
 
 struct bounded_density {
     double at_least;
-    std::optional<double> value;  // none: the bounds are further apart than density_within on either side
+    std::optional<double> value;  // none: the bounds differ from it by more than density_within
 };
 
-// D from times without the recorder's: at least so long in operations, at most so long in all else. The upper bound is
-// 1, since nothing says how few instructions all else was. Both in one unit, not negative.
+// Bounds D from times without the recorder's: at least this long in operations, at most this long in the rest. The
+// upper bound is 1, because the instructions of the rest have no lower bound. Both in one unit, not negative.
 bounded_density density_of_times(double operations_least, double rest_most);
 
-// In nats, over classes with these counts. 0 for nothing and for one class.
+// The entropy in nats over classes with these counts. 0 for no class and for one.
 double entropy(std::span<const std::uint64_t> counts);
 
 double variation(double entropy_nats);
@@ -55,20 +55,20 @@ double variation(double entropy_nats);
 // `inside`: for each thread that is active in the subsystem, its share of time inside operations.
 double threads_inside_at_once(std::span<const double> inside);
 
-// I / (I + M * T): accesses of a visit, I / T, against the lines of the footprint; l / (1 + l) of P0089R0's l = I / (M
-// * T). 1 where the program never leaves; I must not be 0.
+// Returns I / (I + M * T): accesses of a visit, I / T, against the lines of the footprint; l / (1 + l) of P0089R0's l =
+// I / (M * T). 1 if the program never leaves; I must not be 0.
 double locality(double accesses, double lines, double transitions);
 
-// 0 for one thread, and where one thread alone is ever inside.
+// 0 for one thread, and if only one thread is ever inside.
 double contention(std::span<const double> inside);
 
-// What a thread did between two moments: the share of its instructions that lay in operations.
+// The activity of one thread between two moments, and the share of its instructions in operations.
 struct thread_activity {
     double begin, end, inside;
 };
 
-// The threads inside at once, on average over the moments at which any of them is active. Moments are instructions of
-// all threads, of which each active one has executed an equal part. O(threads²).
+// Returns the mean number of threads inside at once, over the moments at which any of them is active. Moments are
+// instructions of all threads, of which each active one has executed an equal part. O(threads²).
 double threads_inside_at_once(std::span<const thread_activity> threads);
 
 }  // namespace millpond::characterise

@@ -8,9 +8,9 @@ namespace {
 
 bool ends_object(trace::operation op) { return op == trace::operation::free || op == trace::operation::realloc_free; }
 
-// Surveys of pages visit every live object, and look at the pages of so many of them; more are sampled. At most one
-// look for each eight events, or free_looks in all, in either case spread over the whole trace. Passing an object by
-// costs an eighth of a look.
+// Surveys of pages visit every live object, but look at the pages of a sample only. The limit is one look for each
+// eight events, or free_looks in all if that is more, spread over the whole trace. Skipping an object costs an eighth
+// of a look.
 constexpr std::uint64_t free_looks = std::uint64_t{1} << 21;
 constexpr std::uint64_t looks_a_survey = std::uint64_t{1} << 18;
 
@@ -75,7 +75,7 @@ inline void event_counts::fetch_contexts(std::span<const trace::event> events, l
         std::uint32_t context = e.context;
         if (ends_object(e.op)) {
             ahead.position[i] = live_.locate(e.address);
-            context = live_.payload_at(ahead.position[i]).context();  // a wrong one does no harm
+            context = live_.payload_at(ahead.position[i]).context();  // a hint: a wrong one does no harm
         }
         __builtin_prefetch(&contexts_[context], 1);
         ahead.context[i] = context;
@@ -140,7 +140,7 @@ void event_counts::allocate(const trace::event& e) {
     t.active.enter(context.scope, scopes_, clock_);
     t.last_context = e.context;
     t.facts.add(e);
-    (void)freeings_.take_first(e.address, 0);  // of a block there whose end is not in the trace
+    (void)freeings_.take_first(e.address, 0);  // of an earlier block there whose free is not in the trace
     if (t.resized != no_context) [[unlikely]] {
         if (e.op == trace::operation::realloc_allocate) {
             freeings_.add_resize(e.context, t.resized);
@@ -200,7 +200,7 @@ void event_counts::object_ended(const packed_object& o, trace::moment at, trace:
         s.last_empty_tick = at.time_ticks;
     }
     const std::uint64_t born_tick = totals_.first_tick + o.tick();
-    // Signed, because that is one instruction each way.
+    // Signed, because that conversion is one instruction.
     const auto ticks = static_cast<std::int64_t>(at.time_ticks > born_tick ? at.time_ticks - born_tick : 0);
     s.lifetimes_ns.add(
         static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<double>(ticks) * ns_per_tick_)));
@@ -217,7 +217,7 @@ void event_counts::object_ended(const packed_object& o, trace::moment at, trace:
             }
         }
         if (at.thread != o.thread()) ++s.freed_by_others;
-        // The operation counts where the object belongs, for the thread that performs it.
+        // The operation counts for the object's subsystem, and for the thread that performs it.
         thread_share& whose = share(thread(at.thread), at.thread, context.subsystem);
         if (event != nullptr)
             add_operation(whose, *event, o.bytes());
@@ -239,7 +239,7 @@ void event_counts::object_ended(const packed_object& o, trace::moment at, trace:
     }
 }
 
-// An object that is live when the trace ends: the scopes that were active then have not ended.
+// The object is live when the trace ends; the scopes that are active then have not ended.
 void event_counts::object_left(std::uint64_t address, const packed_object& o) {
     context_counts& context = contexts_[o.context()];
     ++left_[o.context()].objects;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// event_counts: what one pass over the events of a trace counts, for each subsystem and for the whole.
+// event_counts: the counts from one pass over the events of a trace, for each subsystem and for the whole.
 //
 //   event ─▶ live_objects ─▶ which object ─▶ its context ─▶ subsystem ─▶ counters, lifetimes, sizes
 //        └─▶ activations of its thread ───▶ how many of the scopes around the object have ended ─▶ legality
 //
-// Use: consume() every batch of reader::for_each_batch, then finish(); characterisation.hpp makes sense of the numbers.
+// Use: consume() every batch of reader::for_each_batch, then finish(); characterisation.hpp interprets the numbers.
 // An event costs O(1) look-ups in flat arrays and one in the table of live objects, which is prefetched. Memory grows
 // with contexts, live objects and (threads × subsystems that meet), never with events. Not thread-safe.
 #pragma once
@@ -33,7 +33,7 @@
 
 namespace millpond::characterise {
 
-// What is kept of each live object, in 24 bytes, so that with its address it fills half a cache line.
+// The record of a live object, in 24 bytes, so that with its address it fills half a cache line.
 //
 //   bits   tick 52 │ thread 12   birth 44 │ bytes 12 │ thread 8   context 32 │ bytes 32
 //                  └ low                  └ high     └ high                  └ low
@@ -70,7 +70,7 @@ struct diffusion_point {
     std::uint64_t tick, live_bytes, page_bytes;
 };
 
-// What every event touches comes first, in one cache line.
+// The members that every event touches come first, in one cache line.
 struct alignas(64) subsystem_counts {
     std::uint64_t live_bytes = 0, peak_bytes = 0, live_objects = 0, peak_objects = 0;
     std::uint64_t frees = 0, last_tick = 0;
@@ -79,23 +79,23 @@ struct alignas(64) subsystem_counts {
 
     histogram lifetimes_ns;
     std::vector<std::uint64_t> sizes = std::vector<std::uint64_t>(size_class_count);
-    std::uint64_t realloc_frees = 0;                          // ends by realloc, which are not in `frees`
-    std::uint64_t freed_by_others = 0;                        // by another thread than the one that allocated
+    std::uint64_t realloc_frees = 0;                          // ends by realloc, not counted in `frees`
+    std::uint64_t freed_by_others = 0;                        // by another thread than the allocating one
     std::uint64_t outlived_thread = 0;                        // freed after its thread had ended
     std::uint64_t left_by_thread = 0;                         // never freed, and its thread had ended
-    std::uint64_t left_on_first_thread = 0;                   // never freed, of the first thread, which had not ended
-    std::uint64_t first_empty_tick = 0, last_empty_tick = 0;  // moments at which nothing of it was alive; 0: never
+    std::uint64_t left_on_first_thread = 0;                   // never freed, of the first thread, still running
+    std::uint64_t first_empty_tick = 0, last_empty_tick = 0;  // moments at which none of it was alive; 0: never
     std::vector<diffusion_point> diffusion;
     operation_durations durations;
     std::uint64_t opening_bytes = 0;  // alive when the window began; 0 without one
-    // Summed up over the contexts at the end.
+    // Sums over the contexts, made at the end.
     std::uint64_t objects = 0, bytes = 0;
 
     std::uint64_t allocations() const { return objects - reallocations; }
     std::uint64_t events() const { return objects + frees + realloc_frees; }
 };
 
-// What one thread did in one subsystem.
+// The counts of one thread in one subsystem.
 struct thread_share {
     std::uint32_t thread, subsystem;
     operation_counts operations{};
@@ -118,7 +118,7 @@ struct trace_totals {
     operation_durations durations;
 };
 
-// An object that nobody has freed, although a scope around it, or its thread, had ended.
+// An object that was never freed, although a scope around it, or its thread, had ended.
 struct left_object {
     std::uint64_t address, bytes, tick;
     std::uint32_t context, thread;
@@ -128,14 +128,14 @@ class event_counts {
   public:
     static constexpr std::size_t diffusion_points_max = 64;
 
-    // `events`: how many there will be, about; it spaces the surveys of pages.
+    // `events`: the approximate number of events; it spaces the surveys of pages.
     event_counts(const symbols::subsystem_map& subsystems, const scope_tree& scopes,
                  const std::vector<trace::context_node>& nodes, std::uint64_t events, double ticks_per_ns);
 
     void consume(const trace::event* batch, std::size_t count);
     void finish();
-    // A window begins: sizes, bytes, peaks and operations are counted from here on, and what is alive was asked for at
-    // this moment. All else (legality, lifetimes, the durations of timed operations) goes on.
+    // Begins a window: sizes, bytes, peaks and operations are counted from here on, and live objects count as requested
+    // now. All other counts (legality, lifetimes, durations of timed operations) continue.
     void begin_window();
 
     const trace_totals& totals() const { return totals_; }
@@ -144,15 +144,16 @@ class event_counts {
     const std::deque<thread_share>& shares() const { return shares_; }
     const legality_record& legality() const { return legality_; }
     const address_map& addresses() const { return addresses_; }
-    const class pinning& pinning() const { return pinning_; }
+    const pinned_pages& pinning() const { return pinning_; }
     const freeing_counts& freeings() const { return freeings_; }
-    // Objects and bytes of each context that are live when the trace ends; known after finish().
+    // Objects and bytes of each context that are live when the trace ends; available after finish().
     const std::vector<live_counts>& left() const { return left_; }
 
-    // At most so many are kept.
+    // The largest number of left objects that are kept.
     static constexpr std::size_t left_objects_max = std::size_t{1} << 20;
     const std::vector<left_object>& left_objects() const { return left_objects_; }
-    // One of them was accessed when so many of the scopes around it were active, or after the end of its thread.
+    // Reports an access to a left object while `surviving` of the scopes around it were active, or after its thread had
+    // ended.
     void touched(const left_object& object, std::size_t surviving, bool thread_ended);
 
     struct thread_facts {
@@ -172,7 +173,7 @@ class event_counts {
             ++records;
         }
     };
-    // By number of the stream.
+    // Indexed by the number of the stream.
     std::vector<thread_facts> threads() const;
 
   private:
@@ -188,11 +189,10 @@ class event_counts {
         thread_facts facts;
     };
 
-    // An event ends in four places of memory, each of which the one before leads to: the object, its context, the
-    // subsystem, the row of legality. So events are taken in chunks, and each place is fetched a chunk ahead of the
-    // next.
+    // An event ends in four places of memory, each of which leads to the next: the object, its context, the subsystem,
+    // the row of legality. So events are taken in chunks, and each place is prefetched a chunk ahead of the next.
     static constexpr std::size_t chunk = 16;
-    // What a chunk of events will touch, as far as it is known before they are taken: hints.
+    // Prefetch hints: the places that a chunk of events will touch, as far as they are known beforehand.
     struct look_ahead {
         std::array<std::uint32_t, chunk> context{};
         std::array<std::size_t, chunk> position{};  // in live_
@@ -205,7 +205,7 @@ class event_counts {
     void allocate(const trace::event& e);
     void end(const trace::event& e, std::size_t position);
     void note(const trace::event& e);
-    // `event`: the one that ends the object, or null where an end that came too early has met it now.
+    // `event`: the event that ends the object; null for an end that arrived too early and meets its object now.
     void object_ended(const packed_object& o, trace::moment at, trace::ending how, const trace::event* event);
     void object_left(std::uint64_t address, const packed_object& o);
     void add_operation(thread_share& s, const trace::event& e, std::uint64_t bytes);
@@ -232,7 +232,7 @@ class event_counts {
 
     page_survey survey_;
     address_map addresses_;
-    class pinning pinning_;
+    pinned_pages pinning_;
     freeing_counts freeings_;
     std::vector<live_counts> left_;
     std::vector<left_object> left_objects_;

@@ -17,7 +17,7 @@ constexpr double open_end = std::numeric_limits<double>::infinity();
     throw program::failure(program::usage, "--window " + text + ": " + why);
 }
 
-// A number of a range; `absent` for an empty one.
+// Parses one number of a range; `absent` for an empty one.
 double number_in(const window_request& request, const std::string& text, double absent) {
     if (text.empty()) return absent;
     double value = 0;
@@ -36,7 +36,7 @@ std::string seconds_text(double seconds) {
     return text.substr(0, text.find_last_not_of('0') + 1) + (text.back() == '.' ? "0" : "");
 }
 
-// What one pass over a trace tells of where a window lies.
+// The facts from one pass over a trace that tell where a window lies.
 struct survey {
     std::uint64_t events = 0, first_tick = 0, last_tick = 0;
     std::uint64_t first_event = 0, last_event = 0, begin_tick = 0, end_tick = 0;  // of the window; 0: none met yet
@@ -56,7 +56,7 @@ class scope_search {
     scope_search(const window_request& wanted, const symbols::context_functions& functions)
         : wanted_(wanted), functions_(functions) {}
 
-    // `events`: how many came before this note.
+    // `events`: the number of events before this note.
     void note(const trace::event& e, std::uint64_t events) {
         const std::uint64_t subject = e.bytes;
         if (subject != mpt_note_entered && subject != mpt_note_left) return;
@@ -81,7 +81,7 @@ class scope_search {
         end_tick = e.time_ticks;
     }
 
-    // Why there is no window; empty where there is one.
+    // The reason why there is no window; empty if there is one.
     std::string missing() const {
         if (begun_) return {};
         if (others_.empty())

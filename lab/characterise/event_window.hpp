@@ -5,8 +5,8 @@
 //   seconds=0.5:2        from half a second after the trace's beginning to two seconds after it
 //   scope=parser::run    from the first call of an observed function to the end of its last
 //
-// Either end of a range may be left out. Use parse() for the text of an option, find() for a trace, for_each_part() to
-// hand on the events of a batch before the window and in it. find: one pass over the trace.
+// Either end of a range may be left out. parse() reads the text of an option, find() searches a trace, for_each_part()
+// passes on the events of a batch before the window and in it. find: one pass over the trace.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct window_request {
     enum class unit { events, seconds, scope };
 
     unit of = unit::events;
-    double from = 0, to = 0;  // to: infinity where it is left out
+    double from = 0, to = 0;  // to: infinity if it is left out
     std::string scope;
     std::string text;  // as it was given
 
@@ -33,7 +33,7 @@ struct window_request {
 
 class event_window {
   public:
-    // Throws program::failure (usage) where the trace has no such part, or no event lies in it.
+    // Throws program::failure (usage) if the trace has no such part, or no event lies in it.
     static event_window find(const window_request& wanted, trace::reader& reader,
                              const symbols::context_functions& functions);
 
@@ -43,8 +43,8 @@ class event_window {
     std::uint64_t begin_tick() const { return begin_tick_; }
     std::uint64_t end_tick() const { return end_tick_; }
 
-    // before(events, count), then begins() once, then within(events, count): what a batch has of each. Batches come in
-    // the order of the trace; what lies behind the window is dropped.
+    // Calls before(events, count), then begins() once, then within(events, count), with the parts of each batch.
+    // Batches come in the order of the trace; events behind the window are dropped.
     template <class Before, class Begins, class Within>
     void for_each_part(const trace::event* batch, std::size_t count, const Before& before, const Begins& begins,
                        const Within& within) {

@@ -3,10 +3,10 @@
 //
 //   (context of the free, subsystem of the block) ─▶ frees, resizes
 //
-// Frees have contexts in recordings that were made with --frees; resizes (realloc) have them always. A resized block is
-// the subsystem's that made the first one, for a pool keeps what it resizes, and so it is to the pool that it returns.
-// An addition is one look-up, or none where the pair is that of the last one. Memory grows with the pairs that meet,
-// and with the live blocks that another subsystem has resized. Not thread-safe.
+// Frees have contexts in recordings made with --frees; resizes (realloc) always have them. A resized block belongs to
+// the subsystem that made the first block, because a pool keeps the blocks that it resizes. An addition is one look-up,
+// or none if the pair repeats. Memory grows with the number of pairs, and with the live blocks that another subsystem
+// has resized. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ class freeing_counts {
     void add_free(std::uint32_t context, std::uint32_t subsystem) { ++at(context, subsystem).frees; }
     void add_resize(std::uint32_t context, std::uint32_t subsystem) { ++at(context, subsystem).resizes; }
 
-    // The block at an address was made by resizing one of another subsystem.
+    // Notes that the block at an address was made by resizing a block of another subsystem.
     void resized_from(std::uint64_t address, std::uint32_t subsystem) { first_[address] = subsystem; }
-    // The subsystem that made the block at this address, at its end: `last`, but for what another one has made.
+    // Returns, at its end, the subsystem that made the block at this address: `last`, unless another one was noted.
     std::uint32_t take_first(std::uint64_t address, std::uint32_t last) {
         if (first_.empty()) [[likely]]
             return last;

@@ -42,7 +42,7 @@ freeing_list::freeing_list(const characterisation& all, module_debug& debug) : a
     });
 }
 
-// From the innermost function outward: the library's own, the first that is not, and the next of another name.
+// From the innermost function outward: the library's own, the first other one, and the next of another name.
 freeing_list::walk freeing_list::look_at(std::uint32_t context) {
     const symbols::context_functions& functions = all_.functions();
     walk found;

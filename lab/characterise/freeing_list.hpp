@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// freeing_list: the places at which each subsystem's blocks are freed and resized, with counts of others' at each.
+// freeing_list: the places at which each subsystem's blocks are freed and resized, with counts of other blocks at each.
 //
 //   free ◀─ operator delete ◀─ std::default_delete ◀─ shop::book::drop ◀─ shop::close
 //           └───── through, the outermost of them ┘    └─ place           └─ caller
 //
-// The place is the innermost call in code that is not the library's, whatever owns it: a wrapper that frees everything
-// is one, and its callers say which of them frees what. Frees have places in recordings that were made with --frees;
-// resizes (realloc) have them always. Names come from symbols where there is no debug information; lines do not.
-// O(contexts that free); memory grows with the places. Not thread-safe.
+// The place is the innermost call in code outside the library. It may be a wrapper that frees everything; then its
+// callers show who frees which block. Frees have places in recordings made with --frees; resizes (realloc) always have
+// them. Names also come from symbols; lines need debug information. O(contexts that free); memory grows with the
+// places. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ namespace millpond::characterise {
 
 class freeing_list {
   public:
-    // `debug` outlives it.
+    // `debug` must outlive this object.
     freeing_list(const characterisation& all, module_debug& debug);
 
-    // The places at which most blocks of a subsystem are freed or resized, the first with most, at most places_max.
+    // Returns the places that free or resize most blocks of a subsystem, the first with most, at most places_max.
     json of(std::uint32_t subsystem) const;
-    // How many are freed or resized at places that of() leaves out.
+    // The number of blocks freed or resized at places that of() leaves out.
     std::uint64_t left_out(std::uint32_t subsystem) const;
 
   private:
@@ -39,7 +39,7 @@ class freeing_list {
     };
     struct walk {
         source_call at, caller;
-        std::string through;  // the library's function that calls free; empty: the place does
+        std::string through;  // the library's function that calls free; empty: the place itself calls it
     };
     using counts = std::map<std::uint32_t, freeing_count>;  // by subsystem
     struct caller_sum {

@@ -29,8 +29,8 @@ class histogram {
     std::uint64_t count() const { return count_; }
     std::uint64_t max() const { return max_; }
 
-    // The middle of the bin that holds the value of rank ⌈share · count⌉; the largest value itself for share 1. 0 if
-    // empty.
+    // Returns the middle of the bin that holds the value of rank ⌈share · count⌉; the largest value itself for share 1.
+    // 0 if empty.
     std::uint64_t percentile(double share) const {
         if (count_ == 0) return 0;
         const auto wanted = static_cast<std::uint64_t>(share * static_cast<double>(count_) + 0.999999);
@@ -51,7 +51,7 @@ class histogram {
         max_ = std::max(max_, other.max_);
     }
 
-    // The mean, where the largest thousandth of the values, and one at least, counts as the value below them.
+    // The mean, with the largest thousandth of the values, and at least one, replaced by the value below them.
     double winsorised_mean() const {
         if (count_ < 2) return static_cast<double>(max_);
         const std::uint64_t kept = count_ - std::max<std::uint64_t>(1, count_ / 1000);
@@ -68,7 +68,7 @@ class histogram {
         return sum / static_cast<double>(count_);
     }
 
-    // Counts by the bit width of the value: [0] counts zeros, [k] the values in [2^(k−1), 2^k).
+    // Returns counts by the bit width of the value: [0] counts zeros, [k] the values in [2^(k−1), 2^k).
     std::vector<std::uint64_t> octaves() const {
         std::vector<std::uint64_t> counts;
         for (std::size_t bin = 0; bin < bins_.size(); ++bin) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// known_walks: answers about contexts by the return addresses that decided them, the innermost first.
+// known_walks: a cache of answers about contexts. The keys are the return addresses that decided, innermost first.
 //
 //   context ─▶ address, address, address ─▶ answer        any context that begins with these has the same answer
 //
-// No answer's addresses are the beginning of another's: what ends a walk is known by the addresses up to there.
+// No answer's addresses are a prefix of another's, because a walk's end depends only on the addresses up to there.
 // A question costs O(log n) for each address that decides it. Not thread-safe.
 #pragma once
 
@@ -20,7 +20,7 @@ class known_walks {
   public:
     explicit known_walks(const symbols::context_functions& functions) : functions_(functions) {}
 
-    // Returns: what was added for the addresses that the context begins with; null if nothing was.
+    // Returns: the answer added for addresses that the context begins with; null if there is no such answer.
     const Answer* of(std::uint32_t context) const {
         std::uint32_t state = 0;
         for (std::uint32_t at = context;; at = functions_.node(at).parent) {

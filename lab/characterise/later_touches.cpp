@@ -6,7 +6,7 @@
 namespace millpond::characterise {
 namespace {
 
-// A thread number and which of the threads that had it.
+// Combines a thread number with a count that tells apart the threads that had it.
 std::uint64_t name_of(std::uint64_t thread, std::uint64_t life) { return life << 32 | thread; }
 
 }  // namespace
@@ -23,14 +23,15 @@ later_touches::later_touches(const scope_tree& scopes, const std::vector<context
         for (std::uint64_t page = 0; page < pages; ++page) pages_[page_of(one.address + (page << 12))] = 1;
     }
     std::sort(objects_.begin(), objects_.end(),
-              [](const watched& a, const watched& b) { return a.object.address < b.object.address; });
+              [](const watched_object& a, const watched_object& b) { return a.object.address < b.object.address; });
 }
 
 void later_touches::touch(std::uint64_t address) {
-    const auto above = std::upper_bound(objects_.begin(), objects_.end(), address,
-                                        [](std::uint64_t at, const watched& each) { return at < each.object.address; });
+    const auto above =
+        std::upper_bound(objects_.begin(), objects_.end(), address,
+                         [](std::uint64_t at, const watched_object& each) { return at < each.object.address; });
     if (above == objects_.begin()) return;
-    watched& one = *std::prev(above);
+    watched_object& one = *std::prev(above);
     if (!one.is_alive || address - one.object.address >= one.object.bytes) return;
     const thread_state& born_on = threads_[one.thread & 0xffff'ffff];
     const bool ended = one.thread >> 32 != born_on.life;
@@ -38,14 +39,15 @@ void later_touches::touch(std::uint64_t address) {
     one.surviving = ended ? 0 : std::min(one.surviving, born_on.active.surviving(one.birth));
 }
 
-// The last object that begins at an address is the one that is left.
+// If several objects begin at an address, the last one is left.
 void later_touches::begin(const references::step& step) {
     const std::uint64_t address = step.event.operands[0];
     const auto context = static_cast<std::uint32_t>(step.event.operands[2]);
     thread_state& t = threads_[step.thread];
     if (context < contexts_.size()) t.active.enter(contexts_[context].scope, scopes_, clock_);
-    const auto found = std::lower_bound(objects_.begin(), objects_.end(), address,
-                                        [](const watched& each, std::uint64_t at) { return each.object.address < at; });
+    const auto found =
+        std::lower_bound(objects_.begin(), objects_.end(), address,
+                         [](const watched_object& each, std::uint64_t at) { return each.object.address < at; });
     if (found == objects_.end() || found->object.address != address) return;
     found->is_alive = true;
     found->thread_ended = false;
@@ -67,7 +69,7 @@ void later_touches::take(const references::step& step) {
 
 std::vector<touched_object> later_touches::touched() const {
     std::vector<touched_object> all;
-    for (const watched& one : objects_) {
+    for (const watched_object& one : objects_) {
         if (one.is_alive && (one.thread_ended || one.surviving < contexts_[one.object.context].depth))
             all.push_back({one.object, one.surviving, one.thread_ended});
     }

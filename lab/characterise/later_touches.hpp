@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// later_touches: which of the objects that nobody has freed the program accessed after a scope around them had ended.
+// later_touches: finds the never-freed objects that the program accessed after a scope around them had ended.
 //
 //   left objects, by address   ▒▒▒ ▒▒▒▒▒   ▒▒        a reference finds the object it falls into
-//   activations of its thread  main │ run │          how many of the scopes around its birth are active then
+//   activations of its thread  main │ run │          the number of scopes around its birth that are active then
 //
-// An object that was accessed then could not have died with the scope: that is a witness, as a free is. Accesses of the
-// allocator do not count. For recordings with references and left objects whose scopes have ended: give every step
-// in order, then read touched(). The activations are those that allocations show, so a touch may be missed between the
-// end of a scope and the next allocation of its thread, and none is invented. O(log left objects) a reference to a page
+// Such an object could not have died with the scope, so the access is a witness, like a free. The allocator's own
+// accesses do not count. Use it for recordings with references and left objects whose scopes have ended: pass every
+// step in order, then read touched(). Allocations show the activations, so a touch between the end of a scope and the
+// next allocation of its thread may be missed; there are no false touches. O(log left objects) a reference to a page
 // with such objects, O(1) for any other. Not thread-safe.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace millpond::characterise {
 struct touched_object {
     left_object object;
     std::size_t surviving;  // the fewest scopes around its birth that were active when it was accessed
-    bool thread_ended;      // whether it was accessed after the end of the thread that allocated it
+    bool thread_ended;      // it was accessed after the end of the thread that allocated it
 };
 
 class later_touches {
@@ -34,11 +34,11 @@ class later_touches {
                   const std::vector<left_object>& left);
 
     void take(const references::step& step);
-    // Only those that were accessed after the end of a scope around them, or of their thread.
+    // Returns only objects that were accessed after the end of a scope around them, or of their thread.
     std::vector<touched_object> touched() const;
 
   private:
-    struct watched {
+    struct watched_object {
         left_object object;
         std::uint64_t birth = 0, thread = 0;
         std::size_t surviving = 0;
@@ -46,7 +46,7 @@ class later_touches {
     };
     struct thread_state {
         activations active;
-        std::uint64_t life = 0;  // raised when it ends: numbers are used again
+        std::uint64_t life = 0;  // incremented when it ends, because numbers are reused
     };
 
     void touch(std::uint64_t address);
@@ -58,7 +58,7 @@ class later_touches {
 
     const scope_tree& scopes_;
     const std::vector<context_counts>& contexts_;
-    std::vector<watched> objects_;  // by address
+    std::vector<watched_object> objects_;  // by address
     std::vector<char> pages_ = std::vector<char>(std::size_t{1} << 16);
     std::uint64_t first_ = ~std::uint64_t{0}, past_ = 0, clock_ = 0;
     std::map<std::uint64_t, thread_state> threads_;

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t scopes_max = 6;
 constexpr double enclosing_share_min = 0.9;
 
-// Few, and each from another context where there are several. One that was accessed later proves more than one that
-// nobody has freed, and takes its place.
+// Keeps a few witnesses, from different contexts if possible. A later access proves more than a missing free and
+// replaces it.
 void add_witness(std::vector<witness>& witnesses, const witness& seen) {
     const auto proves_less = [&](const witness& known) {
         return seen.touched && known.freed_tick == 0 && !known.touched && known.context == seen.context;
@@ -72,7 +72,7 @@ namespace {
 struct judged_scope {
     const candidate_record* record;
     std::uint64_t enclosed = 0, outlived = 0;  // objects
-    std::uint64_t left = 0, running = 0;       // never freed: after its end, within it
+    std::uint64_t left = 0, running = 0;       // never freed: its scope ended, still runs
     double depth = 0;                          // mean, of the objects
 
     std::uint64_t beyond() const { return outlived + left; }
@@ -105,8 +105,8 @@ std::vector<judged_scope> judge(const characterisation& all, std::uint32_t subsy
     return judged;
 }
 
-// Of scopes from the innermost outward, those that tell most: the outermost, the first legal one and the one inside it,
-// the innermost, then whatever lies next to the step from illegal to legal.
+// Selects the most telling scopes, from the innermost outward: the outermost, the first legal one and the one inside
+// it, the innermost, then those next to the step from illegal to legal.
 std::vector<judged_scope> select(const std::vector<judged_scope>& judged) {
     if (judged.size() <= scopes_max) return judged;
     const std::size_t count = judged.size();
@@ -156,16 +156,16 @@ json instances_json(const histogram& bytes) {
 
 using namespace scope_legality;
 
-// What is known of a scope and one subsystem, however it became known.
+// The facts about a scope and one subsystem, from either method.
 struct verdict {
     const char* legality;
     std::uint64_t outliving, outliving_outermost, total;
-    std::uint64_t left, running;  // never freed: after its end, within it
+    std::uint64_t left, running;  // never freed: the scope ended, still runs
     json activations, calls;      // null: not observed
     const histogram* instances;
-    const characterisation* of;  // whose witnesses these are
+    const characterisation* of;  // the source of the witnesses
     const std::vector<witness>* witnesses;
-    std::string method, why_not;  // of the observation; one of them is empty
+    std::string method, why_not;  // of the observation; one of the two is empty
 };
 
 template <class Names>
@@ -238,13 +238,13 @@ verdict judge_calls(const characterisation& all, std::uint32_t subsystem, const 
     return v;
 }
 
-// Why nothing can be decided by a trace: frees may be missing; empty where none are.
+// The reason why the trace cannot decide: frees may be missing. Empty if none are.
 std::string undecided(const characterisation& of) {
     if (trace::is_cut(of.reader().process())) return trace::partial_reason(of.reader().process());
     return of.reader().damages().empty() ? "" : "the trace is damaged: frees may be missing";
 }
 
-// Of a trace that is not whole, only what a witness proves.
+// From an incomplete trace, keeps only what a witness proves.
 verdict decided(verdict v) {
     std::string why = undecided(*v.of);
     if (v.legality == illegal || why.empty()) return v;
@@ -296,7 +296,7 @@ json legality_json(const characterisation& all, std::uint32_t subsystem) {
         if (share->objects > 0) instances.add(share->of_activations.thread_bytes());
     }
     const std::uint64_t outlived = s.outlived_thread;
-    // Where a program ends by itself, its first thread's own variables are destroyed before the global ones.
+    // When a program ends by itself, its first thread's own variables are destroyed before the global ones.
     const std::uint64_t left =
         s.left_by_thread + (all.reader().process().clean ? s.left_on_first_thread : std::uint64_t{0});
     scopes.push_back(scope_json(all, s, "thread", "of the allocation", s.objects,

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// legality: which objects outlived which scopes, with witnesses.
+// legality: counts the objects that outlived each scope, and keeps witnesses.
 //
 //   scopes around a context   main(1) ─ run(2) ─ parse(3) ─ add(4)
 //   outlived, row of context    [0]       [1]      [2]        [3]      [d]: d scopes were still active
 //                                                                           when the object ended
 //
-// An object of [d] has outlived every scope deeper than d. So one counter is touched for each object, and every
-// function can be judged afterwards. A second row of each context counts the objects that were never freed: [d], d
-// scopes were active when the trace ended. Scopes active then have not ended, so nothing has outlived them; the deeper
-// ones ended before, and an object of theirs could have died with them if nothing touched it since. Use: outlived() for
-// each object for which at least one scope had ended, left() for those that are live at the end. O(1), except for the
-// first witnesses.
+// An object of [d] has outlived every scope deeper than d. So each object touches one counter, and every function can
+// be judged afterwards. A second row of each context counts the objects that were never freed: [d], d scopes were
+// active when the trace ended. Objects have not outlived these. The deeper scopes ended before, and their objects could
+// have died with them unless something touched them later. Use: outlived() for each object for which at least one scope
+// had ended, left() for those that are live at the end. O(1), except for the first witnesses.
 #pragma once
 
 #include <array>
@@ -22,7 +21,7 @@
 
 namespace millpond::characterise {
 
-// What is counted for each context of a trace, and where its objects count further.
+// The counters of a context of a trace, and where its objects count further.
 struct context_counts {
     std::uint32_t subsystem = 0, scope = 0;
     std::uint16_t depth = 0;
@@ -31,7 +30,7 @@ struct context_counts {
     std::uint64_t objects = 0, bytes = 0;
 };
 
-// What of a context is live at one moment.
+// The live objects and bytes of a context at one moment.
 struct live_counts {
     std::uint64_t objects = 0, bytes = 0;
 };
@@ -44,7 +43,7 @@ struct witness {
     bool touched = false;      // never freed, but accessed after the scope had ended
 };
 
-// Kept for each subsystem and each function that could own an arena for it.
+// The record for a subsystem and a function that could own an arena for it.
 struct candidate_record {
     std::uint32_t function;
     histogram instance_bytes;  // of each activation that has ended
@@ -57,15 +56,15 @@ class legality_record {
 
     legality_record(const scope_tree& scopes, std::size_t subsystems);
 
-    // An object of this context has ended; `surviving`: how many scopes around it were still active, fewer than all.
-    // True if a witness of that is wanted: offer it.
+    // Counts the end of an object of this context; `surviving`: the number of scopes around it that were still active,
+    // fewer than all. True if a witness is wanted: offer it.
     bool outlived(context_counts& context, std::size_t surviving) {
         if (context.outlived == 0) [[unlikely]]
             open_row(context);
         ++rows_[context.outlived + surviving];
         return surviving < context.witnessed;
     }
-    // An object that is live when the trace ends; `surviving` as above.
+    // Counts an object that is live when the trace ends; `surviving` as above.
     bool left(context_counts& context, std::size_t surviving) {
         if (context.outlived == 0) open_row(context);
         ++rows_[context.outlived + context.depth + surviving];
@@ -76,9 +75,9 @@ class legality_record {
         __builtin_prefetch(rows_.data() + row, 1);
         if (depth > 8) __builtin_prefetch(rows_.data() + row + depth - 1, 1);
     }
-    // As outlived its thread.
+    // The same for an object that outlived its thread.
     void outlived_thread(std::uint32_t subsystem, const witness& seen);
-    // An activation of `function` has ended, during which the subsystem asked for so many bytes.
+    // Records that an activation of `function` has ended, during which the subsystem requested `bytes`.
     void instance(std::uint32_t subsystem, std::uint32_t function, std::uint64_t bytes) {
         const candidate_index& index = index_[subsystem];
         std::vector<candidate_record>& candidates = candidates_[subsystem];
@@ -93,14 +92,14 @@ class legality_record {
     std::uint64_t outlived_depth(const context_counts& context, std::uint32_t depth) const {
         return sum(context.outlived, 0, depth);
     }
-    // Those that were never freed although that scope had ended.
+    // Objects that were never freed although that scope had ended.
     std::uint64_t left_depth(const context_counts& context, std::uint32_t depth) const {
         return sum(context.outlived, context.depth, depth);
     }
 
   private:
-    // Finds a function among the few candidates of a subsystem: its place there in most cases, by the low bits of its
-    // id. none: no candidate has these bits. Where two have them, the search starts at the first.
+    // Finds a function among the few candidates of a subsystem by the low bits of its id, usually at once. none: no
+    // candidate has these bits. If several have them, the search starts at the first.
     struct candidate_index {
         static constexpr std::uint8_t none = 0xff;
         std::array<std::uint8_t, 64> first;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-characterise: what the subsystems of a recorded program do with memory.
+// millpond-characterise: describes how the subsystems of a recorded program use memory.
 //
 //   millpond-characterise [--json FILE] [--contexts FILE] [--plan-out DIR] [--group NAME=PATTERN …]
 //                         [--scopes-out FILE] [--observed TRACE] [--cache DESCRIPTION] [--window WINDOW] TRACE
@@ -54,12 +54,12 @@ std::vector<millpond::symbols::owner_group> parse_groups(const std::vector<std::
     return groups;
 }
 
-// `indent` -1: on one line. Names of a program may be of any bytes.
+// `indent` -1: on one line. Names in a program may contain any bytes.
 void write(const std::string& to, const json& what, int indent = 2) {
     program::write_or_print(to, program::json_text(what, indent) + "\n");
 }
 
-// Nodes that lie on the way from the outside to an allocation.
+// Returns the nodes that lie on the way from the outside to an allocation.
 std::vector<char> on_the_way(const characterisation& all) {
     const std::vector<context_counts>& counts = all.counts().contexts();
     std::vector<char> wanted(all.functions().node_count(), 0);
@@ -70,13 +70,13 @@ std::vector<char> on_the_way(const characterisation& all) {
     return wanted;
 }
 
-// The tree of contexts with what was allocated in each, for profiles (schema "millpond.contexts/1").
+// The tree of contexts with the allocations in each, for profiles (schema "millpond.contexts/1").
 //
 //   nodes   [parent, function, subsystem, objects, bytes, live_objects, live_bytes], parents before children;
-//           node 1 is the first; parent 0 is the outside. Subsystem -1 and zeros: nothing was allocated just there.
+//           node 1 is the first; parent 0 is the outside. Subsystem -1 and zeros: this node itself allocated nothing.
 //           live_*: when the trace ended.
 //
-// Only what leads to an allocation is listed. O(nodes).
+// Only nodes that lead to an allocation are listed. O(nodes).
 json contexts_json(const characterisation& all) {
     const std::vector<context_counts>& counts = all.counts().contexts();
     std::vector<std::int64_t> position(counts.empty() ? 0 : all.counts().subsystems().size(), -1);
@@ -107,7 +107,7 @@ json contexts_json(const characterisation& all) {
         {{"schema", "millpond.contexts/1"}, {"functions", functions}, {"subsystems", subsystems}, {"nodes", nodes}});
 }
 
-// The strings of a JSON array.
+// Returns the strings of a JSON array.
 std::vector<std::string> names_in(const std::string& path) {
     try {
         const json names = millpond::plan::parse_strict(program::read_regular(path, std::size_t{64} << 20));
@@ -115,11 +115,11 @@ std::vector<std::string> names_in(const std::string& path) {
         for (const json& name : names) found.push_back(name.text());
         return found;
     } catch (const std::runtime_error&) {
-        throw program::failure(program::input, path + " is no JSON array of strings");
+        throw program::failure(program::input, path + " is not a JSON array of strings");
     }
 }
 
-// Of each trace the summary, or its sizes.
+// Writes the summary of each trace, or its sizes.
 void write_all(const options& chosen) {
     json all = json::array();
     size_request request = chosen.of_sizes;
@@ -138,7 +138,7 @@ void refuse(bool is_wrong, const char* why) {
 void check_sizes(const options& chosen) {
     refuse(chosen.summary || !chosen.contexts_to.empty() || !chosen.scopes_to.empty() || !chosen.observed.empty() ||
                !chosen.plan_out.empty() || !chosen.groups.empty(),
-           "--sizes looks at sizes alone: drop it, or the options of subsystems, contexts and scopes");
+           "--sizes looks at sizes only: drop it, or the options of subsystems, contexts and scopes");
     refuse(!std::has_single_bit(chosen.of_sizes.granule_bytes), "--granule takes a power of two");
     refuse(chosen.of_sizes.largest_bytes % chosen.of_sizes.granule_bytes != 0,
            "--largest takes a multiple of --granule");
@@ -146,15 +146,15 @@ void check_sizes(const options& chosen) {
 
 void check(const options& chosen) {
     refuse((chosen.sizes || chosen.summary) && !chosen.window.empty(),
-           "--window is of the dimensions, which --summary and --sizes do not have: drop one of the two");
+           "--window applies to the dimensions, which --summary and --sizes do not measure: drop one of the two");
     if (chosen.sizes) return check_sizes(chosen);
-    refuse(chosen.summary && !chosen.contexts_to.empty(), "--summary looks at no context: drop it, or --contexts");
+    refuse(chosen.summary && !chosen.contexts_to.empty(), "--summary reads no contexts: drop it, or --contexts");
     refuse(chosen.summary && !(chosen.scopes_to.empty() && chosen.observed.empty()),
-           "--summary looks at no scope: drop it, or --scopes-out and --observed");
+           "--summary reads no scopes: drop it, or --scopes-out and --observed");
     refuse(!chosen.summary && chosen.traces.size() > 1,
-           "several traces can only be summarised: add --summary or --sizes, or name one trace");
+           "several traces need --summary or --sizes; otherwise name one trace");
     refuse(chosen.summary && !chosen.plan_out.empty(),
-           "--summary looks at no subsystem, so that there are no plans to write: drop one of the two");
+           "--summary reads no subsystems, so there are no plans to write: drop one of the two");
 }
 
 void require_whole(const std::string& path, const characterisation& found, bool accepts) {
@@ -188,19 +188,20 @@ void run(const options& chosen) {
 int main(int argc, char** argv) {
     options chosen;
     program::command_line app(
-        "What the subsystems of a recorded program do with memory: figures, DVLUC, legality, candidate plans.",
+        "Describes how a program's subsystems use memory: figures, DVLUC, legality, candidate plans.",
         "millpond-characterise", " (--help lists the options)");
-    app.option("--json", chosen.json_to, "where the result goes, \"-\" for standard output").shows_default();
+    app.option("--json", chosen.json_to, "write the result to FILE, \"-\" for standard output").shows_default();
     app.option("--contexts", chosen.contexts_to, "also write the tree of contexts with its counts to this file");
-    app.option("--plan-out", chosen.plan_out, "write candidate plans into this folder");
+    app.option("--plan-out", chosen.plan_out, "write candidate plans into this directory");
     app.option("--scopes-out", chosen.scopes_to,
                "write the functions whose activations a second recording should observe (millpond-record --scopes)");
     app.option("--observed", chosen.observed,
                "take the legality of scopes from this trace of the same program, in which they were observed");
-    app.option("--group", chosen.groups, "NAME=PATTERN: owners that the pattern (*, ?) fits are one subsystem")
+    app.option("--group", chosen.groups,
+               "NAME=PATTERN: treat the owners that match the pattern (*, ?) as one subsystem")
         .repeated();
     app.option("--cache", chosen.cache,
-               "the cache whose misses are counted, where the trace has references: attributed, fifo or random, as "
+               "the cache whose misses are counted, if the trace has references: attributed, fifo or random, as "
                "millpond-simulate takes them")
         .value_name("DESCRIPTION")
         .shows_default();
@@ -210,14 +211,14 @@ int main(int argc, char** argv) {
                "first operation to the end of its last object")
         .value_name("WINDOW");
     app.flag("--summary", chosen.summary, "only the trace and the process, an array with an object for each trace");
-    app.flag("--sizes", chosen.sizes, "only the sizes that are asked for, an array with an object for each trace");
-    app.option("--granule", chosen.of_sizes.granule_bytes, "sizes are rounded up to this power of two")
+    app.flag("--sizes", chosen.sizes, "only the requested sizes, an array with an object for each trace");
+    app.option("--granule", chosen.of_sizes.granule_bytes, "round sizes up to this power of two")
         .within(8, 4096)
         .shows_default();
-    app.option("--largest", chosen.of_sizes.largest_bytes, "larger sizes are counted together")
+    app.option("--largest", chosen.of_sizes.largest_bytes, "count larger sizes together")
         .within(8, 1 << 20)
         .shows_default();
-    app.option("--moments", chosen.of_sizes.moments, "for how many moments the live blocks are told")
+    app.option("--moments", chosen.of_sizes.moments, "the number of moments for which live blocks are reported")
         .within(1, 1 << 16)
         .shows_default();
     app.option("--short-sites", chosen.short_sites, "with --sizes: try an arena for the call sites that FILE names")

@@ -12,8 +12,8 @@ bool module_debug::is_library_source(std::string_view file) {
     return file.find("/include/c++/") != std::string_view::npos || file.find("/c++/v1/") != std::string_view::npos;
 }
 
-// The functions around a call that returns to `address`. Compilers leave out now and then what they inlined at the call
-// itself, and only the line is of the library: then what they inlined directly around it stands for it.
+// Returns the functions around a call that returns to `address`. Compilers sometimes omit the functions inlined at the
+// call itself, so that only its line lies in the library. Then the functions inlined directly around it are used.
 const std::vector<symbols::debug_frame>& module_debug::inlined_at(symbols::debug_info& debug, std::uint64_t address) {
     constexpr std::uint64_t near = 48;
     const std::vector<symbols::debug_frame>& own = debug.frames(address - 1);

@@ -91,7 +91,7 @@ void observed_scopes::note(const trace::event& e) {
     } else {
         running& all = thread(e.thread);
         const auto same = [&](const activation& a) { return a.function == function; };
-        if (std::none_of(all.begin(), all.end(), same)) return;  // begun before the trace, in the parent of a child
+        if (std::none_of(all.begin(), all.end(), same)) return;  // it began before the trace, in the parent of a child
         while (all.back().function != function) leave(all);
         leave(all);
     }
@@ -111,7 +111,7 @@ void observed_scopes::enter(running& thread, std::uint32_t function) {
     thread.push_back({function, known->second, ++clock_, {}});
 }
 
-// Bytes of an activation belong to those around it, too.
+// Bytes of an activation belong to the enclosing ones, too.
 void observed_scopes::leave(running& thread) {
     const activation gone = std::move(thread.back());
     thread.pop_back();
@@ -146,7 +146,7 @@ void observed_scopes::allocate(const trace::event& e) {
                 });
 }
 
-// Of the activations around the birth, those still run that began before it: they are the outermost ones.
+// The activations around the birth that still run began before it: they are the outermost ones.
 std::size_t observed_scopes::surviving(const object& o) const {
     const running& all = threads_[o.thread];
     const auto past = std::upper_bound(all.begin(), all.end(), o.birth,
@@ -195,7 +195,7 @@ void observed_scopes::finish(std::uint64_t lost) {
         ended(o, at.time_ticks, at.thread);
     });
     live_.for_each([this](std::uint64_t, const object& o) {
-        if (o.stack != 0) outlived(o, surviving(o), 0, 0);  // within all, too: counted as running
+        if (o.stack != 0) outlived(o, surviving(o), 0, 0);  // counted as running within all
     });
     for (running& all : threads_) {
         while (!all.empty()) leave(all);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// observed_scopes: legality from activations whose every beginning and end is in the trace (notes entered, left,
-// scope).
+// observed_scopes: legality from activations whose begins and ends are all in the trace (notes entered, left, scope).
 //
 //   thread 1   main │ parse │ parse │         the activations that run now
 //   serial       1  │   7   │   9   │         the moment each began, rising inward
-//   object     born at 8 within main ─ parse; ends while main │ run (9 has gone, 7 too) ─▶ has outlived parse
+//   object     born at 8 within main ─ parse; ends while main │ run (9 and 7 have ended) ─▶ has outlived parse
 //
-// An object belongs to every activation that runs on its thread when it is allocated. Of a function that calls itself,
-// the *outermost* activation is the scope of an arena that the first call makes, the *innermost* that of one which
-// every call makes for itself: a function is legal where nothing outlives either, and legal for its outermost call
-// where nothing outlives that. What is alive when the trace ends has not outlived the activations that run then: the
-// program was left from inside. Use: consume() every batch, then finish(). O(log depth) an event. Memory grows with
-// live objects and with different stacks of observed functions. Not thread-safe.
+// An object belongs to every activation that runs on its thread when it is allocated. If a function calls itself, an
+// arena may belong to the *outermost* activation, made by the first call, or to the *innermost*, made by every call. A
+// function is legal if no object outlives either, and legal for its outermost call if no object outlives that. Objects
+// alive at the end of the trace have not outlived the activations that run then. Use: consume() every batch, then
+// finish(). O(log depth) an event. Memory grows with live objects and with different stacks of observed functions. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -30,14 +29,14 @@
 
 namespace millpond::characterise {
 
-// Of a function, over all threads.
+// The counts of a function, over all threads.
 struct observed_function {
     std::uint32_t state = 0;                   // mpt_scope_state
     std::uint64_t calls = 0, activations = 0;  // activations: outermost calls
-    std::uint64_t depth_max = 0;               // calls of it that ran at a time on one thread
+    std::uint64_t depth_max = 0;               // the most nested calls of it on one thread
 };
 
-// Of a function and a subsystem.
+// The counts of a function and a subsystem.
 struct observed_pair {
     std::uint64_t enclosed = 0;            // objects
     std::uint64_t outlived = 0;            // of these, their innermost activation
@@ -55,7 +54,7 @@ class observed_scopes {
         : functions_(functions), subsystems_(subsystems) {}
 
     void consume(const trace::event* batch, std::size_t count);
-    // `lost`: events of the trace that are missing; then nothing counts as observed.
+    // `lost`: the number of missing events; if it is not 0, nothing counts as observed.
     void finish(std::uint64_t lost);
 
     // Null: no probe was placed there.
@@ -63,7 +62,7 @@ class observed_scopes {
     // Null: the function never ran around an allocation of the subsystem.
     const observed_pair* pair(std::uint32_t subsystem, std::uint32_t function) const;
     bool any() const { return !by_function_.empty(); }
-    // Why a function is not observed, in words; empty where it is.
+    // The reason why a function is not observed, as text; empty if it is.
     static std::string reason(const observed_function* function);
     static constexpr std::uint32_t lost_events = 255;  // a state beyond those of the trace
 
@@ -98,7 +97,7 @@ class observed_scopes {
     void enter(running& thread, std::uint32_t function);
     void leave(running& thread);
     running& thread(std::uint32_t number);
-    // visit(function, depth of its outermost, depth of its innermost) for each function of a stack.
+    // Calls visit(function, depth of its outermost, depth of its innermost) for each function of a stack.
     template <class Visit>
     void for_each_function(std::uint32_t stack, Visit&& visit) const;
 

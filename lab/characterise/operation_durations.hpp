@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// operation_durations: how long the operations of one subsystem take, from those that were timed.
+// operation_durations: the time that the operations of one subsystem take, estimated from a timed sample.
 //
 //   timed operation ─▶ kind ─▶ histogram of ticks ─▶ mean, in which the longest thousandth counts as the value below it
 //
-// A thread that is descheduled inside a timed operation stops its clock in no way: one such sample, spread over the 64
-// operations for which it stands, would outweigh all others. Therefore the longest thousandth of a kind, and one at
-// least, is cut to the value next to it. Kinds are kept apart so that this does not cut what is regular: every large
-// block may cost a system call, and few operations may be on large blocks.
-// add: O(1). mean: O(bins). Not thread-safe.
+// The clock runs on while a thread is descheduled inside a timed operation. One such sample stands for 64 operations
+// and would outweigh all others. So the longest thousandth of a kind, and at least one sample, is cut to the next lower
+// value. Kinds are kept apart so that regular long operations are not cut: every large block may cost a system call,
+// and large blocks may be rare. add: O(1). mean: O(bins). Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +24,7 @@ using operation_counts = std::array<std::uint64_t, operation_kinds>;
 class operation_durations {
   public:
     static constexpr std::uint64_t large_bytes = 32 << 10;
-    static constexpr std::uint64_t samples_min = 16;  // fewer say less about a kind than other subsystems do
+    static constexpr std::uint64_t samples_min = 16;  // with fewer, other subsystems' samples of a kind tell more
 
     void add(operation_kind kind, std::uint64_t ticks) { times_[static_cast<std::size_t>(kind)].add(ticks); }
 
@@ -39,7 +38,7 @@ class operation_durations {
         return all;
     }
 
-    // Ticks of these operations together. A kind with few samples takes the mean that `whole` has.
+    // Returns the ticks of these operations together. A kind with few samples takes its mean from `whole`.
     double ticks_of(const operation_counts& operations, const operation_durations& whole) const {
         double ticks = 0;
         for (std::size_t i = 0; i < operation_kinds; ++i) {
@@ -48,8 +47,8 @@ class operation_durations {
         return ticks;
     }
 
-    // The least that they take to execute: the mean of a kind without `clock`, which reading the clock around an
-    // operation may add, and at most `most`, since what takes longer waits for the kernel or for a lock.
+    // Returns the least time that they take to execute. That is the mean of a kind minus `clock`, the time that reading
+    // the clock may add, and at most `most`, because longer operations wait for the kernel or for a lock.
     double least_ticks_of(const operation_counts& operations, const operation_durations& whole, double clock,
                           double most) const {
         double ticks = 0;
@@ -64,7 +63,7 @@ class operation_durations {
     double mean(std::size_t kind, const operation_durations& whole) const {
         if (times_[kind].count() >= samples_min) return times_[kind].winsorised_mean();
         if (whole.times_[kind].count() > 0) return whole.times_[kind].winsorised_mean();
-        // Never timed anywhere: any kind's mean is nearer than none.
+        // A kind that was never timed takes the mean of any other kind.
         for (const histogram& other : whole.times_) {
             if (other.count() > 0) return other.winsorised_mean();
         }

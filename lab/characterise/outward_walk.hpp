@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// outward_walk: collects functions from the innermost outward until one owns what is allocated.
+// outward_walk: collects functions from the innermost outward, up to the owner of the allocation.
 //
 //   malloc ◀─ operator new ◀─ std::allocator ◀─ std::vector ◀─ shop::book::add
 //            └───────────── inside, the outermost is the call ─────┘└─ owner
@@ -32,7 +32,7 @@ class outward_walk {
     std::string call;                 // the outermost of them
     std::optional<function> owner;
 
-    // Whether the owner is found.
+    // Adds a function and returns whether the owner is found.
     bool take(function next) {
         if (owner) return true;
         if (waiting_ && !next.standard) {
@@ -45,7 +45,7 @@ class outward_walk {
             add_inside(next);
             return false;
         }
-        // An allocator of the program that a container of the library calls.
+        // An allocator class of the program, which a container of the library calls.
         const std::vector<symbols::name_part> parts = symbols::split_demangled(next.demangled);
         if (parts.size() > 1 && parts.back().name == "allocate") {
             waiting_ = std::move(next);
@@ -60,7 +60,7 @@ class outward_walk {
     }
 
   private:
-    // Containers are known for C++ alone.
+    // Containers are known for C++ only.
     void add_inside(const function& one) {
         call = one.name;
         if (!one.is_rust) inside.push_back(one.demangled);

@@ -15,14 +15,14 @@ namespace {
 constexpr unsigned positions = preload::word_position::count;
 constexpr std::uint64_t stack_bytes_max = std::uint64_t{64} << 20;
 
-// The words before one allocation. 0: none at this position.
+// The words before one allocation. 0: no word at this position.
 struct sample {
     std::array<std::uint64_t, positions> words{};
     std::uint64_t stack = 0;
     bool has_words = false;
 };
 
-// What one word was at all samples of a site.
+// The values of one word at all samples of a site.
 struct column {
     std::unordered_map<std::uint64_t, std::uint64_t> counts;
     std::uint64_t last = 0, turns = 0, strays = 0;
@@ -37,7 +37,7 @@ struct column {
             turns += word != last;
             last = word;
         }
-        // Many owners that begin at once look like values that do not repeat, for a while.
+        // Many owners that begin at once look, for a while, like values that do not repeat.
         constexpr std::uint64_t samples_enough = 16384;
         const bool seldom_repeats = 2 * counts.size() > samples_so_far;
         if (counts.size() > 4 * owner_keys::owners_max || (samples_so_far >= samples_enough && seldom_repeats))
@@ -51,7 +51,7 @@ struct column {
         return static_cast<std::size_t>(std::count_if(
             counts.begin(), counts.end(), [](const auto& each) { return each.second >= owner_keys::repeats_min; }));
     }
-    // By the values alone.
+    // Decides by the values only.
     [[nodiscard]] bool may_be_key(std::uint64_t samples) const {
         if (given_up) return false;
         const std::size_t found = owners();
@@ -72,10 +72,10 @@ struct site {
     std::array<column, positions> columns;
 };
 
-// Puts the notes of a thread together with the allocation behind them.
+// Combines the notes of a thread with the allocation that follows them.
 class sampler {
   public:
-    // True: this event is an allocation with a sample, which `taken` then is.
+    // Returns true if this event is an allocation with a sample; `taken` then holds it.
     bool take(const trace::event& e) {
         sample& open = open_[e.thread];
         if (e.op == trace::operation::note && e.bytes == mpt_note_word) {
@@ -101,7 +101,7 @@ class sampler {
     std::unordered_map<std::uint32_t, sample> open_;
 };
 
-// Which watched words lie inside of a live object.
+// Finds the watched words that lie inside of a live object.
 class live_words {
   public:
     explicit live_words(std::vector<std::uint64_t> words) : words_(std::move(words)), alive_(words_.size()) {}
@@ -157,7 +157,7 @@ class sites {
     }
     auto& all() { return all_; }
 
-    // An address of the thread's stack, or of a module: it needs no object to live in.
+    // Returns whether the word is an address of the thread's stack, or of a module, which needs no live object.
     [[nodiscard]] bool is_static(std::uint64_t word, std::uint64_t stack) const {
         if (word >= stack && word - stack < stack_bytes_max) return true;
         return std::any_of(reader_.modules().begin(), reader_.modules().end(),
@@ -170,7 +170,7 @@ class sites {
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, site> all_;
 };
 
-// Gives up the keys whose values are no addresses of anything that lives.
+// Drops the keys whose values are not addresses of anything alive.
 void check_values(trace::reader& reader, sites& found) {
     std::vector<std::uint64_t> watched;
     for (auto& [where, at] : found.all()) {

@@ -7,9 +7,9 @@
 //
 // Samples are notes of words (mpt_note_word) that `millpond-record --owners` writes. A word is a key if it takes 2 to
 // 4096 values, almost all of which repeat 20 times or more; if its values are addresses of the stack, of a module, or
-// inside of an object that is alive; and if objects of different owners are allocated in turns, for else pools of their
-// own would change nothing. Of several keys the one with most values is taken. Two passes over the events, the second
-// only where something is left to check. Memory: values of the keys that are left. Read-only afterwards.
+// inside of a live object; and if objects of different owners are allocated in turns, because otherwise separate pools
+// would change nothing. Of several keys it takes the one with most values. Two passes over the events, the second only
+// if keys remain to be checked. Memory: values of the remaining keys. Read-only afterwards.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ class owner_keys {
     owner_keys(trace::reader& reader, const symbols::subsystem_map& subsystems);
 
     [[nodiscard]] const std::vector<owner_key>& keys_of(std::uint32_t subsystem) const;
-    // Of the subsystem's samples, those at call sites that have a key.
+    // The share of the subsystem's samples at call sites that have a key.
     [[nodiscard]] double share_of(std::uint32_t subsystem) const;
 
   private:

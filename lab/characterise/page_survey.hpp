@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// page_survey: which pages each subsystem's live objects touch, and with how many bytes, at one moment.
+// page_survey: the pages that each subsystem's live objects touch at one moment, and the bytes on each.
 //
 //   pages    │▒▒  ▒ │   ▒  │      │▒▒▒▒▒▒│      ▒ objects of one subsystem: bytes live 10, pages touched 3
 //
-// Diffusion is bytes on touched pages / bytes live: 1 is dense, 4096/24 is a node alone on each page.
+// Diffusion is bytes on touched pages / bytes live: 1 is dense, 4096/24 is one node of 24 bytes on each page.
 // Use: start(), add() every live object, finish(), then bytes() and for_each(). add: O(1), for an object of any size;
 // look-ups wait in a queue until their memory has come. Pages wholly inside one object are counted in bytes() and left
-// out of for_each(): nothing else can lie on them. Memory: 32 to 64 bytes for each pair of page and subsystem.
+// out of for_each(): no other object can lie on them. Memory: 32 to 64 bytes for each pair of page and subsystem.
 // Copyable, so that two moments can be compared. Not thread-safe.
 #pragma once
 
@@ -21,7 +21,7 @@ class page_survey {
   public:
     static constexpr unsigned page_bytes_log2 = 12;
 
-    // Forgets everything. `pages`: about how many different ones there will be; it grows where there are more.
+    // Forgets everything. `pages`: the approximate number of different pages; the table grows if there are more.
     void start(std::size_t subsystems, std::size_t pages, unsigned sample_log2 = 0) {
         sample_log2_ = sample_log2;
         pages_.assign(subsystems, 0);
@@ -30,7 +30,7 @@ class page_survey {
         used_ = queued_ = 0;
     }
 
-    // False where adding the object would change nothing: cheaper to ask first while most pages are left out.
+    // Returns false if adding the object would change nothing. Asking first is cheaper while most pages are left out.
     bool wants(std::uint64_t address, std::uint64_t bytes) const {
         const std::uint64_t first = address >> page_bytes_log2;
         return sampled(first, sample_log2_) || ((address + bytes - 1) >> page_bytes_log2) != first;
@@ -42,7 +42,7 @@ class page_survey {
         if (last == first) return enqueue(subsystem, first, bytes);
         enqueue(subsystem, first, ((first + 1) << page_bytes_log2) - address);
         enqueue(subsystem, last, address + bytes - (last << page_bytes_log2));
-        inner_pages_[subsystem] += last - first - 1;  // pages inside an object are shared with nobody
+        inner_pages_[subsystem] += last - first - 1;  // pages inside an object are not shared
     }
 
     void finish() {
@@ -53,17 +53,17 @@ class page_survey {
     std::uint64_t bytes(std::uint32_t subsystem) const {
         return ((pages_[subsystem] << sample_log2_) + inner_pages_[subsystem]) << page_bytes_log2;
     }
-    // Pairs that were looked at.
+    // The number of pairs in the table.
     std::size_t used() const { return used_; }
     unsigned sample_log2() const { return sample_log2_; }
-    // Whether a page is one of those that are looked at; all of a larger sample_log2 are among those of a smaller one.
+    // Returns whether a page is in the sample. The sample of a larger sample_log2 is part of that of a smaller one.
     static bool sampled(std::uint64_t page, unsigned sample_log2) {
-        // Another factor than that of home(): what is chosen by some bits must not crowd in the table.
+        // Another factor than that of home(): pages chosen by some bits must not crowd in the table.
         return ((page * 0xD6E8FEB86659FD93u) >> 40 & ((1u << sample_log2) - 1)) == 0;
     }
     std::size_t subsystems() const { return pages_.size(); }
 
-    // visit(subsystem, page, bytes) for each pair that was looked at, in no order. A page is an address without its
+    // Calls visit(subsystem, page, bytes) for each pair in the table, in no order. A page is an address without its
     // last 12 bits.
     template <typename Visit>
     void for_each(Visit&& visit) const {
@@ -106,7 +106,7 @@ class page_survey {
         return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15u) >> 20) & (slots_.size() - 1);
     }
 
-    // True if the pair is new.
+    // Returns true if the pair is new.
     bool place(const slot& added) {
         std::size_t at = home(added.key);
         for (; slots_[at].key != 0; at = (at + 1) & (slots_.size() - 1)) {

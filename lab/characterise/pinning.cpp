@@ -7,26 +7,26 @@
 namespace millpond::characterise {
 namespace {
 
-struct holding {
+struct page_share {
     std::uint64_t page;
     std::uint32_t subsystem;
     std::uint64_t bytes;
 };
 
-std::vector<holding> by_page(const page_survey& survey, unsigned sample_log2) {
-    std::vector<holding> all;
+std::vector<page_share> by_page(const page_survey& survey, unsigned sample_log2) {
+    std::vector<page_share> all;
     all.reserve(survey.used());
     survey.for_each([&](std::uint32_t subsystem, std::uint64_t page, std::uint64_t bytes) {
         if (page_survey::sampled(page, sample_log2)) all.push_back({page, subsystem, bytes});
     });
-    std::sort(all.begin(), all.end(), [](const holding& a, const holding& b) {
+    std::sort(all.begin(), all.end(), [](const page_share& a, const page_share& b) {
         return a.page != b.page ? a.page < b.page : a.subsystem < b.subsystem;
     });
     return all;
 }
 
-// The part of `all` from `at` on that lies on one page.
-std::size_t end_of_page(const std::vector<holding>& all, std::size_t at) {
+// Returns the end of the part of `all` from `at` on that lies on one page.
+std::size_t end_of_page(const std::vector<page_share>& all, std::size_t at) {
     std::size_t end = at;
     while (end < all.size() && all[end].page == all[at].page) ++end;
     return end;
@@ -34,9 +34,9 @@ std::size_t end_of_page(const std::vector<holding>& all, std::size_t at) {
 
 using sums = std::map<std::pair<std::uint32_t, std::uint32_t>, pinned_pair>;
 
-// What the holders [then, then_end) of a page at the peak have freed since, shared out among its survivors.
-void share_out(const std::vector<holding>& peak, std::size_t then, std::size_t then_end,
-               const std::vector<holding>& later, std::size_t now, std::size_t now_end, sums& into) {
+// Divides the bytes that the holders [then, then_end) of a page at the peak have freed since among its survivors.
+void share_out(const std::vector<page_share>& peak, std::size_t then, std::size_t then_end,
+               const std::vector<page_share>& later, std::size_t now, std::size_t now_end, sums& into) {
     std::uint64_t living = 0;
     for (std::size_t i = now; i < now_end; ++i) living += later[i].bytes;
     for (std::size_t i = then; i < then_end; ++i) {
@@ -58,7 +58,7 @@ void share_out(const std::vector<holding>& peak, std::size_t then, std::size_t t
     }
 }
 
-// The part of the touched pages that nothing live fills. Pages inside one object count as full.
+// Returns the share of the touched pages that live objects do not fill. Pages inside one object count as full.
 double waste_of(const page_survey& survey) {
     std::uint64_t bytes = 0;
     survey.for_each([&](std::uint32_t, std::uint64_t, std::uint64_t of_page) { bytes += of_page; });
@@ -68,7 +68,7 @@ double waste_of(const page_survey& survey) {
 
 }  // namespace
 
-void pinning::add(const page_survey& survey, std::uint64_t tick, std::uint64_t live_bytes) {
+void pinned_pages::add(const page_survey& survey, std::uint64_t tick, std::uint64_t live_bytes) {
     if (!peak_ || live_bytes >= peak_->live_bytes) {
         peak_ = {survey, tick, live_bytes, 0};
         later_.reset();
@@ -79,11 +79,11 @@ void pinning::add(const page_survey& survey, std::uint64_t tick, std::uint64_t l
     if (!later_ || waste > later_->waste) later_ = {survey, tick, live_bytes, waste};
 }
 
-std::vector<pinned_pair> pinning::pairs() const {
+std::vector<pinned_pair> pinned_pages::pairs() const {
     if (!later_) return {};
     const unsigned sample_log2 = std::max(peak_->survey.sample_log2(), later_->survey.sample_log2());
-    const std::vector<holding> peak = by_page(peak_->survey, sample_log2);
-    const std::vector<holding> later = by_page(later_->survey, sample_log2);
+    const std::vector<page_share> peak = by_page(peak_->survey, sample_log2);
+    const std::vector<page_share> later = by_page(later_->survey, sample_log2);
     sums found;
     std::size_t then = 0;
     for (std::size_t now = 0, now_end; now < later.size(); now = now_end) {

@@ -84,7 +84,7 @@ json affinity_json(const characterisation& all) {
                                  {"cells", std::move(cells)}});
 }
 
-// All misses of the simulated cache.
+// The number of misses of the simulated cache.
 std::uint64_t misses_of(const attributed_run& run) {
     std::uint64_t sum = 0;
     for (unsigned where = 0; where < attribution::places; ++where)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// reference_json: what the references of a recording add to a characterisation: "references", and D, L, C as counted.
+// reference_json: the parts of a characterisation that come from references: "references", and the counted D, L and C.
 //
-// All are null where the recording has no references. Counts are lab/attribution's.
+// All are null for a recording without references. lab/attribution does the counting.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ json references_json(const characterisation& all);
 // "references" of one subsystem.
 json references_json(const characterisation& all, std::uint32_t subsystem);
 
-// Entries of "dvluc"; only where there are references.
+// Entries of "dvluc"; only if there are references.
 json counted_density_json(const characterisation& all, std::uint32_t subsystem);
 json counted_contention_json(const characterisation& all, std::uint32_t subsystem);
 json locality_json(const characterisation& all, std::uint32_t subsystem);

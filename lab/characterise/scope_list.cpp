@@ -19,7 +19,7 @@ namespace {
 constexpr double share_of_bytes = 0.99;
 constexpr std::size_t subsystems_min = 8;
 
-// Of the largest subsystems, by first need.
+// Chooses functions of the largest subsystems, in the order of need.
 std::vector<std::uint32_t> choose(const characterisation& all) {
     std::vector<std::uint32_t> chosen;
     double bytes = 0;
@@ -36,22 +36,22 @@ std::vector<std::uint32_t> choose(const characterisation& all) {
     return chosen;
 }
 
-// The entries of functions, found from frames in them.
+// Finds the entry address of a function from its frames.
 class entries {
   public:
     explicit entries(const characterisation& all) : all_(all), modules_(all.reader().modules().size() + 1) {}
 
-    // As "MODULE:ADDRESS"; empty where the frame's part of the function is not its entry.
+    // Returns "MODULE:ADDRESS"; empty if the frame lies in a part of the function without its entry.
     std::string of_frame(const trace::context_node& node) {
         if (node.module == 0 || node.module >= modules_.size()) return {};
-        opened& module = modules_[node.module];
+        opened_module& module = modules_[node.module];
         const trace::module_record& record = all_.reader().modules()[node.module - 1];
         if (!module.tried) {
             module.tried = true;
             try {
                 module.functions = std::make_unique<symbols::module_functions>(record.path);
             } catch (const std::runtime_error&) {
-                return {};  // its frames have no names either
+                return {};  // its frames have no names, either
             }
         }
         if (!module.functions) return {};
@@ -63,12 +63,12 @@ class entries {
     }
 
   private:
-    struct opened {
+    struct opened_module {
         bool tried = false;
         std::unique_ptr<symbols::module_functions> functions;
     };
     const characterisation& all_;
-    std::vector<opened> modules_;
+    std::vector<opened_module> modules_;
 };
 
 }  // namespace

@@ -11,16 +11,17 @@ namespace {
 
 constexpr std::size_t sampled_contexts = 512;  // of each subsystem, evenly over its contexts
 
-struct enclosing {
+struct enclosing_function {
     std::uint32_t function;
-    std::uint32_t contexts;  // that it encloses
+    std::uint32_t contexts;  // the number that it encloses
     std::uint32_t depth;     // where it was met first
 };
 
-// The most enclosing functions; among equals the innermost and the outermost, which bound where an arena can stand.
-std::vector<std::uint32_t> choose(std::vector<enclosing> all) {
+// Chooses the most enclosing functions; among equals the innermost and the outermost, which bound where an arena can
+// stand.
+std::vector<std::uint32_t> choose(std::vector<enclosing_function> all) {
     constexpr std::size_t each = scope_tree::candidates_max / 2;
-    std::sort(all.begin(), all.end(), [](const enclosing& a, const enclosing& b) {
+    std::sort(all.begin(), all.end(), [](const enclosing_function& a, const enclosing_function& b) {
         if (a.contexts != b.contexts) return a.contexts > b.contexts;
         return a.depth != b.depth ? a.depth > b.depth : a.function < b.function;
     });
@@ -44,14 +45,14 @@ std::vector<std::uint32_t> choose(std::vector<enclosing> all) {
 void scope_tree::choose_candidates(const symbols::context_functions& functions,
                                    const symbols::subsystem_map& subsystems) {
     const std::uint32_t nodes = functions.node_count();
-    // What frees, and the marks that say so, have a child, too: only what allocates is looked at.
+    // Frees and their marks are children, too, so only contexts that allocate are considered.
     std::vector<char> has_child(nodes, 0), frees(nodes, 0);
     for (std::uint32_t i = 1; i < nodes; ++i) {
         const trace::context_node& node = functions.node(i);
         has_child[node.parent] = 1;
         if (node.module == 0 && node.offset == mpt_offset_frees) frees[i] = frees[node.parent] = 1;
     }
-    // Innermost frames are leaves of the tree, but for the rare one that calls malloc and others through one pointer.
+    // Innermost frames are leaves of the tree, except for rare ones that call malloc and others through one pointer.
     std::vector<std::vector<std::uint32_t>> contexts(subsystems.subsystems().size());
     for (const bool leaves : {true, false}) {
         std::vector<char> served(contexts.size());
@@ -63,7 +64,7 @@ void scope_tree::choose_candidates(const symbols::context_functions& functions,
     }
 
     candidates_.resize(contexts.size());
-    std::unordered_map<std::uint32_t, enclosing> counts;
+    std::unordered_map<std::uint32_t, enclosing_function> counts;
     for (std::size_t s = 0; s < contexts.size(); ++s) {
         counts.clear();
         const std::size_t step = std::max<std::size_t>(1, contexts[s].size() / sampled_contexts);
@@ -74,12 +75,12 @@ void scope_tree::choose_candidates(const symbols::context_functions& functions,
             for (std::uint32_t at = contexts[s][c]; at != 0; at = functions.node(at).parent, --depth) {
                 const std::uint32_t f = functions.function_of(at);
                 if (f == symbols::context_functions::none || functions.function(f).standard) continue;
-                if (std::find(met.begin(), met.end(), f) != met.end()) continue;  // a recursion counts once
+                if (std::find(met.begin(), met.end(), f) != met.end()) continue;  // counts recursive calls once
                 met.push_back(f);
-                ++counts.try_emplace(f, enclosing{f, 0, depth}).first->second.contexts;
+                ++counts.try_emplace(f, enclosing_function{f, 0, depth}).first->second.contexts;
             }
         }
-        std::vector<enclosing> all;
+        std::vector<enclosing_function> all;
         all.reserve(counts.size());
         for (const auto& [function, count] : counts) all.push_back(count);
         candidates_[s] = choose(std::move(all));

@@ -15,7 +15,7 @@ namespace millpond::characterise {
 
 inline constexpr std::size_t size_class_count = 256;
 
-// The class whose upper bound is the smallest that is not below `bytes`.
+// Returns the class whose upper bound is the smallest that is not below `bytes`.
 constexpr std::size_t size_class_of(std::uint64_t bytes) noexcept {
     if (bytes <= 4) return static_cast<std::size_t>(bytes);
     const std::uint64_t below = bytes - 1;
@@ -23,7 +23,7 @@ constexpr std::size_t size_class_of(std::uint64_t bytes) noexcept {
     return 4 * std::size_t{shift} + static_cast<std::size_t>(below >> shift) + 1;
 }
 
-// The upper bound of a class; the largest integer for the last classes of all.
+// Returns the upper bound of a class; the largest integer for the last classes.
 constexpr std::uint64_t size_class_bytes(std::size_t index) noexcept {
     if (index <= 4) return index;
     const std::size_t shift = (index - 5) / 4;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The pass of size_series over events, and its form as JSON.
+// size_series' pass over events, and its JSON.
 #include "lab/characterise/size_series.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void size_series::row::pass_to(std::uint64_t event) {
     seen = event;
 }
 
-// Moments without a change have what was live when they began.
+// Moments without a change get the count that was live when they began.
 void size_series::row::note(std::uint64_t moment) {
     const auto now = static_cast<std::uint32_t>(std::min<std::uint64_t>(live, ~std::uint32_t{0}));
     if (moment < most.size())
@@ -65,7 +65,7 @@ void size_series::begin(const trace::event& e) {
     ++frequency_[e.bytes];
     row& own = rows_[number];
     own.pass_to(events_);
-    // What lived before belongs to the moments up to this one.
+    // Earlier blocks belong to the moments up to this one.
     own.note(moment);
     ++own.requests;
     own.bytes += e.bytes;

@@ -66,7 +66,7 @@ json contexts_json(const characterisation& all, std::uint32_t subsystem) {
     return top;
 }
 
-// The words that tell which instance an object belongs to, by call site; empty where none were sampled or found.
+// Returns the words that tell which instance an object belongs to, by call site; empty if none were sampled or found.
 json owners_json(const characterisation& all, std::uint32_t subsystem) {
     json found = json::array();
     if (all.owners() == nullptr) return found;
@@ -81,7 +81,7 @@ struct dimensions {
     json dvluc;
     std::size_t working_threads;  // W: with at least a hundredth of the operations of the busiest
     std::size_t threads;          // all that have operations in it
-    json cpu_seconds;             // N, null where unknown
+    json cpu_seconds;             // N, null if unknown
     json operation_seconds;
     json free_seconds;  // of these
 };
@@ -90,19 +90,19 @@ json dimension(json value, const char* kind, json absolute) {
     return program::json_object({{"value", std::move(value)}, {"kind", kind}, {"absolute", std::move(absolute)}});
 }
 
-// What reading the clock around an operation may add to it; and the mean above which an operation waits for the kernel
-// or for a lock, and executes no more for that.
+// The time that reading the clock around an operation may add; and the mean above which an operation waits for the
+// kernel or for a lock, without executing more.
 constexpr double clock_ns = 10, operation_ns_most = 50;
-// Of what the recorder's time was estimated at, so much is certain: a preempted sample makes it too long.
+// The certain share of the recorder's estimated time: a preempted sample makes the estimate too long.
 constexpr double recorder_certain = 0.5;
 
-// What one thread did in a subsystem, in the window. `operation_least_ns`: what its operations take at least.
+// The times of one thread in a subsystem, in the window. `operation_least_ns`: the least time that its operations take.
 struct thread_time {
     double operation_ns = 0, operation_least_ns = 0, cpu_ns = 0, recorder_ns = 0;
     std::uint64_t operations = 0;
 };
 
-// The window: that of the characterisation, else from the thread's first operation to its last, or to its end while an
+// The window: that of the characterisation; else from the thread's first operation to its last, or to its end while an
 // object is alive.
 thread_time time_of(const characterisation& all, const thread_share& share, const subsystem_counts& s) {
     const thread_clock& clock = all.clock();
@@ -123,8 +123,8 @@ thread_time time_of(const characterisation& all, const thread_share& share, cons
             share.operations_in_all()};
 }
 
-// Each thread's share of the time inside, in a run without the recorder: its duration is shorter by the time that the
-// recorder took on the thread on which it took most. None where a share is impossible.
+// Returns each thread's share of the time inside, in a run without the recorder. That run is shorter by the recorder's
+// time on the thread where it took most. None if a share is impossible.
 std::optional<std::vector<double>> shares_inside(const std::vector<thread_time>& working, double duration_ns) {
     std::vector<double> inside;
     for (const thread_time& t : working) {
@@ -140,7 +140,7 @@ json contention_json(const std::vector<thread_time>& working, double duration_ns
                                           {"threads", working.size()},
                                           {"duration_seconds", duration_ns > 0 ? json(duration_ns * 1e-9) : json()},
                                           {"recorded_seconds", recorded_ns * 1e-9}});
-    if (working.size() < 2) {  // nothing needs to be timed to know that one thread meets no other
+    if (working.size() < 2) {  // a single thread never meets another; no timing is needed
         absolute["threads_inside"] = 0.0;
         return dimension(0.0, "estimated", std::move(absolute));
     }
@@ -156,7 +156,7 @@ json contention_json(const std::vector<thread_time>& working, double duration_ns
     return unknown;
 }
 
-// D without references: what CPU time tells of it.
+// Returns D without references, bounded by CPU time.
 json bounded_density_json(const thread_time& sum, const subsystem_counts& s, bool timed) {
     json density = dimension(nullptr, "estimated",
                              program::json_object({{"operation_seconds", nullptr},

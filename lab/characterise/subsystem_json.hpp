@@ -8,8 +8,8 @@
 
 namespace millpond::characterise {
 
-// "legality" of a scope and a subsystem. Only what was observed is called legal; of a trace that was cut nothing is
-// decided but what a witness proves.
+// "legality" of a scope and a subsystem. Only observed scopes are called legal; a truncated trace decides only what a
+// witness proves.
 namespace scope_legality {
 constexpr const char* legal = "legal";
 constexpr const char* legal_outermost = "legal for the outermost call";
@@ -21,11 +21,11 @@ constexpr const char* not_decided = "not decided";
 
 json subsystem_json(const characterisation& all, std::uint32_t subsystem);
 
-// "legality": enclosing functions from the innermost outward, then the thread. At most scopes_max functions, each
-// enclosing at least nine tenths of the subsystem's allocations; if there are more, those where illegal turns into
+// Returns "legality": enclosing functions from the innermost outward, then the thread. At most scopes_max functions,
+// each enclosing at least nine tenths of the subsystem's allocations; if there are more, those where illegal turns into
 // legal are kept.
 json legality_json(const characterisation& all, std::uint32_t subsystem);
-// The functions that it judges.
+// Returns the functions that legality_json judges.
 std::vector<std::uint32_t> legality_functions(const characterisation& all, std::uint32_t subsystem);
 
 }  // namespace millpond::characterise

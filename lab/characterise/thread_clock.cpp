@@ -6,7 +6,7 @@
 namespace millpond::characterise {
 namespace {
 
-// The middle one among the blocks of a thread: the recorder's measured ticks for each event.
+// Returns the median over a thread's blocks of the recorder's measured ticks for each event.
 double usual_overhead(const std::vector<mpt_block_header>& headers) {
     std::vector<double> each;
     for (const mpt_block_header& h : headers) {
@@ -18,7 +18,7 @@ double usual_overhead(const std::vector<mpt_block_header>& headers) {
     return *middle;
 }
 
-constexpr double unusual = 2;  // times the usual overhead: then the thread was descheduled while it was measured
+constexpr double unusual = 2;  // times the usual overhead: the thread was descheduled during a measurement
 
 }  // namespace
 
@@ -43,7 +43,7 @@ void thread_clock::add_stream(const stream_facts& stream, std::vector<mpt_block_
     const std::uint64_t start = is_first ? std::min(process_first_tick, headers.front().first) : headers.front().first;
     std::vector<point>& points = points_[stream.thread];
     points.push_back({start, 0.0, 0.0});
-    // No clock runs backward: what is known of an earlier moment holds at a later one.
+    // No clock runs backward, so a value known for an earlier moment is a lower bound for a later one.
     const auto add = [&points](std::uint64_t tick, double cpu_ns, double recorder_ns) {
         const point& last = points.back();
         points.push_back({std::max(tick, last.tick), std::max(cpu_ns - recorder_ns, last.ns), recorder_ns});
@@ -65,7 +65,7 @@ void thread_clock::add_stream(const stream_facts& stream, std::vector<mpt_block_
         }
         recorder_ns += own;
         records += headers[i].count;
-        // 0: salvaged from an open block, which nobody had closed. Such a block may say what was used when it began.
+        // 0: salvaged from a block that was never closed. Such a block may hold the CPU time at its begin.
         if (headers[i].cpu_ns != 0) add(end, static_cast<double>(headers[i].cpu_ns), recorder_ns);
     }
     cpu_ns_ += points.back().ns;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // thread_clock: the CPU time that each thread of the recorded program had used at any moment, without the recorder's.
 //
-//   cpu ns   0 ── n ── c1 ── n ─── n ─ c2 ── c3       known at the end of each block and where it was noted (n),
+//   cpu ns   0 ── n ── c1 ── n ─── n ─ c2 ── c3       known at the end of each block and at each note (n),
 //   ticks    start     block 1 ends    2     3        straight lines between
 //
-// The recorder's own time is estimated: what it measured in the operations that it timed, times operations / timed,
-// in each block no more than twice what the middle block has for each event: one preemption must not count 64 times.
-// Use it for density and contention. at(): O(log blocks). Read-only after construction.
+// The recorder's own time is estimated: the time measured in its timed operations, times operations / timed. A block
+// counts at most twice the median block's time for each event, so that one preemption does not count 64 times. Use it
+// for density and contention. at(): O(log blocks). Read-only after construction.
 #pragma once
 
 #include <cstdint>
@@ -30,14 +30,14 @@ class thread_clock {
     thread_clock(const std::vector<trace::block_record>& blocks, const std::vector<stream_facts>& streams,
                  std::uint64_t process_first_tick, double ticks_per_ns);
 
-    // CPU ns of a thread at a time, without the recorder's share. 0 for an unknown thread.
+    // Returns the CPU ns of a thread at a time, without the recorder's share. 0 for an unknown thread.
     double at(std::uint32_t thread, std::uint64_t tick) const { return between(thread, tick, &point::ns); }
-    // Ns of the recorder on a thread up to a time.
+    // Returns the ns of the recorder on a thread up to a time.
     double recorder_at(std::uint32_t thread, std::uint64_t tick) const {
         return between(thread, tick, &point::recorder_ns);
     }
     double cpu_ns() const { return cpu_ns_; }            // of all threads together, at their ends
-    double recorder_ns() const { return recorder_ns_; }  // what was taken off, all threads together
+    double recorder_ns() const { return recorder_ns_; }  // subtracted time, all threads together
 
   private:
     struct point {

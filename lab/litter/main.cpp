@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-litter: becomes an unmodified program whose heap is littered before its main begins.
+// millpond-litter: runs an unmodified program whose heap is littered before its main begins.
 //
-//   options ──▶ pattern ──▶ LD_PRELOAD, an inherited descriptor ──execve──▶ the program, without a process of ours
+//   options ──▶ pattern ──▶ LD_PRELOAD, an inherited descriptor ──execve──▶ the program, in the same process
 #include <unistd.h>
 
 #include <cerrno>
@@ -54,19 +54,21 @@ std::string own_library() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    program::command_line app{
-        "Runs a program with a littered heap, and ends as it does.", {}, "\nmillpond: run with --help for the options"};
+    program::command_line app{"Runs a program with a littered heap, and ends with its status.",
+                              {},
+                              "\nmillpond: run with --help for the options"};
     litter_options options;
-    const auto blocks = app.option("--blocks", options.blocks, "how many blocks of 16 to 1024 bytes; 100000")
-                            .value_name("N")
-                            .within(std::uint64_t{1}, litter::most_drawn);
-    app.option("--trace", options.trace, "the sizes of this trace's allocations instead, deletes held back")
+    const auto blocks =
+        app.option("--blocks", options.blocks, "the number of blocks of 16 to 1024 bytes (default: 100000)")
+            .value_name("N")
+            .within(std::uint64_t{1}, litter::most_drawn);
+    app.option("--trace", options.trace, "use the sizes of this trace's allocations instead, without its frees")
         .value_name("FILE")
         .excludes(blocks);
-    app.option("--fraction", options.fraction, "the share of the blocks that is freed, in random order; 0.5")
+    app.option("--fraction", options.fraction, "the share of the blocks that is freed, in random order (default: 0.5)")
         .value_name("F")
         .within(0.0, 1.0);
-    app.option("--seed", options.seed, "of all that is drawn; 1").value_name("N");
+    app.option("--seed", options.seed, "the seed of all random choices (default: 1)").value_name("N");
     app.option("command", options.command, "-- PROGRAM ARGS").value_name("");
     return program::guarded_main(app, argc, argv, [&]() -> int {
         if (options.command.empty()) throw app.refusal("millpond-litter [OPTIONS] -- PROGRAM ARGS");

@@ -20,7 +20,7 @@
 namespace millpond::litter {
 namespace {
 
-using measure::littering;
+using measure::heap_litter;
 
 constexpr double least_bytes = 16;
 constexpr double most_bytes = 1024;
@@ -65,7 +65,7 @@ std::vector<std::uint32_t> traced_sizes(const std::string& trace) {
         for (std::size_t i = 0; i < count; ++i) {
             const trace::event& each = batch[i];
             if (each.op != trace::operation::allocate && each.op != trace::operation::realloc_allocate) continue;
-            if (sizes.size() == littering::most_blocks || each.bytes > littering::most_bytes - bytes) continue;
+            if (sizes.size() == heap_litter::most_blocks || each.bytes > heap_litter::most_bytes - bytes) continue;
             bytes += each.bytes;
             sizes.push_back(static_cast<std::uint32_t>(each.bytes));
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// pattern: which blocks a littered heap had, and which of them were freed.
+// pattern: the blocks of a littered heap, and those of them that are freed.
 //
 //   sizes: drawn, or a trace's allocations, deletes held back ── fraction, seed ──▶ draw ──▶ an anonymous file
 //
-// The same sizes, fraction and seed give the same pattern. O(blocks). Of a trace no more than
-// measure::littering takes.
+// The same sizes, fraction and seed give the same pattern. O(blocks). Uses at most as much of a trace as
+// measure::heap_litter takes.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@
 
 namespace millpond::litter {
 
-// By then the heap is littered: about 230 MiB.
+// That many blocks litter a heap: about 230 MiB.
 inline constexpr std::uint64_t most_drawn = 1'000'000;
 
 struct pattern {
     std::vector<std::uint32_t> sizes;
     std::vector<std::uint32_t> free_order;
 
-    // What will be said when it is done.
+    // The text that the library prints when it is done.
     [[nodiscard]] std::string note() const;
 };
 
-// As many sizes of 16 to 1024 bytes, their logarithms uniform.
+// Returns `blocks` sizes of 16 to 1024 bytes, with uniformly distributed logarithms.
 std::vector<std::uint32_t> drawn_sizes(std::uint64_t blocks, std::uint64_t seed);
-// The sizes of a trace's allocations, until there is enough. Throws: trace::trace_error.
+// Returns the sizes of a trace's allocations, up to the limit. Throws: trace::trace_error.
 std::vector<std::uint32_t> traced_sizes(const std::string& trace);
 
-// The fraction, from 0 to 1, of the blocks is freed, drawn and ordered at random.
+// The fraction, from 0 to 1, of the blocks is freed; which ones, and their order, are random.
 pattern draw(std::vector<std::uint32_t> sizes, double fraction, std::uint64_t seed);
 
 // Returns: the descriptor of a file that holds the pattern, for the program to inherit. Throws: std::system_error.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// libmillpond-litter: before main, litters the heap by the program's own malloc, and leaves no other mark.
+// libmillpond-litter: litters the heap before main, through the program's own malloc, and changes nothing else.
 //
-//   malloc each size, in order, written whole ── free those that are drawn ── environment as the user gave it ── main
+//   malloc each size, in order, written whole ── free the drawn ones ── restore the user's environment ── main
 //
-// Interposes nothing. Runs once the libraries are initialised and before the program itself is. Processes that the
-// program starts inherit a littered heap by fork, and none by exec.
+// Interposes nothing. Runs after the libraries are initialised and before the program itself is. The program's children
+// inherit the littered heap by fork, but not by exec.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ void say(const char* text) noexcept {
     ::_exit(environment_lacks);
 }
 
-// Takes our own library, the first, out of LD_PRELOAD, in place: no memory is asked for on its behalf.
+// Removes our own library, the first, from LD_PRELOAD, in place, without allocating.
 void restore_environment() noexcept {
     ::unsetenv(pattern_variable);
     char* const libraries = ::getenv("LD_PRELOAD");
@@ -53,7 +53,7 @@ pattern_head* map_pattern(int file) noexcept {
 void litter_heap(pattern_head& pattern) noexcept {
     const std::size_t book_bytes = pattern.blocks * sizeof(void*);
     void** const blocks = preload::take_pages<void*>(book_bytes);
-    if (blocks == nullptr) give_up("millpond: no memory for the books of the littering\n");
+    if (blocks == nullptr) give_up("millpond: no memory for the table of littering blocks\n");
     const std::uint32_t* const sizes = pattern.sizes();
     for (std::uint64_t i = 0; i < pattern.blocks; ++i) {
         blocks[i] = ::malloc(sizes[i]);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// bump_heap: a monotonic allocator as a malloc: blocks in the order of the calls, and none is ever taken again.
+// bump_heap: a monotonic allocator as a malloc: blocks lie in the order of the calls and are never reused.
 //
-//   │n│ user's bytes │n│ user's bytes …  │ ─▶ end       n: how many the user may use; realloc has to know
+//   │n│ user's bytes │n│ user's bytes …  │ ─▶ end       n: the usable bytes, which realloc has to know
 //
-// What `local/monotonic.hpp` is for one structure, this is for a whole program: the least work and the best order at
-// allocation, and the most memory. The word in front is what malloc's interface asks for, and nothing else.
+// It is `local/monotonic.hpp` for a whole program: the least work and the best order at allocation, and the most
+// memory. Only the word in front is added, because malloc's interface needs it.
 //
-// allocate: O(1). deallocate: nothing. Not thread-safe. Null where the region's limit is reached.
+// allocate: O(1). deallocate: nothing. Not thread-safe. Null if the region's limit is reached.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class bump_heap
   public:
     explicit bump_heap(std::size_t limit_bytes = shell::default_limit_bytes) noexcept : shell(limit_bytes) {}
 
-    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
+    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null without memory.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > detail::max_bytes / 4 || alignment > detail::max_bytes / 4) return nullptr;
         if (alignment < Words::alignment) alignment = Words::alignment;
@@ -50,7 +50,7 @@ class bump_heap
         return memory::load(static_cast<const std::byte*>(block) - sizeof(word));
     }
 
-    // It has no list.
+    // Visits nothing: there is no free list.
     template <class Visit>
     void for_each_list(Visit&&) const {}
 

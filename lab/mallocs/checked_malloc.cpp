@@ -26,7 +26,7 @@ using preload::huge_blocks;
 using preload::real;
 
 constexpr std::size_t quarantine_bytes = std::size_t{16} << 20;
-constexpr std::size_t table_bytes = std::size_t{2} << 20;  // of the addresses of one table of pages
+constexpr std::size_t table_bytes = std::size_t{2} << 20;  // addresses covered by one table of pages
 
 // Never destroyed: programs free until the very end.
 alignas(block_ledger) constinit std::byte ledger_memory[sizeof(block_ledger)] = {};
@@ -35,13 +35,14 @@ constinit preload::holder_lock books_lock;
 
 block_ledger& ledger() noexcept { return *std::launder(reinterpret_cast<block_ledger*>(ledger_memory)); }
 
-// Holds the books where they can be had. They cannot while this thread has them itself: what the books and reports need
-// comes from the C library, as does what a signal handler asks for then; nor in a child that was forked meanwhile.
+// Holds the ledger's lock if possible. It is impossible while this thread holds it: allocations by the ledger, by
+// reports, and by a signal handler meanwhile come from the C library. It is also impossible in a child that was forked
+// meanwhile.
 class visit {
   public:
     visit() noexcept : errno_(errno) {
-        // At the first call of a child and not at its first wait: other threads have the books by then, and would lose
-        // them for a moment, in which blocks come and go that the books do not know.
+        // Done at a child's first call, not at its first wait. Otherwise other threads that hold the lock by then would
+        // lose it for a moment, and the ledger would miss blocks.
         if (preload::holder_lock::before_waiting != nullptr) preload::holder_lock::before_waiting();
         has_books_ = books_lock.lock(preload::thread_cache::this_thread());
     }
@@ -60,7 +61,7 @@ class visit {
 
 void give_down(const block_record& out) noexcept { real::deallocate(guarded_block(out).whole()); }
 
-// Effects: what need not stay in quarantine, or with `all` everything there, is the C library's again.
+// Effects: returns blocks that may leave quarantine, or with `all` every block there, to the C library.
 void empty_quarantine(bool all, call_site site) noexcept {
     while (const block_record* const out = ledger().next_out(all, site)) give_down(*out);
 }
@@ -96,7 +97,7 @@ void checked_malloc::retire_unless_held_by(preload::holder_lock::thread_id survi
 void* checked_malloc::allocate(std::size_t bytes, std::size_t alignment, call_site site) noexcept {
     if (alignment < detail::default_alignment) alignment = detail::default_alignment;
     if (alignment > std::size_t{1} << 62) {
-        errno = alignment > std::size_t{1} << 63 ? EINVAL : ENOMEM;  // as the C library has it
+        errno = alignment > std::size_t{1} << 63 ? EINVAL : ENOMEM;  // as in the C library
         return nullptr;
     }
     alignment = std::bit_ceil(alignment);
@@ -123,7 +124,7 @@ void checked_malloc::deallocate(void* p, call_site site) noexcept {
     }
     const block_record* const known = ledger().find(p);
     const auto is_kept = [](std::size_t, std::size_t) { return true; };
-    // Its own size and alignment, as free gives none.
+    // The record's size and alignment, because free passes none.
     if (const block_record* const out = ledger().give_back(p, known != nullptr ? known->bytes : 0,
                                                            known != nullptr ? known->alignment : 1, site, is_kept))
         give_down(*out);
@@ -133,14 +134,14 @@ void checked_malloc::deallocate(void* p, call_site site) noexcept {
 }
 
 void* checked_malloc::reallocate(void* old, std::size_t bytes, call_site site) noexcept {
-    // From one such place to another the system moves tables of pages, and not each page.
+    // Between two such addresses the system moves tables of pages, and not each page.
     void* const fresh = allocate(bytes, bytes >= 2 * table_bytes ? table_bytes : 0, site);
     if (fresh == nullptr) return nullptr;
     // A block that is not live is reported by deallocate.
     const std::size_t held = usable_size(old);
     if (!huge_blocks::move(fresh, old, held < bytes ? held : bytes)) {
         errno = ENOMEM;
-        return nullptr;  // `fresh` is lost, and `old` as it was
+        return nullptr;  // `fresh` is lost, and `old` unchanged
     }
     deallocate(old, site);
     return fresh;

@@ -29,15 +29,15 @@ template <class Counts>
 using binary_buddy = classic::binary_buddy<words, Counts, region>;
 template <class Counts>
 using fibonacci_buddy = classic::fibonacci_buddy<words, Counts, region>;
-// The document's second source of classes, bounded waste; `millpond synthesize` makes those that were measured.
+// The paper's second source of classes, bounded waste. `millpond synthesize` makes the classes from measured sizes.
 template <class Counts>
 using size_map = classic::size_map<four_an_octave<4096, 16>, words, Counts, region>;
-// Beside the document's: what every release at once would give, for a whole program.
+// Not in the paper: every release at once, for a whole program.
 template <class Counts>
 using monotonic = bump_heap<words, Counts, region>;
 
-// One thing changed of an allocator, to see what that thing costs: coalescing, the search beyond the first block of a
-// list, tags (Table 6: eight bytes more for each object; and tags that are really written and read).
+// An allocator with one change, to measure the cost of: coalescing; the search beyond the first block of a list; tags
+// (Table 6: eight bytes more for each object; and tags that are written and read).
 template <class Counts>
 using first_fit_uncoalesced = classic::first_fit<words, Counts, classic::coalescing::never, region>;
 template <class Counts>

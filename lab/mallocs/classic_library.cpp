@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What libmillpond-NAME.so exports, for each classic allocator: malloc's family over one locked heap. The build says
-// which: MILLPOND_HEAP is its name. A synthesized one may have predicted call sites, too (heaps::prediction).
+// The exports of libmillpond-NAME.so, for each classic allocator: malloc's family over one locked heap. The build sets
+// its name as MILLPOND_HEAP. A synthesized allocator may also have predicted call sites (heaps::prediction).
 #include <cstddef>
 #include <cstdint>
 
@@ -17,8 +17,8 @@ using heap_site = mallocs::heaps::prediction::call_site;
 using heap_site = return_site;
 #endif
 #ifdef MILLPOND_NEVER_JOINS
-// Without joining, only the pieces of a large block keep the list short that every request searches. What is larger
-// still lies apart, so that calloc and realloc touch no more of it than the program does.
+// Without joining, only the pieces of a large block keep the free list short, which every request searches. Still
+// larger blocks are kept apart, so that calloc and realloc touch no more of them than the program does.
 constexpr std::size_t huge_bytes = std::size_t{16} << 20;
 #else
 constexpr std::size_t huge_bytes = std::size_t{1} << 20;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What libmillpond-multipool.so exports: malloc's family over pooled_malloc.
+// The exports of libmillpond-multipool.so: malloc's family over pooled_malloc.
 #include "lab/mallocs/pooled_malloc.hpp"
 
 namespace millpond::preload {

@@ -27,31 +27,31 @@ pthread_key_t thread_end;
 
 constexpr std::size_t largest_run = preload::block_depot::largest_run;
 
-// A block that would have to move to grow beyond this is the C library's, which moves pages and not bytes.
+// A block that would have to move to grow beyond this comes from the C library, which moves pages instead of bytes.
 constexpr std::size_t growing_run_max = std::size_t{128} << 10;
 
 bool is_a_run(std::size_t bytes) noexcept {
     return bytes > preload::cached_classes::largest_packed && bytes <= largest_run;
 }
 
-// Below this, what lists keep of blocks that were outgrown is little.
+// Below this size, lists of outgrown blocks hold little memory.
 constexpr std::size_t outgrown_bytes = 1024;
 
 millpond::call_site as_checked(pooled_malloc::call_site site) noexcept {
     return millpond::call_site(reinterpret_cast<const void*>(site.return_address));
 }
 
-// Caches whose threads have ended, those of the others, and the page that new ones are made in.
+// The caches whose threads have ended, the caches in use, and the page in which new ones are made.
 struct cache_place {
     alignas(thread_cache) std::byte memory[sizeof(thread_cache)];
     holder_lock::thread_id register_thread;
     cache_place* register_next;  // or of the next spare one
     thread_cache* cache() noexcept { return std::launder(reinterpret_cast<thread_cache*>(memory)); }
 };
-constinit holder_lock spare_lock;  // for all of this
+constinit holder_lock spare_lock;  // guards all of this
 constinit cache_place* spare_caches = nullptr;
 constinit preload::thread_register<cache_place> caches_in_use;
-// Pages of caches, all of which stay.
+// The pages of caches; all of them stay.
 struct cache_page {
     cache_page* before;
     cache_place caches[(cache_page_bytes - alignof(cache_place)) / sizeof(cache_place)];
@@ -122,8 +122,8 @@ void* pooled_malloc::refill(unsigned size_class, std::size_t bytes) noexcept {
     return p != nullptr ? p : allocate_really(bytes);
 }
 
-// When the C library has no memory either: a block of any larger class. Or else a program that lives at its limit would
-// fail here with much of its memory free in other sizes.
+// Called when the C library has no memory either: returns a block of any larger class. Otherwise a program near its
+// memory limit would fail while blocks of other sizes are free.
 void* pooled_malloc::allocate_wherever(std::size_t bytes) noexcept {
     if (thread_.small_max == 0 || bytes > classes::largest_packed) return nullptr;
     const int before = errno;
@@ -139,7 +139,7 @@ void* pooled_malloc::allocate_wherever(std::size_t bytes) noexcept {
 void* pooled_malloc::allocate_aligned(std::size_t alignment, std::size_t bytes, call_site site) noexcept {
     if (checked_malloc::is_on()) [[unlikely]]
         return checked_malloc::allocate(bytes, alignment, as_checked(site));
-    // A block of a class that is a multiple of the alignment is aligned by itself.
+    // If a class is a multiple of the alignment, its blocks are aligned.
     const bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
     if (is_power && bytes > classes::largest_packed && alignment <= preload::slab_map::slab_bytes) {
         bool is_zero = false;
@@ -165,7 +165,7 @@ void* pooled_malloc::reallocate(void* old, std::size_t bytes, call_site site) no
     if (owner.block_bytes == 0) return real::reallocate(old, bytes);
     const bool is_run = owner.size_class == preload::block_depot::run_class;
     const std::size_t held = pooled_bytes(old, owner);
-    // A block that would be mostly empty is worth a move, unless it is small anyway.
+    // A block that would be mostly empty is moved, unless it is small.
     const bool fits = bytes <= held;
     if (fits && (bytes > held / 2 || held <= 128)) return old;
     if (!fits && is_run && bytes <= largest_run && grow_run(old, bytes)) return old;
@@ -193,7 +193,7 @@ bool pooled_malloc::grow_run(void* run, std::size_t bytes) noexcept {
     return has_grown;
 }
 
-// A run that grows gets room to grow on: a quarter more.
+// A growing run gets a quarter more room.
 void* pooled_malloc::allocate_elsewhere(std::size_t bytes, bool is_smaller, call_site site) noexcept {
     if (bytes - 1 < classes::largest_packed) return allocate_small(bytes, site);
     if (is_smaller) return allocate_otherwise(bytes, site);
@@ -212,7 +212,7 @@ void pooled_malloc::overflow(unsigned size_class, void* p) noexcept {
     }
     leave();
     errno = before;
-    if (size_class == 0) real::deallocate(p);  // no block of anybody's: what that does is the provider's affair
+    if (size_class == 0) real::deallocate(p);  // not one of our blocks: the provider decides what happens
 }
 
 void pooled_malloc::deallocate_otherwise(void* p) noexcept {
@@ -246,11 +246,11 @@ void pooled_malloc::deallocate_elsewhere(void* p) noexcept {
 bool pooled_malloc::start_thread() noexcept {
     if (!is_active_) return false;
     const int before = errno;
-    // Not in start: before the C library has started, a look at the environment costs several system calls.
+    // Not in start: before the C library has started, reading the environment costs several system calls.
     static constinit bool has_decided = false;
     if (!__atomic_exchange_n(&has_decided, true, __ATOMIC_RELAXED) && preload::is_switched_on("MILLPOND_HUGE"))
         depot_.make_huge_pages();
-    thread_.life = thread_state::starting;  // what pthread_setspecific allocates is the C library's
+    thread_.life = thread_state::starting;  // pthread_setspecific's own allocations go to the C library
     thread_cache* const cache = take_cache();
     const bool is_told = cache != nullptr && pthread_setspecific(thread_end, cache) == 0;
     errno = before;
@@ -268,7 +268,7 @@ thread_cache* pooled_malloc::take_cache() noexcept {
     adopt_if_child();
     const holder_lock::thread_id self = thread_cache::this_thread();
     if (!spare_lock.lock(self)) return nullptr;
-    // What a thread that was here before has left serves on as it is.
+    // A cache left by an earlier thread with this state is used as it is.
     cache_place* place = caches_in_use.remove(self);
     const bool is_made = place != nullptr;
     if (place == nullptr && spare_caches != nullptr) {
@@ -302,8 +302,8 @@ void pooled_malloc::leave_cache() noexcept {
     spare_lock.unlock();
 }
 
-// The destructors of other keys come after ours in the first round and free what they have: the second round is ours.
-// A value that is not this thread's was set on this stack by one before, behind the destructors.
+// The destructors of other keys come after ours in the first round and free their blocks, so ours acts in the second
+// round. A value of another thread was left by an earlier thread on this stack, after its destructors.
 void pooled_malloc::end_thread(void* its_cache) noexcept {
     if (its_cache != thread_.cache) return;
     if (thread_.life == thread_state::started && pthread_setspecific(thread_end, its_cache) == 0) {
@@ -319,7 +319,7 @@ void pooled_malloc::end_thread(void* its_cache) noexcept {
     errno = before;
 }
 
-// Other threads' caches are read while they work: the lists there are numbers that are read whole.
+// Other threads' caches are read while they work: the lists there are numbers that are read atomically.
 std::size_t pooled_malloc::cached_blocks(unsigned size_class) noexcept {
     std::size_t count = 0;
     for (const cache_page* page = __atomic_load_n(&last_page, __ATOMIC_ACQUIRE); page != nullptr; page = page->before)
@@ -375,7 +375,7 @@ bool pooled_malloc::trim() noexcept {
 void pooled_malloc::adopt_if_child() noexcept {
     preload::adopt_if_child([](holder_lock::thread_id survivor) noexcept {
         spare_lock.retire_unless_held_by(survivor);
-        caches_in_use.clear();  // those of threads that the child does not have may be half-way
+        caches_in_use.clear();  // caches of threads that the child lacks may be half-changed
         space_.lock.retire_unless_held_by(survivor);
         depot_.retire_unless_held_by(survivor);
         checked_malloc::retire_unless_held_by(survivor);

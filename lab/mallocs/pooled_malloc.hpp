@@ -7,21 +7,21 @@
 //   free ──▶ slab map: a pool's block? ──no──▶ the C library's free
 //                 │yes: this thread's cache, by the class of its slab; runs to the depot
 //
-// Use it where a program allocates much and cannot be changed, and as the measure of what a plan's pools must beat.
-// Memory goes back to the system: empty slabs and runs beyond a quarter of those in use, and what is larger as the C
+// Use it for a program that allocates much and cannot be changed, and as the baseline that a plan's pools must beat.
+// Memory is returned to the system: empty slabs and runs beyond a quarter of those in use, and larger blocks as the C
 // library does it.
 //
 // Cost: malloc and free of a cached block, some twenty instructions each, no lock, no atomic operation. A thread holds
 // at most 16 KiB of free blocks in a class (two blocks, where that is more).
 //
-// Threads: any. A thread's cache is made at its first allocation and handed on when it ends, or to the next thread on
-// its stack where it was made too late for that; what a thread without one frees goes to the depot. A signal handler
-// that interrupted this thread's cache allocates from the C library and hands its frees over. Forks: no lock is held
-// over a fork, and the child's one thread goes on with its own cache; a lock that another thread held at that moment is
-// retired at the child's first wait for it, and what it guards gives nothing more there.
-// With MILLPOND_HUGE=1 in the environment those 2 MiB of the pool that are nearly all resident become huge pages, which
-// raises the pool's peak bytes by at most 1/15 (preload/huge_regions.hpp).
-// With MILLPOND_CHECK=1 in the environment every call goes to checked_malloc.hpp instead, and no pool is made.
+// Threads: any. A thread's cache is made at its first allocation and handed on when the thread ends. If it was made too
+// late for that, the next thread on the same stack takes it. The frees of a thread without a cache go to the depot. A
+// signal handler that interrupted this thread's cache allocates from the C library and hands its frees over.
+// Forks: no lock is held over a fork, and the child's one thread continues with its own cache. A lock that another
+// thread held at that moment is retired at the child's first wait for it, and the child takes no more memory from the
+// part that it guards. With MILLPOND_HUGE=1 in the environment those 2 MiB of the pool that are nearly all resident
+// become huge pages, which raises the pool's peak bytes by at most 1/15 (preload/huge_regions.hpp). With
+// MILLPOND_CHECK=1 in the environment every call goes to checked_malloc.hpp instead, and no pool is made.
 //
 // All members are static: this is the backend of preload/interpose_exports.hpp.
 #pragma once
@@ -79,21 +79,22 @@ class pooled_malloc {
         return pooled_bytes(p, owner);
     }
 
-    // Nearly what is so at one moment. The list of a class is what threads' caches and the depot have of it together.
+    // An approximate snapshot: other threads may allocate meanwhile. The list of a class counts the blocks in the
+    // threads' caches and in the depot.
     static classic::heap_record record() noexcept;
-    // Effects: prints record, and each list that has a block, where MILLPOND_STATS asked for it; for the end.
+    // Effects: prints record, and each list that has a block, if MILLPOND_STATS asks for it. Called at the end.
     static void say_statistics() noexcept;
-    // Gives back what this thread's cache and the depot have free.
+    // Returns the free memory of this thread's cache and of the depot to the system.
     static bool trim() noexcept;
-    // The same with the addresses, for a provider that was refused memory (real).
+    // The same with the addresses, for a provider that got no memory (real).
     static bool make_room(std::size_t bytes) noexcept;
 
     // Called once, before any other library's start-up code.
     static void start() noexcept;
 
   private:
-    // small_max is 0 where the cache cannot be used: before the first allocation, inside of a call (a signal handler
-    // comes then), and after the thread's end.
+    // small_max is 0 while the cache cannot be used: before the first allocation, inside of a call (of a signal
+    // handler), and after the thread's end.
     struct thread_state {
         std::size_t small_max;
         preload::thread_cache* cache;
@@ -130,7 +131,7 @@ class pooled_malloc {
     }
 
     [[gnu::noinline]] static void* allocate_otherwise(std::size_t bytes, call_site site) noexcept;
-    // Of more than the largest class; also what is larger than runs are.
+    // For sizes above the largest class, including those too large for a run.
     static void* allocate_run(std::size_t bytes, bool& is_zero, std::size_t alignment = 1) noexcept;
     static void put_outgrown(void* old) noexcept;
     static void put_alone(unsigned size_class, void* p) noexcept;

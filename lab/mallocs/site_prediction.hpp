@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// site_prediction: whether a malloc's call site is one of those that a synthesis predicts to be short-lived.
+// site_prediction: tells whether a malloc's call site is predicted, by a synthesis, to be short-lived.
 //
 //   (return address, size) ─▶ open addressing ─▶ leaf: short-lived
 //                                           └─▶ node ─ step to the caller ─▶ node … leaf      up to four frames
 //
 // The table is made once, before the program starts: sites are offsets in modules, so each becomes an address of this
-// run. Only modules that the program starts with count, for these are never unloaded: an address in the table always is
-// the call that was recorded, and the rule by which to step to its caller is read once, with the table (frame_rule).
-// So a request asks one slot of the table, and an ambiguous site takes a step for each further frame; nothing is locked
-// or written. Sites of plugins are unknown, and so is everything where another build of the program runs: the classes
-// serve, as they serve blocks of sites that no one has seen.
+// run. Only modules that the program starts with count, because these are never unloaded: an address in the table
+// always is the call that was recorded, and the rule by which to step to its caller is read once, with the table
+// (frame_rule). So a request reads one slot of the table, and an ambiguous site takes a step for each further frame;
+// nothing is locked or written. Sites of plugins are unknown, as are all sites if another build of the program runs;
+// their blocks come from the size classes.
 //
 // Sites: as in classic/predicted_site.hpp. It is the Prediction of a classic::size_map. Any thread may ask, signal
 // handlers too.
@@ -41,7 +41,7 @@ class site_prediction {
     }();
 
   public:
-    // What an entry of malloc must know of its caller: its stack only where some site has several frames.
+    // The information that malloc needs about its caller. It includes the stack only if some site has several frames.
     using call_site = std::conditional_t<walks, preload::call_site, preload::return_site>;
 
     static constexpr unsigned chunks = Sites::chunks;
@@ -72,7 +72,7 @@ class site_prediction {
         for (const classic::predicted_site& each : Sites::sites) add(each);
     }
 
-    // Returns: how many sites this process has.
+    // Returns: the number of sites in this process.
     [[nodiscard]] static std::size_t known_sites() noexcept { return known_; }
 
   private:
@@ -82,7 +82,7 @@ class site_prediction {
         return most;
     }();
 
-    // A frame of some sites. One without a child ends a site.
+    // A frame of some sites. A frame without a child ends a site.
     struct node {
         std::uintptr_t address = 0;
         preload::frame_rule rule{};
@@ -173,9 +173,9 @@ class site_prediction {
     }();
     static constinit inline bool has_program_ = false;
     static constinit inline std::size_t known_ = 0;
-    static constinit inline std::uint32_t used_ = 1;  // nodes; 0 is none
+    static constinit inline std::uint32_t used_ = 1;  // nodes; 0 stands for no node
     static constinit inline std::array<node, nodes_max> nodes_{};
-    // A quarter full at most: most sites that are not in it find an empty slot at once.
+    // At most a quarter full: most sites that are not in it find an empty slot at once.
     static constinit inline std::array<slot, std::bit_ceil(4 * Sites::sites.size())> table_{};
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// tagged_blocks: a heap without tags, with a tag in front of every block: what Table 6 of the study asks about.
+// tagged_blocks: adds a tag in front of every block to a heap without tags, for Table 6 of the paper.
 //
-//   the heap's block │ … │tag│ user's bytes …       tag: how many bytes lie before the user's; read at free
+//   the heap's block │ … │tag│ user's bytes …       tag: the number of bytes before the user's; read at free
 //
-// The document adds eight bytes to each object of GNU LOCAL and calls that "with tags": its padded twin only pays for
-// the space. This one also makes the accesses. User's bytes stay aligned, so a tag of a word costs two words.
+// The paper adds eight bytes to each object of GNU LOCAL and calls that "with tags", which only costs the space. This
+// class also accesses the tags. User's bytes stay aligned, so a tag of one word costs two words.
 //
-// allocate, deallocate: those of the heap and one access more. By address alone. Not thread-safe.
+// allocate, deallocate: those of the heap and one access more. The address is enough for a free. Not thread-safe.
 // Source: Grunwald, Zorn and Henderson 1993, section 4.3 and Table 6.
 #pragma once
 
@@ -25,7 +25,7 @@ class tagged_blocks {
     static constexpr std::size_t least_before_bytes = classic::pointer_words::alignment;
 
   public:
-    // Returns: memory for `bytes`, aligned to `alignment` and to two words; null where there is none.
+    // Returns: memory for `bytes`, aligned to `alignment` and to two words; null without memory.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         const std::size_t before = alignment > least_before_bytes ? alignment : least_before_bytes;
         if (bytes > detail::max_bytes / 4 || before > detail::max_bytes / 4) return nullptr;
@@ -36,7 +36,7 @@ class tagged_blocks {
         return block + before;
     }
 
-    // `user`: from this heap and not given back since; not null.
+    // `user`: from this heap and still allocated; not null.
     void deallocate(void* user) noexcept { heap_.deallocate(static_cast<std::byte*>(user) - before_bytes(user)); }
 
     // Returns: the bytes that the user of the block may use.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // conductor: ties a native program's life to that of the Python conductor that started it.
 //
-// The conductor names itself in the variable MILLPOND_PARENT. Whoever runs a native program by hand sets no such
-// variable, and the program then outlives its shell as any other. Call it first in main: the variable is removed, so
+// The conductor names itself in the environment variable MILLPOND_PARENT. A native program that is run by hand has no
+// such variable and outlives its shell like any other. Call the function first in main: it removes the variable, so
 // that measured programs do not see it.
 #pragma once
 
@@ -14,7 +14,8 @@
 
 namespace millpond::measure {
 
-// Returns whether a conductor started this process; it is then killed when the conductor dies, at once if it has died.
+// Returns whether a conductor started this process. If so, the process is killed when the conductor dies, or at once if
+// it is already dead.
 inline bool die_with_conductor() {
     const char* const named = std::getenv("MILLPOND_PARENT");
     if (named == nullptr) return false;

@@ -30,7 +30,7 @@ double now_ns() {
     return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// The compiler must believe that somebody looks at what `p` points to.
+// Makes the compiler assume that the memory behind `p` is read.
 void escape(const void* p) { asm volatile("" : : "g"(p) : "memory"); }
 
 template <typename Operation>
@@ -68,7 +68,7 @@ class mapping {
     std::size_t bytes_;
 };
 
-// Touches every page of the range; returns nanoseconds and the faults that it took.
+// Touches every page of the range; returns the nanoseconds and page faults.
 std::pair<double, std::uint64_t> touch(char* begin, std::size_t bytes, std::size_t page_bytes) {
     const std::uint64_t before = small_faults();
     const double start = now_ns();
@@ -144,7 +144,7 @@ cost_samples latency_of_lines(std::uint32_t count, std::size_t bytes, Place plac
     };
     for (std::uint32_t i = 0; i < count; ++i) *line(i) = line(i + 1);
     void** at = line(0);
-    // What fits into a cache lies there afterwards, and every page has been translated.
+    // Afterwards a cache holds as many of the lines as fit, and every page has been translated.
     for (std::uint32_t i = 0; i < count; ++i) at = static_cast<void**>(*at);
     cost_samples result = samples_of(100'000, [&] { at = static_cast<void**>(*at); });
     escape(at);
@@ -165,7 +165,7 @@ std::vector<set_latency> memory_latencies() {
 std::vector<page_latency> page_latencies() {
     std::vector<page_latency> result;
     for (std::size_t pages = fewest_pages; pages <= most_pages; pages *= 2) {
-        // Each page has its line one further on, so that the lines spread over all sets of a cache.
+        // The line lies one further in each page, so that the lines spread over all sets of a cache.
         const auto place = [](std::size_t i) { return i * small_page_bytes + i * line_bytes % small_page_bytes; };
         const auto lines = static_cast<std::uint32_t>(pages);
         result.push_back({pages, latency_of_lines(lines, pages * small_page_bytes, place)});
@@ -179,7 +179,7 @@ cost_samples page_fault_cost() {
     for (std::size_t sample = 0; sample < cost_sample_count; ++sample) {
         const mapping fresh(bytes);
         if (fresh.data() == nullptr) return {};
-        ::madvise(fresh.data(), bytes, MADV_NOHUGEPAGE);  // an old kernel without them refuses, which is as good
+        ::madvise(fresh.data(), bytes, MADV_NOHUGEPAGE);  // fails on a kernel without huge pages, which is as good
         const auto [ns, faults] = touch(fresh.data(), bytes, page_bytes());
         result.push_back(ns / static_cast<double>(std::max<std::uint64_t>(1, faults)));
     }

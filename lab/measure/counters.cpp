@@ -81,7 +81,7 @@ count count_of(const event& of, const counter_reading& read) {
     if (read.running_ns >= read.enabled_ns) {
         return {std::string(of.name), read.value, "", 1.0, std::string(of.counted_as)};
     }
-    // 64 bits of precision, which a double has not.
+    // 64 bits of precision, which a double lacks.
     const long double share = static_cast<long double>(read.running_ns) / static_cast<long double>(read.enabled_ns);
     const auto scaled = static_cast<std::uint64_t>(std::llround(static_cast<long double>(read.value) / share));
     return {std::string(of.name), scaled, "", static_cast<double>(share), std::string(of.counted_as)};
@@ -96,19 +96,19 @@ counters::counters(const std::vector<event>& wanted) {
 }
 
 counters::~counters() {
-    for (const opened& each : all_) {
+    for (const open_counter& each : all_) {
         if (each.file >= 0) ::close(each.file);
     }
 }
 
-// All of the thread's at once, and those of the threads that it started: none of them counts the others' switching.
+// Starts all counters of the thread at once, and those of its threads, so that none counts the switching of the others.
 void counters::start() noexcept { ::prctl(PR_TASK_PERF_EVENTS_ENABLE, 0, 0, 0, 0); }
 void counters::stop() noexcept { ::prctl(PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0); }
 
 std::vector<count> counters::read() const {
     std::vector<count> result;
     result.reserve(all_.size());
-    for (const opened& each : all_) {
+    for (const open_counter& each : all_) {
         const std::string_view known = each.of.why_null;
         if (each.file >= 0) {
             result.push_back(read_event(each.of, each.file));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// end_as: ends this process as a program that it has run: by the same signal, without a second core file.
+// end_as: ends this process like a program that it has run: by the same status or signal, without a second core file.
 #pragma once
 
 #include <signal.h>
@@ -7,7 +7,7 @@
 
 namespace millpond::measure {
 
-// Returns what main is to return; for a `signal` other than 0 it does not return, unless that one kills nobody.
+// Returns main's return value. For a `signal` other than 0 it does not return, unless that signal is not fatal.
 inline int end_as(int exit_status, int signal) {
     if (signal == 0) return exit_status;
     const rlimit none{0, 0};

@@ -25,7 +25,7 @@ Info sized() noexcept {
     return info;
 }
 
-// Effects: calls take(unit) for each that libpfm has tables of, here or not.
+// Effects: calls take(unit) for each processor that libpfm has tables for, present or not.
 template <class Take>
 void for_each_unit(Take take) {
     for (int at = 0; at < PFM_PMU_MAX; ++at) {
@@ -42,8 +42,8 @@ void for_each_event(const pfm_pmu_info_t& of, Take take) {
     }
 }
 
-std::vector<event_names::described> masks_of(const pfm_event_info_t& of) {
-    std::vector<event_names::described> found;
+std::vector<event_names::event_description> masks_of(const pfm_event_info_t& of) {
+    std::vector<event_names::event_description> found;
     for (int at = 0; at < of.nattrs; ++at) {
         auto each = sized<pfm_event_attr_info_t>();
         if (pfm_get_event_attr_info(of.idx, at, PFM_OS_PERF_EVENT, &each) != PFM_SUCCESS) continue;
@@ -72,14 +72,14 @@ encoding encode(const std::string& name, int levels) {
     return result;
 }
 
-// Of user space, and of the kernel's own events both, unless the name says otherwise.
+// Counts user space, and for the kernel's own events also the kernel, unless the name says otherwise.
 encoding encode(const std::string& name) {
     encoding result = encode(name, PFM_PLM0 | PFM_PLM3);
     return result.as.type == PERF_TYPE_SOFTWARE ? result : encode(name, PFM_PLM3);
 }
 
-// The kernel's own events are on every machine. Where libpfm was told what the processor is, it looks for bare names in
-// that one's tables alone.
+// The kernel's own events exist on every machine. If libpfm was told the processor, it looks for bare names only in
+// that processor's tables.
 constexpr const char* kernel_prefix = "perf::";
 
 encoding encode_anywhere(const std::string& name) {
@@ -111,7 +111,7 @@ std::string listed(std::vector<std::string> names) {
     return more ? text + ", …" : text;
 }
 
-// Returns: the processors that have the event, by libpfm's short names. `name` has none of them in front.
+// Returns: the processors that have the event, by libpfm's short names. `name` has no processor in front.
 std::vector<std::string> processors_of(const std::string& name) {
     std::vector<std::string> found;
     for_each_unit([&](const pfm_pmu_info_t& unit) {
@@ -122,7 +122,7 @@ std::vector<std::string> processors_of(const std::string& name) {
     return found;
 }
 
-// What is near a name that nobody has: events of this processor before those of others.
+// Returns names similar to an unknown one: events of this processor before those of others.
 unknown_event not_found(const std::string& name) {
     const std::size_t prefix = name.find("::");
     const std::size_t start = prefix == name.npos ? 0 : prefix + 2;
@@ -139,7 +139,7 @@ unknown_event not_found(const std::string& name) {
     return {"no event is called \"" + name + "\"" + (near.empty() ? "" : "; near it: " + listed(near))};
 }
 
-// What is wrong with a name whose event there is.
+// Describes the error in a name whose event exists.
 unknown_event malformed(const std::string& name, int status) {
     std::string what = "\"" + name + "\": " + pfm_strerror(status);
     const std::size_t start = name.find("::") == name.npos ? 0 : name.find("::") + 2;
@@ -148,7 +148,7 @@ unknown_event malformed(const std::string& name, int status) {
     auto found = sized<pfm_event_info_t>();
     if (index < 0 || pfm_get_event_info(index, PFM_OS_PERF_EVENT, &found) != PFM_SUCCESS) return {what};
     std::vector<std::string> masks;
-    for (const event_names::described& each : masks_of(found)) masks.push_back(each.name);
+    for (const event_names::event_description& each : masks_of(found)) masks.push_back(each.name);
     if (masks.empty()) return {what + "; this event has no unit masks"};
     const std::vector<std::string> near =
         colon == name.npos ? std::vector<std::string>{} : plan::near_names(name.substr(colon + 1), masks, most_named);
@@ -177,7 +177,7 @@ event_names::meaning event_names::find(const std::string& name) const {
         }
         return known_of(found);
     }
-    // An event may be here without a unit mask that it has elsewhere.
+    // The event may exist here without a unit mask that it has elsewhere.
     const bool asks_elsewhere =
         name.find("::") == name.npos && (found.status == PFM_ERR_NOTFOUND || name.find(':') != name.npos);
     const std::vector<std::string> processors = asks_elsewhere ? processors_of(name) : std::vector<std::string>{};
@@ -185,7 +185,7 @@ event_names::meaning event_names::find(const std::string& name) const {
     return event_elsewhere{"it is an event of " + listed(processors) + ", and libpfm takes this processor for none"};
 }
 
-void event_names::for_each(const std::function<void(const described&)>& take) const {
+void event_names::for_each(const std::function<void(const event_description&)>& take) const {
     for_each_unit([&](const pfm_pmu_info_t& unit) {
         if (unit.is_present == 0) return;
         for_each_event(unit, [&](const pfm_event_info_t& each) {

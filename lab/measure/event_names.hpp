@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// event_names: what libpfm knows of processors' events: their names, and what the kernel calls them.
+// event_names: the processors' events that libpfm knows: their names, and their codes for the kernel.
 //
 //   "MEM_LOAD_RETIRED:L3_MISS" ──libpfm──▶ type 4, config 0x20d1, user space     an event of this processor
 //   "amd64_fam19h_zen3::…"     ──libpfm──▶ why it does not count here            an event of another
-//   "MEM_LOAD_RETIRD"          ──libpfm──▶ MEM_LOAD_RETIRED                      no event: what is near it
+//   "MEM_LOAD_RETIRD"          ──libpfm──▶ MEM_LOAD_RETIRED                      not an event: similar names
 //
 // Names are libpfm's: [processor::]EVENT[:unit mask]…[:modifier], as u and k for user space and kernel. One object at a
 // time; it sets LIBPFM_ENCODE_INACTIVE in the environment. One thread.
@@ -18,7 +18,7 @@
 
 namespace millpond::measure {
 
-// What a name means. `full_name` is libpfm's, with the modifiers that hold.
+// The meaning of a name. `full_name` is libpfm's, with the modifiers in effect.
 struct known_event {
     event of;  // without a name
     std::string full_name;
@@ -27,7 +27,7 @@ struct event_elsewhere {
     std::string why;  // a half-sentence
 };
 struct unknown_event {
-    std::string what;  // what is wrong with it, and what is near
+    std::string what;  // the error in the name, and similar names
 };
 
 class event_names {
@@ -39,16 +39,16 @@ class event_names {
     ~event_names();
 
     using meaning = std::variant<known_event, event_elsewhere, unknown_event>;
-    // O(all names) where it is not of this processor.
+    // O(all names) if the event is not one of this processor.
     [[nodiscard]] meaning find(const std::string& name) const;
 
-    struct described {
+    struct event_description {
         std::string name, meaning;
-        std::vector<described> masks = {};
+        std::vector<event_description> masks = {};
     };
     // Effects: calls `take` for each event of this processor, and of the kernel.
-    void for_each(const std::function<void(const described&)>& take) const;
-    // Returns: the processors' units that libpfm finds here, by their long names.
+    void for_each(const std::function<void(const event_description&)>& take) const;
+    // Returns: the processor units that libpfm finds here, by their long names.
     [[nodiscard]] std::vector<std::string> units() const;
 };
 

@@ -24,18 +24,18 @@ constexpr const char* program = "millpond-events";
     throw std::runtime_error(std::string(program) + ", which knows events by their names, " + why);
 }
 
-// Returns: its place beside this program; empty where that is not known.
+// Returns: the path of millpond-events next to this program; empty if that is unknown.
 std::array<char, PATH_MAX> path_beside() noexcept {
     std::array<char, PATH_MAX> path{};
     const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
     const std::string_view here(path.data(), static_cast<std::size_t>(std::max<ssize_t>(0, length)));
-    const std::size_t folder = here.rfind('/') + 1;  // 0 where there is none
+    const std::size_t folder = here.rfind('/') + 1;  // 0 without a slash
     if (folder + std::strlen(program) >= path.size()) return {};
     std::strcpy(path.data() + folder, program);
     return path;
 }
 
-// A pipe's reading end, and the process that writes into the other.
+// A pipe's reading end, and the process that writes into it.
 struct child {
     int pipe = -1;
     pid_t id = -1;
@@ -53,7 +53,7 @@ child start(const char* path, char* const* words) {
     ::close(ends[1]);
     if (error != 0) {
         ::close(ends[0]);
-        fail(std::string("cannot be started: ") + std::strerror(error) + "; build it beside this program: " + path);
+        fail(std::string("cannot be started: ") + std::strerror(error) + "; build it next to this program: " + path);
     }
     return started;
 }
@@ -105,7 +105,7 @@ void event_request::read_answer(std::string_view text) {
     for (std::size_t i = 0; i < count_; ++i) {
         const std::size_t end = text.find('\n');
         if (end == text.npos || !read_answer_line(text.substr(0, end), answers_[i])) {
-            fail("answered something else: build it anew");
+            fail("gave an answer of another version: build it again");
         }
         answers_[i].name = names_[i];
         text.remove_prefix(end + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-events: the events that this machine's processor and kernel can count, by name.
+// millpond-events: lists the events that this machine's processor and kernel can count, by name.
 #include <string>
 #include <vector>
 
@@ -23,7 +23,7 @@ int resolve(const event_names& known, const std::vector<std::string>& names) {
         std::string wrong;
         const auto chosen = choose_event(known, name, wrong);
         if (!chosen) {
-            status = program::fail(program::usage, wrong + "; `millpond bench --list-events` has all of them");
+            status = program::fail(program::usage, wrong + "; `millpond bench --list-events` lists all events");
             continue;
         }
         lines.append(answer_line(chosen->of, chosen->counted_as, chosen->why_null)).append("\n");
@@ -48,7 +48,7 @@ int list(const event_names& known) {
     json named = json::array();
     for (const named_event& each : named_events()) named.push_back(named_as_json(known, each));
     json events = json::array();
-    known.for_each([&](const event_names::described& each) {
+    known.for_each([&](const event_names::event_description& each) {
         json masks = json::array();
         for (const auto& mask : each.masks)
             masks.push_back(program::json_object({{"name", mask.name}, {"description", mask.meaning}}));
@@ -64,16 +64,15 @@ int list(const event_names& known) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    program::command_line app{
-        "Says which events this machine's processor and kernel can count, and what they call them."};
+    program::command_line app{"Lists the events that this machine's processor and kernel can count, with their codes."};
     bool wants_list = false;
     bool wants_names = false;
     std::vector<std::string> names;
     program::option_list mode = app.exactly_one("mode", "what to do: exactly one");
-    mode.flag("--list", wants_list, "all events by their names, as JSON: those that every machine has first");
+    mode.flag("--list", wants_list, "list all events by name, as JSON; those that every machine has come first");
     mode.flag("--resolve", wants_names,
-              "a line for each of the names behind --: what the kernel calls it, or why it is null");
-    app.option("names", names, "as MEM_LOAD_RETIRED:L3_MISS; llc_misses").value_name("NAME");
+              "print a line for each name behind --: its code for the kernel, or why it is null");
+    app.option("names", names, "such as MEM_LOAD_RETIRED:L3_MISS or llc_misses").value_name("NAME");
     app.footer("Exit status: 0 done, 2 usage or an unknown event, 4 the result cannot be written.");
     return program::guarded_main(app, argc, argv, [&] {
         const event_names known;

@@ -16,7 +16,7 @@
 namespace millpond::measure {
 namespace {
 
-// Address space; pages come as they are written.
+// Maps address space; pages are allocated when they are written.
 template <class T>
 T* map(std::uint64_t count) {
     void* const memory =
@@ -32,15 +32,15 @@ void unmap(T* memory, std::uint64_t count) noexcept {
 
 }  // namespace
 
-littering::littering() : sizes_(map<std::uint32_t>(most_blocks)) {}
+heap_litter::heap_litter() : sizes_(map<std::uint32_t>(most_blocks)) {}
 
-littering::~littering() {
+heap_litter::~heap_litter() {
     for (std::uint64_t i = 0; i < held_; ++i) std::free(blocks_[i]);
     unmap(blocks_, most_blocks);
     unmap(sizes_, most_blocks);
 }
 
-void littering::note(std::size_t bytes) noexcept {
+void heap_litter::note(std::size_t bytes) noexcept {
     if (bytes > most_bytes || noted_.load(std::memory_order_relaxed) >= most_blocks) return;
     if (bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes > most_bytes) {
         bytes_.fetch_sub(bytes, std::memory_order_relaxed);
@@ -50,7 +50,7 @@ void littering::note(std::size_t bytes) noexcept {
     if (place < most_blocks) sizes_[place] = static_cast<std::uint32_t>(bytes);
 }
 
-void littering::hold() {
+void heap_litter::hold() {
     if (blocks_ == nullptr) blocks_ = map<void*>(most_blocks);
     for (const std::uint64_t wanted = noted_blocks(); held_ < wanted; ++held_) {
         void* const block = std::malloc(sizes_[held_]);
@@ -60,12 +60,13 @@ void littering::hold() {
     }
 }
 
-std::uint64_t littering::free_fraction(double fraction, std::uint64_t seed) noexcept {
+std::uint64_t heap_litter::free_fraction(double fraction, std::uint64_t seed) noexcept {
     const double share = std::clamp(fraction, 0.0, 1.0);
     const auto freed = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(held_)));
     std::mt19937_64 random(seed);
     for (std::uint64_t i = 0; i < freed; ++i) {
-        // The last place takes what is drawn, which is freed; so the places before it hold what remains.
+        // The drawn block is freed and the last one takes its place. So the places before the end hold the remaining
+        // blocks.
         --held_;
         std::swap(blocks_[random() % (held_ + 1)], blocks_[held_]);
         std::free(blocks_[held_]);
@@ -73,11 +74,11 @@ std::uint64_t littering::free_fraction(double fraction, std::uint64_t seed) noex
     return freed;
 }
 
-littering::lines littering::picture() const {
+heap_litter::lines heap_litter::picture() const {
     lines found{};
     const std::uint64_t all = noted_blocks();
     if (blocks_ == nullptr || all == 0) return found;
-    // A copy, outside the heap: the order of the places is that of the draw.
+    // A copy, outside the heap, because the order of the places is that of the draw.
     void** const sorted = map<void*>(all);
     std::copy(blocks_, blocks_ + all, sorted);
     std::nth_element(sorted, sorted + all / 2, sorted + all, std::less<>());
@@ -97,10 +98,10 @@ littering::lines littering::picture() const {
     return found;
 }
 
-std::uint64_t littering::noted_blocks() const noexcept {
+std::uint64_t heap_litter::noted_blocks() const noexcept {
     return std::min(noted_.load(std::memory_order_relaxed), most_blocks);
 }
 
-std::uint64_t littering::noted_bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+std::uint64_t heap_litter::noted_bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
 
 }  // namespace millpond::measure

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// littering: leaves the process's heap as a program would that has been running for long.
+// heap_litter: brings the process's heap into the state of a program that has been running for long.
 //
-//   note: sizes that a workload asks for   │24│517│24│88│…      its own run, not measured
+//   note: sizes that a workload requests  │24│517│24│88│…      its own run, not measured
 //   hold: a block of each, in that order   │██│████████│██│███│   all deletes held back
-//   free_fraction: some of them, at random │██│▒▒▒▒▒▒▒▒│██│▒▒▒│   now the measured run begins, and fills the holes
+//   free_fraction: some of them, at random │██│▒▒▒▒▒▒▒▒│██│▒▒▒│   then the measured run fills the holes
 //
 // After the heap littering of "Measuring allocator impact on C++ programs" (instrument new and delete, run with delete
-// disabled, free a fraction at random). Use it before anything is measured, for all contenders of a comparison alike.
-// Blocks are malloc'ed and written whole. What is noted after the first 256 MiB or 16 Mi blocks is left out: by then
-// the heap is littered. Books are kept outside the heap. Blocks that were not freed go with the object.
+// disabled, free a fraction at random). Use it before anything is measured, in the same way for all contenders of a
+// comparison. Blocks are malloc'ed and written whole. Blocks after the first 256 MiB or 16 Mi blocks are ignored: by
+// then the heap is littered. Its own tables lie outside the heap. The destructor frees the remaining blocks.
 //
 // note: O(1), thread-safe. hold, free_fraction, picture: O(bytes), O(blocks), O(blocks); one thread.
 #pragma once
@@ -20,30 +20,29 @@
 
 namespace millpond::measure {
 
-class littering {
+class heap_litter {
   public:
     static constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
     static constexpr std::uint64_t most_blocks = std::uint64_t{16} << 20;
 
     // Throws: std::bad_alloc.
-    littering();
-    littering(const littering&) = delete;
-    littering& operator=(const littering&) = delete;
-    ~littering();
+    heap_litter();
+    heap_litter(const heap_litter&) = delete;
+    heap_litter& operator=(const heap_litter&) = delete;
+    ~heap_litter();
 
-    // Effects: a block of this size will be held, unless there is enough already.
+    // Effects: a block of this size will be held, unless the limit is reached.
     void note(std::size_t bytes) noexcept;
-    // Effects: allocates what was noted. Once. Throws: std::bad_alloc.
+    // Effects: allocates the noted blocks. Call once. Throws: std::bad_alloc.
     void hold();
-    // Effects: frees the fraction, from 0 to 1, of the blocks that are held, drawn and ordered at random. Returns: how
-    // many.
+    // Effects: frees the fraction, from 0 to 1, of the held blocks, in random order. Returns: their number.
     std::uint64_t free_fraction(double fraction, std::uint64_t seed) noexcept;
 
-    // A piece of the heap, in lines.
+    // The size of the picture, in lines.
     static constexpr std::size_t pictured_lines = 1024, line_bytes = 64;
     using lines = std::array<double, pictured_lines>;
-    // Returns: the share of each line that blocks hold, of the 64 KiB that begin in the middle of all blocks.
-    // Throws: std::bad_alloc.
+    // Returns: for each line of 64 KiB from the middle of all blocks, the share that blocks hold. Throws:
+    // std::bad_alloc.
     [[nodiscard]] lines picture() const;
 
     [[nodiscard]] std::uint64_t noted_blocks() const noexcept;

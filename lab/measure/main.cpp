@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-probe: what this machine's basic operations cost, and what its kernel allows.
+// millpond-probe: measures the cost of this machine's basic operations, and lists what its kernel allows.
 #include <algorithm>
 #include <string>
 
@@ -94,7 +94,8 @@ json probe() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    program::command_line app{"Measures what this machine's basic operations cost, and says what its kernel allows."};
+    program::command_line app{
+        "Measures the cost of this machine's basic operations, and lists what its kernel allows."};
     std::string json_path;
     unsigned long steps = 0;
     program::option_list mode = app.exactly_one("mode", "what to do: exactly one");
@@ -102,7 +103,7 @@ int main(int argc, char** argv) {
     mode.option("--spin", steps, "do a fixed piece of work of N steps, for measuring noise").value_name("N");
     app.footer("Exit status: 0 done, 2 usage, 4 the result cannot be written.");
     return program::guarded_main(app, argc, argv, [&]() -> int {
-        if (json_path.empty()) return spin(steps) == ~0UL;  // never: the sum must be used, or there would be no work
+        if (json_path.empty()) return spin(steps) == ~0UL;  // never true; uses the sum, so that the work is not removed
         program::write_or_print(json_path, program::json_text(probe()) + "\n");
         return program::ok;
     });

@@ -15,7 +15,7 @@ namespace millpond::measure {
 namespace {
 
 volatile sig_atomic_t running_child = 0;
-volatile sig_atomic_t early_signal = 0;  // one that came before there was a program to pass it on to
+volatile sig_atomic_t early_signal = 0;  // one that came before there was a program to receive it
 
 void pass_on(int signal) {
     const int saved = errno;
@@ -28,7 +28,8 @@ void pass_on(int signal) {
 
 void stay(int) {}
 
-// Handlers while a program runs. What the caller ignores stays ignored: the program inherits that, as under nohup.
+// Signal handlers while a program runs. Signals that the caller ignores stay ignored, and the program inherits that, as
+// under nohup.
 class signal_guard {
   public:
     signal_guard() {

@@ -30,7 +30,7 @@ std::uint64_t number_in(const std::string& path) {
     return *end == 'M' ? value << 20 : value;
 }
 
-// Makes the ways a divisor of the entries, as a simulated buffer needs them.
+// Rounds the ways to a divisor of the entries, because a simulated buffer needs one.
 void add(std::vector<translation_buffer>& to, unsigned level, unsigned entries, unsigned ways) {
     if (entries == 0 || ways == 0) return;
     ways = std::min(ways, entries);
@@ -52,7 +52,7 @@ std::vector<translation_buffer> from_leaf_18(const cpuid_function& cpuid) {
     return found;
 }
 
-// AMD's code for the ways of a second-level buffer; zero where there is none.
+// Decodes AMD's code for the ways of a second-level buffer; zero if there is no such buffer.
 unsigned ways_of_code(std::uint32_t code, unsigned entries) {
     constexpr unsigned ways[] = {0, 1, 2, 3, 4, 6, 8, 0, 16, 0, 32, 48, 64, 96, 128};
     return code == 15 ? entries : ways[code];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// memory_levels: which caches and translation buffers stand between this machine's processor and its memory.
+// memory_levels: the caches and translation buffers between this machine's processor and its memory.
 //
 //   /sys/devices/system/cpu/cpu0/cache/index*  ──▶ data_caches          level, bytes, ways, line
 //   cpuid (leaf 18h; AMD: 80000005h, 80000006h) ──▶ translation_buffers  level, entries, ways, page
 //
-// Use them to describe a machine to a simulator. A virtual machine shows what its host lets it see; what is not shown
-// is left out. Not for instruction caches. Thread-safe.
+// Use them to describe a machine to a simulator. A virtual machine shows only what its host exposes; the rest is left
+// out. Not for instruction caches. Thread-safe.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct data_cache {
     unsigned ways, line_bytes;
 };
 
-// For data, of pages of 4 KiB.
+// A buffer for data, for pages of 4 KiB.
 struct translation_buffer {
     unsigned level, entries, ways;
 };
@@ -31,13 +31,13 @@ struct translation_buffer {
 using cpuid_registers = std::array<std::uint32_t, 4>;
 using cpuid_function = std::function<cpuid_registers(std::uint32_t leaf, std::uint32_t sub_leaf)>;
 
-// The processor's own; all zero for a leaf that it does not have.
+// Executes this processor's cpuid; all zero for a leaf that it lacks.
 cpuid_registers cpuid_of_this_processor(std::uint32_t leaf, std::uint32_t sub_leaf);
 
-// Data and unified caches of the first processor, from the innermost outwards. `root` stands for / in tests.
+// The data and unified caches of the first processor, from the innermost outwards. `root` replaces / in tests.
 std::vector<data_cache> data_caches(const std::string& root = "");
 
-// From the innermost outwards; empty where the processor does not tell. Ways always divide the entries.
+// From the innermost outwards; empty if the processor does not describe them. The ways always divide the entries.
 std::vector<translation_buffer> translation_buffers(const cpuid_function& cpuid = cpuid_of_this_processor);
 
 }  // namespace millpond::measure

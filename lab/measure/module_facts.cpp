@@ -15,11 +15,11 @@
 namespace millpond::measure {
 namespace {
 
-// A sanitizer whose runtime replaces malloc, or keeps a shadow of memory that no other malloc fills.
+// A sanitizer whose runtime replaces malloc, or keeps a shadow of memory that another malloc would not fill.
 struct known_sanitizer {
     std::string_view name;
-    std::string_view symbol;   // of its runtime, which instrumented code calls
-    std::string_view library;  // its runtime's file, as it begins
+    std::string_view symbol;   // in its runtime; instrumented code calls it
+    std::string_view library;  // the begin of its runtime's file name
 };
 constexpr known_sanitizer sanitizers[] = {
     {"HWAddressSanitizer", "__hwasan_init", "libhwasan"}, {"AddressSanitizer", "__asan_init", "libasan"},
@@ -47,7 +47,7 @@ class mapped_file {
     mapped_file(const mapped_file&) = delete;
     mapped_file& operator=(const mapped_file&) = delete;
 
-    // So many records at an offset; none where the file does not have them, aligned.
+    // Returns `count` records at an offset; none if the file does not have them there, aligned.
     template <class T>
     std::span<const T> at(std::uint64_t offset, std::uint64_t count) const {
         if (offset % alignof(T) != 0 || offset > bytes_.size() || count > (bytes_.size() - offset) / sizeof(T))
@@ -104,7 +104,7 @@ class examination {
         }
     }
 
-    // clang's are called libclang_rt.asan-x86_64.so.
+    // clang's libraries are called libclang_rt.asan-x86_64.so.
     void look_at_library(std::string_view name) {
         constexpr std::string_view prefix = "libclang_rt.";
         for (const known_sanitizer& each : sanitizers) {
@@ -120,7 +120,7 @@ class examination {
         for (const Elf64_Sym& symbol : file_.at<Elf64_Sym>(section.sh_offset, section.sh_size / sizeof(Elf64_Sym))) {
             const std::string_view name = text(section, symbol.st_name);
             if (name.size() < 6) continue;
-            has_hooks_ |= name == "__sanitizer_malloc_hook";  // which remains of a runtime that was stripped
+            has_hooks_ |= name == "__sanitizer_malloc_hook";  // it remains in a stripped runtime
             const bool is_defined = symbol.st_shndx != SHN_UNDEF;
             const bool is_wanted = is_defined || ELF64_ST_BIND(symbol.st_info) != STB_WEAK;
             if (is_wanted && name.starts_with("__") && name.ends_with("_init"))

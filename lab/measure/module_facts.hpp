@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// module_facts: what a file of code says of its allocation: whether a sanitizer is built in, and whether it has its
-// own malloc, which a preloaded one does not replace.
+// module_facts: finds out whether an executable or library contains a sanitizer, or its own malloc, which a preloaded
+// one does not replace.
 //
 //   DT_NEEDED: libasan.so.8 ─┐                      exported malloc, linked with -Bsymbolic ─┐
 //   symbols: __asan_init    ─┴─▶ AddressSanitizer   hidden malloc, je_malloc, mi_malloc …   ─┴─▶ own malloc
 //
-// Use it before a program is started under a preloaded library, and to say afterwards whose events are missing. Reads
-// the tables of symbols and nothing else, O(symbols). A file that is stripped shows only what it exports and imports;
-// one that is no ELF file has no facts. Thread-safe.
+// Use it before a program is started under a preloaded library, and to report afterwards whose events are missing.
+// Reads only the symbol tables, O(symbols). A stripped file shows only its exports and imports; a file that is not ELF
+// has no facts. Thread-safe.
 #pragma once
 
 #include <string>
@@ -21,9 +21,9 @@ struct module_facts {
         internal  // has an allocator that it does not export as malloc
     };
 
-    std::string sanitizer;  // "AddressSanitizer", …; empty: none whose runtime replaces malloc
+    std::string sanitizer;  // "AddressSanitizer", …; empty: no sanitizer whose runtime replaces malloc
     malloc_kind own_malloc = malloc_kind::none;
-    std::string allocator;  // the function's name, where there is one
+    std::string allocator;  // the function's name, if there is one
 };
 
 module_facts facts_of_module(const std::string& path);

@@ -4,7 +4,8 @@
 namespace millpond::measure {
 namespace {
 
-// Demand loads that were filled from memory: a Zen's last level is an uncore unit, which counts for no process.
+// Demand loads that were filled from memory. On Zen the last level is an uncore unit, which cannot count for one
+// process.
 constexpr const char* llc_misses[] = {
     "MEM_LOAD_RETIRED:L3_MISS",
     "MEM_LOAD_UOPS_RETIRED:L3_MISS",
@@ -17,13 +18,13 @@ constexpr const char* stores[] = {"MEM_INST_RETIRED:ALL_STORES", "MEM_UOPS_RETIR
                                   "LS_DISPATCH:STORE_DISPATCH"};
 // Demand loads that the level before the last missed.
 constexpr const char* llc_loads[] = {"MEM_LOAD_RETIRED:L2_MISS", "MEM_LOAD_UOPS_RETIRED:L2_MISS"};
-// Cycles in which nothing is executed while a load waits that the first level missed. This event or none: others that
-// are near it, as all stalls, would count other things under its name.
+// Cycles in which nothing is executed while a load waits that missed the first level. There is no substitute: similar
+// events, such as all stalls, would count something else under this name.
 constexpr const char* l1d_stall_cycles[] = {"CYCLE_ACTIVITY:STALLS_L1D_MISS", "CYCLE_ACTIVITY:STALLS_L1D_PENDING",
                                             "MEMORY_ACTIVITY:STALLS_L1D_MISS"};
 // Cycles in which nothing is executed.
 constexpr const char* stalled_cycles[] = {"CYCLE_ACTIVITY:STALLS_TOTAL", "CYCLE_ACTIVITY:CYCLES_NO_EXECUTE"};
-// Loads that no level of the TLB has a page for.
+// Loads whose page is in no level of the TLB.
 constexpr const char* page_walks[] = {
     "DTLB_LOAD_MISSES:WALK_COMPLETED",
     "L1_DTLB_MISS:TLB_RELOAD_4K_L2_MISS:TLB_RELOAD_COALESCED_PAGE_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_1G_L2_MISS",

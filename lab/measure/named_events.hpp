@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// named_events: the events that have one name on every processor, and what each counts where the kernel has no generic
-// event for it.
+// named_events: the events that have one name on every processor, with alternatives where the kernel has no generic
+// event.
 //
 //   llc_misses ── generic: LL, read, miss ── not here? ──▶ MEM_LOAD_RETIRED:L3_MISS (Intel), DEMAND_DATA_… (Zen), …
 //
-// A generic event is the kernel's own choice for each processor, and is what portability rests on. An alternative is
-// a name of libpfm's; the first that this processor has and the kernel takes counts instead, and is told. Misses are of
-// reads. An event whose exact kind matters has no generic one, and no alternative that is only near it. Plain data.
+// A generic event is the kernel's own choice for each processor and gives portability. An alternative is a name of
+// libpfm's. The first one that this processor has and the kernel accepts counts instead, and is reported. Misses are of
+// reads. An event whose exact kind matters has neither a generic event nor an approximate alternative. Plain data.
 #pragma once
 
 #include <span>
@@ -33,8 +33,8 @@ inline constexpr event dtlb_misses_event{"dtlb_misses", PERF_TYPE_HW_CACHE,
                                          cache_reads(PERF_COUNT_HW_CACHE_DTLB, PERF_COUNT_HW_CACHE_RESULT_MISS)};
 
 struct named_event {
-    event generic;                  // of no type where the kernel has none for any processor
-    std::string_view generic_name;  // libpfm's, of the same event; empty where there is none
+    event generic;                  // without a type if the kernel has none for any processor
+    std::string_view generic_name;  // libpfm's, for the same event; empty if it has no name
     std::string_view meaning;
     std::span<const char* const> alternatives = {};
 
@@ -42,10 +42,10 @@ struct named_event {
     [[nodiscard]] constexpr bool has_generic() const noexcept { return generic.type != no_type; }
 };
 
-// In the order in which they are shown. What a benchmark's window counts.
+// The events of a benchmark's window, in the order in which they are shown.
 std::span<const named_event> named_events() noexcept;
 
-// Returns: the one of that name, or null.
+// Returns: the event with that name, or null.
 const named_event* find_named_event(std::string_view name) noexcept;
 
 }  // namespace millpond::measure

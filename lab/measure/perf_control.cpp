@@ -34,7 +34,7 @@ std::optional<perf_control> perf_control::parse(std::string_view text, std::chro
 }
 
 void perf_control::say(std::string_view command) const {
-    // Where perf has ended, writing is an error rather than our end.
+    // If perf has ended, writing must fail instead of killing this process.
     const auto before = ::signal(SIGPIPE, SIG_IGN);
     const ssize_t written = ::write(control_, command.data(), command.size());
     const int error = errno;
@@ -61,7 +61,7 @@ void perf_control::wait_for_answer() const {
     while (got < 0 && errno == EINTR);
     if (got < 0) fail_for_perf(who + " cannot be read: " + std::strerror(errno));
     if (got == 0) fail_for_perf(who + " gave no ack: perf has ended");
-    // perf sends the text's terminating zero along.
+    // perf also sends the text's terminating zero.
     if (got < 3 || std::string_view(answer, 3) != "ack") fail_for_perf(who + " gave no ack, but something else");
 }
 

@@ -3,7 +3,7 @@
 //
 //   "enable\n" ──CTL──▶ perf ──ACK──▶ "ack\n" ── the window ── "disable\n" ──CTL──▶ … "ack\n"
 //
-// Use it where events are wanted that perf knows and we do not. A write and a read each; one thread.
+// Use it for events that perf knows and we do not. Each call is a write and a read; one thread.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@ namespace millpond::measure {
 
 class perf_control {
   public:
-    // Reads "CTL,ACK", or "CTL" where nothing answers. Returns: nothing if the text is neither. `patience`: for how
-    // long an answer is waited for; perf's own comes at once.
+    // Reads "CTL,ACK", or "CTL" if nothing answers. Returns: empty if the text is neither. `patience`: the longest wait
+    // for an answer; perf's own comes at once.
     static std::optional<perf_control> parse(std::string_view text,
                                              std::chrono::milliseconds patience = std::chrono::seconds(30)) noexcept;
 
-    // Effects: returns when it is done. Throws: std::runtime_error if nobody reads or answers. SIGPIPE is ignored
+    // Effects: returns when perf counts. Throws: std::runtime_error if no process reads or answers. SIGPIPE is ignored
     // meanwhile, in the whole process.
     void enable() const { say("enable\n"); }
     void disable() const { say("disable\n"); }
@@ -31,7 +31,7 @@ class perf_control {
     void wait_for_answer() const;
 
     int control_;
-    int acknowledgement_;  // below 0: none
+    int acknowledgement_;  // below 0: no descriptor
     std::chrono::milliseconds patience_;
 };
 

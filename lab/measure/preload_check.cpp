@@ -18,7 +18,7 @@
 namespace millpond::measure {
 namespace {
 
-// The kernel itself gives up after this many #! lines that lead to one another.
+// The kernel itself gives up after this many nested #! lines.
 constexpr int script_depth_max = 5;
 
 #if defined(__x86_64__)
@@ -37,7 +37,7 @@ constexpr unsigned own_machine = EM_AARCH64;
     throw program::failure(program::environment, "cannot preload into '" + path + "': " + why);
 }
 
-// 0, or the errno with which execve would refuse the file itself.
+// Returns 0, or the errno with which execve would refuse the file itself.
 int refusal(const std::string& path) {
     struct stat status;
     if (::stat(path.c_str(), &status) != 0) return errno;
@@ -63,7 +63,7 @@ class file {
         if (descriptor_ >= 0) ::close(descriptor_);
     }
     int descriptor() const { return descriptor_; }
-    // Bytes read at `offset`, fewer than asked for at the end of the file or on an error.
+    // Returns the number of bytes read at `offset`; fewer than requested at the end of the file or on an error.
     std::size_t read(void* to, std::size_t bytes, std::uint64_t offset) const {
         const ssize_t got = ::pread(descriptor_, to, bytes, static_cast<off_t>(offset));
         return got < 0 ? 0 : static_cast<std::size_t>(got);
@@ -79,7 +79,7 @@ void prove_readable(const std::string& path, const file& image) {
     not_preloadable(path, std::string("it cannot be read to see whether it is dynamic: ") + std::strerror(errno));
 }
 
-// The interpreter named on the #! line in `head`, empty if the line names none.
+// Returns the interpreter named on the #! line in `head`; empty if the line names none.
 std::string interpreter_of(std::string_view head) {
     head.remove_prefix(2);
     const std::size_t begin = head.find_first_not_of(" \t");
@@ -111,7 +111,7 @@ void check_dynamic_linker(const std::string& path, const file& image, const Elf6
         not_preloadable(path, "its dynamic linker '" + linker + "' is not that of the GNU C library");
 }
 
-// Called by name, it starts another program, and has an interpreter no more than a static one.
+// A dynamic linker called by name starts another program, and has no interpreter, like a static program.
 bool is_dynamic_linker(const std::string& path) {
     char* const real = ::realpath(path.c_str(), nullptr);
     const std::string name = real != nullptr ? real : path;
@@ -120,7 +120,7 @@ bool is_dynamic_linker(const std::string& path) {
     return last.starts_with("ld-linux-") || (last.starts_with("ld-2.") && last.ends_with(".so"));
 }
 
-// Where in the command the program stands that a dynamic linker is to start.
+// Returns the position, in the command, of the program that a dynamic linker is to start.
 std::size_t program_of_linker(const std::string& linker, const std::vector<std::string>& command) {
     constexpr std::string_view with_value[] = {
         "--library-path", "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask", "--inhibit-rpath", "--audit", "--preload",
@@ -146,8 +146,8 @@ void check_sanitizers(const preloadable& program) {
             refuse_sanitized(program.image, module, its);
 }
 
-// A command that only starts the next one: a sanitized program behind it is refused, too. What else stops preloading
-// there is as it is for every child: the child has no trace.
+// The command only starts another one, so a sanitized program behind it is refused, too. Other obstacles to preloading
+// are treated as for every child: the child has no trace.
 void check_started(const std::string& path, const std::vector<std::string>& command) {
     constexpr std::string_view starters[] = {"env",    "nice",    "nohup", "timeout", "setsid", "stdbuf",
                                              "ionice", "taskset", "chrt",  "time",    "numactl"};
@@ -185,7 +185,7 @@ void check_elf(const std::string& path, const file& image, bool is_executed) {
         if (image.read(&header, sizeof header, elf.e_phoff + std::uint64_t{i} * sizeof header) != sizeof header)
             not_started(path, "the file ends inside its program headers");
         if (header.p_type == PT_INTERP) {
-            if (!is_executed) return;  // read by the dynamic linker, which is what is executed
+            if (!is_executed) return;  // the dynamic linker reads it, and the linker is executed
             check_dynamic_linker(path, image, header);
             return check_privileges(path, image);
         }
@@ -203,7 +203,7 @@ std::string find_program(const std::string& program_as_given) {
     }
     const std::string path = search_path();
     int remembered =
-        0;  // a file that may not be executed is the better explanation, if no later directory has one that may
+        0;  // a file without execute permission explains more, unless a later directory has an executable one
     for (std::size_t begin = 0; begin <= path.size();) {
         const std::size_t end = std::min(path.find(':', begin), path.size());
         const std::string directory = path.substr(begin, end - begin);

@@ -9,7 +9,7 @@
 namespace millpond::measure {
 namespace {
 
-// A small file of the proc file system, whole.
+// Reads a small file of the proc file system, whole.
 class proc_file {
   public:
     explicit proc_file(const char* path) noexcept {
@@ -20,7 +20,7 @@ class proc_file {
         text_[got > 0 ? got : 0] = '\0';
     }
 
-    // The value behind "KEY:", given in kB, in bytes; 0 if there is none.
+    // Returns the value behind "KEY:", given in kB, in bytes; 0 if the key is missing.
     std::uint64_t bytes_of(const char* key) const noexcept {
         const std::size_t length = std::strlen(key);
         for (const char* line = text_; line != nullptr && *line != '\0'; line = next(line)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// signal_relay: passes signals that are sent to a program of ours on to the program that it has started.
+// signal_relay: passes signals sent to one of our programs on to the program that it has started.
 //
-// What the terminal sends has reached that program already. Make one before the program is started, so that nothing
-// sent meanwhile ends us alone; handlers do not survive its exec. One for a process.
+// The terminal's signals reach that program directly. Make a relay before the program is started, so that a signal sent
+// meanwhile does not end only our program. The handlers do not survive the exec. One relay for a process.
 #pragma once
 
 #include <signal.h>

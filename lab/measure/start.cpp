@@ -17,7 +17,7 @@
 namespace millpond::measure {
 namespace {
 
-// What the child reports through the pipe when it cannot become the program.
+// The message that the child sends through the pipe when it cannot become the program.
 struct child_failure {
     int stage;  // 0, 1, 2: a standard stream; 3: exec
     int error;
@@ -49,7 +49,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
     return result;
 }
 
-// Runs between fork and exec: async-signal-safe calls only. Returns 0 or an errno.
+// Runs between fork and exec, so it makes only async-signal-safe calls. Returns 0 or an errno.
 int redirect(const std::string& path, int stream, const std::string& shared_path, int shared_stream) {
     if (path.empty()) return 0;
     if (!shared_path.empty() && path == shared_path) return ::dup2(shared_stream, stream) < 0 ? errno : 0;
@@ -70,7 +70,7 @@ int redirect(const std::string& path, int stream, const std::string& shared_path
         failure = {2, redirect(options.stderr_path, STDERR_FILENO, options.stdout_path, STDOUT_FILENO)};
     if (options.dies_with_caller) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (::getppid() != caller) ::_exit(127);  // it died before that
+        if (::getppid() != caller) ::_exit(127);  // the caller died before that
     }
     if (failure.error == 0) {
         ::sigprocmask(SIG_SETMASK, &mask, nullptr);
@@ -97,7 +97,7 @@ program::failure explain(const child_failure& failure, const std::string& path, 
     }
 }
 
-// A descriptor above the standard streams, so that redirecting them cannot hit it.
+// Returns a descriptor above the standard streams, so that redirecting them cannot close it.
 int lifted(int descriptor) {
     const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
     ::close(descriptor);
@@ -115,7 +115,7 @@ pid_t start(const std::string& path, const std::vector<std::string>& arguments, 
         throw program::failure(program::environment, std::string("cannot make a pipe: ") + std::strerror(errno));
     report[1] = lifted(report[1]);
 
-    // No handler of ours may run in the child before exec.
+    // Handlers of ours must not run in the child before exec.
     sigset_t all, before;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, &before);

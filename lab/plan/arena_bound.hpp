@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// arena_bound: what an arena may hold, by those who propose one and those who try it.
+// arena_bound: the limit of an arena's memory, shared by the code that proposes arenas and the code that tries them.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace millpond::plan {
 
 struct arena_bound {
-    // For each byte that is alive in it; and in any case.
+    // Bytes for each live byte; and a minimum.
     static constexpr std::size_t held_per_live_max = 4;
     static constexpr std::size_t held_bytes_min = std::size_t{1} << 20;
 };

@@ -24,7 +24,7 @@ void add_text(crc32& to, const std::string& text) {
     to.add(text);
 }
 
-// What a double holds exactly is one number, however it is written.
+// A number that a double holds exactly counts as the same number, however it is written.
 void add_number(crc32& to, const json& value) {
     constexpr std::uint64_t exact = std::uint64_t{1} << 53;
     if (value.type() == json::kind::unsigned_integer && value.get<std::uint64_t>() >= exact)

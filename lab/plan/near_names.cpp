@@ -15,7 +15,7 @@ std::string lower(std::string text) {
     return text;
 }
 
-// Insertions, removals and replacements of letters between two names.
+// Returns the number of insertions, removals and replacements of letters between two names.
 std::size_t distance(const std::string& a, const std::string& b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), 0);
@@ -43,7 +43,7 @@ std::vector<std::string> near_names(const std::string& wanted, const std::vector
             candidate.size() > sought.size() ? candidate.size() - sought.size() : sought.size() - candidate.size();
         const bool contained =
             candidate.find(sought) != std::string::npos || sought.find(candidate) != std::string::npos;
-        // One inside the other ranks behind any misspelling.
+        // A name that contains the other ranks behind any misspelling.
         if (contained && !candidate.empty() && !sought.empty())
             found.emplace_back(most + 1 + difference, name);
         else if (difference <= most && distance(sought, candidate) <= most)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// near_names: for a name that is not there, those that its writer may have meant.
+// near_names: suggests similar names for a name that does not exist.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace millpond::plan {
 
-// The most similar of `names`, best first, at most `count`: those that contain `wanted` or lie in it, and those that
-// differ from it in a quarter of its letters at most. Case does not count. O(names · length²).
+// Returns the most similar of `names`, best first, at most `count`: names that contain `wanted` or lie in it, and names
+// that differ from it in at most a quarter of its letters. Ignores case. O(names · length²).
 std::vector<std::string> near_names(const std::string& wanted, const std::vector<std::string>& names,
                                     std::size_t count = 3);
 

@@ -24,7 +24,7 @@ using program::json;
 constexpr std::size_t file_bytes_max = 16u << 20;
 constexpr const char* advice = "; `millpond characterise --plan-out DIR TRACE` writes plans";
 
-// Reads members and words what is wrong with them: "FILE: routes[2].pool is missing".
+// Reads members and words errors: "FILE: routes[2].pool is missing".
 class fields {
   public:
     fields(const json& object, std::string file, std::string prefix)
@@ -102,7 +102,7 @@ std::vector<instance_key> read_instances(const fields& route, const std::string&
             at.fail("address", "must be an address of the module's file in hex digits, such as \"1a40\"");
         if (preload::word_position::of_name(key.word) == preload::word_position::count)
             at.fail("word", millpond::plan::quoted(key.word) +
-                                " is none of rbx, rbp, r12, r13, r14, r15, stack+0, stack+8, … stack+192");
+                                " is not one of rbx, rbp, r12, r13, r14, r15, stack+0, stack+8, … stack+192");
         result.push_back(std::move(key));
     }
     if (result.empty()) route.fail("instances", "must say for at least one call site where the owner is");
@@ -152,7 +152,7 @@ route read_route(const json& value, const std::string& file, std::size_t index) 
         at.fail("strategy", quoted(name) + " is not a strategy that can be tried; there are: " + strategies_accepted(),
                 program::usage);
     result.allocator = *found;
-    // Left out, it means no, which is what every plan without an opinion wants.
+    // A missing member means no, the default of a plan.
     if (value.contains("huge_pages"))
         result.huge_pages = at.member("huge_pages", json::kind::boolean, "true or false").get<bool>();
     if (value.contains("scope")) result.scope = read_scope(at, file, prefix + ".scope.");
@@ -175,7 +175,7 @@ program_identity read_identity(const fields& at) {
     return result;
 }
 
-// What holds between routes: one pool for each subsystem, one strategy for each pool.
+// Checks the rules between routes: one pool for each subsystem, one strategy for each pool.
 void check_together(const plan& checked, const std::string& file) {
     std::map<std::string, std::size_t> route_of_subsystem;
     std::map<std::string, std::size_t> route_of_pool;
@@ -230,7 +230,7 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages) {
     if (!root.is_object())
         throw program::failure(program::input,
                                file + " is not a plan: it must be an object, not " + root.type_name() + advice);
-    // Of the text's own strings: those of `root` are bytes again.
+    // The checksum covers the text's own strings; those of `root` are bytes again.
     if (root.contains(seal_name) && seal_flaw(program::parse_json(text)) != nullptr)
         throw program::failure(program::input, file +
                                                    ": the plan was changed, or damaged, after it was written; delete "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// plan: which strategy each subsystem of a program gets. In memory, and as a *.plan.json file of schema
+// plan: the allocation strategy of each subsystem of a program, in memory and as a *.plan.json file of schema
 // "millpond.plan/1".
 //
 //   { "schema": "millpond.plan/1",
@@ -12,18 +12,18 @@
 //                   "instances": [ { "module": "4f1c…", "address": "1a40", "word": "rbx" } ] },
 //                 { "subsystems": ["*"], "pool": "rest", "strategy": "synchronized(multipool)" } ] }
 //
-// A monotonic route has a scope, and no other has one: { "function": NAME }, { "thread": true } or { "phase": true }.
-// "function" may stand with "outermost": true (calls inside of another call of it use that call's arena) and with
-// "observed": false (a trial does not observe when calls begin and end; it resets the arena when nothing in it is
-// alive).
-// "instances" of a multipool: each owner has a pool of its own; where its address is, is said for each call site.
-// "libraries", which may be missing, are modules with functions of the plan that the program may open while it runs.
-// Routes that name one pool share it. "*" stands for every subsystem that no route names. No routes is the empty plan:
-// the program as it is. A plan belongs to one build of one program. Members that this version does not know are ignored
-// at the top level, where later versions may add some, and refused inside a route, where a misspelt one would silently
-// change an experiment. A name that stands twice in one object, more than 64 levels of nesting, more than 16 MiB and
-// what is no regular file are refused. So is a plan whose member "checksum" does not hold: what Millpond writes has
-// one, and a person who changes such a plan deletes it.
+// Only a monotonic route has a scope: { "function": NAME }, { "thread": true } or { "phase": true }. "function" may
+// have "outermost": true (calls inside of another call of it use that call's arena) and "observed": false (a trial does
+// not observe when calls begin and end; it resets the arena when nothing in it is alive). "instances" of a multipool:
+// each owner has a pool of its own; each call site says where the owner's address is. "libraries", which may be
+// missing, are modules with functions of the plan that the program may open while it runs. Routes that name one pool
+// share it. "*" stands for every subsystem that no route names. A plan without routes leaves the program unchanged. A
+// plan belongs to one build of one program.
+//
+// Unknown members are ignored at the top level, where later versions may add some. Inside a route they are refused,
+// because a misspelt one would silently change an experiment. Also refused: a name twice in one object, more than 64
+// levels of nesting, more than 16 MiB, and anything but a regular file. So is a plan whose "checksum" does not match:
+// Millpond writes one, and a person who edits such a plan deletes it.
 #pragma once
 
 #include <cstdint>
@@ -36,19 +36,19 @@ namespace millpond::plan {
 
 enum class scope_kind { none, function, thread, phase };
 
-// What an arena's life is tied to.
+// The scope that an arena's life is tied to.
 struct route_scope {
     scope_kind kind = scope_kind::none;
-    // Of scope_kind::function:
+    // For scope_kind::function:
     std::string function;
-    bool outermost = false;  // calls inside of another call of it use that call's arena
+    bool outermost = false;  // nested calls use the arena of the outermost one
     bool observed = true;    // a trial observes when its calls begin and end
     bool operator==(const route_scope&) const = default;
 };
 
-// Where, at an allocation that returns to `address` of the module's file, the address of its owner is.
+// The place of an owner's address at an allocation that returns to `address` of the module's file.
 struct instance_key {
-    std::string module;  // its build-id in hex digits, or its path where it has none
+    std::string module;  // its build-id in hex digits, or its path if it has none
     std::uint64_t address = 0;
     std::string word;  // "rbx", "stack+16": preload/word_position.hpp
     bool operator==(const instance_key&) const = default;
@@ -81,15 +81,15 @@ struct plan {
     std::vector<route> routes;
     std::vector<program_identity> libraries = {};  // which the program may open while it runs
 
-    // The names of the pools, each once, in the order in which the routes name them first.
+    // Returns the names of the pools, each once, in the order in which the routes first name them.
     [[nodiscard]] std::vector<std::string> pools() const;
 };
 
-// The only reader of plans: Python asks it through `millpond-trial --check-plan`. Each throws failure; its message
-// names the file and the place in it.
+// The only reader of plans: Python asks it through `millpond-trial --check-plan`. Each function throws failure; its
+// message names the file and the place in it.
 plan read_plan(const std::string& path);
 plan parse_plan(const std::string& text, const std::string& name_for_messages);
-// Writes next to `path` and renames, so that no reader meets half a plan. Refuses what read_plan would refuse.
+// Writes next to `path` and renames, so that no reader sees half a plan. Refuses plans that read_plan would refuse.
 void write_plan(const plan& written, const std::string& path);
 std::string to_text(const plan& printed);
 

@@ -24,7 +24,8 @@ void check_build(const trace::process_record& process, const plan& chosen) {
     throw program::failure(program::input, what + ", and the trace is of " + recorded.described());
 }
 
-// Every owner that a plan may name: those of the trace, and those of its modules' functions that never allocated.
+// Returns every owner that a plan may name: those of the trace, and those of its modules' functions that never
+// allocated.
 std::set<std::string> owners_of_modules(const trace::reader& reader) {
     std::set<std::string> names{"[generated code]", "[unknown]"};
     for (const trace::module_record& module : reader.modules()) {
@@ -33,7 +34,7 @@ std::set<std::string> owners_of_modules(const trace::reader& reader) {
             names.insert(functions.name());
             for (const symbols::function& f : functions.all()) names.insert(f.owner);
         } catch (const std::runtime_error&) {
-            // A module that is gone: what it owned is in the trace or nowhere.
+            // The module is gone, so only the trace may know its owners.
         }
     }
     return names;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// pool_choice: which pool each allocation of a trace goes to.
+// pool_choice: chooses the pool of each allocation of a trace.
 //
 //   nothing          pool 0, malloc, for all of them
 //   per subsystem    a pool for each subsystem that allocates, in the order in which they first do
-//   a plan           the pools of its routes; what no route names stays with malloc. As millpond-trial does it: blocks
+//   a plan           the pools of its routes, else malloc, as millpond-trial does it: blocks
 //                    above 32 KiB or aligned to more than 64 stay with malloc; a pool without a lock belongs to the
-//                    first thread that allocates from it, and other threads' allocations stay with malloc; what realloc
-//                    resizes stays where it was. An arena that is reset when nothing in it is alive ("phase") is
+//                    first thread that allocates from it, and other threads' allocations stay with malloc; realloc
+//                    leaves a block in its pool. An arena that is reset when nothing in it is alive ("phase") is
 //                    played where the caller can play it; it belongs to one thread, too, and is not bounded as a
 //                    trial's is
 //
@@ -44,7 +44,7 @@ class pool_choice {
     pool_choice() = default;
     // A pool for each subsystem.
     explicit pool_choice(const trace::reader& reader);
-    // `plays_arenas`: those of phases; all others are refused.
+    // `plays_arenas`: accepts arenas of phases; all others are refused.
     pool_choice(const trace::reader& reader, const plan& chosen, bool plays_arenas = false);
 
     // The pool of the new object of an allocation.
@@ -54,7 +54,7 @@ class pool_choice {
         if (pool_of_subsystem_[subsystem] == undecided) pool_of_subsystem_[subsystem] = add(subsystem);
         return admit(pool_of_subsystem_[subsystem], e);
     }
-    // The pool of an object of `old` that realloc has resized to these bytes.
+    // Returns the pool of an object of `old` that realloc has resized to these bytes.
     std::uint16_t choose_resized(std::uint16_t old, const trace::event& e) { return admit(old, e); }
     void note_free(std::uint16_t from, std::uint32_t thread) {
         if (from != malloc_pool && pools_[from].first_thread != thread) pools_[from].shared = true;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// strategy: the allocators that a plan may give to a subsystem of an unmodified program, by the names that plans use.
+// strategy: the allocators that a plan may give to a subsystem, by the names that plans use.
 //
 //   multipool                for subsystems of one thread: no lock; other threads stay with the program's allocator
 //   synchronized(multipool)  the same for subsystems of several threads
-//   monotonic                an arena for a scope: blocks in the order of allocation, a free only counts down
+//   monotonic                an arena for a scope: blocks in the order of allocation, a free only decrements a count
 //
-// Winking out, which skips destructors, needs a change of the source, so no trial takes it.
+// Winking out, which skips destructors, needs a change of the source, so a trial cannot use it.
 #pragma once
 
 #include <optional>

@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t quoted_bytes_max = 80;
 
-// "line 3, column 7" of the byte that was read last; `count` bytes had been read.
+// Returns "line 3, column 7" for the last of the `count` bytes read.
 std::string place_of(const std::string& text, std::size_t count) {
     const std::size_t at = std::min(count == 0 ? 0 : count - 1, text.size());
     const auto begin = text.begin(), here = begin + static_cast<std::ptrdiff_t>(at);
@@ -26,7 +26,7 @@ std::string place_of(const std::string& text, std::size_t count) {
     return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-// The names of each open object, the innermost last; arrays have an entry without names.
+// The names in each open object, the innermost last; arrays have an entry without names.
 class open_values {
   public:
     bool note(int depth, ordered_json::parse_event_t event, const ordered_json& parsed) {
@@ -52,7 +52,7 @@ class open_values {
 }  // namespace
 
 program::json parse_strict(const std::string& text) {
-    // nlohmann's parser ends at a zero byte, whatever follows it.
+    // nlohmann's parser stops at a zero byte and ignores the rest.
     if (const std::size_t zero = text.find('\0'); zero != std::string::npos)
         throw json_error("not JSON at " + place_of(text, zero + 1));
     open_values open;

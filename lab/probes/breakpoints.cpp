@@ -23,7 +23,7 @@ bool stands_at(std::uintptr_t address) noexcept {
     return *reinterpret_cast<const volatile std::uint8_t*>(address) == trap;
 }
 
-// The byte of the program's code, whether or not a breakpoint of ours covers it.
+// Returns the program's byte of code, whether or not a breakpoint of ours covers it.
 std::uint8_t code_at(std::uintptr_t address) noexcept {
     const std::uint8_t now = *reinterpret_cast<const volatile std::uint8_t*>(address);
     const breakpoint* const covers = now == trap ? breakpoints::find(address) : nullptr;
@@ -74,14 +74,15 @@ bool breakpoints::place(std::uintptr_t address, const code_range& module, unsign
         return stands_at(address) || code_memory::write(address, &trap, 1);
     }
     if (2 * count >= places || address < module.first || address >= module.last) return false;
-    std::uint8_t code[displaced::code_max] = {};
+    std::uint8_t code[displaced_instruction::code_max] = {};
     const std::size_t left = module.last - address;
     memcpy(code, reinterpret_cast<const void*>(address), left < sizeof code ? left : sizeof code);
     if (code[0] == trap) return false;  // a debugger's
-    const std::uintptr_t slot = code_memory::take(address, module, displaced::slot_bytes);
-    displaced instruction;
+    const std::uintptr_t slot = code_memory::take(address, module, displaced_instruction::slot_bytes);
+    displaced_instruction instruction;
     if (slot == 0 || !instruction.understand(code, address, slot)) return false;
-    if (instruction.needs_copy() && !code_memory::write(slot, instruction.copy(), displaced::slot_bytes)) return false;
+    if (instruction.needs_copy() && !code_memory::write(slot, instruction.copy(), displaced_instruction::slot_bytes))
+        return false;
     std::size_t i = address * 0x9E3779B97F4A7C15u >> 50;
     while (table[i & (places - 1)].address != 0) ++i;
     breakpoint& p = table[i & (places - 1)];
@@ -95,7 +96,7 @@ bool breakpoints::place(std::uintptr_t address, const code_range& module, unsign
     return code_memory::write(address, &trap, 1);
 }
 
-// Another thread may be about to write it.
+// Another thread may be writing it.
 bool breakpoints::is_in_place(std::uintptr_t address) noexcept {
     if (stands_at(address)) return true;
     const preload::spin_guard guard(lock);

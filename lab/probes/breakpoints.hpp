@@ -3,9 +3,9 @@
 //
 //   address ──hash──▶ │ address │ original byte │ roles │ how the instruction under it runs │
 //
-// A breakpoint is entered in the table before it is written to the code, and is never taken out: a thread that has met
-// it finds it, even if its byte has been restored meanwhile. find: lock-free, for signal handlers. The others take a
-// lock. At most 8192 of them.
+// A breakpoint is entered in the table before it is written to the code, and is never removed, so a thread that has hit
+// it finds it even if its byte was restored meanwhile. find: lock-free, for signal handlers. The other functions take a
+// lock. At most 8192 breakpoints.
 #pragma once
 
 #include <cstdint>
@@ -24,31 +24,31 @@ struct breakpoint {
     std::uint8_t roles;
     std::uint16_t number;      // of the scope whose entry this is
     std::uint16_t returns_of;  // the scope whose calls return here, or `several`
-    displaced instruction;
+    displaced_instruction instruction;
 
     [[nodiscard]] unsigned roles_now() const noexcept { return __atomic_load_n(&roles, __ATOMIC_ACQUIRE); }
 };
 
 class breakpoints {
   public:
-    // Maps the table; false where there is no memory.
+    // Maps the table; false without memory.
     static bool start() noexcept;
-    // In a forked child: another thread of the parent may have held the lock.
+    // For a forked child: another thread of the parent may have held the lock.
     static void adopt() noexcept;
 
     [[nodiscard]] static breakpoint* find(std::uintptr_t address) noexcept;
-    // Writes a breakpoint into the code of a module, or adds a role to the one that is there; false where that cannot
-    // be. `number`: the scope whose entry it is, or whose calls return there.
+    // Writes a breakpoint into the code of a module, or adds a role to the present one; false if that is impossible.
+    // `number`: the scope whose entry it is, or whose calls return there.
     static bool place(std::uintptr_t address, const code_range& module, unsigned role, unsigned number) noexcept;
-    // Restores the code at a place where only calls of the scope `number` return, which is observed no more.
+    // Restores the code at a place where only calls of the scope `number` return, which is no longer observed.
     static void remove_return(std::uintptr_t address, unsigned number) noexcept;
-    // Whether a breakpoint that was placed still stands there: its module may have gone, and another come.
+    // Returns whether a breakpoint still stands where it was placed: its module may have been replaced by another.
     [[nodiscard]] static bool is_in_place(std::uintptr_t address) noexcept;
     // Restores the code there, unless the breakpoint has other roles.
     static void remove_entry(std::uintptr_t address) noexcept;
     static void remove_all() noexcept;
 
-    // Whether a function may return to `address`: a call ends there, or it is where a signal handler returns to.
+    // Returns whether a function may return to `address`: a call ends there, or a signal handler returns to it.
     [[nodiscard]] static bool is_return_site(std::uintptr_t address, std::uintptr_t module_first) noexcept;
 };
 

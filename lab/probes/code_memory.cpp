@@ -32,7 +32,7 @@ std::uintptr_t map_at(std::uintptr_t wanted) noexcept {
                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (at <= 0) return 0;
     const auto got = static_cast<std::uintptr_t>(at);
-    if (got == wanted) return got;  // kernels before 4.17 take the address for a hint
+    if (got == wanted) return got;  // kernels before 4.17 treat the address as a hint
     preload::system_call(SYS_munmap, at, region_bytes);
     return 0;
 }

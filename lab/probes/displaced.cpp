@@ -28,7 +28,7 @@ bool holds(unsigned condition, std::uint64_t flags) noexcept {
 }  // namespace
 
 // call *%rax, call *8(%rbx,%rcx,4), call *table(%rip).
-bool displaced::take_call(const void* decoded, std::uintptr_t address) noexcept {
+bool displaced_instruction::take_call(const void* decoded, std::uintptr_t address) noexcept {
     const auto& i = *static_cast<const ZydisDecodedInstruction*>(decoded);
     constexpr ZyanU64 odd = ZYDIS_ATTRIB_HAS_SEGMENT_FS | ZYDIS_ATTRIB_HAS_SEGMENT_GS | ZYDIS_ATTRIB_HAS_ADDRESSSIZE;
     if (i.opcode != 0xff || i.raw.modrm.reg != 2 || (i.attributes & odd) != 0) return false;
@@ -54,7 +54,7 @@ bool displaced::take_call(const void* decoded, std::uintptr_t address) noexcept 
     return true;
 }
 
-bool displaced::understand(const std::uint8_t* code, std::uintptr_t address, std::uintptr_t slot) noexcept {
+bool displaced_instruction::understand(const std::uint8_t* code, std::uintptr_t address, std::uintptr_t slot) noexcept {
     ZydisDecoder decoder;
     ZydisDecodedInstruction i;
     if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
@@ -90,14 +90,14 @@ bool displaced::understand(const std::uint8_t* code, std::uintptr_t address, std
     return true;
 }
 
-std::uintptr_t displaced::operand_address(const gregset_t& r) const noexcept {
+std::uintptr_t displaced_instruction::operand_address(const gregset_t& r) const noexcept {
     auto at = static_cast<std::uintptr_t>(displacement_);
     if (base_ != none) at += value(r, base_);
     if (index_ != none) at += value(r, index_) << scale_;
     return at;
 }
 
-void displaced::run(ucontext_t* context) const noexcept {
+void displaced_instruction::run(ucontext_t* context) const noexcept {
     gregset_t& r = context->uc_mcontext.gregs;
     const auto go = [&](std::uintptr_t to) { r[REG_RIP] = static_cast<greg_t>(to); };
     const auto push = [&](std::uintptr_t word) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// displaced: how the first instruction at a breakpoint runs elsewhere, because the breakpoint covers its first byte.
+// displaced_instruction: runs the instruction under a breakpoint elsewhere, because the breakpoint covers its first
+// byte.
 //
 //   trap ─┬▶ a relative branch, a call, a return: carried out on the saved registers
 //         └▶ any other: a copy in a slot near it, its address relative to rip corrected, then a jump to the next
@@ -14,18 +15,18 @@
 
 namespace millpond::probes {
 
-class displaced {
+class displaced_instruction {
   public:
     static constexpr unsigned slot_bytes = 32;
     static constexpr unsigned code_max = 15;
 
-    // Understands the instruction at `address`; `slot`: where a copy would lie. False where it is refused.
+    // Decodes the instruction at `address`; `slot`: where a copy would lie. False if it is refused.
     bool understand(const std::uint8_t* code, std::uintptr_t address, std::uintptr_t slot) noexcept;
-    // Whether the copy is needed, and its bytes.
+    // Returns whether the copy is needed; copy(): its bytes.
     [[nodiscard]] bool needs_copy() const noexcept { return how_ == copied; }
     [[nodiscard]] const std::uint8_t* copy() const noexcept { return copy_; }
 
-    // Lets the thread whose registers these are go on as if it had run the instruction.
+    // Changes the saved registers as if their thread had run the instruction.
     void run(ucontext_t* context) const noexcept;
 
   private:

@@ -16,7 +16,7 @@ constexpr std::uint8_t jump_code = 0xe9;
 constexpr unsigned jump_bytes = 5, instruction_bytes_max = 15;
 constexpr std::size_t function_bytes_max = std::size_t{1} << 20;
 
-// Arguments in vectors: eight registers of the widest kind that this machine and its kernel have.
+// The kind of vector arguments: eight registers of the widest kind that this machine and its kernel have.
 enum class vectors : std::uint8_t { xmm, ymm, zmm };
 
 vectors widest() noexcept {
@@ -30,7 +30,7 @@ vectors widest() noexcept {
     return (low & ymm_state) == ymm_state ? vectors::ymm : vectors::xmm;
 }
 
-// Code as it is put together, for one place.
+// Code under construction, for one place.
 class code_text {
   public:
     explicit code_text(std::uintptr_t at) noexcept : at_(at) {}
@@ -56,7 +56,7 @@ class code_text {
         const far_jump jump(target);
         add_bytes(jump.bytes, sizeof jump.bytes);
     }
-    // The eight vector registers from, or to, the bytes at the stack pointer.
+    // Moves the eight vector registers from, or to, the bytes at the stack pointer.
     void move_vectors(vectors kind, bool to_memory) noexcept {
         for (unsigned i = 0; i < 8; ++i) {
             const std::uint8_t code = to_memory ? 0x11 : 0x10;
@@ -100,7 +100,7 @@ class decoder {
     ZydisDecoder decoder_;
 };
 
-// Whether the instruction does elsewhere what it does here, but for an address relative to rip.
+// Returns whether the instruction does the same elsewhere, except for an address relative to rip.
 bool can_move(const ZydisDecodedInstruction& i) noexcept {
     switch (i.meta.category) {
         case ZYDIS_CATEGORY_CALL:
@@ -116,7 +116,7 @@ bool can_move(const ZydisDecodedInstruction& i) noexcept {
     }
 }
 
-// Appends the instruction as it has to be where it comes to lie; false where it does not reach so far.
+// Appends the instruction, corrected for its new place; false if an address does not reach that far.
 bool move_to(code_text& to, const ZydisDecodedInstruction& i, std::uintptr_t address) noexcept {
     std::uint8_t bytes[instruction_bytes_max];
     memcpy(bytes, reinterpret_cast<const void*>(address), i.length);
@@ -125,12 +125,12 @@ bool move_to(code_text& to, const ZydisDecodedInstruction& i, std::uintptr_t add
     return true;
 }
 
-// Whether a branch of the function leads to one of its bytes between `first` and `last`.
+// Returns whether a branch of the function leads to one of its bytes between `first` and `last`.
 bool leads_between(const decoder& decodes, std::uintptr_t entry, std::uintptr_t end, std::uintptr_t first,
                    std::uintptr_t last) noexcept {
     ZydisDecodedInstruction i;
     for (std::uintptr_t at = entry; at < end; at += i.length) {
-        if (!decodes.read(at, end, i)) return true;  // data among the code: it cannot be told
+        if (!decodes.read(at, end, i)) return true;  // data among the code: unknown
         if (!has_relative_target(i)) continue;
         const std::uintptr_t target = at + i.length + static_cast<std::uintptr_t>(i.raw.imm[0].value.s);
         if (target >= first && target < last) return true;
@@ -142,7 +142,8 @@ constexpr std::uint8_t pushes[] = {0x50, 0x51, 0x52, 0x56, 0x57, 0x41, 0x50, 0x4
 constexpr std::uint8_t pops[] = {0x41, 0x5b, 0x41, 0x5a, 0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59, 0x58};
 constexpr int pushed_bytes = 9 * 8;  // rax, rcx, rdx, rsi, rdi, r8 to r11
 
-// push …; tell; pop …. At an entry the stack pointer is 8 bytes off a multiple of 16, and after nine pushes on one.
+// Appends: push …; tell; pop …. At an entry the stack pointer is 8 bytes off a multiple of 16, and after nine pushes on
+// one.
 void add_telling(code_text& to, unsigned number, entry_jump::listener told) noexcept {
     const vectors kind = widest();
     const auto room = static_cast<std::int32_t>(8 * code_text::bytes_of(kind));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// moved_instruction: an instruction's bytes as they have to be where a copy of it lies: an address relative to rip is
-// corrected. And the jump that leads from there to anywhere. No lock, no allocation.
+// moved_instruction: corrects the bytes of a copied instruction for its new place, if it has an address relative to
+// rip. Also the jump from there to any address. No lock, no allocation.
 #pragma once
 
 #include <Zydis/Zydis.h>
@@ -18,7 +18,8 @@ inline bool needs_rip(const ZydisDecodedInstruction& i) noexcept {
     return (i.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0 && i.raw.modrm.mod == 0 && i.raw.modrm.rm == 5;
 }
 
-// Corrects the copied `bytes` of what stood at `from` and comes to lie at `to`; false where it does not reach so far.
+// Corrects the copied `bytes` of the instruction at `from` for its place `to`; false if the address does not reach that
+// far.
 inline bool correct_for_place(std::uint8_t* bytes, const ZydisDecodedInstruction& i, std::uintptr_t from,
                               std::uintptr_t to) noexcept {
     if (!needs_rip(i)) return true;

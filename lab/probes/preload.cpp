@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// libmillpond-probes.so: what the recorder calls, and the functions of the C library that the probes must know of.
+// libmillpond-probes.so: the functions that the recorder calls, and the C library's functions that the probes
+// intercept.
 //
-// SIGTRAP stays unblocked, because a breakpoint that meets a blocked SIGTRAP ends the process, and stays ours; the
-// program sees what it asked for. longjmp and the unwinder say which frame goes on. All else goes through unchanged.
+// SIGTRAP stays unblocked, because a breakpoint with SIGTRAP blocked would end the process, and its action stays ours;
+// the program sees the settings that it asked for. longjmp and the unwinder tell which frame continues. All other calls
+// go through unchanged.
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -58,7 +60,7 @@ int change_mask(int (*real)(int, const sigset_t*, sigset_t*), int how, const sig
     return result;
 }
 
-// The stack pointer that a jump buffer leads to; the C library hides it by a secret of the thread.
+// Returns the stack pointer that a jump buffer leads to; the C library encrypts it with a secret of the thread.
 std::uintptr_t stack_of(const __jmp_buf_tag* buffer) noexcept {
     constexpr int stack_pointer = 6;
     auto hidden = static_cast<std::uintptr_t>(buffer->__jmpbuf[stack_pointer]);
@@ -74,7 +76,7 @@ using jump_function = void(__jmp_buf_tag*, int);
     __builtin_unreachable();
 }
 
-// A function of the unwinder that `caller` means: it may be in no scope that we see.
+// Finds the unwinder's function that `caller` means, which may be in a scope invisible to us.
 void* of_unwinder(const char* name, void* caller) noexcept {
     if (void* const found = dlsym(RTLD_NEXT, name)) return found;
     dl_find_object module{};
@@ -128,7 +130,7 @@ int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) noexcept {
     return change_mask(next(known, "pthread_sigmask"), how, set, before);
 }
 
-// A new thread inherits what its creator believes.
+// A new thread inherits the mask that its creator believes to have.
 int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) {
     static int (*known)(pthread_attr_t*, const sigset_t*) = nullptr;
     return next(known, "pthread_attr_setsigmask_np")(attributes, without_trap(set).get());
@@ -171,8 +173,8 @@ int epoll_pwait(int file, struct epoll_event* events, int count, int timeout, co
     jump(next(known, "__longjmp_chk"), to, value);
 }
 
-// The personality of a frame that will handle or clean up calls it, and that frame's own stack pointer is what the
-// unwinder calls the CFA of the context.
+// The personality routine of a frame that will handle or clean up calls it. The unwinder calls that frame's own stack
+// pointer the CFA of the context.
 void _Unwind_SetIP(void* context, std::uintptr_t address) {
     static void (*known)(void*, std::uintptr_t) = nullptr;
     static std::uintptr_t (*stack)(void*) = nullptr;

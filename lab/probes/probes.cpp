@@ -24,7 +24,7 @@ struct probes::scope {
     std::uint64_t entries;
     std::uint32_t node;
     std::uint32_t state;
-    bool jumps;  // at its entry; else there is a breakpoint
+    bool jumps;  // there is a jump at its entry, not a breakpoint
 };
 
 namespace {
@@ -40,20 +40,20 @@ const r_debug* loader = nullptr;
 pthread_key_t thread_end;
 bool has_thread_end = false;
 
-// Of one thread; all zero at its start.
+// The state of one thread; all zero at its start.
 struct thread_state {
     running_scopes running;
     bool believes_blocked;
-    // Where the stack stood when `running` began to change; 0: it does not change. A signal handler that comes in
-    // between stays out of it.
+    // The stack pointer when a change of `running` began; 0: no change is in progress. A signal handler that interrupts
+    // the change does not touch `running`.
     std::uintptr_t changes_at;
 };
 static_assert(sizeof(thread_state) <= recorder_calls::room_bytes);
 
 thread_state& this_thread() noexcept { return *static_cast<thread_state*>(recorder->room()); }
 
-// Holds this thread's signal handlers off its running scopes, where the kernel does not. A handler that was left by a
-// jump has let go of them.
+// Keeps this thread's signal handlers away from its running scopes while the kernel does not. A handler that was left
+// by a jump no longer counts.
 class change {
   public:
     change(thread_state& of, std::uintptr_t stack) noexcept
@@ -87,7 +87,7 @@ constinit probes::scope* probes::scopes = nullptr;
 bool probes::is_active() noexcept { return active; }
 bool& probes::believes_blocked() noexcept { return this_thread().believes_blocked; }
 
-// 0, or why the return of an activation could not be seen.
+// Returns 0, or the reason why the return of an activation cannot be seen.
 unsigned probes::place_return(std::uintptr_t address, unsigned number) noexcept {
     const breakpoint* const known = breakpoints::find(address);
     if (known != nullptr && (known->roles_now() & breakpoint::is_return) != 0 &&
@@ -162,9 +162,9 @@ void probes::frame_continues(std::uintptr_t stack) noexcept {
         self.running.drop_below(stack, left);
 }
 
-// Whether the innermost activation is on the stack is seen by a walk to it. Where none gets there (no call-frame
-// information), whether it has ended is unknown from then on. So deep that a walk would take longer than all else:
-// other means must do.
+// A walk to the innermost activation shows whether it is on the stack. If no walk gets there (no call-frame
+// information), it is unknown from then on whether it has ended. If the stack is so deep that walks would dominate the
+// run, other means have to do.
 void probes::on_event(const preload::call_site& site) noexcept {
     running_scopes& running = this_thread().running;
     if (running.depth() == 0 || !preload::fork_mark::is_set() || !running.on_own_stack(site.stack)) return;
@@ -207,7 +207,7 @@ void probes::on_trap(int signal, siginfo_t* info, void* opaque) noexcept {
     const unsigned roles = p->roles_now();
     if ((roles & breakpoint::is_return) != 0) {
         frame_continues(stack);
-        // A function that is observed no more would go on to cost a trap for each return.
+        // Otherwise a function that is no longer observed would still cost a trap for each return.
         const unsigned of = p->returns_of;
         if (of < wanted.count() && __atomic_load_n(&scopes[of].state, __ATOMIC_RELAXED) != mpt_scope_observed)
             breakpoints::remove_return(p->address, of);
@@ -218,8 +218,8 @@ void probes::on_trap(int signal, siginfo_t* info, void* opaque) noexcept {
     errno = before;
 }
 
-// Tells the trace of a scope. The dynamic linker does not find a new module by address until it has relocated it, and
-// so the recorder does not: such a scope is told of when it is first entered.
+// Records a scope in the trace. The dynamic linker, and so the recorder, finds a new module by address only after
+// relocating it. Such a scope is recorded when it is first entered.
 void probes::register_scope(scope& s) noexcept {
     dl_find_object found{};
     if (_dl_find_object(reinterpret_cast<void*>(s.entry), &found) != 0) return;
@@ -241,7 +241,8 @@ void probes::place_scope(unsigned number, std::uintptr_t entry, const code_range
     register_scope(s);
 }
 
-// The functions of modules that have come since. One whose module has gone is given up: it may come back elsewhere.
+// Finds the functions of newly loaded modules. A function whose module was unloaded is given up: it may be loaded again
+// elsewhere.
 void probes::find_scopes() noexcept {
     rules.forget(0, ~std::uintptr_t{0});
     for (unsigned i = 0; i < wanted.count(); ++i) {
@@ -263,7 +264,7 @@ void probes::find_scopes() noexcept {
         nullptr);
 }
 
-// In a forked child the breakpoints stand in the copied code. Its trace is its own.
+// In a forked child the breakpoints stand in the copied code, but its trace is new.
 void probes::register_scopes() noexcept {
     for (unsigned i = 0; i < wanted.count(); ++i) {
         if (scopes[i].entry == 0) continue;
@@ -280,7 +281,7 @@ void probes::adopt_process() noexcept {
     register_scopes();
 }
 
-// The function that the dynamic linker calls for debuggers when its list of modules has changed.
+// Watches the function that the dynamic linker calls for debuggers when its list of modules has changed.
 void probes::watch_loader() noexcept {
     dl_iterate_phdr(
         [](dl_phdr_info* module, std::size_t, void*) {

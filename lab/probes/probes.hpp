@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // probes: notes every entry to, and every return from, the functions that the environment names (wanted_scopes).
 //
-//   function's entry  ─jmp──▶ a new activation, where ends are noticed by who asks for that (probe_link)
+//   function's entry  ─jmp──▶ a new activation, if the caller notices ends by itself (probe_link)
 //   function's entry  ─int3─▶ SIGTRAP handler: a new activation; a breakpoint at the place to which it will return
 //   return site       ─int3─▶ SIGTRAP handler: all activations whose frames lie below the stack pointer have ended
-//   exception, longjmp ─────▶ the same, with the stack pointer of the frame that will go on
+//   exception, longjmp ─────▶ the same, with the stack pointer of the frame that will continue
 //   heap event        ─watch▶ a walk to the innermost activation: one that is not on the stack was left by other means
 //   dlopen            ─int3─▶ at the dynamic linker's own call for debuggers: functions of new modules are found
 //
 // Neither stack nor registers of the program are changed. The instruction under a breakpoint runs elsewhere
-// (displaced). Where a function cannot be observed to the end, a note says why, and then it counts as not observed. An
-// entry costs two traps and their notes, some 6 µs, or a jump and its notes, some 50 ns. Locks are taken only to place
-// a probe. All memory is static or mapped; nothing is allocated. Reentrant: the handler blocks all signals, and what a
-// jump leads to keeps the signal handlers of its thread out of what it changes.
+// (displaced_instruction). If a function cannot be observed to the end, a note gives the reason, and it counts as not
+// observed. An entry costs two traps and their notes, some 6 µs, or a jump and its notes, some 50 ns. Locks are taken
+// only to place a probe. All memory is static or mapped; nothing is allocated. Reentrant: the handler blocks all
+// signals, and the code behind a jump protects its changes from signal handlers of its thread.
 #pragma once
 
 #include <signal.h>
@@ -29,11 +29,11 @@ class probes {
     static event_watcher start(const recorder_calls* calls) noexcept;
     static void stop() noexcept;
 
-    // Whether SIGTRAP is ours.
+    // Returns whether SIGTRAP is ours.
     [[nodiscard]] static bool is_active() noexcept;
-    // The frame at `stack` goes on: what lies below it has ended. UINTPTR_MAX: the thread ends.
+    // The frame at `stack` continues, so frames below it have ended. UINTPTR_MAX: the thread ends.
     static void frame_continues(std::uintptr_t stack) noexcept;
-    // Whether this thread has blocked SIGTRAP, as it thinks. Only while is_active().
+    // True if this thread believes that it has blocked SIGTRAP. Only while is_active().
     [[nodiscard]] static bool& believes_blocked() noexcept;
 
   private:

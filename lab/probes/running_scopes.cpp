@@ -20,7 +20,7 @@ std::uintptr_t thread_pointer() noexcept {
     return self;
 }
 
-// The first address of the mapping that holds `address`, read with `text` as a buffer; 0 where it is not found.
+// Returns the first address of the mapping that holds `address`, read with `text` as a buffer; 0 if it is not found.
 std::uintptr_t mapping_of(std::uintptr_t address, char* text, std::size_t room) noexcept {
     const preload::file maps("/proc/self/maps", O_RDONLY);
     std::size_t kept = 0;

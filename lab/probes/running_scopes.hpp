@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// running_scopes: the activations that run on one thread, by where their return addresses lie on its stack.
+// running_scopes: the activations that run on one thread, by the places of their return addresses on its stack.
 //
 //   outer │ 0x7ffe10 → main │      0x7ffd80 → run │      0x7ffc40 → parse │ inner        (the stack grows downward)
 //
 // An activation has ended when the stack pointer lies above its return address, or when another call has written its
-// own return address to that place. Code on another stack than the thread's own (coroutine, alternate signal stack)
-// says nothing about it: on_own_stack. The memory is mapped at the first activation; a new thread starts with zeros.
+// own return address to that place. Code on another stack than the thread's own (coroutine, alternate signal stack) is
+// ignored: on_own_stack. The memory is mapped at the first activation; a new thread starts with zeros.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ class running_scopes {
   public:
     static constexpr unsigned depth_max = 1u << 16;
 
-    // Maps the memory and finds the bounds of the thread's stack; false where that fails. Again: nothing.
+    // Maps the memory and finds the bounds of the thread's stack; false if that fails. A second call does nothing.
     bool begin() noexcept;
-    // Gives the memory back.
+    // Unmaps the memory.
     void end() noexcept;
 
     [[nodiscard]] bool on_own_stack(std::uintptr_t stack) const noexcept {
@@ -37,18 +37,18 @@ class running_scopes {
         stack_[depth_++] = s;
         return true;
     }
-    // Drops, innermost first, those that have ended when a frame that lies above `stack` runs; tells each to `gone`.
+    // Drops, innermost first, the activations that have ended if a frame above `stack` runs; reports each to `gone`.
     template <class Gone>
     void drop_below(std::uintptr_t stack, const Gone& gone) noexcept {
         while (depth_ > 0 && stack_[depth_ - 1].place < stack) gone(stack_[--depth_].scope);
     }
-    // Drops those whose place holds the return address of another call now.
+    // Drops the activations whose place now holds another call's return address.
     template <class Gone>
     void drop_overwritten(std::uintptr_t place, std::uintptr_t return_address, const Gone& gone) noexcept {
         while (depth_ > 0 && stack_[depth_ - 1].place == place && stack_[depth_ - 1].return_address != return_address)
             gone(stack_[--depth_].scope);
     }
-    // Drops, innermost first, those of both kinds: what must have ended when a frame at `stack` runs.
+    // Drops, innermost first, those of both kinds: all that must have ended when a frame at `stack` runs.
     template <class Gone>
     void drop_ended(std::uintptr_t stack, const Gone& gone) noexcept {
         while (depth_ > 0) {

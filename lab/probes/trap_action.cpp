@@ -8,7 +8,7 @@
 namespace millpond::probes {
 namespace {
 
-// The kernel's own form of an action: the C library's functions are ours.
+// The kernel's own form of an action, because we intercept the C library's functions.
 struct kernel_action {
     void (*handler)(int, siginfo_t*, void*);
     unsigned long flags;
@@ -41,7 +41,7 @@ void trap_action::exchange(const struct sigaction* fresh, struct sigaction* befo
     if (before != nullptr) *before = was;
 }
 
-// The program's own, or what would have ended it.
+// Runs the program's own action, or the default, which ends the process.
 void trap_action::pass_on(int signal, siginfo_t* info, void* context) noexcept {
     if (theirs.sa_handler == SIG_IGN && info->si_code <= 0) return;
     if (theirs.sa_handler != SIG_DFL && theirs.sa_handler != SIG_IGN) {

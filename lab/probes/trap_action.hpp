@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// trap_action: SIGTRAP, which the breakpoints and the program share.
+// trap_action: shares SIGTRAP between the breakpoints and the program.
 //
-//   trap ─▶ ours ─▶ a breakpoint of ours?  ─no▶ pass_on: the program's handler, or what would have ended it
+//   trap ─▶ ours ─▶ a breakpoint of ours?  ─no▶ pass_on: the program's handler, or the default action
 //
-// The handler blocks all signals, and runs on the alternate stack where the thread has one. The program's own action is
-// kept and told to it, and never installed. Not for several threads at once, as sigaction of one signal.
+// The handler blocks all signals, and runs on the alternate stack if the thread has one. The program's own action is
+// stored and reported to it, but never installed. Like sigaction of one signal, not for several threads at once.
 #pragma once
 
 #include <signal.h>
@@ -15,11 +15,11 @@ class trap_action {
   public:
     using handler = void (*)(int, siginfo_t*, void*);
 
-    // Installs the handler and unblocks SIGTRAP on this thread; false where that cannot be.
+    // Installs the handler and unblocks SIGTRAP on this thread; false if that is impossible.
     static bool take(handler ours) noexcept;
-    // What the program sets for SIGTRAP, in place of what it has set before.
+    // Stores the program's action for SIGTRAP and returns its previous one.
     static void exchange(const struct sigaction* fresh, struct sigaction* before) noexcept;
-    // A trap that is not ours.
+    // Handles a trap that is not ours.
     static void pass_on(int signal, siginfo_t* info, void* context) noexcept;
 };
 

@@ -3,9 +3,9 @@
 //
 //   MILLPOND_SCOPES=1000000;1c9f04aa…:4a30;/opt/lib/libx.so:11c0
 //                   │       └ build-id or file : address in the file, both in hexadecimal
-//                   └ after so many entries a function is observed no more
+//                   └ after so many entries a function is no longer observed
 //
-// No names: the trace finds them again by module and address. Read once for a process image. Allocates nothing.
+// Names are not needed: the trace finds them by module and address. Read once for a process image. Allocates nothing.
 #pragma once
 
 #include <link.h>
@@ -22,11 +22,11 @@ struct wanted_scope {
     std::size_t module_length;
     std::uintptr_t offset;
 
-    // Whether this module is meant, and has code at that address.
+    // Returns whether this is the named module, and has code at that address.
     [[nodiscard]] bool is_in(const dl_phdr_info& module) const noexcept;
 };
 
-// Where a module lies.
+// The addresses of a module.
 struct code_range {
     std::uintptr_t first, last;
 
@@ -37,7 +37,7 @@ class wanted_scopes {
   public:
     static constexpr unsigned scopes_max = 256;
 
-    // Reads the variable of this process; false where it is not there, or names nothing.
+    // Reads this process's variable; false if it is not set, or names nothing.
     bool read() noexcept;
 
     [[nodiscard]] unsigned count() const noexcept { return count_; }

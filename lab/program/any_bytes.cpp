@@ -7,7 +7,7 @@
 namespace millpond::program {
 namespace {
 
-// The length of the character of UTF-8 that begins `text`; 0 where none does.
+// Returns the length of the UTF-8 character at the begin of `text`; 0 if there is no valid one.
 std::size_t character_at(std::string_view text) {
     const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
     const unsigned char first = byte(0);
@@ -17,7 +17,7 @@ std::size_t character_at(std::string_view text) {
     for (std::size_t i = 1; i < length; ++i) {
         if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
     }
-    // Longer than needed, a half of a pair of UTF-16, or above U+10FFFF.
+    // Longer than needed, half of a UTF-16 pair, or above U+10FFFF.
     const unsigned char second = byte(1);
     if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
         (first == 0xf4 && second > 0x8f))

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int names_tried = 1000;
 
-// The name of a file that did not exist, opened; -1 with errno where none can be made.
+// Opens a new file; `name` gets its name. Returns -1 with errno if that fails.
 int create_beside(const std::string& path, std::string& name) {
     for (int i = 0; i < names_tried; ++i) {
         name = path + "." + std::to_string(::getpid()) + (i == 0 ? "" : "-" + std::to_string(i)) + ".partial";
@@ -55,7 +55,7 @@ aside_file::~aside_file() {
     ::close(descriptor_);
 }
 
-// Only while the name still means the file that we made.
+// Removes it only while the name still means the file that we made.
 void aside_file::remove_own() const noexcept {
     struct stat named;
     if (partial_.empty() || ::lstat(partial_.c_str(), &named) != 0) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// All that CLI11 does for the laboratory, in one source: every source that includes it takes seconds to compile.
+// The only source that includes CLI11, because every source that includes it takes seconds to compile.
 #include "lab/program/command_line.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// command_line: the command line of a native program: its options, verbs and help; and guarded_main for it.
+// command_line: the command line of a native program: its options, verbs and help; and its guarded_main.
 //
 //   command_line line("Counts words.");
 //   line.option("--least", least, "of so many letters").value_name("N");
@@ -21,7 +21,7 @@ namespace millpond::program {
 
 class command_line : public option_list {
   public:
-    // `name`: what --help calls the program; empty: as it was started. `hint` follows the sentence of every refusal.
+    // `name`: the program's name in --help; empty: as it was started. `hint` follows the message of every refusal.
     explicit command_line(const std::string& description, const std::string& name = {}, const std::string& hint = {});
     ~command_line();
     command_line(const command_line&) = delete;
@@ -29,15 +29,15 @@ class command_line : public option_list {
 
     // A group of options of which exactly one must be given.
     option_list exactly_one(const std::string& name, const std::string& help);
-    // A first word with options of its own. Where there are verbs, exactly one must be given.
+    // A first word with options of its own. If there are verbs, exactly one must be given.
     option_list verb(const std::string& name, const std::string& help);
-    // The end of --help.
+    // Text at the end of --help.
     void footer(const std::string& text);
 
-    // Returns false where --help was given and printed. Throws failure (usage) for a wrong line.
+    // Returns false if --help was given and printed. Throws failure (usage) for a wrong line.
     bool parse(int argc, char** argv);
-    // The same with CLI11's own statuses and hint on standard error, for programs that are not of the laboratory.
-    // Returns the status with which the program ends here; null where it goes on.
+    // The same with CLI11's own statuses and hint on standard error, for programs outside of the laboratory. Returns
+    // the status with which the program ends here; null if it continues.
     std::optional<int> parse_or_explain(int argc, char** argv);
     // A failure (usage) with the hint.
     [[nodiscard]] failure refusal(const std::string& why) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// crc32: the checksum of files that Millpond writes and reads again, as zlib and Python's zlib.crc32 have it.
+// crc32: the checksum of files that Millpond writes and reads again; the same as Python's zlib.crc32.
 //
 //   crc32 sum; sum.add(header); sum.add(rest); file.checksum = sum.value();
 //

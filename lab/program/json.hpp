@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// json: a JSON value, which is built, asked and written as text.
+// json: a JSON value: built in code, read, and written as text.
 //
 //   json all = json_object({{"name", name}, {"calls", calls}, {"pools", json::array()}});
 //   all["pools"].push_back("requests");
 //   print(json_text(all));                  and back: parse_json(text), plan::parse_strict(text)
 //
 // Members keep the order in which they were added. nlohmann's library reads the text and writes strings and numbers
-// (json_text.cpp); its value is a template, of which each source that names it compiles some four seconds, so that no
-// other source does but the strict reader (lab/plan/strict_json.cpp).
-// Access to a member is linear in the members of its object, to an element constant. Not thread-safe, but for reading.
+// (json_text.cpp). Its value is a template that costs each source four seconds to compile, so the only other source
+// that uses it is the strict reader (lab/plan/strict_json.cpp). Access to a member is linear in the members of its
+// object, to an element constant. Thread-safe only for reading.
 #pragma once
 
 #include <concepts>
@@ -26,7 +26,7 @@ namespace millpond::program {
 
 struct json_member;
 
-// A value is of another kind than was asked for, or has no such member or element. The message says which.
+// The value has another kind than the caller asked for, or lacks the member or element. The message says which.
 class json_kind_error : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -68,7 +68,8 @@ class json {
     [[nodiscard]] bool is_array() const { return type() == kind::array; }
     [[nodiscard]] bool is_object() const { return type() == kind::object; }
 
-    // The value as a bool, a number or a std::string; throws json_kind_error where it is none. A number is cast.
+    // Returns the value as a bool, a number or a std::string; throws json_kind_error if it has another kind. A number
+    // is cast.
     template <class T>
     [[nodiscard]] T get() const {
         if constexpr (std::same_as<T, bool>) {
@@ -83,7 +84,7 @@ class json {
     }
     [[nodiscard]] const std::string& text() const;  // throws as get
 
-    // Of arrays and objects; null has none. Elements alone can be walked: members by items().
+    // For arrays and objects; null has size 0. Only elements can be iterated directly; for members use items().
     [[nodiscard]] std::size_t size() const;
     [[nodiscard]] bool empty() const { return size() == 0; }
     [[nodiscard]] json* begin();
@@ -100,16 +101,16 @@ class json {
 
     [[nodiscard]] std::vector<json_member>& items();
     [[nodiscard]] const std::vector<json_member>& items() const;
-    json& operator[](std::string_view name);  // adds the member if there is none; null becomes an object
+    json& operator[](std::string_view name);  // adds a missing member; null becomes an object
     [[nodiscard]] const json& operator[](std::string_view name) const { return at(name); }
     [[nodiscard]] const json& at(std::string_view name) const;      // throws json_kind_error
-    [[nodiscard]] const json* member(std::string_view name) const;  // null: there is none, or no object
-    [[nodiscard]] const json& value(std::string_view name) const;   // null: there is none, or no object
+    [[nodiscard]] const json* member(std::string_view name) const;  // null: no such member, or not an object
+    [[nodiscard]] const json& value(std::string_view name) const;   // null: no such member, or not an object
     [[nodiscard]] bool contains(std::string_view name) const { return member(name) != nullptr; }
     void erase(std::string_view name);
-    void update(const json& with);  // adds the members of an object, or sets those that are there
+    void update(const json& with);  // adds the members of an object, or replaces present ones
 
-    // Numbers are the same by value, objects whatever the order of their members.
+    // Numbers compare by value, and objects compare equal in any order of their members.
     friend bool operator==(const json& a, const json& b);
     friend std::ostream& operator<<(std::ostream& to, const json& value);  // on one line
 
@@ -135,13 +136,13 @@ struct json_member {
     friend bool operator==(const json_member&, const json_member&) = default;
 };
 
-// In the order of the members.
+// Keeps the order of the members.
 json json_object(std::initializer_list<json_member> members);
 
-// The text, as a file holds it: strings of any bytes as any_bytes.hpp says. `indent` -1: on one line.
+// Returns the text for a file: strings of any bytes as in any_bytes.hpp. `indent` -1: on one line.
 std::string json_text(const json& value, int indent = 2);
 
-// Strings stay as they are in the text. Throws json_kind_error: not JSON.
+// Strings keep the form that they have in the text. Throws json_kind_error: not JSON.
 json parse_json(const std::string& text);
 
 }  // namespace millpond::program

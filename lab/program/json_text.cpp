@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// json_text and parse_json: the only source that sees nlohmann's library, but for the strict reading of lab/plan.
+// json_text and parse_json: the only source that uses nlohmann's library, except for the strict reader of lab/plan.
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -37,7 +37,7 @@ std::string scalar_text(const json& value) {
     }
 }
 
-// Writes without a second copy of the value: that of a large trace has millions.
+// Writes without a second copy of the value, because that of a large trace has millions of members.
 class writer {
   public:
     explicit writer(int indent) : indent_(indent) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// from_nlohmann: a value of nlohmann's library as json.hpp has it. For readers that watch its parser. `change`: what
-// becomes of each string and name, such as bytes_of. Linear. Thread-safe: no state.
+// from_nlohmann: converts a value of nlohmann's library to json.hpp's, for readers that watch its parser. `change`:
+// converts each string and name, such as bytes_of. Linear. Thread-safe: no state.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

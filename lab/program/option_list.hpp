@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// option_list: where options are declared: a command line (command_line.hpp), one of its verbs, or a group of it.
+// option_list: declares options of a command line (command_line.hpp), of one of its verbs, or of one of its groups.
 //
 // A handle, as cheap as a pointer; valid as long as its command_line. Not thread-safe.
 #pragma once
@@ -20,8 +20,8 @@ class option_list {
   public:
     explicit option_list(CLI::App* declared) noexcept : declared_(declared) {}
 
-    // `names`: "-o,--output", or a word without dashes for an argument known by its place. The variable keeps its value
-    // where the option is not given; it must live until the line was parsed.
+    // `names`: "-o,--output", or a word without dashes for a positional argument. The variable keeps its value if the
+    // option is not given; it must live until the line was parsed.
     command_option option(const std::string& names, std::string& value, const std::string& help = {});
     command_option option(const std::string& names, std::uint16_t& value, const std::string& help = {});
     command_option option(const std::string& names, std::uint32_t& value, const std::string& help = {});
@@ -32,10 +32,10 @@ class option_list {
 
     // An option without a value.
     command_option flag(const std::string& names, bool& given, const std::string& help = {});
-    // "--name{word}": `value` becomes `word` for --name, and what follows for --name=….
+    // "--name{word}": `value` becomes `word` for --name, and the text behind = for --name=….
     command_option flag(const std::string& names, std::string& value, const std::string& help = {});
 
-    // Of a verb, after parsing: whether it was given.
+    // For a verb, after parsing: returns whether it was given.
     [[nodiscard]] bool given() const;
 
   protected:

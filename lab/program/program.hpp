@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// program: how every native program ends: its exit statuses, the failure that carries one, and a guarded main.
+// program: the end of every native program: its exit statuses, the failure that carries one, and a guarded main.
 //
 //   guarded_main(action) ──▶ what the action returns
 //                       └─ failure ──▶ "millpond: MESSAGE" on standard error, its status
 //                       └─ other exceptions ──▶ the same, status 4
 //
-// The functions are for one thread: that of main.
+// The functions are for main's thread only.
 #pragma once
 
 #include <cstdio>
@@ -22,11 +22,11 @@ enum exit_status : int {
     gate = 1,         // a bar was missed
     usage = 2,        // a wrong option, an unknown name
     input = 3,        // a file that is missing, damaged or of another build
-    environment = 4,  // no place to write, no memory, a missing library
+    environment = 4,  // writing failed, no memory, a missing library
     not_started = 5,  // the measured program does not exist or is not executable
 };
 
-// Why a program of ours cannot go on. The message is one sentence without "millpond: " in front.
+// The reason why a program of ours cannot continue. The message is one sentence without "millpond: " in front.
 class failure : public std::runtime_error {
   public:
     failure(exit_status why, const std::string& message) : std::runtime_error(message), status(why) {}

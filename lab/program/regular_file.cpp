@@ -44,10 +44,10 @@ class descriptor_owner {
 
 int open_regular(const char* path) {
     struct stat about;
-    // Looked at before it is opened: opening a device may act on it.
+    // Checked before it is opened, because opening a device may act on it.
     if (::stat(path, &about) != 0) cannot("opened", path, errno);
     require_regular(path, about);
-    // And again behind it, without having waited: another file may have taken the name in between.
+    // Checked again after opening, without waiting, because another file may have taken the name in between.
     const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0) cannot("opened", path, errno);
     if (::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode)) return descriptor;
@@ -58,7 +58,7 @@ int open_regular(const char* path) {
 std::string read_regular(const std::string& path, std::size_t bytes_max) {
     const descriptor_owner file(open_regular(path.c_str()));
     std::string content;
-    // Read to its end rather than to the size that it states: the files of /proc state none.
+    // Reads to the end instead of the stated size, because the files of /proc state none.
     for (std::size_t used = 0;;) {
         content.resize(std::min(std::max<std::size_t>(2 * used, 64u << 10), bytes_max + 1));
         const ssize_t got = ::read(file.descriptor, content.data() + used, content.size() - used);
@@ -67,7 +67,7 @@ std::string read_regular(const std::string& path, std::size_t bytes_max) {
         used += static_cast<std::size_t>(got);
         if (used > bytes_max)
             throw failure(input,
-                          path + " is larger than " + std::to_string(bytes_max) + " bytes, which no such file is");
+                          path + " is larger than " + std::to_string(bytes_max) + " bytes, the limit for such a file");
         if (got == 0) {
             content.resize(used);
             return content;

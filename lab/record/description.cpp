@@ -21,8 +21,8 @@ using build_id = image_facts::build_id;
 constexpr std::size_t path_bytes = image_facts::path_bytes;
 constexpr std::size_t context_bytes_max = 27;  // three numbers of nine bytes at most
 
-// A whole block that is built here and written at once. There is one at a time: the caller holds the tree's lock, or is
-// about to start the process.
+// A whole block that is built here and written at once. There is only one at a time: the caller holds the tree's lock,
+// or is about to start the process.
 class small_block {
   public:
     small_block(output& out, std::uint8_t kind, std::uint32_t sequence) noexcept : out_(out) {
@@ -82,7 +82,7 @@ void read_notes(const std::uint8_t* at, std::size_t size, build_id& id) noexcept
     }
 }
 
-// The build-id of the module that lies at `base` (its ELF header), 0 bytes if it has none.
+// Returns the build-id of the module at `base` (its ELF header), 0 bytes if it has none.
 build_id build_id_at(const void* base, std::uintptr_t bias) noexcept {
     build_id id;
     const auto* const header = static_cast<const ElfW(Ehdr)*>(base);
@@ -118,7 +118,7 @@ void image_facts::gather() noexcept {
     provider = own_malloc ? executable : preload::real::provider_path();
     arguments = preload::take_pages<char>(argument_bytes_max);
     if (arguments == nullptr) return;
-    // Read first as a place for the process's status.
+    // The buffer first holds the process's status.
     const std::size_t bytes = file("/proc/self/status", O_RDONLY).read(arguments, argument_bytes_max - 1);
     arguments[bytes] = 0;
     static constexpr char field[] = "\nSeccomp:\t";
@@ -275,7 +275,7 @@ void description::add_context(std::uint32_t id, std::uint32_t parent, std::uintp
     std::uint8_t* to = mpt_put(cursor_, mpt_zigzag(std::int64_t{id} - std::int64_t{parent}));
     cursor_ = mpt_put(mpt_put(to, of), offset);
     ++contexts_in_block_;
-    __asm__ volatile("" ::: "memory");  // the node before the length that covers it
+    __asm__ volatile("" ::: "memory");  // store the node before the length that covers it
     reinterpret_cast<mpt_block_header*>(contexts_.block())->stored_bytes =
         static_cast<std::uint32_t>(cursor_ - contexts_.block()) - mpt_header_bytes;
     const auto is_full = [&] { return cursor_ + context_bytes_max + 8 > contexts_.begin + contexts_.ready_bytes; };

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// description: the blocks of a trace that describe the process: what it is, which modules it has loaded, which contexts
-// it has.
+// description: the blocks of a trace that describe the process, its loaded modules, and its contexts.
 //
 // Contexts collect in an open block of their own (a slot, salvaged like all others); process and modules are written at
-// once. Module ids are found from addresses by the dynamic linker's own table. What is the same in a process image and
-// its forked children is asked for once, when the image starts: a child may have another root folder and another user.
-// Not thread-safe: the caller holds the tree's lock, which every new context needs anyway. Allocates nothing.
+// once. The dynamic linker's own table gives module ids from addresses. Facts that a process image shares with its
+// forked children are read once, when the image starts, because a child may have another root directory and another
+// user. Not thread-safe: the caller holds the tree's lock, which every new context needs anyway. Allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace millpond::record {
 
-// Of a process image: executable, build-id, command line, malloc. Asked for at its start.
+// The facts about a process image: executable, build-id, command line, malloc. Read at its start.
 class image_facts {
   public:
     static constexpr std::size_t path_bytes = 4096;
@@ -42,13 +41,13 @@ class description {
   public:
     // Writes the process block and opens the block of contexts; false if there is no slot.
     bool start(output& out, const image_facts& image) noexcept;
-    // For the copy of a parent's description in its child: gives its memory back.
+    // For the copy of a parent's description in its child: unmaps its memory.
     void abandon() noexcept;
     void isolate() noexcept { output::isolate(contexts_); }
 
     void add_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
 
-    // Looks whether modules that contexts refer to were unloaded; `gone(first, last)` is called for each.
+    // Checks whether modules that contexts refer to were unloaded; calls `gone(first, last)` for each.
     template <class Callback>
     void check_unloaded(const Callback& gone) noexcept {
         for (std::uint32_t i = 0; i < module_count_; ++i) {
@@ -59,7 +58,7 @@ class description {
         }
     }
 
-    // Describes the modules that hold these addresses, where no context has shown them.
+    // Describes the modules that hold these addresses, unless a context has already shown them.
     void note_modules(const std::uintptr_t* addresses, unsigned count) noexcept {
         for (unsigned i = 0; i < count; ++i) (void)module_of(addresses[i]);
     }

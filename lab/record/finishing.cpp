@@ -25,15 +25,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Why a process stopped recording, and what to do about it.
+// Returns the reason why a process stopped recording, with a remedy.
 std::string reason(std::uint32_t why) {
     if (why == mpt_stop_limit) return "--max-bytes was reached";
     if (why == mpt_stop_ahead)
-        return "what was mapped ahead, for a program that forbids itself system calls, is used up; --ahead maps more";
+        return "the memory mapped ahead, for a program that forbids itself system calls, is used up; --ahead maps more";
     return strerror(static_cast<int>(why));
 }
 
-// The events that were lost while the process went on recording: how many, why, and what to do about it. Empty: none.
+// Returns how many events were lost while the process continued to record, why, and a remedy. Empty if none were lost.
 std::string losses(const mpt_slot_process& facts) {
     static constexpr const char* causes[mpt_lost_causes] = {
         ("no memory or no mapping was left for the events of more threads (limits: memory, address space, "
@@ -56,12 +56,12 @@ std::string losses(const mpt_slot_process& facts) {
 
 std::string remedy(std::uint32_t error) {
     if (error == EACCES || error == EPERM)
-        return "; it was started as another user: record the program as that user, or the process by itself";
-    if (error == ENOENT) return "; it was started in another root folder: record it by itself, there";
+        return "; it was started as another user: record the program as that user, or the process separately";
+    if (error == ENOENT) return "; it was started in another root directory: record it separately, there";
     return "";
 }
 
-trace::end_record describe_end(const mpt_slot_process& facts, const std::optional<ending>& end) {
+trace::end_record describe_end(const mpt_slot_process& facts, const std::optional<process_end>& end) {
     trace::end_record record;
     record.exit_status = end ? end->exit_status : -1;
     record.signal = end ? end->signal : 0;
@@ -115,7 +115,7 @@ std::vector<trace::module_record> modules_of(const trace::slot_reader& from, con
     return modules;
 }
 
-// A malloc that nobody could replace: why its calls are missing; empty where there is none.
+// Returns why the calls of a malloc in this module are missing, if it cannot be replaced; else empty.
 std::string unseen_malloc(const std::string& module) {
     const std::string name = fs::path(module).filename();
     if (name.starts_with("libmillpond-") || name.starts_with("ld-linux") || name.starts_with("libc.so")) return "";
@@ -126,9 +126,9 @@ std::string unseen_malloc(const std::string& module) {
     return facts.own_malloc == kind::internal ? facts.allocator + " is linked into it" : "";
 }
 
-class finishing {
+class slot_finisher {
   public:
-    finishing(std::string file, const std::optional<ending>& end)
+    slot_finisher(std::string file, const std::optional<process_end>& end)
         : file_(std::move(file)), partial_(partial_file(file_)), end_(end), from_(partial_) {}
 
     finish_outcome run();
@@ -156,7 +156,7 @@ class finishing {
     std::string finish_command() const { return "'millpond record --finish " + file_ + "'"; }
 
     const std::string file_, partial_;
-    const std::optional<ending> end_;
+    const std::optional<process_end> end_;
     trace::slot_reader from_;
     std::vector<running_process> running_;
     std::map<std::uint64_t, std::uint64_t> images_;  // so far, by pid
@@ -165,15 +165,16 @@ class finishing {
     finish_outcome out_;
 };
 
-bool finishing::still_runs(const trace::slot_process& process) const {
+bool slot_finisher::still_runs(const trace::slot_process& process) const {
     return std::any_of(running_.begin(), running_.end(), [&](const running_process& p) {
         constexpr std::uint64_t tick_ns = 20'000'000;  // a younger process has the same number
         return p.has_mapped && p.own_pid == process.facts.pid && p.start_ns <= process.facts.start_ns + tick_ns;
     });
 }
 
-// Whether this process's trace may take that name: no file has it, or one of the former recording, or itself.
-bool finishing::is_free(const std::string& path, const trace::slot_process& process) const {
+// Returns whether this process's trace may take that name: no file has it, or only a file of the former recording, or
+// its own.
+bool slot_finisher::is_free(const std::string& path, const trace::slot_process& process) const {
     if (!fs::exists(fs::symlink_status(path))) return true;
     const trace::trace_origin there = trace::read_origin(path);
     if (!there.is_known || there.recording == 0) return false;
@@ -182,7 +183,7 @@ bool finishing::is_free(const std::string& path, const trace::slot_process& proc
            there.first_tick == process.facts.start_ticks;
 }
 
-finishing::image_name finishing::name_of(const trace::slot_process& process) {
+slot_finisher::image_name slot_finisher::name_of(const trace::slot_process& process) {
     const std::uint64_t image = images_[process.facts.pid]++;
     if (is_root(process) && image == 0) return {image, file_};
     std::uint64_t number = is_root(process) ? image - 1 : image;
@@ -197,7 +198,7 @@ finishing::image_name finishing::name_of(const trace::slot_process& process) {
     return {image, name};
 }
 
-void finishing::report(const trace::slot_process& process) {
+void slot_finisher::report(const trace::slot_process& process) {
     const std::string executable = executable_of(from_, process);
     const std::string who = "process " + std::to_string(process.facts.pid) + " (" + executable + ")";
     const mpt_slot_process& facts = process.facts;
@@ -227,7 +228,7 @@ void finishing::report(const trace::slot_process& process) {
         out_.notices.push_back(who + ": " + said);
 }
 
-void finishing::write(const trace::slot_process& process, bool is_end) {
+void slot_finisher::write(const trace::slot_process& process, bool is_end) {
     const image_name name = name_of(process);
     if (process.facts.finished != 0) return;
     const trace::trace_identity identity{name.image, from_.header().recording, from_.header().mode};
@@ -236,7 +237,7 @@ void finishing::write(const trace::slot_process& process, bool is_end) {
                             describe_end(process.facts, is_end ? end_ : std::nullopt));
         report(process);
         from_.mark_finished(process);
-    } catch (const trace::trace_error& nothing) {  // it was ended while its recording began, or could not begin it
+    } catch (const trace::trace_error& nothing) {  // it ended while its recording began, or could not begin it
         report(process);
         from_.mark_finished(process);
     } catch (const std::system_error& e) {
@@ -246,7 +247,7 @@ void finishing::write(const trace::slot_process& process, bool is_end) {
     }
 }
 
-void finishing::report_refusals() {
+void slot_finisher::report_refusals() {
     const std::uint64_t count = from_.header().refusals;
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, mpt_refusals_max); ++i) {
         const mpt_refusal& refused = from_.header().refused[i];
@@ -261,8 +262,8 @@ void finishing::report_refusals() {
         out_.notices.push_back(std::to_string(count - mpt_refusals_max) + " more processes were not recorded");
 }
 
-// What the former recording left beside FILE and this one did not write again.
-void finishing::remove_replaced() {
+// Removes the former recording's traces next to FILE that this one did not replace.
+void slot_finisher::remove_replaced() {
     const std::uint64_t former = from_.header().replaces;
     if (former == 0 || trace::read_origin(file_).recording != from_.header().recording) return;
     for (const trace::trace_file& sibling : trace::numbered_siblings(file_)) {
@@ -272,13 +273,13 @@ void finishing::remove_replaced() {
     }
 }
 
-std::string finishing::list_running() const {
+std::string slot_finisher::list_running() const {
     std::string list;
     for (const running_process& p : running_) list += (list.empty() ? "" : ", ") + std::to_string(p.pid);
     return list;
 }
 
-finish_outcome finishing::run() {
+finish_outcome slot_finisher::run() {
     running_ = find_running(partial_, from_.device(), from_.inode());
     const auto& processes = from_.processes();
     const trace::slot_process* last_root = nullptr;
@@ -305,17 +306,17 @@ finish_outcome finishing::run() {
     if (processes.empty())
         fail(
             "the program did not load the recorder, so no trace was written (does it clear LD_PRELOAD or "
-            "drop the right to write to the trace's folder?)");
+            "drop the right to write to the trace's directory?)");
     return std::move(out_);
 }
 
 }  // namespace
 
-finish_outcome finish(const std::string& file, const std::optional<ending>& end) {
+finish_outcome finish(const std::string& file, const std::optional<process_end>& end) {
     const std::string partial = partial_file(file);
     if (!fs::exists(partial)) throw program::failure(program::input, partial + " does not exist; nothing to finish");
     try {
-        finish_outcome outcome = finishing(file, end).run();
+        finish_outcome outcome = slot_finisher(file, end).run();
         if (end && end->signal == SIGSYS)
             outcome.notices.push_back(
                 "the program was ended by SIGSYS: a seccomp filter forbids it a system call; if it runs without the "

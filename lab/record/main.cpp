@@ -16,13 +16,13 @@ namespace {
 
 namespace program = millpond::program;
 
-// Says all that there is to say of a finished recording; 0 or the status of what is not complete.
+// Reports the notices of a finished recording; returns 0 or the status of the incomplete part.
 int report(const millpond::record::finish_outcome& outcome) {
     for (const std::string& notice : outcome.notices) program::say(notice);
     return outcome.problem ? program::fail(outcome.problem->status, outcome.problem->what()) : program::ok;
 }
 
-// Says of a program that died where there is a limit of addresses that recording takes some of them.
+// For a program that died under a limit of addresses: reports that recording takes some of them.
 void note_limit(int signal) {
     rlimit limit{};
     if (signal == 0 || getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
@@ -32,7 +32,7 @@ void note_limit(int signal) {
 }
 
 int record(const millpond::record::record_options& options) {
-    const millpond::record::ending end = millpond::record::run(options);
+    const millpond::record::process_end end = millpond::record::run(options);
     if (end.stopped_by != 0) {
         std::ostringstream seconds;
         seconds << options.seconds_max;
@@ -56,24 +56,24 @@ int main(int argc, char** argv) {
     record_options options;
     options.dies_with_recorder = conducted;
     std::string unfinished;
-    const auto file =
-        app.option("-o,--output", options.file, "where the trace goes (other processes: FILE.PID)").value_name("FILE");
+    const auto file = app.option("-o,--output", options.file, "write the trace to FILE (other processes: FILE.PID)")
+                          .value_name("FILE");
     app.flag("--check-contexts", options.check_contexts,
              "compare 1 event in 64 with an uncached walk of its stack (1 in 4096 otherwise)");
     const auto size = [](program::command_option option) {
         option.value_name("N")
             .checked([](const std::string& text) {
-                return text.starts_with('-') ? std::string("a number of bytes, such as 500MB, and not ") + text
+                return text.starts_with('-') ? std::string("expected a number of bytes, such as 500MB, not ") + text
                                              : std::string();
             })
             .in_bytes();
     };
-    size(app.option("--max-bytes", options.bytes_max, "stop recording after this many bytes; the program goes on"));
+    size(app.option("--max-bytes", options.bytes_max, "stop recording after this many bytes; the program continues"));
     size(app.option("--ahead", options.ahead_bytes,
                     "map this much of the trace at the start and make no system call for it later, for programs "
                     "that forbid themselves system calls"));
     app.option("--for", options.seconds_max,
-               "stop the program after so many seconds: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL")
+               "stop the program after this many seconds: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL")
         .value_name("SECONDS")
         .positive();
     std::string mode = "600";
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
         .value_name("OCTAL")
         .checked([](const std::string& text) {
             const bool octal = !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == text.npos;
-            return octal ? std::string() : "permissions in octal, such as 640, and not " + text;
+            return octal ? std::string() : "expected permissions in octal, such as 640, not " + text;
         });
     app.option("--scope", options.scopes, "observe each activation of this function of the executable")
         .value_name("FUNCTION")
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
                "observe the functions of this list, which 'millpond characterise --scopes-out' writes")
         .value_name("FILE");
     app.option("--scope-entries", options.scope_entries_max,
-               "observe a function no more after so many entries (1000000, about 6 us each)")
+               "stop observing a function after this many entries (default: 1000000, about 6 us each)")
         .value_name("N")
         .positive();
     app.flag("--owners", options.samples_owners,

@@ -22,7 +22,7 @@ constexpr std::uint32_t step_bytes = 16384;  // of a slot, made ready at once
 
 bool is_error(long result) noexcept { return result < 0 && result > -4096; }
 
-// Beyond its own limit on file sizes, a program is ended by a signal.
+// Beyond its own limit on file sizes, a signal would end the program.
 bool is_within_limit(std::uint64_t bytes) noexcept {
     struct rlimit limit{};
     return system_call(SYS_getrlimit, RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
@@ -30,7 +30,7 @@ bool is_within_limit(std::uint64_t bytes) noexcept {
 
 void unmap(std::uint8_t* first, std::size_t bytes) noexcept { system_call(SYS_munmap, first, bytes); }
 
-// Another mapping of what lies at `page` in its file, and behind it. Null with `error` set where there is no room.
+// Maps the bytes at and behind `page` of its file again. Returns null with `error` set if there is no room.
 std::uint8_t* map_again(std::uint8_t* page, std::size_t bytes, std::uint32_t& error) noexcept {
     const long p = system_call(SYS_mremap, page, std::size_t{0}, bytes, MREMAP_MAYMOVE);
     if (!is_error(p)) return reinterpret_cast<std::uint8_t*>(p);
@@ -42,9 +42,8 @@ mpt_slot* head_of(const slot& s) noexcept { return reinterpret_cast<mpt_slot*>(s
 
 }  // namespace
 
-// Holds the lock if it could be had. Whoever has it is another thread and will give it back, however long a busy
-// machine makes that take; except for a handler that interrupted its own thread here, and for a child that was copied
-// inside a hook: these do not wait.
+// Holds the lock if possible. The holder is another thread and will release it, however long a busy machine takes. Two
+// cases do not wait: a handler that interrupted its own thread here, and a child that was copied inside a hook.
 class output::guard {
   public:
     explicit guard(output& of) noexcept
@@ -84,7 +83,7 @@ int output::open(partial_file& partial) noexcept {
     return ours ? 0 : EINVAL;
 }
 
-// The parent's anchor may have been on its way to another place; slot 0 is always there.
+// The parent may have been moving its anchor; slot 0 is always there.
 void output::inherit(const output& parent) noexcept {
     partial_ = parent.partial_;
     file_ = parent.file_;
@@ -95,7 +94,7 @@ void output::inherit(const output& parent) noexcept {
 }
 
 void output::abandon() noexcept {
-    if (is_mapped_ahead()) return;  // the child goes on with it
+    if (is_mapped_ahead()) return;  // the child continues with it
     if (first_) unmap(first_.begin, mpt_slot_bytes);
     if (notes_ && notes_.begin != first_.begin) unmap(notes_.begin, mpt_slot_bytes);
     for (unsigned i = 0; i < kept_count_; ++i) unmap(kept_[i].begin, mpt_slot_bytes);
@@ -106,7 +105,7 @@ void output::abandon() noexcept {
 }
 
 bool output::start(std::uint64_t pid) noexcept {
-    std::int64_t none = 0;  // the first process is the root; millpond-record may be killed before it can say so
+    std::int64_t none = 0;  // the first process is the root; millpond-record may be killed before it can set this
     __atomic_compare_exchange_n(&file_->root_pid, &none, static_cast<std::int64_t>(pid), false, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);
     first_ = claim();
@@ -148,7 +147,7 @@ void output::move_anchor(std::uint8_t* page, std::uint64_t number) noexcept {
     anchor_ = {page, number};
 }
 
-// Maps `count` slots from `number` on, which lies at or behind the anchor. Far ahead it is reached in hops, so that
+// Maps `count` slots from `number` on, which lies at or behind the anchor. A distant slot is reached in hops, so that
 // little of the address space is needed at once.
 std::uint8_t* output::map(std::uint64_t number, std::uint64_t count) noexcept {
     std::uint64_t hop_max = 4096;
@@ -169,7 +168,7 @@ std::uint8_t* output::map(std::uint64_t number, std::uint64_t count) noexcept {
     }
 }
 
-// `number`: of the slot, where nothing of it is ready yet.
+// `number`: the slot's, if nothing of it is ready yet.
 bool output::populate(const slot& s, std::uint32_t bytes, std::uint64_t number) noexcept {
     std::uint8_t* const from = s.begin + s.ready_bytes;
     const std::size_t more = bytes - s.ready_bytes;
@@ -177,7 +176,8 @@ bool output::populate(const slot& s, std::uint32_t bytes, std::uint64_t number) 
     if (result == 0) return true;
     last_error_ = result == -EFAULT ? ENOSPC : static_cast<std::uint32_t>(-result);
     if (result != -EINVAL) return false;
-    // The kernel does not know this advice. Where in the file the slot lies is in its head, or to be found there.
+    // The kernel does not know this advice. The slot's head tells where in the file it lies, or it has to be searched
+    // there.
     const file f(partial_->path, O_RDWR);
     if (!partial_->is(f)) {
         last_error_ = f.descriptor() < 0 ? static_cast<std::uint32_t>(-f.descriptor()) : ENOENT;
@@ -218,8 +218,8 @@ bool output::needs_length(std::uint64_t number) const noexcept {
     return number + mpt_slots_ahead / 2 >= ready && ready < file_->slots_max;
 }
 
-// Allocates one byte at the new end: other than ftruncate, this never makes the file shorter than another process has
-// just made it. Where this process may not, the supervisor does it in time.
+// Allocates one byte at the new end: unlike ftruncate, this never shortens a file that another process has just
+// lengthened. If this process may not, the supervisor does it in time.
 void output::lengthen(const file& f, std::uint64_t number) noexcept {
     std::uint64_t wanted = number + mpt_slots_ahead;
     if (wanted > file_->slots_max) wanted = file_->slots_max;
@@ -235,7 +235,7 @@ void output::lengthen(const file& f, std::uint64_t number) noexcept {
 
 slot output::claim() noexcept {
     if (is_mapped_ahead()) return claim_ahead();
-    // The more slots a process has, the more it takes at once.
+    // A process takes more slots at once the more it has.
     const std::uint64_t wanted = claimed_ / 4 < 1 ? 1 : claimed_ / 4 < batch_max ? claimed_ / 4 : batch_max;
     if (spare_count_ == 0 && !map_batch(wanted) && (wanted == 1 || !map_batch(1))) return {};
     const std::uint64_t number = spare_number_++;
@@ -252,7 +252,7 @@ slot output::claim() noexcept {
     return s;
 }
 
-// Maps the next slots of the file, which lie side by side, as spare ones. What the file has no room for is never used.
+// Maps the file's next slots, which are adjacent, as spare ones. Slots beyond the file's end are never used.
 bool output::map_batch(std::uint64_t wanted) noexcept {
     const std::uint64_t number = __atomic_fetch_add(&file_->slots, wanted, __ATOMIC_RELAXED);
     if (needs_length(number + wanted - 1)) lengthen(file(partial_->path, O_RDWR), number + wanted - 1);
@@ -328,7 +328,7 @@ void output::give_slot(const slot& s) noexcept {
     if ((!held || !keep(s)) && !is_mapped_ahead()) unmap(s.begin, mpt_slot_bytes);
 }
 
-// Unmapping single slots would leave holes, and each part beside one is a mapping.
+// Unmapping single slots would leave holes, and each part next to a hole is a mapping.
 bool output::keep(const slot& s) noexcept {
     if (kept_count_ == few_kept && kept_ == first_kept_) {
         auto* const room = preload::take_pages<slot>(kept_max * sizeof(slot));
@@ -364,7 +364,7 @@ bool output::append(const void* block, std::size_t bytes) noexcept {
         }
         notes_.ready_bytes += step_bytes;
     }
-    // The magic number comes last: what a kill cuts off here was never there.
+    // The magic number comes last: if a kill interrupts this, the block was never there.
     std::uint8_t* const to = notes_.begin + notes_end_;
     constexpr std::size_t magic = offsetof(mpt_block_header, magic);
     memcpy(to, block, magic);

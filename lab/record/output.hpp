@@ -7,17 +7,17 @@
 //                                            └───────────── map another slot ───────────────────────┘ or left there
 //
 // No descriptor stays open. A full block is copied into the file through a descriptor that is opened for it, which is
-// the fastest way. Where that cannot be (no descriptor is free; another root folder, user or limit on file sizes),
-// blocks stay in the slots in which they were written, and new slots are reached from the mapping that there is
-// (mremap): that needs neither descriptor nor path. So nothing that a program does to itself ends its recording, and a
-// child of fork goes on with what it inherits. "Ready" means that the disk has room for the pages, so that no store can
-// fail; MADV_POPULATE_WRITE says so without a descriptor (Linux 5.14; before it, the file is opened and fallocate
-// asked).
+// the fastest way. If that is impossible (no free descriptor; another root directory, user or limit on file sizes),
+// blocks stay in the slots in which they were written. New slots are then mapped from the present mapping (mremap),
+// which needs neither descriptor nor path. So a program's changes to itself do not end its recording, and a child of
+// fork continues with the inherited mapping. "Ready" means that the disk has room for the pages, so that no store can
+// fail. MADV_POPULATE_WRITE ensures that without a descriptor (Linux 5.14; before it, the file is opened and fallocate
+// called).
 //
-// After map_ahead the process takes slots from what was mapped then, and makes no system call for them any more: for
-// programs that forbid system calls to themselves.
+// After map_ahead the process takes slots from the memory mapped then and makes no further system call for them. This
+// is for programs that forbid themselves system calls.
 //
-// Every call leaves errno as it was, is no cancellation point, takes no lock of the C library and allocates nothing.
+// Every call keeps errno, is not a cancellation point, takes no lock of the C library and allocates nothing.
 // take_slot: about 5 µs; write_out of a full slot: 15 µs. Thread-safe.
 #pragma once
 
@@ -34,7 +34,7 @@
 
 namespace millpond::record {
 
-// A mapped slot. `ready_bytes` may be written, from its begin.
+// A mapped slot. Its first `ready_bytes` may be written.
 struct slot {
     std::uint8_t* begin = nullptr;
     std::uint32_t ready_bytes = 0;
@@ -44,7 +44,7 @@ struct slot {
     [[nodiscard]] std::uint32_t block_bytes() const noexcept { return ready_bytes - mpt_slot_head_bytes; }
 };
 
-// Where FILE.partial lies, and which file that is: in another root folder the name may be another file's.
+// The path and identity of FILE.partial: in another root directory the name may belong to another file.
 struct partial_file {
     char path[4096];
     struct stat status;
@@ -54,33 +54,34 @@ struct partial_file {
 
 class output {
   public:
-    // Joins the recording whose slot file lies at this path, and notes which file it is; it must stay. Returns: 0, or
-    // the errno with which that fails.
+    // Joins the recording whose slot file lies at this path, and stores the file's identity; the file must stay.
+    // Returns: 0, or the errno of a failure.
     int open(partial_file& partial) noexcept;
     // In a forked child: joins the recording of the parent.
     void inherit(const output& parent) noexcept;
-    // Takes the first slot of this process; false if there is no room, which slot 0 then says.
+    // Takes the first slot of this process; false if there is no room, which is then noted in slot 0.
     bool start(std::uint64_t pid) noexcept;
     // Notes in slot 0 that this process has no trace.
     void refuse(std::uint64_t pid, std::uint32_t error) noexcept;
-    // Ends the recording of this process for that reason, unless there was one before.
+    // Ends the recording of this process for that reason, unless it has ended before.
     void stop(std::uint32_t why) noexcept;
-    // Gives back the mappings of the process's own slot; for the copy of a parent's output in its child.
+    // Unmaps the process's own slot; for the copy of a parent's output in its child.
     void abandon() noexcept;
 
     // Appends a small sealed block behind others; false if it is lost.
     bool append(const void* block, std::size_t bytes) noexcept;
 
-    // A slot of which the first part is ready; none where nothing can be written any more: count().stopped says why.
-    // `is_needed`: false where the caller has another place to write to: then a lack of memory stops nothing.
+    // Returns a slot whose first part is ready. Empty if nothing can be written any more; count().stopped has the
+    // reason. `is_needed`: false if the caller has another place to write to; then a lack of memory does not stop the
+    // recording.
     slot take_slot(bool is_needed = true) noexcept;
     // Makes more of the slot ready; false if it is whole already, or there is no room.
     bool make_ready(slot& s) noexcept;
-    // Copies a slot with a sealed block of so many bytes to another place of the file; false if it must stay.
+    // Copies a slot with a sealed block of this many bytes to another place of the file; false if it must stay.
     bool write_out(const slot& s, std::size_t bytes) noexcept;
-    // For a slot with a sealed block that stays there: unmaps it.
+    // Unmaps a slot with a sealed block that stays there.
     void leave(const slot& s) noexcept;
-    // For a slot whose block was copied elsewhere: empties it and keeps it for another thread.
+    // Empties a slot whose block was copied elsewhere and keeps it for another thread.
     void give_slot(const slot& s) noexcept;
 
     // Counts one event as lost for that reason.
@@ -89,16 +90,16 @@ class output {
         __atomic_add_fetch(&process_->events_lost, 1, __ATOMIC_RELAXED);
     }
 
-    // Maps this many bytes of slots now, and none later.
+    // Maps this many bytes of slots now, and no more later.
     void map_ahead(std::uint64_t bytes) noexcept;
     [[nodiscard]] bool is_mapped_ahead() const noexcept { return ahead_first_ != nullptr; }
 
-    // A signal handler may fork while a hook of its thread is at work, and the child may return into that hook: what
-    // the hook still does with the copy of its parent's output must not reach the file. Puts private memory in the
-    // place of a slot, and of the slots of the process.
+    // A signal handler may fork while a hook of its thread is at work, and the child may return into that hook. Then
+    // the hook's further writes to the copy of its parent's output must not reach the file. Replaces the slot, and the
+    // slots of the process, by private memory.
     static void isolate(const slot& s) noexcept;
     void isolate() noexcept;
-    // From now on only the process that called this may use the output, and no longer than until retire().
+    // From now on only the calling process may use the output, until retire().
     void settle() noexcept { phase_ = settled; }
     void retire() noexcept { phase_ = retired; }
     [[nodiscard]] bool is_live() const noexcept {
@@ -112,7 +113,7 @@ class output {
     static constexpr unsigned few_kept = 64, kept_max = 1u << 16;
     static constexpr std::uint64_t batch_max = 64;
 
-    // Of the file: a page that stays mapped, from which others are reached.
+    // A page of the file that stays mapped, from which others are mapped.
     struct anchor {
         std::uint8_t* page = nullptr;
         std::uint64_t number = 0;  // of the slot that begins there
@@ -142,7 +143,7 @@ class output {
     slot notes_;  // where small blocks go
     std::uint32_t notes_end_ = 0;
     slot first_;
-    // Mapped and not used yet: a process of many threads maps many slots at once, for mappings are few.
+    // Mapped but unused: a process of many threads maps many slots at once, because mappings are limited.
     std::uint8_t* spare_ = nullptr;
     std::uint64_t spare_count_ = 0, spare_number_ = 0, claimed_ = 0;
     slot first_kept_[few_kept];

@@ -56,13 +56,12 @@ constinit recorder::process* recorder::now_ = &recorder::first_;
         image_.watcher(site);
 }
 
-// A handler that interrupted a holder of the late stream on the same thread must not wait for itself.
+// A handler that interrupted a holder of the late stream on the same thread must not wait for it.
 class recorder::hold {
   public:
-    // A handler may fork between any two instructions, and the child come back here: so the stream is first taken, and
-    // then the process looked at. A child that was made before sees that it is one, and one that was made after has
-    // found the stream busy and isolated it. Nor is the stream of the parent's taken where another thread of the child
-    // came first.
+    // A handler may fork between any two instructions, and the child may return here. So the stream is taken first, and
+    // the process checked afterwards. A child made before that sees that it is one; a child made after has found the
+    // stream busy and isolated it. The parent's stream is not taken either if another thread of the child came first.
     [[gnu::always_inline]] hold() noexcept : stream_(thread_.own) {
         if (stream_ != nullptr && thread_.busy == nullptr) [[likely]] {
             thread_.busy = stream_;
@@ -124,8 +123,8 @@ class recorder::hold {
         stream_ = nullptr;
         if (is_recording()) now_->out.lose(why);
     }
-    // Not to be had by a handler that interrupted its holder. Another handler waits for some seconds: its thread may
-    // hold anything. A thread that has no stream of its own waits until its turn comes, however busy the machine is.
+    // Fails in a handler that interrupted its holder. Another handler waits for some seconds, because its thread may
+    // hold any lock. A thread without a stream of its own waits until its turn comes, however busy the machine is.
     static bool lock_late(process& of) noexcept {
         constexpr unsigned waits_in_handler = 120;  // 100 short ones, then a tenth of a second each
         unsigned waits = 0;
@@ -148,8 +147,8 @@ bool recorder::is_recording() noexcept {
     return preload::fork_mark::is_set() && __atomic_load_n(&image_.state, __ATOMIC_ACQUIRE) == recording_on;
 }
 
-// Whether this process is recorded now: a new process image, or a forked copy, is prepared by the first thread that
-// comes here.
+// Returns whether this process is recorded now. The first thread that comes here prepares a new process image or a
+// forked copy.
 bool recorder::start_process() noexcept {
     if (preload::fork_mark::is_set() || thread_.starting) return false;
     if (preload::fork_mark::claim()) {
@@ -200,7 +199,8 @@ void recorder::attach() noexcept {
     thread_.process = here;
     thread_.own = nullptr;
     process& p = *now_;
-    // A thread for which nothing can be mapped writes to the late stream. With many threads that is made in time.
+    // A thread for which no memory can be mapped writes to the late stream. With many threads that stream is made
+    // early.
     constexpr std::uint32_t many = 256;
     const std::uint32_t number = __atomic_add_fetch(&p.streams, 1, __ATOMIC_RELAXED);
     if (number == many && p.late_lock.lock_while(pthread_self(), &preload::fork_mark::is_set)) {
@@ -214,8 +214,8 @@ void recorder::attach() noexcept {
     thread_.own = s;
 }
 
-// Returns: the stream that was noted for the calling thread; `fresh` (null: none) is from now on. A thread that has
-// just come and finds one is on the stack of a thread whose first event was one of its last.
+// Returns: the stream noted for the calling thread; `fresh` (null: none) replaces it. If a new thread finds a stream,
+// an earlier thread on its stack left it, whose first event was one of its last.
 stream* recorder::exchange_stream(process& p, stream* fresh) noexcept {
     const preload::spin_guard guard(p.register_lock);
     const auto self = static_cast<std::uintptr_t>(pthread_self());
@@ -278,7 +278,7 @@ void recorder::begin_image() noexcept {
     image_.state = recording_on;
 }
 
-// What is left of the parent is given back, unless a hook is at work in it.
+// Releases the rest of the parent's state, unless a hook is at work in it.
 void recorder::begin_child() noexcept {
     process* const parent = now_;
     auto* const fresh = preload::take_pages<process>(sizeof(process));
@@ -306,7 +306,7 @@ void recorder::begin_child() noexcept {
         image_.state = off;
         return;
     }
-    // The event in which the fork came is written nowhere, if the child went on with it.
+    // The event during which the fork happened is lost if the child continued with it.
     if (image_.was_forked_in_hook) now_->out.lose(mpt_lost_fork);
     image_.was_forked_in_hook = false;
 }
@@ -319,11 +319,11 @@ bool recorder::begin_process() noexcept {
         return false;
     }
     p.space.tree.set_observer(&on_new_context);
-    attach();  // at once: a program may lower its limits before its first event
+    attach();  // at once, because a program may lower its limits before its first event
     return true;
 }
 
-// Only where a handler has forked inside a hook: what that hook goes on to write stays in this process.
+// Only if a handler has forked inside a hook: that hook's further writes stay in this process.
 void recorder::after_fork_in_child() noexcept {
     if (thread_.busy == nullptr || image_.state != recording_on) return;
     image_.was_forked_in_hook = true;
@@ -344,7 +344,7 @@ void recorder::exiting() noexcept {
         const hold s;
         if (s) s->note_cpu();
     }
-    // So that record can say of each whether it has a malloc of its own. Found before the lock is taken: the dynamic
+    // Tells for each module whether it has a malloc of its own. Found before the lock is taken, because the dynamic
     // linker has locks, too.
     struct modules {
         std::uintptr_t begin[1024];

@@ -8,12 +8,11 @@
 //                                  └▶ nothing but the real call        not recording
 //
 // A free is stamped and written before the real call, an allocation after it. Recording starts at the first event or in
-// the constructor, whichever comes first, and never ends: what lies in open blocks is salvaged by the finishing pass,
-// so there is no exit handler to miss. A thread whose first event comes behind its last destructor leaves its stream to
-// the next thread on its stack, which closes it. A forked child is known by fork_mark and starts a trace of its own at
-// its first event: it takes no lock that its parent had, and goes on with the mapping of FILE.partial that it
-// inherited. So no lock of ours is held while the C library forks. A handler that forks inside a hook may return into
-// that hook: in the child it then works on a private copy.
+// the constructor, whichever comes first, and never ends: the finishing pass salvages open blocks, so no exit handler
+// is needed. If a thread's first event comes after its last destructor, the next thread on its stack closes its stream.
+// fork_mark identifies a forked child, which starts a trace of its own at its first event. It takes no lock that its
+// parent had, and continues with the inherited mapping of FILE.partial. So no lock of ours is held while the C library
+// forks. A handler that forks inside a hook may return into that hook; in the child it then works on a private copy.
 #pragma once
 
 #include <cstddef>
@@ -39,11 +38,11 @@ class recorder {
     static void deallocate(void* p, const preload::call_site& site) noexcept;
     static std::size_t usable_size(void* p) noexcept { return preload::real::usable_size(p); }
 
-    // Before main, and at the first event. Safe to call again.
+    // Called before main, and at the first event. May be called again.
     static void start() noexcept;
-    // The process ends by itself.
+    // The process exits normally.
     static void exiting() noexcept;
-    // Something may have been unloaded.
+    // A module may have been unloaded.
     static void after_unload() noexcept;
     // The program is about to forbid itself system calls.
     static void before_filter() noexcept;
@@ -57,19 +56,19 @@ class recorder {
 
     struct per_thread {
         stream* own;   // null before the first event and after the thread's end
-        stream* busy;  // in which a hook of this thread is at work
+        stream* busy;  // the one that a hook of this thread is using
         int process;   // by fork_mark's number: whose `own` and `attached` are; a thread may be a copy of its parent's
         bool attached;
         bool starting;
     };
 
-    // What holds for the process image, and goes on in forked children.
+    // The state of the process image, shared with forked children.
     struct image_state;
 
-    // What belongs to one process. A forked child gets another one.
+    // The state of one process. A forked child gets another one.
     struct process;
 
-    // Uses the stream of this thread for the length of a hook; a signal handler's events find it busy.
+    // Reserves this thread's stream during a hook; a signal handler's events find it busy.
     class hold;
 
     template <class Call>

@@ -21,8 +21,8 @@ struct wanted_file {
     std::uint64_t device, inode;
 };
 
-// Whether a line of /proc/PID/maps is of the file: "first-last rwxs offset major:minor inode path". Some file systems
-// show another device there than stat.
+// Returns whether a line of /proc/PID/maps belongs to the file: "first-last rwxs offset major:minor inode path". Some
+// file systems show another device there than stat.
 bool is_of(const std::string& line, const wanted_file& wanted) {
     unsigned major_number = 0, minor_number = 0;
     unsigned long long inode = 0;
@@ -45,7 +45,7 @@ bool was_started_with(const std::filesystem::path& process, const std::string& p
     return false;
 }
 
-// The last of "NSpid:\t4711\t12".
+// Returns the last number of "NSpid:\t4711\t12".
 std::uint64_t own_pid_of(const std::filesystem::path& process, std::uint64_t pid) {
     std::ifstream file(process / "status");
     for (std::string line; std::getline(file, line);) {

@@ -34,7 +34,7 @@ symbols::module_functions functions_of(const std::string& executable) {
     }
 }
 
-// Every function of that name: overloads, and functions of several files.
+// Adds every function of that name: overloads, and functions of several files.
 void add_named(const std::vector<std::string>& names, const std::string& executable, std::vector<std::string>& places) {
     if (names.empty()) return;
     const symbols::module_functions functions = functions_of(executable);
@@ -58,7 +58,7 @@ bool is_place(std::string_view text) {
            text.substr(colon + 1).find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-// "millpond.scopes/1", with or without " crc32:" and the checksum of all that follows: a list by hand has none.
+// "millpond.scopes/1", with or without " crc32:" and the checksum of the rest: a list written by hand has none.
 bool is_heading(std::string_view line, std::string_view rest) {
     if (line == heading) return true;
     char sealed[40];
@@ -70,7 +70,7 @@ void add_listed(const std::string& path, std::vector<std::string>& places) {
     if (path.empty()) return;
     const program::failure damaged(program::input,
                                    path +
-                                       " is no whole list of scopes; 'millpond characterise --scopes-out "
+                                       " is not a complete list of scopes; 'millpond characterise --scopes-out "
                                        "FILE TRACE' writes one");
     const std::string text = program::read_regular(path, list_bytes_max);
     const std::size_t heading_end = std::min(text.find('\n'), text.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// scope_list: the functions to observe, from names and lists to the addresses that a recorded process is told.
+// scope_list: converts the functions to observe, from names and lists, to the addresses for a recorded process.
 //
 //   --scope parse ──symbols of the executable──┐
 //   --scopes FILE ─────────────────────────────┴▶ 1000000;1c9f04aa…:4a30;…     (lab/probes/wanted_scopes.hpp)
@@ -14,8 +14,8 @@
 
 namespace millpond::record {
 
-// The value for the environment, empty where nothing is to be observed. Throws failure: status 2, no such function; 3,
-// no such list, or not one.
+// Returns the value for the environment; empty if nothing is to be observed. Throws failure: status 2, no such
+// function; 3, no such list, or not one.
 std::string find_scopes(const record_options& options, const std::string& executable);
 
 }  // namespace millpond::record

@@ -53,7 +53,7 @@ void stream::destroy(stream* s) noexcept {
         s->lost(s->writer_.count);
     } else {
         mpt_write_note(&s->writer_, mpt_note_thread_end, 0, ticks());
-        // Short threads would leave a slot each: small blocks are copied together.
+        // Short threads would leave a slot each, so small blocks are copied together.
         constexpr std::uint32_t small_bytes = mpt_slot_bytes / 4;
         const std::uint32_t bytes = s->close_block();
         const bool copied =
@@ -67,7 +67,7 @@ void stream::destroy(stream* s) noexcept {
 }
 
 void stream::open_block() noexcept {
-    finder_.forget_told();  // each block is read by itself
+    finder_.forget_told();  // each block is read independently
     freed_at_ = no_context;
     if (!slot_) {
         // Full after every event.
@@ -81,7 +81,7 @@ void stream::open_block() noexcept {
 
 void stream::note_cpu() noexcept {
     cpu_noted_tick_ = ticks();
-    // The late stream is that of several threads. A program that forbids itself system calls would end.
+    // The late stream belongs to several threads. A program that forbids itself system calls would be killed.
     if (number_ == 0 || !slot_ || out_.is_mapped_ahead()) return;
     const std::uint64_t used_ns = thread_cpu_ns();
     auto* const header = reinterpret_cast<mpt_block_header*>(slot_.block());
@@ -122,7 +122,7 @@ void stream::flush() noexcept {
     open_block();
 }
 
-// A new block begins with an empty stack: what was told is then told again.
+// A new block begins with an empty stack, so the whole stack is written again.
 void stream::allocated_by_steps(unsigned operation, unsigned flags, void* p, std::size_t bytes, unsigned alignment_log2,
                                 std::uint64_t time, std::uint64_t duration) noexcept {
     while (true) {
@@ -145,7 +145,7 @@ void stream::allocated_by_steps(unsigned operation, unsigned flags, void* p, std
         if (fits && alignment_log2 != 0) [[unlikely]]
             *to++ = static_cast<std::uint8_t>(alignment_log2);
         mpt_commit(&writer_, to);
-        writer_.count -= !fits;  // steps by themselves are no event
+        writer_.count -= !fits;  // steps do not count as an event
         if (mpt_full(&writer_)) [[unlikely]]
             flush();
         if (fits) return;
@@ -169,7 +169,7 @@ void stream::write_words(const preload::call_site& site) noexcept {
 }
 
 void stream::check(const preload::call_site& site, std::uint32_t context) noexcept {
-    constexpr unsigned compared = 16;  // frames that must agree; the rest is counted apart
+    constexpr unsigned compared = 16;  // frames that must agree; deeper ones are counted separately
     until_check_ = random_up_to(2 * out_.shared().check_interval - 1);
     std::uintptr_t truth[2 * compared];
     const unsigned depth = preload::context_finder::walk_uncached(site, truth, 2 * compared);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// stream: the events of one thread on their way into the trace.
+// stream: writes the events of one thread into the trace.
 //
 //   hook ─▶ stamp, find the context ─▶ writer ─▶ open block in a slot ─(full)▶ seal it there, open the next slot
 //
 // One thread owns a stream; nothing here is shared or locked. When nothing can be written any more, events are dropped
-// and counted, and the program goes on. Sampling: one operation in 64 is timed, one allocation in check_interval is
-// compared with an uncached walk; both at random distances, so that no loop of the program can fall into step with
+// and counted, and the program continues. Sampling: one operation in 64 is timed, one allocation in check_interval is
+// compared with an uncached walk. Both have random distances, so that no loop of the program can fall into step with
 // them. The thread's CPU time is noted at a timed operation, at most every millisecond or two.
 #pragma once
 
@@ -22,16 +22,16 @@ namespace millpond::record {
 
 class stream {
   public:
-    // A zeroed page range holds it; null if there is no memory. `is_needed`: as for output::take_slot; if false,
-    // null also if only a slot is lacking.
+    // Makes a stream in a zeroed page range; null without memory. `is_needed`: as for output::take_slot; if false, null
+    // also if only a slot is lacking.
     static stream* create(output& out, preload::context_space& space, std::uint32_t number,
                           bool is_needed = true) noexcept;
-    // At the thread's end: writes what is open and gives memory and slot back.
+    // Call at the thread's end: writes the open block and releases memory and slot.
     static void destroy(stream* s) noexcept;
-    // In the child of a fork, for the copy of the parent's stream: gives back memory and mapping alone.
+    // In the child of a fork, for the copy of the parent's stream: only releases memory and mapping.
     static void forget(stream* s) noexcept;
 
-    // For thread_register.
+    // Used by thread_register.
     std::uintptr_t register_thread = 0;
     stream* register_next = nullptr;
 
@@ -43,7 +43,7 @@ class stream {
         if (__libc_single_threaded != 0 && (++stamps_ & 15) != 0) return 0;
         return ticks();
     }
-    // Whether this operation is to be timed.
+    // Returns whether this operation is to be timed.
     [[gnu::always_inline]] bool time_this() noexcept { return --until_timed_ == 0; }
     void timed(std::uint64_t own_ticks) noexcept {
         overhead_ticks_ += own_ticks;
@@ -74,7 +74,7 @@ class stream {
             flush();
     }
 
-    // Notes where the blocks are freed that follow, unless that is where the last one was.
+    // Notes where the following blocks are freed, unless that is where the last one was.
     void place_frees(const preload::call_site& site) noexcept {
         const std::uint32_t context = finder_.find(site);
         if (context == freed_at_) return;
@@ -83,8 +83,8 @@ class stream {
         noted(mpt_note_freed_at, node, 0);
     }
 
-    // Notes what stood in the caller's registers and on its stack, of all of the first allocations and then of some:
-    // one of them may be the owner of the next.
+    // Notes the words in the caller's registers and on its stack, for all of the first allocations and then for some:
+    // one of the words may be the owner of the next object.
     void sample_words(const preload::call_site& site) noexcept {
         if (--until_words_ == 0) write_words(site);
     }
@@ -127,18 +127,18 @@ class stream {
     std::uint32_t stamps_ = 15;  // the first event has a time
     std::uint32_t until_timed_ = 1;
     std::uint32_t until_check_ = 1;
-    std::uint32_t freed_at_ = no_context;  // as this block has it
+    std::uint32_t freed_at_ = no_context;  // the value in this block
     std::uint32_t until_words_ = 1, words_interval_ = 1, words_sampled_ = 0;
     preload::context_finder finder_;
     preload::context_space& space_;
     output& out_;
-    slot slot_;  // none: nothing can be written any more
+    slot slot_;  // empty: nothing can be written any more
     std::uint64_t random_;
     std::uint64_t overhead_ticks_ = 0;
     std::uint64_t cpu_noted_tick_ = 0;
     std::uint32_t number_;
     std::uint32_t sequence_ = 0;
-    // Where an event goes that cannot be written.
+    // The place for events that cannot be written.
     alignas(8) std::uint8_t sink_[mpt_header_bytes + 2 * mpt_event_bytes_max];
 };
 

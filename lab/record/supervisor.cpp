@@ -41,18 +41,18 @@ constexpr std::uint32_t usual_check_interval = 4096, thorough_check_interval = 6
 constexpr std::size_t page_bytes = 4096;
 static_assert(sizeof(mpt_slot_file) <= page_bytes, "recorders map one page of slot 0");
 
-ending wait_for(pid_t child) {
+process_end wait_for(pid_t child) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    return WIFSIGNALED(status) ? ending{0, WTERMSIG(status)} : ending{WEXITSTATUS(status), 0};
+    return WIFSIGNALED(status) ? process_end{0, WTERMSIG(status)} : process_end{WEXITSTATUS(status), 0};
 }
 
-// The same, but asks the child to stop after `seconds`, as a user would: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL.
-ending wait_for(pid_t child, double seconds) {
+// The same, but stops the child after `seconds`, like a user: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL.
+process_end wait_for(pid_t child, double seconds) {
     if (seconds <= 0) return wait_for(child);
     std::atomic<int> sent = 0;
-    ending end;
+    process_end end;
     {
         const auto stop = [&](const std::stop_token& ended) {
             std::mutex mutex;
@@ -71,7 +71,7 @@ ending wait_for(pid_t child, double seconds) {
         pthread_sigmask(SIG_SETMASK, &all, &before);
         const std::jthread stopper(stop);
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        // Ended, but not yet reaped: its number is still its own while the thread may signal it.
+        // Ended, but not yet reaped, so its pid is not reused while the thread may signal it.
         siginfo_t info;
         while (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
         }
@@ -93,7 +93,7 @@ std::uint64_t random_number() {
     return number;
 }
 
-// The slots that the file may have: up to 1 TiB, less by our limit on file sizes.
+// Returns the maximal number of slots in the file: up to 1 TiB, or less by our limit on file sizes.
 std::uint64_t find_slots_max() {
     rlimit limit{};
     getrlimit(RLIMIT_FSIZE, &limit);
@@ -101,13 +101,13 @@ std::uint64_t find_slots_max() {
     return limit.rlim_cur < page_bytes ? 0 : std::min(slots_max, (limit.rlim_cur - page_bytes) / mpt_slot_bytes);
 }
 
-// Makes the file long enough for so many slots; it stays sparse. False where it cannot be.
+// Makes the file long enough for this many slots; it stays sparse. False if that is impossible.
 bool lengthen(int file, std::uint64_t slots) {
     const auto bytes = static_cast<off_t>(slots * mpt_slot_bytes + page_bytes);
     return fallocate(file, 0, bytes - 1, 1) == 0;
 }
 
-// Hears which processes cannot open the file, and notes them in it.
+// Receives messages from processes that cannot open the file, and notes them in it.
 class refusals {
   public:
     explicit refusals(const std::string& partial)
@@ -150,7 +150,7 @@ class refusals {
     int socket_;
 };
 
-// Keeps the file longer than what is used, on behalf of processes that cannot open it any more.
+// Keeps the file longer than its used part, for processes that cannot open it any more.
 class keeper {
   public:
     // Owns the descriptor.
@@ -158,7 +158,7 @@ class keeper {
         void* const page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
         if (page == MAP_FAILED) return;
         shared_ = static_cast<mpt_slot_file*>(page);
-        // Signals are for the thread that relays them.
+        // Signals go to the thread that relays them.
         sigset_t all, before;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -212,9 +212,8 @@ class keeper {
 
 [[noreturn]] void refuse_partial(const std::string& partial, const std::string& file) {
     if (!trace::slot_reader::is_slot_file(partial))
-        throw program::failure(
-            program::environment,
-            partial + " exists and is no recording of ours; move it, or choose another name with -o");
+        throw program::failure(program::environment,
+                               partial + " exists and is not a recording; move it, or choose another name with -o");
     throw program::failure(program::environment,
                            partial +
                                " exists: another recording writes there or was interrupted; complete it with "
@@ -222,8 +221,8 @@ class keeper {
                                file + "', or remove it");
 }
 
-// Where the disk has room for a few more. A finishing pass on a full disk can write nothing before it has given room
-// back, and gives none back before it has written a block.
+// Takes a spare slot if the disk has room for a few more. A finishing pass on a full disk can write a block only after
+// it has released one, and releases one only after it has written a block.
 void take_spare_slot(int file) {
     struct statvfs disk;
     if (fstatvfs(file, &disk) != 0 || disk.f_bavail * disk.f_frsize < std::uint64_t{3} * mpt_slot_bytes) return;
@@ -253,7 +252,7 @@ int prepare(const record_options& options, const std::string& partial) {
     bool written = shared.slots_max > 0;
     errno = EFBIG;
     if (written && !lengthen(file, shared.slots_ready) && errno == EOPNOTSUPP) {
-        // Then at once as long as it may become, where the file system takes that.
+        // If the file system allows it, the file gets its maximal length at once.
         shared.slots_ready = shared.slots_max;
         while (shared.slots_ready > 1 &&
                ftruncate(file, static_cast<off_t>(shared.slots_ready * mpt_slot_bytes + page_bytes)) != 0)
@@ -278,7 +277,7 @@ int prepare(const record_options& options, const std::string& partial) {
 
 std::string partial_file(const std::string& file) { return fs::absolute(file).string() + ".partial"; }
 
-ending run(const record_options& options) {
+process_end run(const record_options& options) {
     const measure::preloadable root = measure::check_preloadable(options.command);
     const std::string observed = find_scopes(options, root.image);
     const std::string partial = partial_file(options.file);
@@ -302,7 +301,7 @@ ending run(const record_options& options) {
     }
     kept.note_root(child);
     measure::signal_relay::started(child);
-    ending end = wait_for(child, options.seconds_max);
+    process_end end = wait_for(child, options.seconds_max);
     end.modules = root.modules;
     return end;
 }

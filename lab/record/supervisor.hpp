@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// supervisor: one recording from outside: makes FILE.partial, starts the program under the recorder, and waits for it.
+// supervisor: controls one recording: makes FILE.partial, starts the program under the recorder, and waits for it.
 //
 //   run() ─▶ FILE.partial, written by all recorded processes ─▶ finishing ─▶ FILE, FILE.PID, FILE.PID.IMAGE
 #pragma once
@@ -11,7 +11,7 @@
 namespace millpond::record {
 
 struct record_options {
-    std::string file;  // where the root process's trace will lie
+    std::string file;  // the root process's trace
     std::uint64_t bytes_max = 0;
     std::uint64_t ahead_bytes = 0;
     unsigned mode = 0600;  // permissions of the traces
@@ -21,23 +21,23 @@ struct record_options {
     std::vector<std::string> scopes;              // functions to observe: names in the executable …
     std::string scopes_file;                      // … and a file that characterise has written (scope_list.hpp)
     bool places_frees = false;                    // notes of the contexts in which blocks are freed
-    bool samples_owners = false;                  // notes of the words at allocations, among which the owners are
-    std::uint64_t scope_entries_max = 1'000'000;  // after so many a function is observed no more
+    bool samples_owners = false;                  // notes of the words at allocations, to find owners
+    std::uint64_t scope_entries_max = 1'000'000;  // after this many a function is no longer observed
     std::vector<std::string> command;
 };
 
-// How the program ended, as waitpid says it.
-struct ending {
+// The end of the program, as waitpid reports it.
+struct process_end {
     int exit_status = 0;
     int signal = 0;
-    int stopped_by = 0;                     // the last signal that we sent because its time was up
-    std::vector<std::string> modules = {};  // that the program began with
+    int stopped_by = 0;                     // the last signal that we sent because the time was up
+    std::vector<std::string> modules = {};  // those that the program started with
 };
 
-// The file into which the processes of a recording write while they run.
+// Returns the file into which the processes of a recording write while they run.
 std::string partial_file(const std::string& file);
 
 // Starts the command and waits for it. Throws failure: it never ran, and nothing is left behind.
-ending run(const record_options& options);
+process_end run(const record_options& options);
 
 }  // namespace millpond::record

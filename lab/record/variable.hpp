@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// variable: how millpond-record and the recorders in the recorded processes find one another.
+// variable: the environment variables and messages between millpond-record and the recorders in the processes.
 //
 //   millpond-record ──MILLPOND_RECORD=FILE.partial──▶ process ──opens it──▶ is recorded
-//                  ◀──one datagram: why it cannot open it── (another user, another root folder, no descriptor)
+//                  ◀──one datagram: why it cannot open it── (another user, another root directory, no descriptor)
 #pragma once
 
 #include <stddef.h>
@@ -19,13 +19,13 @@ namespace millpond::record {
 // Environment variable that names FILE.partial (absolute) to a recorded process.
 inline constexpr char variable[] = "MILLPOND_RECORD";
 
-// Set where the words at allocations are sampled (--owners).
+// Set if the words at allocations are sampled (--owners).
 inline constexpr char owners_variable[] = "MILLPOND_OWNERS";
 
-// Set where the contexts of frees are recorded (--frees).
+// Set if the contexts of frees are recorded (--frees).
 inline constexpr char frees_variable[] = "MILLPOND_FREES";
 
-// What a process says that cannot open FILE.partial. Who it is the kernel adds.
+// The message of a process that cannot open FILE.partial. The kernel adds the sender's identity.
 struct refusal_message {
     uint32_t magic;
     uint32_t error;  // errno
@@ -33,7 +33,8 @@ struct refusal_message {
     static constexpr uint32_t expected_magic = 0x5254504D;  // "MPTR"
 };
 
-// Where it says so: a name without a file, by a hash of FILE.partial's path, so that no folder and no right is needed.
+// The address of such messages: a name without a file, from a hash of FILE.partial's path, so that neither directory
+// nor permission is needed.
 struct refusal_address {
     sockaddr_un name{};
     socklen_t length = 0;
@@ -50,9 +51,9 @@ struct refusal_address {
     }
 };
 
-// For the recorder. The variable's value; empty if there is none.
+// For the recorder: returns the variable's value; empty if it is not set.
 inline void find_file(char* to, std::size_t room) noexcept { preload::find_variable(variable, to, room); }
-// For the recorder. Tells millpond-record that this process image has no trace, and why.
+// For the recorder: tells millpond-record that this process image has no trace, and why.
 void say_refused(const char* file, int error) noexcept;
 
 }  // namespace millpond::record

@@ -14,7 +14,7 @@ inline double seconds_of(clockid_t clock) noexcept {
     ::clock_gettime(clock, &now);
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
-// Of all threads, those of the malloc under test among them.
+// CPU time of all threads, including threads of the malloc under test.
 inline double process_cpu_seconds() noexcept { return seconds_of(CLOCK_PROCESS_CPUTIME_ID); }
 inline double thread_cpu_seconds() noexcept { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 inline double wall_seconds() noexcept { return seconds_of(CLOCK_MONOTONIC); }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted_source: the default block source, with a count of what allocators have from it, and a limit.
+// counted_source: the default block source, with a count of the bytes that allocators hold, and a limit.
 //
 //   multipool<counted_source> ──chunks──▶ counted_source ──▶ chunk_cache
 //                                         held, at most held, refuses beyond the limit
 //
-// The counts are the process's, over all pools. The limit keeps a strategy that never gives back (monotonic) from
+// The counts cover all pools of the process. The limit keeps a strategy that never returns memory (monotonic) from
 // filling the machine: it sees "no memory" instead. O(1) on top of the source. Thread-safe.
 #pragma once
 
@@ -27,7 +27,7 @@ class counted_source {
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         return try_allocate_at_least(bytes, alignment).start;
     }
-    // What the cache rounds a chunk up to is counted, for it is used.
+    // The rounding by the cache is counted, too, because it is used.
     [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept {
         source_counts& counts = counts_of_source;
         const std::size_t good = chunk_cache::good_bytes(bytes);

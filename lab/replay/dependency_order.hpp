@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// dependency_order: plays a script on a thread for each of the trace's, each in its own order.
+// dependency_order: plays a script on as many threads as the trace has, each in its own order.
 //
 //   script ─▶ dispatcher ─┬▶ queue of thread 1 ─▶ player 1 ─┐
 //                         ├▶ queue of thread 2 ─▶ player 2 ─┼─▶ slots, each with the number of its next turn
 //                         └▶ …                             ─┘
 //             (total order, numbers the turns of each slot)
 //
-// A record's turn comes when what the total order has before it at its slot has been done: a free waits for its
-// allocation, and the next object for the slot. Every wait is for an earlier record, and the earliest record not yet
-// played waits for nothing, so that all of it ends. The clock of a player runs while it plays; what it waits in between
-// is taken off. Queues are bounded: the dispatcher is at most a queue ahead of the slowest thread.
+// A record's turn comes when all earlier records of its slot, in the total order, have been played: a free waits for
+// its allocation, and the next object for the slot. Every wait is for an earlier record, and the earliest record not
+// yet played waits for nothing, so there is no deadlock. The clock of a player runs while it plays; waiting time is
+// subtracted. Queues are bounded: the dispatcher is at most a queue ahead of the slowest thread.
 //
 // Memory: the slots with their turns, and a queue of 100 kB for each thread that lives at once.
 #pragma once
@@ -31,7 +31,7 @@
 namespace millpond::replay {
 
 // A thread that is started and joined by hand, in memory that may have been zero. std::thread allocates its state from
-// the malloc under test; this does not. Throws failure (status 4) where the system starts no more threads.
+// the malloc under test; this does not. Throws failure (status 4) if the system starts no more threads.
 class system_thread {
   public:
     void start(void* (*run)(void*), void* argument) {
@@ -66,7 +66,7 @@ class dependency_round {
         try {
             dispatch_all();
         } catch (...) {
-            // No thread may outlive what it plays with.
+            // No thread may outlive the data that it uses.
             state_.store(play_state::out_of_memory);
             end_all();
             throw;
@@ -91,7 +91,7 @@ class dependency_round {
         double cpu_seconds, waited_seconds;
     };
 
-    // What a wait costs beside the time that it says: the halves of its two looks at the clock that lie outside.
+    // Returns the unmeasured cost of a wait: the halves of its two clock readings that lie outside.
     static double seconds_of_looking_at_the_clock() noexcept {
         constexpr int looks = 256;
         double inside = 0;
@@ -119,12 +119,12 @@ class dependency_round {
     void dispatch(const record& r) {
         worker& w = workers_[r.thread()];
         if (!w.running) begin(w);
-        // The first half of a realloc does nothing to its slot that others could wait for.
+        // The first half of a realloc has no effect on its slot that others could wait for.
         const bool takes_turn = r.op() != operation::resize_from && r.op() != operation::thread_end;
         const turned_record turned{r, next_turn_[r.slot()], 0};
         if (takes_turn) ++next_turn_[r.slot()];
         while (!w.queue->put(turned)) {
-            publish_all();  // what this thread waits for may still lie in another queue
+            publish_all();  // records that this thread waits for may still lie in another queue
             w.queue->wait_for_room();
         }
         if (r.op() == operation::thread_end) end(r.thread());
@@ -142,7 +142,7 @@ class dependency_round {
         w.running = true;
     }
 
-    // Joins a thread: all that it may wait for has been dispatched before.
+    // Joins a thread: all records that it may wait for have been dispatched before.
     void end(std::size_t i) {
         worker& w = workers_[i];
         if (!w.running) return;
@@ -188,7 +188,7 @@ class dependency_round {
         std::atomic<std::uint32_t>& turn = turns_[r.what.slot()];
         if (turn.load(std::memory_order_acquire) != r.turn) [[unlikely]]
             wait_for(turn, r.turn, w);
-        // After a failure turns are still taken, so that everybody comes to an end.
+        // After a failure turns are still taken, so that every thread ends.
         if (!stopped() && !plays.play(r.what)) state_.store(plays.state(), std::memory_order_relaxed);
         if (r.what.op() != operation::resize_from) turn.store(r.turn + 1, std::memory_order_release);
     }

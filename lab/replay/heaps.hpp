@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// heaps: what plays the operations of a script: malloc, a pool for each of the script's pools, or nothing at all.
+// heaps: plays the operations of a script: on malloc, on a pool for each of the script's pools, or on nothing.
 //
 //   allocate(record)              null if there is no memory     malloc_heap   the process's malloc, for every pool
 //   deallocate(record, block)                                    pooled_heap   an allocator of ours a pool, 0: malloc
@@ -75,13 +75,14 @@ struct no_mutex {
     void unlock() noexcept {}
 };
 
-// ReleaseWhenEmpty: the allocator's memory goes back when none of its objects lives.
+// ReleaseWhenEmpty: the allocator's memory is released when none of its objects lives.
 template <managed_allocator Allocator, bool ReleaseWhenEmpty, class Mutex>
 class pooled_heap {
   public:
     static constexpr bool is_null = false;
 
-    // `pools`: position 0 is malloc. `alignment_of_malloc`: blocks above 8 bytes are aligned to 16 whatever their size.
+    // `pools`: position 0 is malloc. `alignment_of_malloc`: blocks above 8 bytes are aligned to 16, whatever their
+    // size.
     pooled_heap(std::span<const script_pool> pools, bool alignment_of_malloc)
         : pools_(pools.size()), aligned_mask_(alignment_of_malloc ? 0 : 15) {
         for (std::size_t i = 1; i < pools.size(); ++i) (new (&pools_[i]) pool)->shared = pools[i].shared != 0;
@@ -123,7 +124,7 @@ class pooled_heap {
         return fresh;
     }
 
-    // All pools' memory back to its source: for whoever goes on after the round.
+    // Returns all pools' memory to its source, for code that runs after the round.
     void release() noexcept {
         for (std::size_t i = 1; i < pools_.size(); ++i) at(i).blocks.release();
     }
@@ -135,7 +136,7 @@ class pooled_heap {
         Mutex mutex;
         bool shared = false;
     };
-    // Never destroyed: what is live at the end stays live.
+    // Never destroyed: objects alive at the end stay alive.
     struct alignas(pool) storage {
         unsigned char bytes[sizeof(pool)];
     };
@@ -162,7 +163,7 @@ class pooled_heap {
         return (r.bytes() & aligned_mask_) != 0 || r.bytes() <= 8 ? 8 : 16;
     }
 
-    // Whether the block that holds `from` is the one that would be given for `to`.
+    // Returns whether the block that holds `from` is the one that `to` would get.
     bool stays(const record& from, const record& to) const noexcept {
         if constexpr (requires { Allocator::block_bytes(8, 8); }) {
             const std::size_t held = Allocator::block_bytes(from.bytes(), alignment_of(from));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// page_array: zeroed memory straight from the system, its pages there from the start.
+// page_array: zeroed memory directly from the system, with all pages present from the start.
 //
-// The player keeps all of its own things in such arrays: the malloc under test sees the program's calls alone, and no
+// The player keeps all of its own data in such arrays. So the malloc under test sees only the program's calls, and no
 // page of ours is faulted in while the clock runs. O(bytes) to make. Throws failure (status 4). Trivial elements.
 #pragma once
 
@@ -28,7 +28,7 @@ class page_array {
             ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         if (memory == MAP_FAILED)
             throw program::failure(program::environment,
-                                   "no memory for " + std::to_string(bytes_) + " bytes of the player's own");
+                                   "no memory for " + std::to_string(bytes_) + " bytes of the player's data");
         data_ = static_cast<T*>(memory);
     }
     page_array(page_array&& other) noexcept
@@ -43,7 +43,7 @@ class page_array {
         if (data_ != nullptr) ::munmap(data_, bytes_);
     }
 
-    // The memory stays for the life of the process.
+    // The memory stays until the process ends.
     T* release() { return std::exchange(data_, nullptr); }
 
     T* data() { return data_; }

@@ -28,7 +28,7 @@ constexpr std::array<std::pair<const char*, strategy>, 6> names{
      {"multipool(monotonic)", strategy::multipool_monotonic},
      {"plan", strategy::multipool}}};
 
-// A single thread has nobody to wait for, and mallocs are quicker while there is but one.
+// One thread needs no order, and mallocs are faster in a single-threaded process.
 bool on_threads(const script_source& script, const play_request& request) {
     return request.in == order::dependency && request.diffusion == 0 && script.header().threads > 1;
 }
@@ -89,7 +89,7 @@ void play_by_strategy(script_source& script, const play_request& request, play_r
     }
 }
 
-// A replay holds what the program held; better to refuse than to drive the machine into swapping.
+// A replay holds as much memory as the program did; refusing is better than driving the machine into swapping.
 std::uint64_t memory_for(const script_header& header, const play_request& request) {
     const std::uint64_t available = measure::available_bytes() / 10 * 9;
     if (available == 0) return ~std::uint64_t{0};

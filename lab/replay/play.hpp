@@ -4,9 +4,9 @@
 //   script ─▶ check a block (not timed) ─▶ play it (CPU clock around it) ─▶ next …      total order
 //          └▶ each thread's records to a thread of its own                             dependency order
 //
-// CPU time is that of the records' playing: allocation, and the touches, of which the null strategy has the same. In
-// dependency order waiting for other threads is taken off. The round runs once in a process and leaves the heap as it
-// is. Throws failure.
+// CPU time is that of playing the records: allocation, and the touches, which the null strategy has, too. In dependency
+// order waiting for other threads is subtracted. The round runs once in a process and leaves the heap as it is. Throws
+// failure.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct diffusion_point {
 };
 
 struct play_result {
-    const char* why = nullptr;  // null: all of it was played; else a half-sentence
+    const char* why = nullptr;  // a half-sentence; null: all of it was played
     std::uint64_t records = 0;
     double cpu_seconds = 0, wall_seconds = 0;
     std::uint64_t peak_bytes = 0, end_bytes = 0, page_faults = 0;

@@ -53,8 +53,8 @@ touch touch_of(const char* name) {
     return std::strcmp(name, "none") == 0 ? touch::none : std::strcmp(name, "check") == 0 ? touch::check : touch::line;
 }
 
-// Finds the file whose malloc this process uses, into a buffer: nothing of ours has called malloc before a round.
-// False where nobody knows.
+// Finds the file whose malloc this process uses, into a buffer, because our code must not call malloc before a round.
+// False if it is unknown.
 bool find_malloc_provider(char (&resolved)[PATH_MAX]) {
     Dl_info about;
     void* const found = ::dlsym(RTLD_DEFAULT, "malloc");
@@ -68,12 +68,12 @@ std::string malloc_provider() {
 
 bool is_c_library(const std::string& path) { return path.find("/libc.so") != std::string::npos; }
 
-// Preloading fails with a warning at most; then the round would be that of another malloc.
+// If preloading fails, the loader only warns, and the round would be another malloc's.
 void check_preloaded(const char* library) {
     if (*library == '\0') return;
     char resolved[PATH_MAX];
     if (find_malloc_provider(resolved) && std::strcmp(resolved, library) == 0) return;
-    throw program::failure(program::input, std::string(library) + ": is no malloc library for this machine");
+    throw program::failure(program::input, std::string(library) + " is not a malloc library for this machine");
 }
 
 json number_or_null(const std::optional<std::uint64_t>& value) { return value ? json(*value) : nullptr; }
@@ -98,7 +98,7 @@ json to_json(const play_result& result, const char* const* given) {
                                        {"end_live_bytes", result.end_live_bytes},
                                        {"held_bytes", number_or_null(result.held_bytes)},
                                        {"held_end_bytes", number_or_null(result.held_end_bytes)}});
-    if (!result.held_bytes) round["held_why_null"] = "a malloc does not say what it holds at its peak";
+    if (!result.held_bytes) round["held_why_null"] = "a malloc does not report its peak bytes";
     if (timed) return round;
     round["diffusion"] = json::array();
     for (const diffusion_point& p : result.diffusion)
@@ -146,7 +146,8 @@ void start(const stage_request& request) {
 
 int run(char** arguments) {
     for (int i = 0; i < words; ++i)
-        if (arguments[i] == nullptr) throw program::failure(program::usage, "this is --play's own way to start itself");
+        if (arguments[i] == nullptr)
+            throw program::failure(program::usage, "only --play may use this option, to start itself");
     check_preloaded(arguments[malloc_word]);
     play_request request;
     request.of_a_plan = std::strcmp(arguments[strategy_word], "plan") == 0;

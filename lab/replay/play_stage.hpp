@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// play_stage: a round in a process that has done nothing else.
+// play_stage: runs a round in a process that has done nothing before.
 //
 //   --play …  ─▶ command line read, checked ─▶ exec ourselves ─▶ the malloc under test is there, and nothing of ours
 //                                              (LD_PRELOAD, MILLPOND_PAD)   has called it ─▶ play() ─▶ result as JSON
 //
-// start() does the left half and never returns; run() is what main() does first, when it is called in the second way.
+// start() does the left half and never returns. main() calls run() first if it finds the second kind of command line.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ struct stage_request {
     std::size_t padding_bytes = 0;
 };
 
-// The first word of a command line that run() is for.
+// The first word of a command line for run().
 inline constexpr const char* stage_word = "--in-this-process";
 
-// Throws failure: a strategy that does not exist (2), a library that is not there (3), a place that cannot be
-// written (4).
+// Throws failure: a strategy that does not exist (2), a library that is not there (3), a file that cannot be written
+// (4).
 [[noreturn]] void start(const stage_request& request);
 
-// argv behind stage_word, as start() has made it. Returns the exit status. Throws failure.
+// `arguments`: argv behind stage_word, made by start(). Returns the exit status. Throws failure.
 int run(char** arguments);
 
 }  // namespace millpond::replay

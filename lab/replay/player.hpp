@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// player: does what records say, on one heap: the loop that is measured.
+// player: plays records on one heap; its loop is what a round measures.
 //
 //   record ─▶ heap (malloc, pools, nothing) ─▶ block ─▶ slots[record.slot()], touched
 //
-// Use play() for a run of records that are known to be in order (script_source checks that). The loop fetches the slots
-// of later records, as a program has its pointer at hand when it frees. It stops where the heap has no memory. In
+// Use play() for a run of records that are known to be in order (script_source checks that). The loop prefetches the
+// slots of later records, because a program has its pointer ready when it frees. It stops if the heap has no memory. In
 // dependency order several threads have a player each, over the same slots. O(1) a record, and the heap's and the
-// touch's own cost. Thread-safe where the heap is and no two threads play one slot at once.
+// touch's own cost. Thread-safe if the heap is and no two threads play one slot at once.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace millpond::replay {
 
 enum class play_state : std::uint8_t { going, out_of_memory, misaligned, overwritten };
 
-// Why a round ended early, as a half-sentence; null: it did not.
+// Returns why a round ended early, as a half-sentence; null if it did not.
 inline const char* words_of(play_state state) {
     switch (state) {
         case play_state::going:
@@ -38,10 +38,10 @@ inline const char* words_of(play_state state) {
 template <class Heap, touch Touch>
 class player {
   public:
-    // `pending`: room for what each of the script's threads resizes; used by the thread itself alone.
+    // `pending`: room for the objects that each of the script's threads resizes; only that thread uses it.
     player(Heap& heap, void** slots, record* pending) : heap_(heap), slots_(slots), pending_(pending) {}
 
-    // Plays them in order. Returns: how many; fewer than all where state() says why.
+    // Plays them in order. Returns: the number played; if it is smaller, state() has the reason.
     std::size_t play(std::span<const record> records) noexcept {
         constexpr std::size_t ahead = 16;
         for (std::size_t i = 0; i < records.size(); ++i) {
@@ -52,7 +52,7 @@ class player {
         return records.size();
     }
 
-    // Returns: false where it could not be played.
+    // Returns: false if it could not be played.
     bool play(const record& r) noexcept {
         void*& at = slots_[r.slot()];
         switch (r.op()) {

@@ -68,7 +68,7 @@ void preparation::allocate(const trace::event& e, thread_state& t) {
         [this](const object& o, std::uint64_t, trace::moment at, trace::ending) { object_ended(o, at, nullptr); });
 }
 
-// `event`: the one that ends the object; null where its free was lost, or came too early and has met it now.
+// `event`: the event that ends the object; null if its free was lost, or came too early and meets its object now.
 void preparation::object_ended(const object& o, trace::moment at, const trace::event* event) {
     live_bytes_ -= o.bytes;
     --live_count_;
@@ -85,7 +85,7 @@ void preparation::object_ended(const object& o, trace::moment at, const trace::e
     slots_.give(o.slot, by);
 }
 
-// The second half of a realloc never came: it failed after all, freed (a size of 0), or was lost.
+// The second half of a realloc never came: it failed, freed (a size of 0), or was lost.
 void preparation::settle_pending(thread_state& t) {
     t.has_pending = false;
     const std::uint16_t by = number_of(t);

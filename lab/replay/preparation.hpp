@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// preparation: one pass over a trace's events that writes them as a script (script.hpp).
+// preparation: writes a trace's events as a script (script.hpp), in one pass.
 //
 //   event ─▶ live_objects (mends hand-offs, finds the object that a free ends) ─▶ slot, bytes, pool ─▶ record
 //
-// Frees of objects that the trace does not know are dropped and counted; objects that are live at the end stay live.
+// Frees of unknown objects are dropped and counted; objects that are live at the end stay live.
 // The peak of live bytes is counted here in the total order, exactly as the characterisation counts it.
 // Use: consume() every batch of reader::for_each_batch, then finish(). An event is O(1); memory follows live objects,
 // threads and contexts, never events. Throws failure. Not thread-safe.

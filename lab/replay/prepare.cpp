@@ -28,7 +28,7 @@ json pools_json(const plan::pool_choice& pools) {
     return result;
 }
 
-// What the recorded program took, with the recorder.
+// Returns the recorded program's CPU time, including the recorder's.
 double cpu_seconds(const trace::reader& reader) {
     double ns = 0;
     for (const trace::stream_record& stream : reader.streams()) ns += static_cast<double>(stream.cpu_ns);
@@ -72,7 +72,7 @@ std::string prepare(const prepare_request& request) {
                                              {"pools", pools_json(pools)},
                                              {"damages", damages},
                                              {"partial", partial.empty() ? json() : json(partial)}}));
-    // Names of a program may be in any encoding; what is not UTF-8 is replaced.
+    // Names in a program may have any encoding; bytes that are not UTF-8 are replaced.
     return program::json_text(summary) + "\n";
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// prepare: a trace as a script, and what is told of it ("millpond.replay.script/1").
+// prepare: writes a trace as a script, and its summary as JSON ("millpond.replay.script/1").
 #pragma once
 
 #include <string>

@@ -3,8 +3,8 @@
 //
 //   dispatcher ─put─▶ │ written, not seen │ published │ taken … │ ─wait, take─▶ player        a ring of `capacity`
 //
-// Waiting is asleep, not spinning, for there may be more threads than cores. One thread at each end. O(1) a record; no
-// malloc.
+// A waiting thread sleeps instead of spinning, because there may be more threads than cores. One thread at each end.
+// O(1) a record; no malloc.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class record_queue {
   public:
     static constexpr std::uint32_t capacity = 4096;  // a power of two
 
-    // The dispatcher's side. False if there is no room now; what was put is seen after publish().
+    // For the dispatcher. False if there is no room now; the record becomes visible after publish().
     bool put(const turned_record& r) noexcept {
         if (written_ - taken_.load(std::memory_order_acquire) == capacity) return false;
         ring_[written_++ % capacity] = r;
@@ -42,7 +42,7 @@ class record_queue {
         taken_.wait(full, std::memory_order_acquire);
     }
 
-    // The player's side: what is there, at least one record, waiting for it. Given back by take().
+    // For the player: waits for at least one record and returns all that are there. take() releases them.
     std::span<const turned_record> wait() const noexcept {
         const std::uint32_t from = taken_.load(std::memory_order_relaxed);
         published_.wait(from, std::memory_order_acquire);

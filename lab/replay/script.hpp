@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// script: the file between the two steps of a replay: a trace's events as records of one size, ready to be played.
+// script: the file between the two steps of a replay. It holds a trace's events as records of one size, ready to be
+// played.
 //
 //   │ header │ block │ 4096 records │ block │ 4096 records │ … │ pools │
 //              ▲ count, time, checksum
 //   record   bytes 48 │ pool 16   slot 32 │ thread 16 │ alignment 6 │ operation 3 │ zeroed 1
 //
-// Addresses are replaced by slots, and slots are used again: the table of a player is as large as the most objects that
-// live at once. A free repeats its object's bytes, alignment and pool, so that the table holds nothing but pointers.
-// Records stand in the total order of the trace. A script lives between two processes of one machine: native byte
-// order, one version; its header is written last, so that half a script is none. Trivially copyable.
+// Addresses are replaced by slots, and slots are reused: the table of a player is as large as the most objects that
+// live at once. A free repeats its object's bytes, alignment and pool, so that the table holds only pointers. Records
+// stand in the total order of the trace. A script is used on one machine: native byte order, one version. Its header is
+// written last, so that an incomplete script is recognised. Trivially copyable.
 //
 // A realloc is two records of one thread and one slot, next to one another in that thread's order:
 //   resize_from   the object's account ends here, in the total order; its memory stays
 //   resize_to     the memory is resized, and the object's new account begins
-// or `drop` in the place of resize_to, where the trace has no second half: the memory goes.
+// or `drop` in the place of resize_to, if the trace has no second half: the memory is freed.
 #pragma once
 
 #include <cstddef>
@@ -78,12 +79,12 @@ struct script_block {
 };
 
 struct script_pool {
-    std::uint32_t shared;  // whether more than one thread allocates from it or frees to it
+    std::uint32_t shared;  // 1: more than one thread allocates from it or frees to it
     std::uint32_t reserved;
     std::uint64_t objects;
 };
 
-// A fast sum against damage, not against malice. `bytes` is a multiple of 8.
+// A fast checksum against damage, not against malice. `bytes` is a multiple of 8.
 inline std::uint64_t checksum(const void* data, std::size_t bytes, std::uint64_t seed = 0) {
     const auto* at = static_cast<const unsigned char*>(data);
     std::uint64_t sum = seed ^ 0x9E3779B97F4A7C15u;
@@ -96,7 +97,7 @@ inline std::uint64_t checksum(const void* data, std::size_t bytes, std::uint64_t
     return sum;
 }
 
-// `number`: of the block in its script, so that blocks that changed places are found.
+// `number`: the block's in its script, so that exchanged blocks are found.
 inline std::uint64_t checksum_of(const script_block& block, const record* records, std::uint64_t number) {
     const std::uint64_t seed = (block.time_ns * 31 + block.count) * 31 + number;
     return checksum(records, block.count * sizeof(record), seed);

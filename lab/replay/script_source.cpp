@@ -31,7 +31,7 @@ script_source::script_source(const char* path) : path_(path), file_(open_script(
         damaged("it is too short to be a script");
     read(&header_, sizeof header_);
     if (header_.magic != script_header::magic_value)
-        damaged("it is no script; millpond-replay --prepare TRACE -o SCRIPT makes one");
+        damaged("it is not a script; millpond-replay --prepare TRACE -o SCRIPT makes one");
     if (header_.version != script_header::version_value || header_.build != (sizeof(record) << 16 | sizeof header_))
         damaged("it was written by another version; prepare it again");
     if (header_.checksum != checksum(&header_, offsetof(script_header, checksum))) damaged("its header is damaged");
@@ -39,7 +39,7 @@ script_source::script_source(const char* path) : path_(path), file_(open_script(
     const std::uint64_t pool_bytes = std::uint64_t{header_.pools} * sizeof(script_pool);
     if (header_.pools == 0 || header_.pools_at > size || size - header_.pools_at != pool_bytes ||
         header_.slots > header_.records || header_.threads > 0x10000)
-        damaged("it was cut, or something was added");
+        damaged("it was truncated or extended");
     pools_ = page_array<script_pool>(header_.pools);
     const off_t here = ::lseek(file_, 0, SEEK_CUR);
     ::lseek(file_, static_cast<off_t>(header_.pools_at), SEEK_SET);
@@ -62,7 +62,7 @@ void script_source::read(void* to, std::size_t bytes) {
         const ssize_t got = ::read(file_, at, bytes);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) damaged(std::strerror(errno));
-        if (got == 0) damaged("it was cut");
+        if (got == 0) damaged("it is truncated");
         at += got;
         bytes -= static_cast<std::size_t>(got);
     }
@@ -72,16 +72,17 @@ std::span<const record> script_source::next() {
     if (blocks_ == header_.blocks) {
         if (records_ != header_.records || peak_live_bytes_ != header_.peak_live_bytes ||
             live_bytes_ != header_.end_live_bytes)
-            damaged("its records do not add up to what its header says");
+            damaged("the sum of its records differs from its header");
         if (::lseek(file_, 0, SEEK_CUR) != static_cast<off_t>(header_.pools_at))
-            damaged("something was added behind its records");
+            damaged("it continues after its last record");
         return {};
     }
     read(&block_, sizeof block_);
     if (block_.count == 0 || block_.count > script_block::records_max || block_.reserved != 0)
-        damaged("a block of it is damaged");
+        damaged("one of its blocks is damaged");
     read(records_of_block_.data(), block_.count * sizeof(record));
-    if (checksum_of(block_, records_of_block_.data(), blocks_) != block_.checksum) damaged("a block of it is damaged");
+    if (checksum_of(block_, records_of_block_.data(), blocks_) != block_.checksum)
+        damaged("one of its blocks is damaged");
     const std::span<const record> given(records_of_block_.data(), block_.count);
     for (const record& r : given) check(r);
     ++blocks_;
@@ -89,7 +90,7 @@ std::span<const record> script_source::next() {
     return given;
 }
 
-// The bit of a slot, turned over; false where it was not as it should be.
+// Flips the bit of a slot; false if it had the wrong value.
 inline bool script_source::flip(std::uint32_t slot, bool was_live) {
     std::uint64_t& word = live_[slot / 64];
     const std::uint64_t bit = std::uint64_t{1} << slot % 64;
@@ -102,9 +103,9 @@ inline void script_source::check(const record& r) {
     const bool in_range = r.thread() < header_.threads && r.pool() < header_.pools && !r.has_rest() &&
                           r.alignment_log2() <= record::alignment_log2_max && r.bytes() <= record::bytes_max &&
                           static_cast<unsigned>(r.op()) < operations;
-    if (!in_range) damaged("a record of it has a field out of range");
+    if (!in_range) damaged("one of its records has a field out of range");
     if (r.op() == operation::thread_end) return;
-    if (r.slot() >= header_.slots) damaged("a record of it has a slot out of range");
+    if (r.slot() >= header_.slots) damaged("one of its records has a slot out of range");
     std::uint32_t& resizing = resizing_[r.thread()];
     bool in_order = true;
     switch (r.op()) {
@@ -126,7 +127,7 @@ inline void script_source::check(const record& r) {
             in_order = (live_[r.slot() / 64] >> r.slot() % 64 & 1) == 0 && resizing == r.slot() + 1;
             resizing = 0;
     }
-    if (!in_order) damaged("a record of it is out of order");
+    if (!in_order) damaged("one of its records is out of order");
     if (r.op() == operation::allocate || r.op() == operation::resize_to) {
         live_bytes_ += r.bytes();
         if (live_bytes_ > peak_live_bytes_) peak_live_bytes_ = live_bytes_;

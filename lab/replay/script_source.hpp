@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// script_source: reads a script, a block at a time, and lets nothing through that a player could stumble over.
+// script_source: reads a script, a block at a time, and checks it so that a player can rely on it.
 //
 //   file ──read()──▶ one block ──checksum, ranges, order of each slot's operations──▶ records
 //
-// Read, not mapped, so that no page of the file counts as memory of the player. Checking a record: O(1). Memory: one
-// block, a bit for each slot, a word for each thread. Touches no malloc, but to report an error. Throws failure:
+// The file is read, not mapped, so that its pages do not count as memory of the player. Checking a record: O(1).
+// Memory: one block, a bit for each slot, a word for each thread. Calls malloc only to report an error. Throws failure:
 // 3 for a script that is missing, cut or damaged. Not thread-safe.
 #pragma once
 
@@ -26,12 +26,12 @@ class script_source {
     const script_header& header() const { return header_; }
     const page_array<script_pool>& pools() const { return pools_; }
 
-    // The next records, valid until the next call; none at the end of the script.
+    // Returns the next records, valid until the next call; empty at the end of the script.
     std::span<const record> next();
-    // Of the block that next() gave, in nanoseconds since the first event.
+    // The time of the block that next() returned, in nanoseconds since the first event.
     std::uint64_t time_ns() const { return block_.time_ns; }
 
-    // In the total order, over the records given out so far.
+    // The live bytes in the total order, over the records returned so far.
     std::uint64_t live_bytes() const { return live_bytes_; }
     std::uint64_t peak_live_bytes() const { return peak_live_bytes_; }
     std::uint64_t records() const { return records_; }
@@ -51,7 +51,7 @@ class script_source {
     page_array<script_pool> pools_;
     page_array<record> records_of_block_;
     page_array<std::uint64_t> live_;      // a bit for each slot
-    page_array<std::uint32_t> resizing_;  // by thread: the slot + 1 that its realloc is about; 0: none
+    page_array<std::uint32_t> resizing_;  // by thread: the slot + 1 of its pending realloc; 0: none
     std::uint64_t live_bytes_ = 0, peak_live_bytes_ = 0, records_ = 0, blocks_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // script_writer: writes a script, a block at a time, and its header last (script.hpp).
 //
-// Use: add() every record in the total order, then finish(), which makes the file appear; before it, there is none.
-// O(1) a record; memory: one block. Throws failure (status 4) where the place cannot be written. Not thread-safe.
+// Use: add() every record in the total order, then finish(), which makes the file appear. O(1) a record; memory: one
+// block. Throws failure (status 4) if the file cannot be written. Not thread-safe.
 #pragma once
 
 #include <string>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// slot_stock: numbers for live objects, the freed ones used again, so that there are as many as objects at the peak.
+// slot_stock: gives slot numbers to live objects and reuses them, so that there are as many as objects at the peak.
 //
-//   thread 1 │ 7 3 9 │◀─ its frees; its allocations take the last, which is its own to reuse without waiting
-//   thread 2 │ 4     │   where it has none it takes the oldest of another thread: freed long ago, hardly a wait
+//   thread 1 │ 7 3 9 │◀─ its frees; its allocations take the last one, without waiting
+//   thread 2 │ 4     │   without one, it takes another thread's oldest: freed long ago, hardly a wait
 //
-// In dependency order a slot is free for its next object only when the one before has gone, so that a slot handed
-// between threads would couple them. take, give: O(1), but O(threads) where the others' must be searched. Not
-// thread-safe.
+// In dependency order a slot's next object waits for the one before, so a slot handed between threads would couple
+// them. take, give: O(1), but O(threads) if the others' slots must be searched. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +38,7 @@ class slot_stock {
         ++free_;
     }
 
-    // How many there are, free or not.
+    // The number of slots, free or not.
     std::uint32_t count() const { return count_; }
 
   private:

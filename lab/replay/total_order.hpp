@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// total_order: plays a whole script on this thread, in the order of the trace; timed, or surveying pages on the way.
+// total_order: plays a whole script on this thread, in the order of the trace, timed or with surveys of pages.
 //
-//   block ─▶ play │clock│ ─▶ block ─▶ play │clock│ …       timed: what lies between two blocks is not counted
-//   block ─▶ play, note sizes ─▶ … ─▶ survey ─▶ …          untimed: which pages the live objects touch, N times
+//   block ─▶ play │clock│ ─▶ block ─▶ play │clock│ …       timed: the time between two blocks is not counted
+//   block ─▶ play, note sizes ─▶ … ─▶ survey ─▶ …          untimed: the pages that live objects touch, N times
 //
-// Paced, no block is played before its time in the trace: a malloc that gives pages back by the wall clock then keeps
-// what it would have kept in the program. The waits are off the clock, and a round takes as long as the program did.
+// Paced: no block is played before its time in the trace. So a malloc that returns pages by the wall clock keeps as
+// much as in the program. The clock stops during waits, and a round takes as long as the program did.
 //
 // Memory: the slots, and for the survey a size and two pages for each. Throws failure.
 #pragma once
@@ -79,7 +79,7 @@ class page_surveyor {
             pages_[edges++] = first;
             if (last == first) continue;
             pages_[edges++] = last;
-            inside += last - first - 1;  // pages inside an object are shared with nobody
+            inside += last - first - 1;  // pages inside an object are not shared
         }
         std::sort(pages_.data(), pages_.data() + edges);
         const auto distinct = std::unique(pages_.data(), pages_.data() + edges) - pages_.data();
@@ -88,7 +88,7 @@ class page_surveyor {
     }
 
   private:
-    page_array<std::uint64_t> bytes_;  // by slot, and one more, so that 0 is nothing
+    page_array<std::uint64_t> bytes_;  // indexed by slot; one more, because 0 means empty
     page_array<std::uint64_t> pages_;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// touch: what the program is assumed to do with a block after its allocation.
+// touch: the assumed use of a block by the program after its allocation.
 //
 //   none    nothing
 //   line    a byte is written in each of its cache lines, once: the assumption of every replay, stated with its figures
 //   check   the whole block is filled with a pattern of its slot, which must still be there when it is freed: a test
 //
-// Of a block that realloc has resized, `line` writes what is new. O(bytes / 64); check: O(bytes).
+// In a block that realloc has resized, `line` writes only the new part. O(bytes / 64); check: O(bytes).
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ enum class touch : std::uint8_t { none, line, check };
 
 inline constexpr std::uintptr_t cache_line_bytes = 64;
 
-// Writes a byte in each cache line of [from, bytes) of the block. Masked: `block` is a scratch area of so many bytes
-// (a power of two), in which every place beyond it stands for another one.
+// Writes a byte in each cache line of [from, bytes) of the block. Masked: `block` is a scratch area of this many bytes
+// (a power of two), and offsets wrap around in it.
 template <std::size_t MaskedTo = 0>
 inline void write_lines(void* block, std::size_t from, std::size_t bytes) noexcept {
     auto* const first = static_cast<volatile char*>(block);
@@ -39,7 +39,7 @@ inline void fill(void* block, std::size_t bytes, std::uint32_t slot) noexcept {
         std::memcpy(to + at, &word, bytes - at < sizeof word ? bytes - at : sizeof word);
 }
 
-// Whether the first `bytes` are as fill() left them.
+// Returns whether the first `bytes` are as fill() left them.
 inline bool is_filled(const void* block, std::size_t bytes, std::uint32_t slot) noexcept {
     const std::uint64_t word = pattern_of(slot);
     const auto* const from = static_cast<const char*>(block);

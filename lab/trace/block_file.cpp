@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t damages_listed = 1000;
 constexpr std::uint64_t trailer_bytes = 16;
 
-// What is wrong with a header, given the bytes of the file that follow it.
+// Returns the error in a header, or null; `bytes_behind`: the bytes of the file that follow it.
 const char* flaw(const mpt_block_header& h, std::uint64_t bytes_behind) {
     const bool raw = h.codec == mpt_raw;
     const std::uint32_t limit = h.kind == mpt_events ? events_payload_bytes_max : payload_bytes_max;
@@ -156,12 +156,12 @@ bool block_file::is_trailer(std::uint64_t offset, std::uint64_t& index_offset) c
     return words[0] == static_cast<std::uint32_t>(mpt_trailer_magic) && words[1] == 8;
 }
 
-// The offset of the next whole block at or behind `from`; size() if there is none.
+// Returns the offset of the next whole block at or behind `from`; size() if there is no further block.
 std::uint64_t block_file::find_block(std::uint64_t from, block_record& block) {
     constexpr std::size_t chunk_bytes_max = 1u << 20, overlap_bytes = 3;
     static constexpr std::uint32_t magic = static_cast<std::uint32_t>(mpt_frame_magic);
     const std::string_view pattern(reinterpret_cast<const char*>(&magic), sizeof magic);
-    std::vector<char> chunk(4096);  // damage is mostly short: grown only where it is not
+    std::vector<char> chunk(4096);  // damage is usually short; the chunk grows if it is not
     while (from < size_ && search_budget_bytes_ > 0) {
         const std::size_t bytes = static_cast<std::size_t>(std::min<std::uint64_t>(chunk.size(), size_ - from));
         if (!read(from, chunk.data(), bytes)) break;
@@ -170,7 +170,7 @@ std::uint64_t block_file::find_block(std::uint64_t from, block_record& block) {
             std::string what;
             stored_.resize(0);
             if (whole_block(from + at, block, what)) return from + at;
-            // Many false headers that claim long payloads would make the search quadratic: its work is bounded.
+            // Many false headers that claim long payloads would make the search quadratic, so its work is bounded.
             const std::uint64_t cost = sizeof block.header + stored_.bytes().size();
             search_budget_bytes_ -= std::min(search_budget_bytes_, cost);
             if (search_budget_bytes_ == 0) break;
@@ -232,7 +232,7 @@ std::vector<block_record> block_file::read_index(damage_list& damages) {
     try {
         field_cursor cursor(payload.bytes());
         bool is_told = true;
-        std::uint64_t past = 0;  // entries in the order of the file, so that no block can be named twice
+        std::uint64_t past = 0;  // entries come in the order of the file, so that no block is named twice
         for (std::uint32_t i = 0; i < index.header.count; ++i) {
             block_record block;
             block.offset = cursor.number();
@@ -245,7 +245,7 @@ std::vector<block_record> block_file::read_index(damage_list& damages) {
             if (wrong == nullptr && (h.kind != kind || h.thread != thread || h.count != count || h.first != first ||
                                      h.cpu_ns != cpu_ns || h.version > mpt_version))
                 wrong = "the block's header is not the one that the index names";
-            is_told = wrong == nullptr;  // where the header is damaged, its length is not known
+            is_told = wrong == nullptr;  // if the header is damaged, its length is unknown
             past = block.offset + sizeof h + (is_told ? h.stored_bytes : 0);
             if (wrong != nullptr)
                 flaws.push_back({block.offset, wrong});
@@ -254,7 +254,7 @@ std::vector<block_record> block_file::read_index(damage_list& damages) {
         }
         if (past != index.offset && is_told) flaws.push_back({past, "bytes that belong to no block"});
     } catch (const trace_error&) {
-        return {};  // an index that contradicts itself is no index
+        return {};  // the index contradicts itself
     }
     for (damage& known : flaws) damages.add(known.offset, std::move(known.what));
     return blocks;

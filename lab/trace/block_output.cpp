@@ -77,7 +77,7 @@ block_output::block_output(std::string path, const std::string& name_end, const 
         const int error = errno;
         if (descriptor_ >= 0) ::close(descriptor_);
         errno = error;
-        fail("cannot go on with");
+        fail("cannot continue");
     }
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_output: writes a trace block by block, keeps its index, and lets it appear whole or not at all.
+// block_output: writes a trace block by block, and its index. The file appears whole or not at all.
 //
 //   PATH.XXXXXX: │ block │ block │ … commit(): │ index │ trailer │ ─rename─▶ PATH
 //
-// Use it wherever a whole trace is made: finish, rebuild_index, tests. Throws std::system_error where the disk refuses;
-// whatever is destroyed without commit() leaves no file behind. Memory: one block, and 48 bytes a block. Not
-// thread-safe.
+// Use it wherever a whole trace is made: finish, rebuild_index, tests. Throws std::system_error if writing fails. An
+// object destroyed without commit() leaves no file behind. Memory: one block, and 48 bytes a block. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,34 +22,34 @@ namespace millpond::trace {
 
 class block_output {
   public:
-    // Level at which payloads are compressed: higher ones take longer than they gain (docs/trace_format.md).
+    // The level at which payloads are compressed: higher ones take longer than they gain (docs/trace_format.md).
     static constexpr int default_level = 3;
 
     // `mode`: the permissions of PATH. Traces hold command lines, so by default only their owner may read them.
     explicit block_output(std::string path, int level = default_level, unsigned mode = 0600);
-    // Goes on with a file that was left behind: PATH + name_end, of which `blocks` are whole.
+    // Continues a file that was left behind: PATH + name_end, whose first `blocks` are whole.
     block_output(std::string path, const std::string& name_end, const std::vector<block_record>& blocks);
     ~block_output();
     block_output(const block_output&) = delete;
     block_output& operator=(const block_output&) = delete;
 
-    // Called where the disk is full, with the bytes that have been written: true to try again. What has been written is
-    // on the disk then.
+    // Called if the disk is full, with the number of bytes that have been written (and are on the disk then). Returns
+    // true to try again.
     using room_maker = std::function<bool(std::uint64_t written_bytes)>;
     void set_room_maker(room_maker make_room) { make_room_ = std::move(make_room); }
-    // After a failure the file stays: it is the only place of its blocks.
+    // After a failure the file stays, because it may hold the only copy of its blocks.
     void keep() { keep_ = true; }
-    // What follows PATH in the name of the file until commit().
+    // Returns the suffix of the file's name, after PATH, until commit().
     std::string name_end() const { return temporary_.substr(path_.size()); }
 
-    // Writes one block. Of `header` these count: kind, layout, thread, sequence, count, overhead_ticks, first, cpu_ns.
-    // The payload is compressed where the codec is mpt_zstd and that makes it smaller.
+    // Writes one block. These fields of `header` are used: kind, layout, thread, sequence, count, overhead_ticks,
+    // first, cpu_ns. The payload is compressed if the codec is mpt_zstd and that makes it smaller.
     void append(mpt_block_header header, std::span<const std::uint8_t> payload, mpt_codec codec = mpt_zstd);
 
-    // Writes a whole block as it stands in another trace.
+    // Writes a whole block, unchanged, from another trace.
     void copy(const mpt_block_header& header, std::span<const std::uint8_t> stored);
 
-    // Writes index and trailer, closes, renames. Nothing may follow.
+    // Writes index and trailer, closes, renames. No call may follow.
     void commit();
 
     std::uint64_t bytes() const { return bytes_; }
@@ -79,11 +78,11 @@ class block_output {
     std::unique_ptr<compressor> compressor_;
 };
 
-// A header for `append`.
+// Makes a header for `append`.
 mpt_block_header make_header(mpt_kind kind, std::uint32_t count, std::uint32_t sequence = 0, std::uint64_t first = 0);
 
-// Rewrites the trace with a fresh index: whole blocks are copied as they are, damaged stretches are left out, the
-// result is written aside and renamed. Returns what was left out. Throws trace_error (nothing readable),
+// Rewrites the trace with a fresh index. Whole blocks are copied unchanged, damaged stretches are left out; the result
+// is written to a new file, which is renamed. Returns the damages. Throws trace_error (nothing readable),
 // std::system_error.
 std::vector<damage> rebuild_index(const std::string& path);
 

@@ -11,21 +11,21 @@ namespace millpond::trace {
 
 namespace {
 
-// An event may be read before it is known to lie inside of the rows. Where bytes are damaged, each of its fields may be
-// as long as a varint can be: tag, time, duration, address, size, steps, the frames entered, alignment.
+// An event may be read before it is known to lie inside of the rows. In damaged bytes, each of its fields may be as
+// long as a varint can be: tag, time, duration, address, size, steps, the frames entered, alignment.
 constexpr std::size_t damaged_bytes_max = 1 + (5 + mpt_entered_max) * varint_bytes_max + 1;
 static_assert(damaged_bytes_max + varint_bytes_max <= payload_buffer::padding_bytes);
 
 // Copies the varint at `from` and moves both cursors past it.
 [[gnu::always_inline]] inline void move_field(const std::uint8_t*& from, std::uint8_t*& to) {
-    constexpr std::size_t copied_bytes = 16;  // one move, though no varint is so long
+    constexpr std::size_t copied_bytes = 16;  // one move, although a varint is shorter
     const auto length = static_cast<std::size_t>(std::countr_zero(*from | 0x100u)) + 1;
     std::memcpy(to, from, copied_bytes);
     from += length;
     to += length;
 }
 
-// False where there are more frames at once than a recorder writes.
+// Returns false if there are more frames at once than a recorder writes.
 [[gnu::always_inline]] inline bool take_steps(const std::uint8_t*& from, stack_follower& follower) {
     const std::uint64_t steps = take_varint(from);
     const unsigned entered = steps & ((1u << mpt_entered_bits) - 1);
@@ -37,8 +37,8 @@ static_assert(damaged_bytes_max + varint_bytes_max <= payload_buffer::padding_by
 
 }  // namespace
 
-// The hot loop: events without notes, durations and alignments, as long as none can reach the end of the rows. Returns
-// how many it has taken; it stops before anything else.
+// The hot loop: takes events without notes, durations and alignments, as long as they cannot reach the end of the rows.
+// Returns the number of events taken; it stops before any other event.
 std::uint32_t column_splitter::take_plain(cursors& now, const std::uint8_t* end, stack_follower* follower) {
     constexpr unsigned special = mpt_has_duration | mpt_has_alignment;
     const std::uint8_t* from = now.from;
@@ -56,7 +56,7 @@ std::uint32_t column_splitter::take_plain(cursors& now, const std::uint8_t* end,
             from = at;
             continue;
         }
-        // Written before it is known to be whole, and taken after that.
+        // Written before the event is known to be whole, and taken after that.
         std::uint8_t *time = times, *address = addresses, *size = sizes;
         if (tag & mpt_has_time) move_field(at, time);
         move_field(at, address);
@@ -85,7 +85,7 @@ std::uint32_t column_splitter::take_plain(cursors& now, const std::uint8_t* end,
     return taken;
 }
 
-// The next event of the rows, or its steps; false where it is none.
+// Takes the next event of the rows, or its steps; false if it is not an event.
 inline bool column_splitter::take_event(cursors& now, stack_follower* follower) {
     const unsigned tag = *now.from++, op = tag & mpt_operation_mask;
     const bool stepped = op > mpt_note;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// column_splitter: events in rows, as a recorder writes them, into columns, as a finished trace stores them.
+// column_splitter: turns events from rows, as a recorder writes them, into columns, as a finished trace stores them.
 //
 //   │ tag time address bytes context │ tag address │ …   ──▶   tags │ addresses │ sizes │ contexts │ times │ durations
 //
-// The fields keep their bytes, so this is a copy by length; only steps (stack_follower) become contexts. Columns
+// The fields keep their bytes, so they are copied by length; only steps (stack_follower) become contexts. Columns
 // compress to about two thirds of rows, and decode faster. O(bytes).
 #pragma once
 
@@ -21,7 +21,7 @@ class column_splitter {
     struct result {
         std::span<const std::uint8_t> payload;  // valid until the next split
         std::uint32_t events;
-        std::size_t rows_bytes;  // that were taken: fewer than given where they cannot be decoded further
+        std::size_t rows_bytes;  // bytes taken: fewer than given if the rest cannot be decoded
     };
 
     // `rows` needs the padding of payload_buffer behind it. `follower`: turns steps into contexts; without it rows with

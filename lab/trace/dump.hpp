@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// dump: a trace as text, one line for each record and event, for people, tests and diff.
+// dump: prints a trace as text, one line for each record and event, for people, tests and diff.
 //
 // Use it to look at small traces: a line is some twenty times the bytes of its event. Streams, like the reader.
 #pragma once
@@ -10,10 +10,10 @@
 
 namespace millpond::trace {
 
-// Process, modules, contexts, then every event in the order of the merge, then the damages.
+// Prints process, modules, contexts, then every event in the order of the merge, then the damages.
 void dump(reader& trace, std::FILE* to);
 
-// What is in the trace, without its events.
+// Prints the content of the trace without its events.
 void dump_summary(const reader& trace, std::FILE* to);
 
 }  // namespace millpond::trace

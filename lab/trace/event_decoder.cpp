@@ -49,9 +49,9 @@ void event_decoder::open(const mpt_block_header& header, std::span<const std::ui
     }
 }
 
-// Any event, every bound checked behind it: in rows all fields have the same cursor. No event is longer than the
-// padding behind a payload, so that a field may be read before it is known to lie inside. False at a flaw; nothing is
-// taken then.
+// Decodes any event and checks every bound after it; in rows all fields have the same cursor. No event is longer than
+// the padding behind a payload, so a field may be read before it is known to lie inside. Returns false at an error,
+// with nothing taken.
 template <bool Columns>
 inline bool event_decoder::take_event(cursors& now, event& e) {
     constexpr auto column = [](event_column which) -> std::size_t { return Columns ? which : 0; };
@@ -85,7 +85,7 @@ inline bool event_decoder::take_event(cursors& now, event& e) {
         flaw_ = "an event's tag is unknown";
     }
     std::ptrdiff_t room = end_[tags] - at[tags];
-    if constexpr (Columns)  // negative where any is: only the sign is asked for
+    if constexpr (Columns)  // negative if any is: only the sign matters
         room |= (end_[addresses] - at[addresses]) | (end_[sizes] - at[sizes]) | (end_[contexts] - at[contexts]) |
                 (end_[times] - at[times]) | (end_[durations] - at[durations]);
     if (room >= 0 && flaw_ == nullptr) [[likely]]
@@ -112,8 +112,7 @@ std::size_t event_decoder::decode_as(event* to, std::size_t wanted) {
 }
 
 // The hot loop of columns: events without notes, durations and alignments, as long as no column can end. Whether an
-// event allocates cannot be predicted, so size and context are always decoded, and their cursors moved only where it
-// does.
+// event allocates cannot be predicted. So size and context are always decoded, and their cursors moved only if it does.
 std::size_t event_decoder::take_plain(cursors& now, event* to, std::size_t wanted) {
     constexpr unsigned special = unsigned{mpt_note} | mpt_has_duration | mpt_has_alignment;
     const auto room = [&](event_column which) { return static_cast<std::size_t>(end_[which] - now.at[which]); };
@@ -171,7 +170,7 @@ std::size_t event_decoder::decode(event* to, std::size_t capacity) {
     left_ -= static_cast<std::uint32_t>(done);
     const std::size_t columns = columns_ ? std::size_t{column_count} : 1;
     if (flaw_ == nullptr && left_ == 0 && !std::equal(end_, end_ + columns, now_.at))
-        flaw_ = "the block's payload goes on behind its last event";
+        flaw_ = "the block's payload continues after its last event";
     return done;
 }
 

@@ -5,7 +5,7 @@
 //   columns  │ tags │ addresses │ sizes │ contexts │ times │ durations │   six cursors, which the processor
 //                                                                          advances at once
 //
-// Use it under the merge, which needs only a window of each stream in memory. The payload needs the padding of
+// The merge uses it, so that it needs only a window of each stream in memory. The payload needs the padding of
 // payload_buffer behind it: reads are unchecked within an event, and checked after it. O(1) an event, about 20 cycles.
 #pragma once
 
@@ -28,23 +28,23 @@ enum event_column : std::uint8_t {
     column_count
 };
 
-// The six columns of a payload; false where their lengths do not add up.
+// Finds the six columns of a payload; false if their lengths do not add up.
 bool split_columns(std::span<const std::uint8_t> payload, std::span<const std::uint8_t> (&columns)[column_count]);
 
 class event_decoder {
   public:
-    // `payload` outlives the decoding. Contexts from `contexts` on are unknown to the trace and are replaced by 0.
+    // `payload` must outlive the decoding. Contexts from `contexts` on are unknown to the trace and are replaced by 0.
     void open(const mpt_block_header& header, std::span<const std::uint8_t> payload, std::uint64_t contexts);
 
-    // Decodes up to `capacity` events. Fewer, or none, at the end of the block, or where it cannot be decoded further.
+    // Decodes up to `capacity` events. Returns fewer, or 0, at the end of the block, or at an error.
     std::size_t decode(event* to, std::size_t capacity);
 
-    // Null, or what is wrong with the payload, to be asked after the last event.
+    // Returns null, or the error in the payload. Call after the last event.
     const char* flaw() const { return flaw_; }
     std::uint32_t events_left() const { return left_; }
-    // Rows only: bytes of the payload that were decoded.
+    // For rows only: the number of decoded bytes of the payload.
     std::size_t decoded_bytes() const { return static_cast<std::size_t>(now_.at[0] - begin_); }
-    // Events whose context was replaced.
+    // The number of events whose context was replaced.
     std::uint64_t unknown_contexts() const { return unknown_contexts_; }
 
   private:

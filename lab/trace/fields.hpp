@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// fields: the numbers and strings inside payloads (docs/trace_format.md, "Numbers inside payloads").
+// fields: reads and writes the numbers and strings inside payloads (docs/trace_format.md, "Numbers inside payloads").
 //
 //   length 1 │xxxxxxx1│   length 3 │xxxxx100│xxxxxxxx│xxxxxxxx│   length 9 │00000000│ 8 bytes of value │
 //
@@ -20,7 +20,7 @@
 
 namespace millpond::trace {
 
-// Bytes that take_varint may touch behind the place where it starts.
+// The number of bytes that take_varint may touch from its start.
 inline constexpr std::size_t varint_bytes_max = 9;
 
 // Reads a prefix varint without a bound: varint_bytes_max bytes from `at` must be readable.
@@ -41,7 +41,7 @@ inline std::int64_t from_zigzag(std::uint64_t coded) {
     return static_cast<std::int64_t>((coded >> 1) ^ (0 - (coded & 1)));
 }
 
-// Walks a payload field by field. Throws trace_error where a field runs past the end.
+// Walks a payload field by field. Throws trace_error if a field runs past the end.
 class field_cursor {
   public:
     explicit field_cursor(std::span<const std::uint8_t> bytes)
@@ -99,7 +99,7 @@ class field_writer {
         number(text.size());
         bytes_.insert(bytes_.end(), text.begin(), text.end());
     }
-    // A key and its value in the blocks `process` and `end`: numbers are coded inside a string.
+    // Writes a key and its value for the blocks `process` and `end`: numbers are coded inside a string.
     void entry(std::uint64_t key, std::string_view value) {
         number(key);
         string(value);

@@ -17,14 +17,14 @@ namespace millpond::trace {
 
 namespace {
 
-// Of a recording the finishing pass is a large part, and compression one of that: level 3 takes half as long again, for
-// a twelfth of the bytes.
+// The finishing pass is a large part of a recording, and compression a large part of that. Level 3 takes half as long
+// again and saves a twelfth of the bytes.
 constexpr int compression_level = -1;
 
-class finishing {
+class trace_finisher {
   public:
-    finishing(const slot_reader& from, const slot_process& process, const std::string& out,
-              const trace_identity& identity)
+    trace_finisher(const slot_reader& from, const slot_process& process, const std::string& out,
+                   const trace_identity& identity)
         : from_(from), process_(process), identity_(identity) {
         const std::string name_end(process.facts.unfinished,
                                    ::strnlen(process.facts.unfinished, sizeof process.facts.unfinished));
@@ -43,7 +43,7 @@ class finishing {
     void take_process(const mpt_block_header& header);
     void write_new_contexts();
 
-    // Whether a block of this kind and number is new: one that was copied may lie in its first slot, too.
+    // Returns whether a block of this kind and number is new: a copied one may still lie in its first slot, too.
     bool is_new(const mpt_block_header& header) {
         return taken_.insert({header.kind, header.thread, header.sequence}).second;
     }
@@ -52,7 +52,7 @@ class finishing {
     bool make_room(std::uint64_t written_bytes);
     void append(const mpt_block_header& header, std::span<const std::uint8_t> payload);
 
-    // A block that is in the output, up to there.
+    // A block that is in the output, and the end of its bytes there.
     struct moved_block {
         std::uint64_t output_end, offset, bytes;
     };
@@ -74,8 +74,8 @@ class finishing {
     std::uint64_t events_ = 0, contexts_ = 0;
 };
 
-// Contexts that events have told by their steps; they come before the events.
-void finishing::write_new_contexts() {
+// Writes the contexts that the events' steps have introduced, before the events.
+void trace_finisher::write_new_contexts() {
     while (true) {
         const stack_follower::new_nodes fresh = follower_.take_new();
         if (fresh.count == 0) return;
@@ -84,8 +84,8 @@ void finishing::write_new_contexts() {
     }
 }
 
-// An earlier pass was cut off after it had given slots back: their blocks are in its file alone.
-bool finishing::go_on_with(const std::string& out, const std::string& name_end) {
+// An earlier pass was interrupted after it had released slots: only its file holds their blocks.
+bool trace_finisher::go_on_with(const std::string& out, const std::string& name_end) {
     try {
         block_file earlier(out + name_end);
         const std::vector<block_record> blocks = earlier.scan(damages_);
@@ -106,11 +106,11 @@ bool finishing::go_on_with(const std::string& out, const std::string& name_end) 
     }
 }
 
-// Before anything that is nowhere else is given back, the slot file says where it went.
-bool finishing::make_room(std::uint64_t written_bytes) {
+// Before the only copy of a block is released, the slot file records where the block was written.
+bool trace_finisher::make_room(std::uint64_t written_bytes) {
     if (!tails_given_back_) {
         tails_given_back_ = true;
-        // Slots are taken from the first on: no process that still records has come near it.
+        // Slots are taken in ascending order, so no process that still records has come near the spare one.
         if (from_.header().slots < mpt_spare_slot / 2)
             from_.punch(std::uint64_t{mpt_spare_slot} * mpt_slot_bytes, mpt_slot_bytes);
         for (const slot_block& block : from_.blocks(process_))
@@ -127,17 +127,17 @@ bool finishing::make_room(std::uint64_t written_bytes) {
     return true;
 }
 
-void finishing::append(const mpt_block_header& header, std::span<const std::uint8_t> payload) {
+void trace_finisher::append(const mpt_block_header& header, std::span<const std::uint8_t> payload) {
     output_->append(header, payload);
-    // The head of the slot goes too, so that the block is not found again.
+    // The head of the slot is released, too, so that the block is not found again.
     if (current_ != nullptr && current_->alone)
         moved_.push_back({output_->bytes(), current_->offset - sizeof(mpt_slot),
                           sizeof(mpt_slot) + sizeof header + current_->header.stored_bytes});
 }
 
-// An open block is taken as far as it can be decoded. One that was sealed and does not fit its checksum is left out:
+// An open block is taken as far as it can be decoded. A sealed block whose checksum does not match is left out, because
 // any of its bytes may be wrong.
-void finishing::take(const slot_block& block) {
+void trace_finisher::take(const slot_block& block) {
     mpt_block_header h = block.header;
     current_ = &block;
     const bool decodable = h.kind == mpt_events || h.kind == mpt_contexts;
@@ -162,7 +162,7 @@ void finishing::take(const slot_block& block) {
     append(h, payload_.bytes());
 }
 
-void finishing::take_events(mpt_block_header header, std::uint64_t offset) {
+void trace_finisher::take_events(mpt_block_header header, std::uint64_t offset) {
     const column_splitter::result columns = splitter_.split(payload_.bytes(), &follower_);
     if (columns.rows_bytes < payload_.bytes().size())
         damages_.add(offset, "the block cannot be decoded behind byte " + std::to_string(columns.rows_bytes) +
@@ -175,7 +175,7 @@ void finishing::take_events(mpt_block_header header, std::uint64_t offset) {
     events_ += columns.events;
 }
 
-void finishing::take_contexts(mpt_block_header header, std::uint64_t offset, bool sealed) {
+void trace_finisher::take_contexts(mpt_block_header header, std::uint64_t offset, bool sealed) {
     if (!sealed && header.first <= contexts_) return;
     std::size_t whole = 0;
     field_cursor nodes(payload_.bytes());
@@ -199,7 +199,7 @@ void finishing::take_contexts(mpt_block_header header, std::uint64_t offset, boo
     append(header, payload_.bytes().first(whole));
 }
 
-void finishing::take_process(const mpt_block_header& header) {
+void trace_finisher::take_process(const mpt_block_header& header) {
     field_writer known;
     known.entry(mpt_key_image, identity_.image);
     if (identity_.recording != 0) known.entry(mpt_key_recording, identity_.recording);
@@ -208,7 +208,7 @@ void finishing::take_process(const mpt_block_header& header) {
     append(header, payload);
 }
 
-finish_result finishing::complete(const end_record& end) {
+finish_result trace_finisher::complete(const end_record& end) {
     field_writer payload;
     put_end(end, contexts_, payload);
     current_ = nullptr;
@@ -221,7 +221,7 @@ finish_result finishing::complete(const end_record& end) {
 
 finish_result finish(const slot_reader& from, const slot_process& process, const std::string& out,
                      const trace_identity& identity, const end_record& end) {
-    finishing work(from, process, out, identity);
+    trace_finisher work(from, process, out, identity);
     for (const slot_block& block : from.blocks(process)) work.take(block);
     if (work.empty()) throw trace_error("process " + std::to_string(process.facts.pid) + " has left no block");
     return work.complete(end);

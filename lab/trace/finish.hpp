@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// finish: turns what a recorded process left in the slot file (sealed and open blocks) into one compressed, indexed
-// trace.
+// finish: turns a recorded process's blocks in the slot file (sealed and open) into one compressed, indexed trace.
 //
 //   FILE.partial  the blocks of one process: rows, uncompressed
 //     ──▶ every block checked, events recounted by decoding, rows turned into columns, zstd
 //     ──▶ OUT: blocks │ end │ index │ trailer
 //
-// Use it once for each process, after that process has ended (or was killed). It runs outside the recorded program.
-// On a full disk the blocks that have been written make room for the others: their slots are given back, the slot file
-// says where they are now, and after a kill finish() goes on there. So a trace needs little more room than its slots.
+// Use it once for each process, after that process has ended (or was killed). It runs outside the recorded program. On
+// a full disk, blocks that have been written make room for the others: their slots are released, and the slot file
+// records where they are now. After a kill finish() continues there. So a trace needs little more room than its slots.
 // Memory: one block, and 160 bytes for each block of the trace. O(bytes). OUT appears whole or not at all: it is
-// written beside OUT and renamed; the slot file is left as it is. Not thread-safe for one OUT.
+// written to a file next to OUT, which is renamed; the slot file is left unchanged. Not thread-safe for one OUT.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@
 
 namespace millpond::trace {
 
-// What the `end` block says; see docs/trace_format.md.
+// The content of the `end` block; see docs/trace_format.md.
 struct end_record {
     int exit_status = 0;
     int signal = 0;
@@ -29,25 +28,25 @@ struct end_record {
     std::uint64_t events_lost = 0;
     bool clean = false;
     std::uint64_t stopped_early = 0;  // errno, or 1 for a limit of bytes
-    std::string stop_reason{};        // a clause, where more is known than that
+    std::string stop_reason{};        // a clause, if more than the errno is known
     std::uint64_t aliasing_sampled = 0, aliasing_differed = 0, aliasing_differed_deep = 0;
     std::uint64_t allocations_failed = 0;
 };
 
-// What no process knows of itself.
+// The facts about a trace that its process does not know.
 struct trace_identity {
     std::uint64_t image = 0;      // number of the process image among those of its pid
-    std::uint64_t recording = 0;  // of which it is a part
+    std::uint64_t recording = 0;  // the recording that it belongs to
     unsigned mode = 0600;         // permissions of OUT
 };
 
 struct finish_result {
     std::uint64_t events = 0, blocks = 0, stored_bytes = 0;
-    std::vector<damage> damages;  // offsets are of the slot file
+    std::vector<damage> damages;  // offsets in the slot file
 };
 
-// Throws trace_error where the process has left no block, std::system_error where OUT cannot be written; OUT is then as
-// it was before.
+// Throws trace_error if the process has left no block, std::system_error if OUT cannot be written; OUT is then
+// unchanged.
 finish_result finish(const slot_reader& from, const slot_process& process, const std::string& out,
                      const trace_identity& identity, const end_record& end);
 

@@ -45,7 +45,7 @@ enum { mpt_variables_before = 4096, mpt_variables_behind = 2304 };
 enum mpt_codec { mpt_raw = 0, mpt_zstd = 1 };
 enum mpt_layout { mpt_rows = 0, mpt_columns = 1 };
 
-/* The last three are in FILE.partial only: what changed of the stack tells their context (docs/trace_format.md). */
+/* The last three are in FILE.partial only: changes of the stack give their context (docs/trace_format.md). */
 enum mpt_operation {
     mpt_free = 0,
     mpt_allocate = 1,
@@ -82,7 +82,7 @@ enum mpt_note_subject {
     mpt_note_freed_at =
         9 /* where this stream frees from now on: a node mpt_offset_frees, whose caller is the context */
 };
-/* Whether the activations of a scope are all in the trace, else why not. */
+/* The state of a scope: all its activations are in the trace, or the reason why not. */
 enum mpt_scope_state {
     mpt_scope_observed = 0,
     mpt_scope_too_often = 1,    /* entered more often than the limit */

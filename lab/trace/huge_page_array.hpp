@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// huge_page_array: an array of zeroed elements that grows by chunks, on huge pages where there are any.
+// huge_page_array: an array of zeroed elements that grows by chunks, on huge pages if the system has them.
 //
 //   chunks ─▶ │ 2^19 elements │ 2^19 elements │ …
 //
-// Use it for tables of many megabytes that are reached at random: a page fault for each 4 KiB costs more than what is
-// done there, and growing by copies touches everything twice. Memory is taken as it is touched. Trivial elements only.
-// Not thread-safe. Throws std::bad_alloc.
+// Use it for tables of many megabytes with random access: a page fault for each 4 KiB would cost more than the work
+// itself, and growing by copies touches everything twice. Memory is allocated when it is touched. Trivial elements
+// only. Not thread-safe. Throws std::bad_alloc.
 #pragma once
 
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ class huge_page_array {
     T& operator[](std::size_t i) { return chunks_[i / chunk_elements][i % chunk_elements]; }
     const T& operator[](std::size_t i) const { return chunks_[i / chunk_elements][i % chunk_elements]; }
 
-    // Makes elements up to this one.
+    // Makes all elements up to this one.
     void reach(std::size_t i) {
         while (i / chunk_elements >= chunks_.size()) add_chunk();
     }

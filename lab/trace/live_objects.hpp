@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// live_objects: which object lives at an address now; finds the object that a free ends, and mends hand-offs.
+// live_objects: a table of the objects alive at each address. It finds the object that a free ends, and mends
+// hand-offs.
 //
 //   slots  │ address │ payload │ address │ payload │  empty  │ …     power of two, linear probing, at most 5/8 full,
 //            ▲ home(address)                                         no tombstones: a removal moves its successors up
 //
-// Use it behind reader::for_each_batch, one table a trace. Payload: what the analysis keeps for each live object
-// (small, trivially copyable). begin, end: O(1), one cache miss without prefetch; call prefetch(address) some 16 events
-// ahead and the miss is hidden. Memory: 8 + sizeof(Payload) bytes a slot, 1.6 to 3.2 slots for each object at the peak.
-// Not thread-safe.
+// Use it behind reader::for_each_batch, one table a trace. Payload: the analysis's data for each live object (small,
+// trivially copyable). begin, end: O(1), one cache miss without prefetch; call prefetch(address) some 16 events ahead
+// and the miss is hidden. Memory: 8 + sizeof(Payload) bytes a slot, 1.6 to 3.2 slots for each object at the peak. Not
+// thread-safe.
 //
 // Mending. The life of every address alternates: begin, end, begin, … A hand-off between two threads may be stamped in
 // the wrong order by some ticks, so that the merged order breaks this rule. Within a window (ticks, and 64 hand-offs)
-// it is put right:
+// it is corrected:
 //   begin where an object lives   the old object waits; the first end of that address by a thread other than the one
 //                                 that began the new object ends it. None in the window: its free was lost
 //                                 (ending::lost_free).
@@ -59,7 +60,7 @@ class live_objects {
         __builtin_prefetch(at + 1, 1);  // half of all searches go one slot on, and slots cross cache lines
     }
 
-    // An object begins. Address 0 is no object: it ends at once, its free lost.
+    // Begins an object. An object at address 0 ends at once, as if its free was lost.
     template <typename Ended>
     void begin(std::uint64_t address, const Payload& payload, moment now, Ended&& ended) {
         if (waiting()) [[unlikely]]
@@ -83,7 +84,7 @@ class live_objects {
             grow();
     }
 
-    // The object at `address` ends. False if there is none (yet). `hint`: where locate() has seen it, or anything.
+    // Ends the object at `address`. False if no object is there (yet). `hint`: the result of locate(), or anything.
     template <typename Ended>
     bool end(std::uint64_t address, moment now, Ended&& ended, std::size_t hint = 0) {
         if (waiting()) [[unlikely]]
@@ -102,30 +103,31 @@ class live_objects {
         return false;
     }
 
-    // The object at `address`, or null. Valid until the next begin or end.
+    // Returns the object at `address`, or null. Valid until the next begin or end.
     Payload* find(std::uint64_t address) {
         const std::size_t at = locate(address);
         return slots_[at].address != 0 ? &slots_[at].payload : nullptr;
     }
 
-    // Where the object at `address` is, or else an empty slot. Fetches what ending it there will touch.
+    // Returns the place of the object at `address`, or an empty slot. Prefetches the memory that ending it there will
+    // touch.
     std::size_t locate(std::uint64_t address) const {
         std::size_t at = home(address);
         while (slots_[at].address != 0 && slots_[at].address != address) at = (at + 1) & mask_;
-        __builtin_prefetch(&slots_[at] + 1, 1);  // the gap that the object leaves is closed from there
+        __builtin_prefetch(&slots_[at] + 1, 1);  // closing the gap of the removed object starts there
         return at;
     }
-    // What is, or was, kept there.
+    // The payload that is, or was, kept there.
     const Payload& payload_at(std::size_t position) const { return slots_[position].payload; }
 
-    // After the last event: whatever still waits is decided.
+    // Call after the last event: decides everything that still waits.
     template <typename Ended>
     void settle(Ended&& ended) {
         while (!displaced_.empty()) drop_displaced(ended);
         while (!early_ends_.empty()) drop_early_end();
     }
 
-    // visit(std::uint64_t address, Payload&) for every live object, in no order.
+    // Calls visit(std::uint64_t address, Payload&) for every live object, in no order.
     template <typename Visit>
     void for_each(Visit&& visit) {
         for (std::size_t at = 0; at <= mask_; ++at)
@@ -135,7 +137,7 @@ class live_objects {
     std::size_t size() const { return size_; }
     std::uint64_t unmatched_frees() const { return unmatched_frees_; }  // objects from before the trace, or inherited
     std::uint64_t lost_frees() const { return lost_frees_; }            // addresses allocated twice without a free
-    std::uint64_t mended() const { return mended_; }                    // hand-offs that were put right
+    std::uint64_t mended() const { return mended_; }                    // corrected hand-offs
 
   private:
     struct slot {
@@ -148,7 +150,7 @@ class live_objects {
     };
     struct displaced_object {
         std::uint64_t address;
-        moment at;  // when, and by which thread, the new object began
+        moment at;  // when the new object began, and in which thread
         Payload payload;
     };
     struct free_slots {
@@ -180,7 +182,7 @@ class live_objects {
         const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
         auto* memory = static_cast<slot*>(std::aligned_alloc(alignment, rounded));
         if (memory == nullptr) throw std::bad_alloc();
-        // Look-ups are random: with 4 KiB pages each would miss the TLB too. Refusal is harmless.
+        // Look-ups are random: with 4 KiB pages each would miss the TLB, too. A refusal does no harm.
         if (alignment == huge_page_bytes) ::madvise(memory, rounded, MADV_HUGEPAGE);
         std::memset(static_cast<void*>(memory), 0, rounded);
         slots_.reset(memory);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-trace: look at a trace, and put its index back.
+// millpond-trace: shows a trace, and rebuilds its index.
 //
-//   millpond-trace info TRACE     what is in it
+//   millpond-trace info TRACE     a summary of its content
 //   millpond-trace dump TRACE     every record and event, a line each
 //   millpond-trace index TRACE    rebuild the index
 //   millpond-trace list [--null] FILE   the traces of one recording
 //
-// Exit status: 0 ok, 2 usage, 3 the trace is missing, empty or damaged (what could be read was shown), 4 the disk
-// refused.
+// Exit status: 0 ok, 2 usage, 3 the trace is missing, empty or damaged (the readable part was shown), 4 writing to the
+// disk failed.
 #include <cerrno>
 #include <cstdio>
 #include <string>
@@ -53,19 +53,19 @@ int list(const std::string& path, bool null) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    program::command_line app("Look at a trace, and put its index back.", "millpond-trace");
+    program::command_line app("Shows a trace, or rebuilds its index.", "millpond-trace");
     std::string path;
     const auto add = [&](const char* name, const char* what) {
         program::option_list verb = app.verb(name, what);
         verb.option("TRACE", path, "the trace").required();
         return verb;
     };
-    const program::option_list info_verb = add("info", "say what is in the trace, without its events");
+    const program::option_list info_verb = add("info", "summarise the trace, without its events");
     const program::option_list dump_verb = add("dump", "write every record and event, a line each");
     const program::option_list index_verb = add("index", "rebuild the index; damaged stretches are left out");
     bool null = false;
-    add("list", "name the traces of one recording: FILE, FILE.PID, FILE.PID.IMAGE")
-        .flag("--null", null, "end each name with a zero byte, not a new line: names may have one");
+    add("list", "list the traces of one recording: FILE, FILE.PID, FILE.PID.IMAGE")
+        .flag("--null", null, "end each name with a zero byte instead of a newline, which names may contain");
     return program::guarded_main(app, argc, argv, [&] {
         if (info_verb.given() || dump_verb.given()) return show(path, dump_verb.given());
         return index_verb.given() ? index(path) : list(path, null);

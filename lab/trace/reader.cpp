@@ -20,8 +20,8 @@ namespace {
 //   stream 2 │ block ▸window│ ─┼─▶ heap of next times ─▶ batches
 //   stream 3 │ not begun    │ ─┘   (a stretch of one stream goes out as it lies in its window)
 //
-// Events of equal time go by stream number. Memory: one decoded payload and one window of events for each stream that
-// has begun and not ended; a block is read when its first time is due. O(log streams) a stretch.
+// Events of equal time are ordered by stream number. Memory: one decoded payload and one window of events for each
+// stream that has begun and not ended; a block is read when its first time is due. O(log streams) a stretch.
 
 using event_sink = std::function<void(const event*, std::size_t)>;
 
@@ -37,13 +37,14 @@ class stream_source {
 
     bool done() const { return position_ == filled_ && !block_open_ && next_block_ == blocks_->size(); }
 
-    // The time of the next event, or a time that is not after it: its block's first, so that the block can wait.
+    // Returns the time of the next event, or an earlier time: that of its block's first event, so that the block can
+    // wait.
     std::uint64_t next_time() const {
         return position_ < filled_ ? window_[position_].time_ticks : (*blocks_)[next_block_].header.first;
     }
     std::uint32_t thread() const { return blocks_->front().header.thread; }
 
-    // The events that lie decoded; empty if a block has to be read first.
+    // Returns the decoded events; empty if a block has to be read first.
     std::span<const event> window() const { return {window_.get() + position_, filled_ - position_}; }
 
     void advance(std::size_t events, damage_list& damages) {
@@ -84,7 +85,7 @@ class stream_source {
         if (filled_ == 0) release_if_done();
     }
 
-    // A stream that has ended keeps nothing: a program may start threads without end.
+    // Frees the memory of a stream that has ended, because a program may start any number of threads.
     void release_if_done() {
         if (!done()) return;
         window_.reset();
@@ -101,7 +102,7 @@ class stream_source {
     std::unique_ptr<event[]> window_;
 };
 
-// Gathers short stretches, so that a sink is not called for each.
+// Collects short stretches, so that the sink is not called for each one.
 class batcher {
   public:
     explicit batcher(const event_sink& sink)
@@ -149,8 +150,8 @@ void sift_down(std::vector<turn>& heap) {
     heap[at] = moving;
 }
 
-// The events of `window` whose turn comes before `other`'s. Within a block time does not go back, so that the last
-// event speaks for all of them.
+// Returns the number of events of `window` whose turn comes before `other`'s. Within a block time does not go back, so
+// the last event decides for all of them.
 std::size_t stretch_before(std::span<const event> window, const turn& other) {
     const auto before = [&](const event& e) { return turn{e.time_ticks, e.thread, 0} < other; };
     if (before(window.back())) return window.size();
@@ -238,7 +239,7 @@ void reader::state::read_records() {
     std::erase_if(blocks, [&](const block_record& block) {
         const std::uint8_t kind = block.header.kind;
         if (kind == mpt_events || kind == mpt_index) return kind == mpt_index;
-        if (kind > mpt_index) return false;  // of another reader, and perhaps large
+        if (kind > mpt_index) return false;  // for another reader, and perhaps large
         std::string what;
         if (!file.read_payload(block, payload, what)) {
             damages.add(block.offset, what);
@@ -286,7 +287,7 @@ reader::reader(const std::string& path) : state_(std::make_unique<state>(path)) 
     if (!has_index) state_->blocks = state_->file.scan(state_->damages);
     state_->read_records();
     state_->group_streams();
-    // Every finished trace has one, so a file that was cut between two blocks is known by it.
+    // Every finished trace has an index, so without one the file was cut between two blocks.
     if (!has_index && damages().empty())
         state_->damages.add(state_->file.size(), "there is no whole index: the file was cut or changed");
 }

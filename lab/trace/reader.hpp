@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// reader: opens a trace, streams its blocks, and survives every damage (docs/trace_format.md).
+// reader: opens a trace and streams its blocks; no damage stops it (docs/trace_format.md).
 //
 //   file ──scan or index──▶ block list ──▶ process, modules, contexts (small, kept)
 //                                     └──▶ events of each block, streamed, in total order by time
 //
 // Use it for every analysis. Memory: the index, the contexts and one decoded block a thread; never the events.
 // Damage is never fatal: it is collected in damages() with its offset, and reading goes on with the next whole block.
-// Not thread-safe. Throws trace_error only where nothing can be read at all (no file, not a trace, a later version).
+// Not thread-safe. Throws trace_error only if nothing can be read at all (no file, not a trace, a later version).
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct module_record {
 
 struct context_node {
     std::uint32_t parent;  // 0: none
-    std::uint32_t module;  // 0: none (offset 0: generated code, 1: cut)
+    std::uint32_t module;  // 0: no module (offset 0: generated code, 1: cut)
     std::uint64_t offset;
 };
 
@@ -64,16 +64,16 @@ struct process_record {
     std::string executable{}, build_id{}, malloc_provider{};
     std::vector<std::string> arguments{};
     std::uint64_t start_ticks = 0, start_ns = 0;  // clock pair
-    // from the end block, where there is one
+    // from the end block, if there is one
     bool ended = false, clean = false;
     int exit_status = -1, signal = 0;
     std::uint64_t end_ticks = 0, end_ns = 0;
     std::uint64_t events_lost = 0, stopped_early = 0, aliasing_sampled = 0, aliasing_differed = 0,
                   aliasing_differed_deep = 0, allocations_failed = 0;
-    std::string stop_reason{};  // a clause: why it stopped early, where more is known than an errno
+    std::string stop_reason{};  // a clause: why it stopped early, if more than an errno is known
 };
 
-// What the block list says of a stream.
+// The facts about a stream from the block list.
 struct stream_record {
     std::uint32_t thread;
     std::uint64_t events, first_tick, last_block_tick, cpu_ns;
@@ -97,13 +97,13 @@ class reader {
     const std::vector<context_node>& contexts() const;  // position = node id; [0] is the outside
     const std::vector<stream_record>& streams() const;
     const std::vector<block_record>& blocks() const;
-    std::uint64_t event_count() const;           // by the headers of the blocks
+    std::uint64_t event_count() const;           // from the headers of the blocks
     const std::vector<damage>& damages() const;  // grows while events are read
-    double ticks_per_ns() const;                 // 1.0 where no two clock pairs are known
+    double ticks_per_ns() const;                 // 1.0 if two clock pairs are not known
 
-    // Hands out every event: all streams merged by time, in batches, each stream's own order kept. One pass, O(log
-    // threads) an event (a single-threaded trace, or a stretch where one stream is alone, costs no merge). The sink
-    // takes (const event* batch, std::size_t count). Mending of hand-offs is the consumer's (see live_objects).
+    // Passes every event to the sink: all streams merged by time, in batches, each stream's own order kept. One pass,
+    // O(log threads) an event (no merge in a single-threaded trace, or a stretch with only one stream). The sink takes
+    // (const event* batch, std::size_t count). The consumer mends hand-offs (live_objects).
     void for_each_batch(const std::function<void(const event*, std::size_t)>& sink);
 
   private:

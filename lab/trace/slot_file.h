@@ -26,10 +26,10 @@ enum {
     mpt_refusals_max = 200
 };
 
-/* Why a process stopped recording; else an errno. */
-enum mpt_stop { mpt_stop_limit = 1, mpt_stop_ahead = 105 /* ENOBUFS: what was mapped ahead is used up */ };
+/* The reason why a process stopped recording; else an errno. */
+enum mpt_stop { mpt_stop_limit = 1, mpt_stop_ahead = 105 /* ENOBUFS: the memory mapped ahead is used up */ };
 
-/* Why single events were lost while a process went on recording. */
+/* The reasons why single events were lost while a process continued to record. */
 enum mpt_lost {
     mpt_lost_memory,  /* nothing could be mapped for a thread's events */
     mpt_lost_handler, /* a signal handler interrupted the recorder where there was no other place to write to */
@@ -37,7 +37,7 @@ enum mpt_lost {
     mpt_lost_causes
 };
 
-/* A process that could not begin. */
+/* A process that could not start to record. */
 typedef struct mpt_refusal {
     uint64_t pid;
     uint32_t error; /* errno */
@@ -85,7 +85,7 @@ typedef struct mpt_slot_process {
     uint32_t exited;     /* 1: the process came to its end by itself */
     uint32_t own_malloc; /* 1: malloc is linked into the executable, so that its calls are not seen */
     uint32_t finished;   /* 1: its trace has been written */
-    char unfinished[8];  /* end of the name of a trace whose first blocks are there alone (finish.hpp); or empty */
+    char unfinished[8];  /* end of the name of a file with the only copy of the first blocks (finish.hpp); or empty */
     uint64_t lost_by[mpt_lost_causes]; /* atomic; of events_lost, those that `stopped` does not explain */
     uint64_t unused[2];
 } mpt_slot_process;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t slot_bytes_min = 1024, slot_bytes_max = 1u << 20;
 
-// A descriptor of a regular file, or −1: a FIFO would wait for a writer.
+// Returns a descriptor of a regular file, or −1. Opening a FIFO would wait for a writer.
 int open_regular(const std::string& path, int flags) noexcept {
     const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
@@ -47,7 +47,7 @@ slot_reader::slot_reader(const std::string& path) : path_(path) {
         throw trace_error(whole ? path + " was written by another version of millpond; finish it with that one"
                                 : path + " is not the file of a recording in progress");
     }
-    // A process comes before its other slots, but for those that were taken ahead: two looks.
+    // A process comes before its other slots, except for slots that were taken ahead; so there are two passes.
     const std::uint64_t slots =
         std::min(header_.slots, static_cast<std::uint64_t>(status.st_size) / header_.slot_bytes);
     std::map<std::uint64_t, std::vector<std::uint64_t>> by_process;
@@ -142,8 +142,8 @@ void slot_reader::mark_finished(const slot_process& process) {
     const std::uint64_t at =
         process.number * header_.slot_bytes + mpt_slot_head_bytes + offsetof(mpt_slot_process, finished);
     if (::pwrite(descriptor_, &finished, sizeof finished, static_cast<off_t>(at)) != sizeof finished) return;
-    // Slots that lie side by side at once: a disk may take milliseconds for each call. The first says that the process
-    // is finished, and stays.
+    // Releases adjacent slots at once, because a disk may take milliseconds for each call. The first slot says that the
+    // process is finished, and stays.
     std::uint64_t first = 0, past = 0;
     for (const std::uint64_t n : process.slots) {
         if (n == process.number) continue;

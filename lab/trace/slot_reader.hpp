@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// slot_reader: the processes of a recording in progress, from its slot file (slot_file.h).
+// slot_reader: reads the processes of an unfinished recording from its slot file (slot_file.h).
 //
 //   FILE.partial ─▶ header, processes ─▶ of each: its counters, and where its blocks lie
 //
-// Use it to finish a recording, also while other processes still write: slots that they take later are not seen. What
-// is damaged is left out, never followed. Memory: 96 bytes for each block of the process that is looked at. Not
-// thread-safe.
+// Use it to finish a recording, also while other processes still write; it does not see slots that they take later.
+// Damaged parts are left out. Memory: 96 bytes for each block of the process that is read. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -28,37 +27,37 @@ struct slot_block {
     std::uint64_t offset;  // of its header, in the file
     mpt_block_header header;
     bool sealed;
-    bool alone, last;          // in its slot
+    bool alone, last;          // the only block, or the last one, in its slot
     std::uint32_t room_bytes;  // of an open block's payload, at most
 };
 
 class slot_reader {
   public:
-    // Throws std::system_error where the file cannot be opened, trace_error where it is no slot file of this version.
+    // Throws std::system_error if the file cannot be opened, trace_error if it is not a slot file of this version.
     explicit slot_reader(const std::string& path);
     ~slot_reader();
     slot_reader(const slot_reader&) = delete;
     slot_reader& operator=(const slot_reader&) = delete;
 
-    // Whether `path` is a slot file of any version: a file of ours.
+    // Returns whether `path` is a slot file of any version, and so a file of ours.
     static bool is_slot_file(const std::string& path) noexcept;
 
     const mpt_slot_file& header() const { return header_; }
-    // In the order in which they began.
+    // The processes in the order in which they began.
     const std::vector<slot_process>& processes() const { return processes_; }
 
     // The blocks of one process: process, modules and contexts by their numbers, then events by time.
     std::vector<slot_block> blocks(const slot_process& process) const;
 
-    // False where the file cannot be read there.
+    // Returns false if the file cannot be read there.
     bool read(std::uint64_t offset, void* to, std::size_t bytes) const;
 
-    // Notes that the trace of this process has been written, and gives the disk space of its slots back.
+    // Records that the trace of this process has been written, and releases the disk space of its slots.
     void mark_finished(const slot_process& process);
 
-    // Gives the whole pages in this range of the file back to the disk.
+    // Releases the disk space of whole pages in this range of the file.
     void punch(std::uint64_t offset, std::uint64_t bytes) const noexcept;
-    // Notes, and sees to the disk, that the trace of this process goes on in the file whose name ends so.
+    // Records, and syncs to the disk, that the trace of this process continues in the file with this name end.
     bool note_unfinished(const slot_process& process, const std::string& name_end) const noexcept;
 
     std::uint64_t device() const { return device_; }

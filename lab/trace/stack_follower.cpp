@@ -44,7 +44,7 @@ void stack_follower::make_room_beyond() {
         if (one.node != 0) slot_for(one.key) = one;
 }
 
-// A node that no list and no table has yet.
+// Adds a node that is in no list and no table yet.
 std::uint32_t stack_follower::add(std::uint32_t caller, std::uint32_t frame) {
     if (last_ == nodes_max) return 0;
     nodes_.reach(++last_);
@@ -53,7 +53,7 @@ std::uint32_t stack_follower::add(std::uint32_t caller, std::uint32_t frame) {
     return last_;
 }
 
-// A child that is not among the first ones of its caller.
+// Enters a child that is not among the first ones of its caller.
 void stack_follower::enter_beyond(std::uint32_t caller, std::uint32_t frame) {
     make_room_beyond();
     further_child& found = slot_for(key_of(caller, frame));
@@ -64,7 +64,7 @@ void stack_follower::enter_beyond(std::uint32_t caller, std::uint32_t frame) {
     stack_.push_back(found.node);
 }
 
-// Makes a learned node the child of its caller.
+// Makes a learned node a child of its caller.
 void stack_follower::list(std::uint32_t caller, std::uint32_t id) {
     std::uint32_t* link = &nodes_[caller].first_child;
     for (unsigned i = 0; *link != 0; ++i) {
@@ -94,10 +94,10 @@ void stack_follower::learn(const mpt_block_header& header, std::span<const std::
             learned_ = last_ = std::max(last_, id);
             if (caller >= id || nodes_[id].frame != 0) continue;
             nodes_[id].frame = number_of(module, offset);
-            // The child of a node that was lost is known as a frame only.
+            // If the caller was lost, only the frame is known.
             if (caller == 0 || nodes_[caller].frame != 0) list(static_cast<std::uint32_t>(caller), id);
         }
-    } catch (const trace_error& cut) {  // what was read holds
+    } catch (const trace_error& cut) {  // the nodes read so far stay valid
     }
 }
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// stack_follower: the contexts of events that tell only what changed of the stack since the event before.
+// stack_follower: finds the contexts of events that record only the changes of the stack since the event before.
 //
 //   recorder: 2 returned, 3 entered │ 0 returned, 1 entered │ …       frames are named by nodes without a caller
 //                    ▼
-//   stack   main ── parse ── sum ── term        ──▶ node of the tree of contexts, made where it is new
+//   stack   main ── parse ── sum ── term        ──▶ node of the tree of contexts, made if it is new
 //
 //   node │ frame │ first child │ next child of its caller │       12 bytes, by number
-//   (caller, frame) → node                                        a hash table of what is beyond the eighth child
+//   (caller, frame) → node                                        a hash table for children beyond the eighth
 //
 // Use it in the finishing pass: a recorder that had to look each stack up in a tree of millions of nodes would wait for
 // memory at every event. It begins with the contexts that the recorder wrote (learn), in the order of their numbers;
-// new nodes get the numbers behind these and are taken by take_new(). A frame that is not known (its block was lost)
-// becomes a cut. O(1) a frame. Memory: 12 bytes a node, up to 64 more for each child beyond the eighth.
+// new nodes get the following numbers, and take_new() returns them. An unknown frame (its block was lost) becomes a
+// cut. O(1) a frame. Memory: 12 bytes a node, up to 64 more for each child beyond the eighth.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +28,16 @@ class stack_follower {
   public:
     stack_follower();
 
-    // Takes the nodes of a block of contexts, recorder's or finished. Damaged ones end it.
+    // Takes the nodes of a block of contexts, from the recorder or finished. Stops at damaged ones.
     void learn(const mpt_block_header& header, std::span<const std::uint8_t> payload);
 
-    // A block of events begins: no frame is known to stand.
+    // Begins a block of events, with an empty stack.
     void begin_block() { stack_.assign(1, 0); }
     void leave(std::uint64_t frames) {
         const std::size_t depth = stack_.size() - 1;
         stack_.resize(1 + (frames < depth ? depth - static_cast<std::size_t>(frames) : 0));
     }
-    // `named`: the node without a caller of the frame.
+    // `named`: the frame's node without a caller.
     void enter(std::uint64_t named) {
         const std::uint32_t frame = frame_of(named), caller = stack_.back();
         std::uint32_t* link = &nodes_[caller].first_child;
@@ -51,13 +51,13 @@ class stack_follower {
         *link = fresh;
         stack_.push_back(fresh);
     }
-    // Of the stack as it stands.
+    // The context of the present stack.
     std::uint32_t context() const { return stack_.back(); }
 
-    // The highest number of a node.
+    // The highest node number.
     std::uint32_t last() const { return last_; }
-    // The payload of a block of contexts with the next new nodes, and their first number and count: count 0 where there
-    // are none. Valid until the next call of any function.
+    // The payload of a block of contexts with the next new nodes, and their first number and count: count 0 if there
+    // are no new nodes. Valid until the next call of any function.
     struct new_nodes {
         std::uint32_t first, count;
         std::span<const std::uint8_t> payload;
@@ -65,7 +65,7 @@ class stack_follower {
     new_nodes take_new();
 
   private:
-    static constexpr unsigned listed_max = 7;  // children in front of the last that is listed
+    static constexpr unsigned listed_max = 7;  // children before the last listed one
     static constexpr std::uint32_t nodes_max = 1u << 28;
 
     struct node {
@@ -73,7 +73,7 @@ class stack_follower {
         std::uint32_t first_child;
         std::uint32_t next;
     };
-    // What a frame is in the trace. They are numbered from 1 on.
+    // A frame's place in a module. Places are numbered from 1 on.
     struct place {
         std::uint32_t module;
         std::uint64_t offset;
@@ -97,7 +97,7 @@ class stack_follower {
         std::uint32_t caller, frame;
     };
 
-    // Only nodes of the recorder name frames.
+    // Only the recorder's nodes name frames.
     std::uint32_t frame_of(std::uint64_t named) const {
         const std::uint32_t frame = named <= learned_ ? nodes_[named].frame : 0;
         return frame != 0 ? frame : cut_;
@@ -111,14 +111,14 @@ class stack_follower {
 
     huge_page_array<node> nodes_;
     std::uint32_t last_ = 0, learned_ = 0;
-    std::vector<fresh_node> fresh_;  // the last nodes, which nobody has taken
-    std::size_t taken_ = 0;          // of these
+    std::vector<fresh_node> fresh_;  // the latest nodes, not taken yet
+    std::size_t taken_ = 0;          // number of fresh_ already taken
     std::vector<coded_place> places_{1};
     std::unordered_map<place, std::uint32_t, place_hash> numbers_;
     std::uint32_t cut_;
     std::vector<further_child> further_;
     std::size_t further_count_ = 0;
-    std::vector<std::uint32_t> stack_{0};  // from the outside inward
+    std::vector<std::uint32_t> stack_{0};  // from the outermost inward
     std::vector<std::uint8_t> payload_;
 };
 

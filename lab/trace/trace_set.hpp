@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // trace_set: the traces that one recording left: FILE (the root process) and its siblings FILE.PID, FILE.PID.IMAGE.
 //
-// Use it wherever a user names one FILE and every process of the recording is meant. A name alone makes no file a
-// member: each says in its process block to which recording it belongs. O(entries of the directory), and one small read
-// for each file with such a name.
+// Use it wherever a user names one FILE and means every process of the recording. The name is not enough to make a file
+// a member: each file's process block names its recording. O(entries of the directory), and one small read for each
+// file with such a name.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct trace_file {
     std::uint64_t image = 0;  // 1 and more: after an exec in the same process
 };
 
-// What a file says of where it comes from.
+// The facts in a file about its origin.
 struct trace_origin {
     bool is_trace = false;        // it begins as a trace does
     bool is_known = false;        // its process block could be read
@@ -26,15 +26,15 @@ struct trace_origin {
     std::uint64_t pid = 0, first_tick = 0;
 };
 
-// Never throws for what the file holds; a file that is not there is no trace.
+// Never throws for the content of the file; a missing file is not a trace.
 trace_origin read_origin(const std::string& path);
 
-// Files whose names are FILE.DIGITS or FILE.DIGITS.DIGITS, whatever they hold, by pid and image. Throws
-// std::system_error where the directory cannot be read.
+// Returns files named FILE.DIGITS or FILE.DIGITS.DIGITS, with any content, by pid and image. Throws std::system_error
+// if the directory cannot be read.
 std::vector<trace_file> numbered_siblings(const std::string& file);
 
-// FILE first (if it exists), then its siblings of the same recording, by pid and image. A sibling that is damaged where
-// it would say so is a member. Empty if there is none. Throws as numbered_siblings.
+// Returns FILE first (if it exists), then its siblings of the same recording, by pid and image. A sibling whose process
+// block is damaged counts as a member. Empty if there is no file. Throws as numbered_siblings.
 std::vector<trace_file> find_trace_set(const std::string& file);
 
 }  // namespace millpond::trace

@@ -16,8 +16,8 @@ std::string damage_text(const std::string& path, const std::vector<damage>& dama
 void require_whole(const std::string& path, const std::vector<damage>& damages, bool accepts) {
     if (damages.empty()) return;
     const std::string text = damage_text(path, damages);
-    if (!accepts) throw trace_error(text + "; record it again, or add --damaged to go on with what is left");
-    program::say(text + "; what was there is left out");
+    if (!accepts) throw trace_error(text + "; record it again, or add --damaged to use the readable part");
+    program::say(text + "; the damaged part is left out");
 }
 
 bool is_cut(const process_record& process) { return !process.ended || process.stopped_early != 0; }

@@ -119,7 +119,7 @@ static inline void mpt_write_allocate(mpt_writer* w, unsigned operation, unsigne
     mpt_commit(w, to);
 }
 
-/* What changed of the stack since it was told last: so many frames returned, then these were entered. mpt_put of each
+/* Writes the changes of the stack since the last steps: the numbers of returned and of entered frames. mpt_put of each
  * frame follows, outermost first: the number of its node without a caller. A block begins with an empty stack. At most
  * mpt_entered_with_event_max with an event, and mpt_entered_max without one, after the byte mpt_steps. */
 static inline uint8_t* mpt_put_steps(uint8_t* to, uint64_t returned, uint64_t entered) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// address_cache: a small number for each return address that was met lately: which pool, or how to step outward.
+// address_cache: a cache from recent return addresses to a small number: a pool, or how to step outward.
 //
 //   return address ──hash──▶ word: address │ number    same address: the number
-//                                                      other address, or none: it has to be found, and is kept
+//                                                      other address, or none: the caller finds it and keeps it
 //
-// Two addresses that share a place replace each other. A word is read and written at once, so any thread and any signal
-// handler may call it. Keep only addresses of code in a file, and clear() after a dlclose: other code may come to lie
-// at an address. match: 7 instructions. Memory: 16 KB, fixed; a limit of addresses counts them.
+// Two addresses that share a place replace each other. Each word is read and written atomically, so any thread and any
+// signal handler may use the cache. Keep only addresses of code in a file, and call clear() after a dlclose, because
+// other code may be loaded at the same address. match: 7 instructions. Memory: 16 KB, fixed; it counts towards a limit
+// of the address space.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +15,14 @@
 
 namespace millpond::trial {
 
-// `number_bits`: at most 17, as an address in user space has 47. 2^place_bits words.
+// `number_bits`: at most 17, because user-space addresses have 47. The cache has 2^place_bits words.
 template <unsigned number_bits, unsigned place_bits = 11>
 class address_cache {
     static_assert(number_bits <= 17);
 
   public:
-    // From here on match() says that the address is not known. So one comparison can ask for that and for a range.
+    // A result of match() from this value on: the address is not known. One comparison can test for that and for a
+    // range.
     static constexpr std::uint64_t no_match = std::uint64_t{1} << number_bits;
 
     // Precondition: return_address is not 0.

@@ -44,7 +44,7 @@ arena_pool::arena* arena_pool::find_or_claim(thread_id self) noexcept {
     return spare;
 }
 
-// Its live blocks, as if each were as large as all that it gave are in the mean.
+// Estimates the arena's live bytes: its live blocks times the mean size of all blocks that it gave.
 std::size_t arena_pool::live_bytes_of(const arena& its) noexcept {
     std::size_t used_bytes = 0;
     for (chunk* each = its.first; each != nullptr; each = each->next) {
@@ -58,7 +58,7 @@ std::size_t arena_pool::live_bytes_of(const arena& its) noexcept {
                                                            static_cast<double>(its.used_blocks));
 }
 
-// For this thread: `spare` if it has no other owner by now, else a new one. Null: no memory.
+// Returns an arena for this thread: `spare` if it still has no owner, else a new one. Null: no memory.
 arena_pool::arena* arena_pool::claim(arena* spare, thread_id self) noexcept {
     if (!lock_.lock(slab_space::this_thread())) return nullptr;
     if (spare != nullptr && __atomic_load_n(&spare->owner, __ATOMIC_ACQUIRE) == no_thread) {
@@ -72,7 +72,7 @@ arena_pool::arena* arena_pool::claim(arena* spare, thread_id self) noexcept {
     }
     lock_.unlock();
     if (spare == nullptr || spare->used_blocks == 0) return spare;
-    enter(*spare);  // a signal handler finds it, as this thread's
+    enter(*spare);  // a signal handler finds it as this thread's arena
     if (is_empty(*spare)) reset(*spare);
     leave(*spare);
     return spare;
@@ -84,7 +84,7 @@ arena_pool::arena* arena_pool::of_innermost_call(thread_id self) const noexcept 
     return nullptr;
 }
 
-// One of this thread's whose call has ended and that is empty by now, or another thread's that is.
+// Returns an empty arena whose call has ended: one of this thread's, or one of an ended thread's.
 arena_pool::arena* arena_pool::take_for_call(thread_id self) noexcept {
     arena* spare = nullptr;
     for (arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other) {
@@ -101,8 +101,8 @@ arena_pool::arena* arena_pool::take_for_call(thread_id self) noexcept {
     return is_bounded() ? claim(spare, self) : nullptr;
 }
 
-// Whether there may be another arena: all together hold what the bound allows, and are not too many to look through.
-// Frees of other threads may come meanwhile: a guess.
+// Returns whether the pool may make another arena: the arenas together hold no more than the bound allows, and there
+// are few enough to look through. An estimate: other threads may free meanwhile.
 bool arena_pool::is_bounded() noexcept {
     std::size_t held_bytes = 0, live_bytes = 0, count = 0;
     for (const arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other) {
@@ -166,7 +166,7 @@ void arena_pool::stop_observing_calls() noexcept {
         each->resets_when_empty = true;
 }
 
-// What others have freed meanwhile may have been the last.
+// Other threads may have freed the last live block meanwhile.
 bool arena_pool::next_chunk(arena& its, std::size_t needed) noexcept {
     if (its.current != nullptr && its.used_blocks != 0 && its.resets_when_empty && is_empty(its)) {
         reset(its);
@@ -219,7 +219,7 @@ void arena_pool::begin_chunk(arena& its, chunk* at) noexcept {
     its.end = at->end();
 }
 
-// Of an ended thread's arena the last block may be freed here. Owners change under the lock.
+// The last block of an ended thread's arena may be freed here. Owners change under the lock.
 void arena_pool::free_elsewhere(arena& its) noexcept {
     __atomic_fetch_add(&counters_of_process(counters_).remote_deallocations, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&its.freed_by_others, 1, __ATOMIC_SEQ_CST);
@@ -249,7 +249,7 @@ void arena_pool::forget_blocks(arena& its) noexcept {
     __atomic_fetch_add(&counters_of_process(counters_).resets, 1, __ATOMIC_RELAXED);
 }
 
-// Under the lock.
+// Call with the lock held.
 void arena_pool::give_back(arena& its) noexcept {
     if (its.used_blocks != 0) forget_blocks(its);
     for (chunk* each = its.first; each != nullptr;) {
@@ -285,7 +285,7 @@ void arena_pool::end_thread(thread_id ended) noexcept {
     for (arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other) {
         if (each->owner != ended) continue;
         serve_no_call(*each);
-        // In one order with the last free by another thread: one of the two sees the other.
+        // Sequentially consistent with the last free by another thread: one of the two sees the other's store.
         __atomic_store_n(&each->owner, no_thread, __ATOMIC_SEQ_CST);
         if (!is_empty(*each) || !lock_.lock(slab_space::this_thread())) continue;
         if (each->owner == no_thread && is_empty(*each)) give_back(*each);
@@ -300,7 +300,7 @@ void arena_pool::retire_unless_of(thread_id survivor, thread_id lock_holder) noe
     for (arena* each = arenas_; each != nullptr; each = each->other) {
         if (each->owner != no_thread && each->owner != survivor) __atomic_store_n(&each->owner, gone, __ATOMIC_RELAXED);
         if (!each->serves && each->outer == nullptr) continue;
-        // The child is told of no end of a call that its parent began.
+        // The child gets no end_call for a call that its parent began.
         serve_no_call(*each);
         each->resets_when_empty = true;
     }

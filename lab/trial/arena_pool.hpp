@@ -4,25 +4,26 @@
 //   chunk   │ arena, next, marks │ block │ block │ block │ … next ▸          │    64 KiB, then twice as long, to 2 MiB
 //   marks     a bit for each 16 bytes: here a block ends; so a realloc finds the size
 //
-// Blocks of all sizes lie in the order of allocation, 16 bytes apart at least, as a source change would place them but
-// for the rounding. A free only counts down. An arena is reset, so that its chunks are used again from the first:
+// Blocks of all sizes lie in the order of allocation, 16 bytes apart at least, as a source change would place them,
+// except for the rounding. A free only decrements a count. An arena is reset, so that its chunks are used again from
+// the first:
 //   arenas            when nothing in it is alive
 //   thread_arenas     when its thread has ended, or at the bound below
 //   call_arenas       when its call of the function has ended and nothing in it is alive
 //   outermost_arenas  the same; calls inside of another call of the function share that call's arena
 //
-// Calls are told by begin_call and end_call (call_observer.hpp), once observe_calls has said that they will be. Each
-// thread then has a stack of arenas, and what it allocates outside of every call is not served. That a call has ended
-// is noticed here, when somebody allocates or frees: a frame further out than its own, or where its return address was
-// is another one. Where calls cannot be observed, or no longer, the pool goes on as `arenas` do.
+// begin_call and end_call report calls (call_observer.hpp), once observe_calls was called. Each thread then has a stack
+// of arenas; allocations outside of every call are not served. The pool notices the end of a call at the next
+// allocation or free: the stack pointer lies further out than the call's frame, or its return address was overwritten.
+// Where calls cannot be observed (any longer), the pool behaves as `arenas`.
 //
-// Bounded (lab/plan/arena_bound.hpp): where an arena needs another chunk, or a call an arena, and holds 1 MiB and more
-// than 4 times its live bytes (live blocks times their mean size), the whole pool becomes a shared_pool. What lies in
-// arenas then is freed as before.
+// Bounded (lab/plan/arena_bound.hpp): when an arena needs another chunk, or a call another arena, and 1 MiB is held and
+// more than 4 times the live bytes (live blocks times their mean size), the whole pool becomes a shared_pool. Blocks
+// that lie in arenas then are freed as before.
 //
 // Threads: any thread allocates, from its own arena, and any thread frees. A signal handler that interrupted its
-// thread's arena gets null. What an ended thread's arena holds goes back once nothing in it is alive; until then the
-// next thread may take it over. take_at_hand and put_at_hand: some 40 instructions each.
+// thread's arena gets null. The arena of an ended thread is returned once nothing in it is alive; until then the next
+// thread may take it over. take_at_hand and put_at_hand: some 40 instructions each.
 #pragma once
 
 #include <cstddef>
@@ -42,10 +43,10 @@ class arena_pool {
   public:
     using thread_id = preload::holder_lock::thread_id;
 
-    // What the slab map says of arenas' chunks: no block of another pool is so small.
+    // The block size that the slab map holds for chunks of arenas. No other pool has blocks so small.
     static constexpr std::uint32_t block_bytes_mark = 1;
 
-    // `counters`: private ones, for process_words.
+    // `counters`: private ones, as process_words needs.
     arena_pool(preload::slab_space& space, std::uint16_t id, bool huge_pages, pool_kind kind,
                pool_counters* counters) noexcept
         : space_(space),
@@ -57,8 +58,8 @@ class arena_pool {
     arena_pool(const arena_pool&) = delete;
     arena_pool& operator=(const arena_pool&) = delete;
 
-    // Null inside of another call, or without memory. `alignment`: a power of two, at most 64. `stack`: the stack
-    // pointer of who allocates, here and below; 0: not known.
+    // Returns null inside of another call, or without memory. `alignment`: a power of two, at most 64. `stack`: the
+    // caller's stack pointer, here and below; 0: not known.
     void* allocate(std::size_t bytes, std::size_t alignment, thread_id self, std::uintptr_t stack) noexcept {
         arena* its = at_hand_[id_];
         if (its != nullptr && has_ended(*its, stack)) [[unlikely]] {
@@ -75,12 +76,12 @@ class arena_pool {
         leave(*its);
         return p != nullptr ? p : allocate_otherwise(bytes, alignment, self);
     }
-    // The usual case, inline and without a call, from the thread's arena of the pool with this id. Null: nothing has
-    // changed, and allocate answers.
+    // The fast path, inlined and without a call, from the thread's arena of the pool with this id. Null: nothing has
+    // changed; call allocate.
     //
-    // A signal handler may come between any two instructions and allocate and free in the same arena. So each change
-    // is one instruction, the block counts as alive before it is taken, and one that was taken from another chunk than
-    // is looked at stays unused.
+    // A signal handler may come between any two instructions and use the same arena. So each change is one instruction,
+    // and a block counts as alive before it is taken. A block taken from a chunk that a handler has replaced stays
+    // unused.
     [[gnu::always_inline]] static void* take_at_hand(std::size_t id, std::size_t bytes, std::uintptr_t stack) noexcept {
         arena* const its = at_hand_[id];
         if (its == nullptr || its->busy || has_ended(*its, stack) || !its->counted.has_line()) return nullptr;
@@ -95,10 +96,10 @@ class arena_pool {
         }
         current->mark(next);
         its->counted.count_allocation_in_line();
-        if (p == nullptr) __builtin_unreachable();  // so that nobody keeps what a refusal would need
+        if (p == nullptr) __builtin_unreachable();  // so that callers keep no registers for a refusal
         return p;
     }
-    // `owner` is what the slab map says of the block.
+    // `owner`: the block's entry in the slab map.
     [[gnu::noinline]] void deallocate(void* block, preload::slab_owner owner, thread_id self,
                                       std::uintptr_t stack) noexcept {
         if (owner.block_bytes != block_bytes_mark) [[unlikely]]
@@ -115,8 +116,8 @@ class arena_pool {
         if (is_empty(its) && its.resets_when_empty) return reset_and_leave(its);
         leave(its);
     }
-    // The usual case, as take_at_hand, of any pool in this space. False: nothing has changed, and deallocate does it.
-    // `slab`: the number of the block's.
+    // The fast path, as take_at_hand, for any pool in this space. False: nothing has changed; call deallocate. `slab`:
+    // the number of the block's slab.
     [[gnu::always_inline]] static bool put_at_hand(const preload::slab_space& space, std::size_t slab, thread_id self,
                                                    std::uintptr_t stack) noexcept {
         arena& its = *static_cast<slab_place*>(space.map.note_at(slab))->its;
@@ -128,24 +129,24 @@ class arena_pool {
         its.counted.count_deallocation_in_line();
         return true;
     }
-    // The bytes that a block has.
+    // Returns the block's size in bytes.
     [[nodiscard]] std::size_t usable_bytes(void* block, preload::slab_owner owner) const noexcept {
         return owner.block_bytes != block_bytes_mark ? owner.block_bytes
                                                      : chunk_of(block)->size_of(static_cast<char*>(block));
     }
 
-    // Calls will be told by the two functions below, on their own thread; or will be no longer.
+    // Says whether the two functions below will be called, each on the thread of the call.
     void observe_calls() noexcept { __atomic_store_n(&observes_calls_, true, __ATOMIC_RELEASE); }
     void stop_observing_calls() noexcept;
-    // `place`: where the return address of the call lies. `trapped`: a trap told of it.
+    // `place`: where the return address of the call lies. `trapped`: a trap reported it.
     void begin_call(thread_id self, std::uintptr_t place, bool trapped) noexcept;
     void end_call(thread_id self) noexcept;
-    // Tells who observes calls that the frame with this stack pointer goes on; what that ends is told in turn.
+    // Called with the stack pointer of a frame that is still running. It reports the calls that have thereby ended.
     static inline void (*frame_continues)(std::uintptr_t stack) noexcept = nullptr;
 
-    // The thread has ended.
+    // Call when the thread has ended.
     void end_thread(thread_id ended) noexcept;
-    // In a child that has one of its parent's threads, `survivor`, known to locks as `lock_holder`, or none (0).
+    // For a child that has one of its parent's threads, `survivor`, known to locks as `lock_holder`, or none (0).
     void retire_unless_of(thread_id survivor, thread_id lock_holder) noexcept;
     void tell_observer() const noexcept { slabs_.tell_observer(); }
 
@@ -157,7 +158,7 @@ class arena_pool {
 
     struct arena;
 
-    // Lies at the begin of its own slabs.
+    // Lies at the start of its own slabs.
     struct chunk {
         arena* of;
         chunk* next;
@@ -176,7 +177,7 @@ class arena_pool {
             const std::size_t i = index_of(p);
             __asm__("orq %1, %0" : "+m"(marks[i / 64]) : "r"(std::uint64_t{1} << i % 64));
         }
-        // Up to the next mark. Marks behind a block in use do not change.
+        // The bytes up to the next mark. Marks behind a block in use do not change.
         [[nodiscard]] std::size_t size_of(const char* block) const noexcept {
             const std::size_t first = index_of(block) + 1;
             std::size_t word = first / 64;
@@ -193,8 +194,8 @@ class arena_pool {
         char *next = nullptr, *end = nullptr;
         chunk* current = nullptr;
         thread_id owner = no_thread;
-        // Of the innermost call, where its return address lies, and the address: a frame above it, or another address
-        // there, mean that the call has ended. Of no call, what never means that.
+        // The place of the innermost call's return address, and that address. A frame above the place, or another
+        // address there, means that the call has ended. Without a call, the values never mean that.
         std::uintptr_t place = UINTPTR_MAX;
         const std::uintptr_t* address_at = &return_address;
         std::uintptr_t return_address = 0;
@@ -203,16 +204,16 @@ class arena_pool {
         pool_line counted;
         volatile bool busy = false;
         bool resets_when_empty = false;
-        bool serves = false;            // the innermost call of its thread
-        std::uint32_t inner_calls = 0;  // that run and share it
+        bool serves = false;            // it belongs to the thread's innermost call
+        std::uint32_t inner_calls = 0;  // running calls that share it
         chunk* first = nullptr;
         std::size_t held_bytes = 0;
         arena* other = nullptr;                       // the next of the pool
-        arena* outer = nullptr;                       // of the call around
+        arena* outer = nullptr;                       // that of the enclosing call
         alignas(64) std::size_t freed_by_others = 0;  // blocks; atomic
     };
 
-    // What is noted of each slab of a chunk.
+    // The entry for each slab of a chunk.
     struct slab_place {
         chunk* in;
         arena* its;
@@ -236,7 +237,7 @@ class arena_pool {
     }
     static std::size_t live_bytes_of(const arena& its) noexcept;
     static bool is_empty(const arena& its) noexcept { return live_blocks_of(its) == 0; }
-    // One instruction each, so that a signal handler of the thread sees all of it or nothing.
+    // One instruction each, so that a signal handler of the thread sees all of the change or nothing.
     [[gnu::always_inline]] static void change(std::size_t& count, std::ptrdiff_t by) noexcept {
         __asm__ volatile("addq %1, %0" : "+m"(count) : "er"(by) : "memory");
     }
@@ -244,11 +245,11 @@ class arena_pool {
         __asm__ volatile("xaddq %1, %0" : "+m"(place), "+r"(by) : : "memory");
         return reinterpret_cast<char*>(by);
     }
-    // Whether there is as much from this place on.
+    // Returns whether `bytes` fit from this place on.
     static bool has_room(const arena& its, const char* from, std::size_t bytes) noexcept {
         return its.end - from >= static_cast<std::ptrdiff_t>(bytes);
     }
-    // Null: it has no room.
+    // Returns null if the arena has no room.
     static char* take_from(arena& its, std::size_t bytes, std::size_t alignment) noexcept {
         char* const p = alignment > granule ? aligned(its.next, alignment) : its.next;
         const std::size_t size = rounded(bytes);
@@ -267,7 +268,7 @@ class arena_pool {
     [[gnu::noinline]] static void notice(std::uintptr_t stack) noexcept {
         if (frame_continues != nullptr) frame_continues(stack);
     }
-    // Whether its call has, as far as the frame with this stack pointer shows.
+    // Returns whether the arena's call has ended, as far as the frame with this stack pointer shows.
     [[gnu::always_inline]] static bool has_ended(const arena& its, std::uintptr_t stack) noexcept {
         return stack > its.place || __atomic_load_n(its.address_at, __ATOMIC_RELAXED) != its.return_address;
     }
@@ -299,14 +300,14 @@ class arena_pool {
     static void begin_chunk(arena& its, chunk* at) noexcept;
     static void note_bytes(void* counters, std::size_t held, std::size_t used) noexcept;
 
-    // The calling thread's arena of each pool, if that is its own and takes what it allocates now.
+    // The calling thread's arena of each pool, if the thread owns it and it takes the next allocations.
     static constinit inline thread_local arena* at_hand_[all_pool_counters::pools_max] = {};
 
     preload::slab_space& space_;
     pool_counters* counters_;
-    shared_pool* instead_ = nullptr;  // once an arena would have held too much
+    shared_pool* instead_ = nullptr;  // set when an arena reached the bound
     arena* arenas_ = nullptr;
-    preload::holder_lock lock_;  // for slabs_ and arenas_
+    preload::holder_lock lock_;  // guards slabs_ and arenas_
     preload::pool_slabs slabs_;
     std::uint16_t id_;
     bool huge_pages_;

@@ -14,7 +14,8 @@ void call_observer::start(const routes_view& routes, pool* pools, thread_namer t
     this_thread_ = this_thread;
     arena_pool::frame_continues = &frame_continues;
     static constexpr probes::recorder_calls calls{&begin, &note, &scope, &room, &began};
-    // What it would like to be told of each heap event only serves to notice ends that nobody sees.
+    // The probes return a function to call at each heap event. It only serves to notice ends of calls that no probe
+    // sees, so it is not needed here.
     (void)millpond_probes_start(&calls);
 }
 

@@ -55,7 +55,7 @@ class compiler {
         }
     }
 
-    // The names that the laboratory gives to what has no function.
+    // Adds the special subsystems, for code that has no function.
     void add_special_subsystems() {
         pool_of_generated_ = pool_for("[generated code]");
         pool_of_unknown_ = pool_for("[unknown]");
@@ -80,7 +80,7 @@ class compiler {
         added.range_count = static_cast<std::uint32_t>(ranges_.size()) - added.first_range;
     }
 
-    // Of those, the subsystems that no module before it has wait for it.
+    // Adds the module's subsystems that no earlier module has. They wait until it is loaded.
     void add_later(const surveyed_module& module, std::vector<waiting_subsystem>& waiting) {
         std::set<std::string> before;
         before.swap(names_);
@@ -216,7 +216,7 @@ class compiler {
 
     const plan::plan& plan_;
     std::map<std::string, std::uint16_t> pool_of_;
-    std::multimap<std::string, std::uint32_t> pools_of_call_;  // by function; from 0
+    std::multimap<std::string, std::uint32_t> pools_of_call_;  // by function; counted from 0
     std::uint16_t pool_of_others_ = 0, pool_of_generated_ = 0, pool_of_unknown_ = 0;
     std::set<std::string> names_;
     std::vector<route_pool> pools_;
@@ -225,7 +225,7 @@ class compiler {
     std::vector<route_scope_entry> scopes_;
     struct keyed_pool {
         plan::instance_key key;
-        std::uint16_t pool;  // from 1
+        std::uint16_t pool;  // counted from 1
     };
     std::map<std::string, std::vector<keyed_pool>> keys_of_;  // by module
     std::vector<route_instance_key> keys_;
@@ -243,7 +243,7 @@ class compiler {
     throw program::failure(program::input, what + ran);
 }
 
-// The modules of every process that runs the plan's program.
+// Returns the modules of every process that runs the plan's program.
 std::vector<surveyed_module> modules_of(const plan::plan& compiled, const survey& surveyed) {
     std::vector<surveyed_module> result;
     std::vector<std::string> others;

@@ -5,7 +5,7 @@
 //   survey: modules of the program       ├─▶ routes: [0x1a20, 0x1c80) of build 4f1c… → pool 1, …
 //   symbols: functions of each, owners   ┘
 //
-// Once for each plan: seconds for the largest programs, because every function's name is demangled.
+// Runs once for each plan: seconds for the largest programs, because every function's name is demangled.
 #pragma once
 
 #include <string>
@@ -16,11 +16,12 @@
 
 namespace millpond::trial {
 
-// The content of a file of routes. Throws failure: status 2 for a subsystem that no module has (the message names
-// near ones), 3 if the plan belongs to another build than any surveyed process, or a module changed since the survey.
+// Returns the content of a routes file. Throws failure: status 2 for a subsystem that no module has (the message names
+// similar ones), 3 if the plan belongs to another build than any surveyed process, or if a module changed since the
+// survey.
 std::string compile_routes(const plan::plan& compiled, const survey& surveyed);
 
-// A subsystem of a library that the program does not begin with.
+// A subsystem of a library that is not loaded when the program starts.
 struct waiting_subsystem {
     std::string name, library;
     std::uint32_t module;  // its number in the routes
@@ -32,8 +33,8 @@ struct compiled_routes {
     std::vector<std::string> unknown;  // subsystems that none of the modules has
 };
 
-// The same with modules that the program may open later; `is_complete`: false where further ones are known to be and
-// cannot be read, so that a subsystem may be in one of these: it is then unknown, and else refused.
+// The same with modules that the program may open later. `is_complete`: false if further modules exist that cannot be
+// read. A subsystem that no module has is then reported as unknown; otherwise it is refused.
 compiled_routes compile_routes(const plan::plan& compiled, const survey& surveyed,
                                const std::vector<surveyed_module>& later, bool is_complete);
 

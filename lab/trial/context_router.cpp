@@ -21,7 +21,7 @@ bool context_router::start(const routes_view& routes, module_finder& modules) no
     return true;
 }
 
-// Without memory, contexts beyond the table are unrouted.
+// Without memory, contexts beyond the table are not routed.
 bool context_router::make_room(std::size_t nodes) noexcept {
     auto* const fresh = preload::take_pages<frame_answer>(nodes * sizeof(frame_answer));
     if (fresh == nullptr) return false;
@@ -47,7 +47,7 @@ frame_answer context_router::own_answer(std::uintptr_t return_address) noexcept 
     if (routes_.empty()) return {};
     if (!place.in_module) return generated();
     if (place.module == nullptr) {
-        // A module that the survey did not meet: all its functions are of subsystems that no route names.
+        // The survey did not meet this module: no route names any of its subsystems.
         return {static_cast<std::uint8_t>(routes_.header().other_modules_pool), footing::owner};
     }
     const route_range* const range = routes_.find(*place.module, place.file_address);
@@ -59,7 +59,7 @@ frame_answer context_router::own_answer(std::uintptr_t return_address) noexcept 
     return {static_cast<std::uint8_t>(place.module->pool), footing::module};
 }
 
-// Code that a program makes as it runs is one subsystem.
+// All code that a program generates at run time is one subsystem.
 frame_answer context_router::generated() const noexcept {
     if (routes_.empty()) return {};
     return {static_cast<std::uint8_t>(routes_.header().generated_pool), footing::owner};

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// context_router: from a context's node to the pool of the subsystem that owns it, decided once for each new node.
+// context_router: maps a context's node to the pool of the subsystem that owns it, once for each new node.
 //
 //   node            outside ── main ── orders::book::add ── std::vector::push_back ── operator new
 //   role                       owner    owner                standard                  standard
 //   pool_of(node)              main's   orders::book's       its caller's              its caller's
 //
 // The owner of an allocation is the innermost frame that neither belongs to the standard library nor only allocates.
-// Where there is none, it is the outermost function that only allocates; where there is none of those either, the
-// innermost frame's module. Code of a module without a known function is owned by the module, code without a file by
-// "[generated code]". All of this can be carried from caller to callee, so a node needs nothing but its parent's
-// answer; frame_answer.hpp has the rule. Nodes may also stand for single frames (all of them children of node 0), whose
-// own answers walk_to_owner puts together. on_node runs under the context tree's lock; pool_of is one load, without a
-// lock, for ids that the finder returned. Answers lie in a table that doubles; what it outgrew stays, for readers may
-// be in it.
+// Without such a frame, it is the outermost function that only allocates; without that, the innermost frame's module. A
+// module owns its code that has no known function; "[generated code]" owns code without a file. A node needs only its
+// parent's answer; frame_answer.hpp has the rule. Nodes may also stand for single frames (all of them children of node
+// 0); walk_to_owner then combines their answers. on_node runs under the context tree's lock. pool_of is one load,
+// without a lock, for ids that the finder returned. Answers lie in a table that doubles; outgrown tables stay, because
+// readers may still use them.
 #pragma once
 
 #include <cstddef>
@@ -28,18 +27,18 @@ class context_router {
   public:
     constexpr context_router() noexcept = default;
 
-    // False if there is no memory. `modules` and the routes must outlive the router.
+    // Returns false without memory. `modules` and the routes must outlive the router.
     bool start(const routes_view& routes, module_finder& modules) noexcept;
     void on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
 
     [[nodiscard]] std::uint32_t pool_of(std::uint32_t id) const noexcept { return answer_of(id).pool; }
     [[nodiscard]] frame_answer answer_of(std::uint32_t id) const noexcept {
-        // The count first: the table is at least as long.
+        // The count is read first: the table is at least that long.
         const std::size_t count = __atomic_load_n(&node_count_, __ATOMIC_ACQUIRE);
         return id < count ? __atomic_load_n(&answers_, __ATOMIC_RELAXED)[id] : frame_answer{};
     }
 
-    // Called with every module that a context shows for the first time.
+    // Called with each module when a context first shows it.
     using module_observer = void (*)(const module_identity&) noexcept;
     void set_module_observer(module_observer observer) noexcept { observer_ = observer; }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// control_file: the driver's side of the control memory: an anonymous file that the processes of a round open through
-// /proc. It lives as long as this object and the processes that mapped it; nothing has to be removed, whoever is
-// killed.
+// control_file: the driver's control memory: an anonymous file that the processes of a round open through /proc. It
+// lives as long as this object and the processes that mapped it, so nothing has to be removed if one is killed.
 #pragma once
 
 #include <string>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// exported_plan: a plan inside a copy of libmillpond-trial.so, so that LD_PRELOAD of that one file runs a program under
-// it.
+// exported_plan: a plan inside a copy of libmillpond-trial.so. LD_PRELOAD of that one file runs a program under it.
 //
 //   │ libmillpond-trial.so │ … to a page │ routes (routes.hpp) │ trailer: where they are │
 //
-// Written by `millpond-run --export`, read by the library itself at its start, where no round told it what to do.
+// `millpond-run --export` writes it. The library reads it when it starts outside of a round.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ struct exported_plan {
     std::uint64_t routes_at, routes_bytes;
     std::uint64_t magic;
 
-    // The routes behind the library that this code was loaded from; empty where there are none. Leaves errno as it was.
+    // Returns the routes behind the library that this code was loaded from; empty if there are none. Keeps errno.
     static routes_view of_this_library() noexcept;
 };
 

@@ -71,7 +71,7 @@ bool instance_blocks::start() noexcept {
     return true;
 }
 
-// Where the owner is in the index, or may be put.
+// Returns the owner's place in the index, or a free place for it.
 std::size_t instance_blocks::place_of(std::uintptr_t owner) const noexcept {
     std::size_t place = owner * 0x9E3779B97F4A7C15u >> 51;
     static_assert(places == 1u << (64 - 51));
@@ -96,7 +96,7 @@ instance_blocks::instance* instance_blocks::make(std::uintptr_t owner) noexcept 
     return &fresh;
 }
 
-// The index is made again, because nothing can be taken out of it.
+// Builds the index again, because entries cannot be removed from it.
 void instance_blocks::drop_empty() noexcept {
     memset(index_, 0, places * sizeof *index_);
     for (std::uint32_t i = 0; i < instances_max; ++i) {
@@ -111,7 +111,7 @@ void instance_blocks::drop_empty() noexcept {
     latest_ = nullptr;
 }
 
-// What is left of a chunk serves as a block of its size.
+// The rest of a chunk serves as a block of its size.
 void instance_blocks::keep_tail(instance& its) noexcept {
     const auto left = static_cast<std::size_t>(its.end - its.next);
     if (left == 0 || left > bytes_max) return;
@@ -142,7 +142,7 @@ bool instance_blocks::add_chunk(instance& its, std::size_t needed) noexcept {
     return true;
 }
 
-// A run of units in the latest slabs, else in a new one.
+// Returns a run of units in the latest slabs, else in a new one.
 char* instance_blocks::take_units(unsigned count) noexcept {
     constexpr unsigned looks_max = 16;
     const std::uint64_t wanted = (std::uint64_t{1} << count) - 1;

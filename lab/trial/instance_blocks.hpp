@@ -2,17 +2,17 @@
 // instance_blocks: a small pool for each owner of objects, all from the slabs of one routed pool.
 //
 //   owner 0x7f10 ─▶ instance ─▶ │ chunk 1 KiB │ chunk 2 KiB │ …     blocks of all sizes in the order of allocation;
-//   owner 0x7f58 ─▶ instance ─▶ │ chunk 1 KiB │                     freed ones wait by size, for this owner alone
+//   owner 0x7f58 ─▶ instance ─▶ │ chunk 1 KiB │                     freed ones wait by size, for this owner only
 //
 //   slab 64 KiB   │ front 1 KiB: the instance of each KiB, a bit where each block ends │ chunks of several instances …
 //
-// So the objects of one owner lie together, whoever allocates in between, as they would if each owner had a pool of its
-// own in the source. Chunks double up to 31 KiB. An instance that is empty gives back all chunks but its first; what
-// is left of it goes to a new owner when there are too many. Owners: any word; 0 stands for all that have none.
+// So the objects of one owner lie together, whoever allocates in between, as if each owner had its own pool in the
+// source. Chunks double up to 31 KiB. An empty instance returns all chunks except its first; it is handed to a new
+// owner when there are too many instances. Owners: any word; 0 stands for objects without an owner.
 //
-// Bounded: at most 4096 owners at a time, and where 1 MiB is held and more than 4 times the live bytes (arena_bound),
-// nothing more is given. For blocks of at most 1 KiB, aligned to at most 16. Not thread-safe: see owned_by_thread.
-// try_allocate and deallocate_block: some 30 instructions for the owner that was served last.
+// Bounded: at most 4096 owners at a time. When 1 MiB is held and more than 4 times the live bytes (arena_bound), all
+// further requests are refused. For blocks of at most 1 KiB, aligned to at most 16. Not thread-safe: see
+// owned_by_thread. try_allocate and deallocate_block: some 30 instructions for the owner that was served last.
 #pragma once
 
 #include <cstddef>
@@ -26,21 +26,21 @@ class instance_blocks {
   public:
     static constexpr std::size_t bytes_max = 1024;
     static constexpr std::uint32_t instances_max = 4096;
-    // What the slab map says of these slabs: no block of another pool is so small.
+    // The block size that the slab map holds for these slabs. No other pool has blocks so small.
     static constexpr std::uint32_t block_bytes_mark = 2;
 
     explicit instance_blocks(preload::pool_slabs slabs) noexcept : slabs_(slabs) {}
 
-    // Null for what is too large, for too many owners, at the bound and without memory.
+    // Returns null for too large blocks, for too many owners, at the bound and without memory.
     void* try_allocate(std::size_t bytes, std::size_t alignment, std::uintptr_t owner) noexcept;
-    // `block_bytes` is what the slab map says, and no size.
+    // `block_bytes` is the slab map's entry, not a size.
     void deallocate_block(void* block, std::size_t block_bytes) noexcept;
     [[nodiscard]] static std::size_t usable_bytes(const void* block) noexcept;
     static constexpr std::size_t block_bytes(std::size_t, std::size_t) noexcept { return 0; }
 
     [[nodiscard]] preload::pool_slabs& source() noexcept { return slabs_; }
     [[nodiscard]] std::size_t live_bytes() const noexcept { return live_bytes_; }
-    // What was held when the bound was reached, and what of it was alive; 0 before.
+    // The bytes held, and the live bytes, when the bound was reached; 0 before.
     [[nodiscard]] std::size_t capped_bytes() const noexcept { return capped_bytes_; }
     [[nodiscard]] std::size_t capped_live_bytes() const noexcept { return capped_live_bytes_; }
 
@@ -54,7 +54,7 @@ class instance_blocks {
     struct free_block {
         free_block* next;
     };
-    // At the begin of each.
+    // Lies at the start of each chunk.
     struct chunk {
         chunk* next;
         std::size_t units;
@@ -66,7 +66,7 @@ class instance_blocks {
         std::uint32_t live_blocks, chunks;
         free_block* freed[sizes];  // by granules
     };
-    // At the begin of each slab.
+    // Lies at the start of each slab.
     struct slab {
         slab* other;
         std::uint64_t free_units;

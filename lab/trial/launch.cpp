@@ -41,7 +41,7 @@ measure::measurement run(const launch& launched, const std::string& control_path
     options.stderr_path = launched.stderr_path;
     options.dies_with_caller = true;
     // The bare program runs under the same conditions as the others, so a program that cannot be preloaded is refused
-    // there too.
+    // here, too.
     const std::string path = measure::check_preloadable(launched.arguments).path;
     for (const std::string& variable : launched.variables) {
         const std::size_t equals = variable.find('=');

@@ -34,27 +34,27 @@ void declare(program::command_line& app, command_line& line) {
     program::option_list mode = app.exactly_one("mode", "what to do: exactly one");
     mode.option("--survey", line.survey_path, "run PROGRAM and write the modules that it loads to FILE")
         .value_name("FILE");
-    mode.option("--check-plan", line.checked_plan_path, "read PLAN and print it as every program here reads it")
+    mode.option("--check-plan", line.checked_plan_path, "read PLAN, check it, and print it as it was understood")
         .checked(flaw_of_name)
         .value_name("PLAN");
     mode.option("--compile", line.plan_path, "turn the names of PLAN into address ranges")
         .checked(flaw_of_name)
         .value_name("PLAN");
-    mode.option("--round", line.round.variant_name, "run PROGRAM once under this variant and write what it cost")
+    mode.option("--round", line.round.variant_name, "run PROGRAM once under this variant and write its costs")
         .checked(flaw_of_variant, "VARIANT");
     mode.option("--pair-costs", line.pair_cost_rounds,
-                "in so many rounds, measure what a pool costs more in a trial than in the source; print it")
+                "measure, in this many rounds, how much more a pool costs in a trial than in the source")
         .within(1, 1000)
         .value_name("ROUNDS");
     app.option("--modules", line.modules_path, "with --compile: the file that --survey wrote").value_name("FILE");
-    app.option("-o", line.output_path, "with --compile: where the routes go").value_name("ROUTES");
+    app.option("-o", line.output_path, "with --compile: write the routes to this file").value_name("ROUTES");
     app.option("--routes", line.round.routes_path,
-               "with --round: the compiled plan; controls then try the same program as the plan")
+               "with --round: the compiled plan; controls use it to find the program that is tried")
         .value_name("ROUTES");
     app.option("--image", line.round.image_build_id,
-               "with --round: try only the program of this build-id, wherever it runs among the children")
+               "with --round: try only the program with this build-id, also in child processes")
         .value_name("BUILD-ID");
-    app.option("--result", line.round.result_path, "with --round: where the result goes").value_name("FILE");
+    app.option("--result", line.round.result_path, "with --round: write the result to FILE").value_name("FILE");
     app.option("--stdin", line.round.launched.stdin_path, "the program's standard input").value_name("FILE");
     app.option("--stdout", line.round.launched.stdout_path, "the program's standard output").value_name("FILE");
     app.option("--stderr", line.round.launched.stderr_path, "the program's standard error").value_name("FILE");
@@ -72,7 +72,7 @@ void declare(program::command_line& app, command_line& line) {
     app.footer(
         "Exit status: 0 done (the program's own is in the result), 2 usage or an unknown name, 3 damaged input or "
         "another build,\n"
-        "4 the environment lacks something, 5 the program cannot be started.");
+        "4 a missing library, no memory or a file that cannot be written, 5 the program cannot be started.");
 }
 
 void require(const std::string& value, const char* option, const char* mode) {

@@ -8,7 +8,7 @@
 namespace millpond::trial {
 namespace {
 
-// The GNU build-id among the notes at [at, end), in hex; "" if there is none.
+// Finds the GNU build-id among the notes at [at, end), in hex; "" if there is no such note.
 bool build_id_in_notes(const char* at, const char* end, char (&hex)[72]) noexcept {
     while (end - at >= static_cast<std::ptrdiff_t>(sizeof(ElfW(Nhdr)))) {
         ElfW(Nhdr) note;
@@ -85,12 +85,13 @@ module_finder::place module_finder::find(std::uintptr_t address) noexcept {
     place result;
     result.in_module = true;
     const auto first = reinterpret_cast<std::uintptr_t>(object.dlfo_map_start);
-    remembered& known = remembered_[slot_of(object.dlfo_link_map) % remembered_max];
+    remembered_module& known = remembered_[slot_of(object.dlfo_link_map) % remembered_max];
     if (known.link_map != object.dlfo_link_map || known.first != first) {
         // The link map's first members, l_addr and l_name, are the dynamic linker's public interface.
         const link_map* const map = object.dlfo_link_map;
         const bool is_executable = map->l_name == nullptr || map->l_name[0] == '\0';
-        // The range that is found for an executable may begin at its code, behind the ELF header: ask its headers.
+        // The range found for an executable may begin at its code, behind the ELF header, so its program headers are
+        // read.
         if (is_executable)
             identify_executable(map->l_addr, last_identity_);
         else
@@ -111,7 +112,7 @@ module_finder::place module_finder::find(std::uintptr_t address) noexcept {
 }
 
 void module_finder::forget() noexcept {
-    for (remembered& each : remembered_) each = {};
+    for (remembered_module& each : remembered_) each = {};
 }
 
 }  // namespace millpond::trial

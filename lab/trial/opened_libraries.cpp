@@ -68,7 +68,7 @@ void say_what_waits(const compiled_routes& routes, const opened_libraries& libra
     if (routes.unknown.empty()) return;
     std::string why;
     for (const std::string& each : libraries.absent) why += (why.empty() ? "" : "; ") + each;
-    program::say("not pooled, for no module that is here has them: " + joined(routes.unknown) + " (" + why + ")");
+    program::say("not pooled, because no module here has them: " + joined(routes.unknown) + " (" + why + ")");
 }
 
 void say_what_never_came(const compiled_routes& routes, const control& shared) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// outward_steps: from a call site to the owner some frames further out, by what earlier walks learned.
+// outward_steps: finds the owner of a call site, some frames further out, from what earlier walks learned.
 //
 //   operator new ◀ std::vector::_M_realloc_insert ◀ std::vector::push_back ◀ orders::book::add
 //                  not an owner: its caller lies 48    not an owner: 32       an owner: its pool
 //                  bytes further out                   bytes further out
 //
-// What a frame is, and where its caller's return address lies, depends on its own return address alone, so each is
+// The kind of a frame, and the place of its caller's return address, depend only on its own return address. So each is
 // learned once, and a look-up needs two words a frame. Only usual frames are kept: a fixed distance from the stack
-// pointer or rbp, and rbp kept, or saved among the first registers. All others are left to walk_to_owner, which teaches
-// this. find: some 25 instructions a frame. Threads and signal handlers: as address_cache.
+// pointer or rbp, with rbp unchanged or saved among the first registers. All others are left to walk_to_owner, which
+// fills this table. find: some 25 instructions a frame. Threads and signal handlers: as address_cache.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class outward_steps {
   public:
     using owner_cache = address_cache<8>;
 
-    // The owner's number in `owners`, or owner_cache::no_match. The site's own address is not asked for.
+    // Returns the owner's number in `owners`, or owner_cache::no_match. Does not look up the site's own address.
     [[nodiscard, gnu::always_inline]] std::uint64_t find(const preload::call_site& site,
                                                          const owner_cache& owners) const noexcept {
         std::uintptr_t address = site.return_address, stack = site.stack, frame = site.frame;
@@ -32,7 +32,7 @@ class outward_steps {
             const std::uint64_t step = frames_.match(address);
             if (step >= frames_.no_match) break;
             const std::uintptr_t outer = ((step & by_frame) != 0 ? frame : stack) + step / (2 * slots) * word_bytes;
-            if (outer - stack - 1 >= preload::frame_bytes_max) break;  // rbp was no frame of this stack
+            if (outer - stack - 1 >= preload::frame_bytes_max) break;  // rbp was not a frame of this stack
             address = preload::word_at(outer - word_bytes);
             if (const std::uint64_t slot = step / 2 % slots; slot != 0)
                 frame = preload::word_at(outer - (slot + 1) * word_bytes);
@@ -43,7 +43,7 @@ class outward_steps {
         }
         return owner_cache::no_match;
     }
-    // A frame that is no owner. Nothing if it is not a usual one.
+    // Learns a frame that is not an owner. Ignores unusual frames.
     void learn(std::uintptr_t return_address, const preload::frame_rule& rule) noexcept {
         using preload::frame_rule;
         const int slot = rule.bp_rule == frame_rule::at_cfa ? -rule.bp_offset / int{word_bytes} - 1 : 0;
@@ -60,8 +60,8 @@ class outward_steps {
   private:
     static constexpr unsigned depth_max = 16;
     static constexpr std::uintptr_t word_bytes = 8, addresses_begin = 4096;
-    // A frame's number: the words to its caller's stack pointer, from its own or from rbp (by_frame), and which word
-    // below the return address is the caller's rbp (0: rbp is).
+    // A frame's number encodes two things. The words to its caller's stack pointer, from its own or from rbp
+    // (by_frame); and which word below the return address holds the caller's rbp (0: rbp is unchanged).
     static constexpr std::uint64_t by_frame = 1, slots = 8;
 
     address_cache<17> frames_;

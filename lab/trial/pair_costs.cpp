@@ -22,7 +22,7 @@ namespace millpond::trial {
 namespace {
 
 constexpr const char* pairs = "614400";  // 30 slices
-// What a call takes has to stand out beside its pairs.
+// Few pairs a call, so that the cost of a call stands out.
 constexpr unsigned pairs_a_batch = 512, pairs_a_call = 16;
 constexpr const char* subsystem = "millpond::pairs::maker<millpond::pairs::from_malloc>";
 constexpr const char* scope = "millpond::pairs::maker<millpond::pairs::from_malloc>::make_batch";
@@ -32,7 +32,7 @@ constexpr std::array strategies = {plan::strategy::multipool, plan::strategy::sy
 std::string routes_of(const plan::strategy tried, const plan::route_scope& its, const survey& surveyed) {
     plan::plan plan;
     plan.program = {surveyed.processes.at(0).program.path, surveyed.processes.at(0).program.build_id};
-    // Nothing else: what outlives the pairs would keep an arena from being reset.
+    // No other route: blocks that outlive the pairs would keep an arena from being reset.
     plan.routes = {{{subsystem}, "pairs", tried, false, its}};
     return compile_routes(plan, surveyed);
 }
@@ -51,10 +51,10 @@ std::string pairs_path() {
 struct ran {
     double excess_seconds = 0;  // of a pair from malloc, over one by hand
     double peak_bytes = 0;
-    bool is_observed = false;  // calls were
+    bool is_observed = false;  // calls were observed
 };
 
-// In turns with the allocator of that strategy.
+// Runs malloc and the allocator of that strategy in turns.
 ran run_once(const plan::strategy by_hand, variant mode, const std::string& routes, unsigned batch = pairs_a_batch) {
     const scratch_file output("");
     launch started;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-pairs: allocates and frees blocks and does nothing else, from malloc or from an allocator of the library.
 //
-// Tried under a plan and compared with the allocator that the plan stands for, it says what a trial's pools cost more
-// than the library's (pair_costs.hpp). In turns, both meet the same weather: a slice of each takes half a millisecond.
+// Run under a plan, and compared with the allocator that the plan stands for, it shows how much more a trial's pools
+// cost than the library's (pair_costs.hpp). The two take turns, half a millisecond a slice, so that load on the machine
+// affects both.
 #include <time.h>
 
 #include <algorithm>
@@ -43,13 +44,13 @@ class from_library {
     Allocator allocator_;
 };
 
-// A pool whose blocks are used again keeps them; one that only ends as a whole begins again.
+// Starts each batch: a pool that reuses blocks is kept; a pool that frees only as a whole is reset.
 template <>
 inline void from_library<multipool<>>::end_batch() noexcept {}
 template <>
 inline void from_library<synchronized_multipool<>>::end_batch() noexcept {}
 
-// Batches of blocks of mixed sizes, freed in another order than they came.
+// Allocates and frees batches of blocks of mixed sizes, in another order than they came.
 template <class Memory>
 class maker {
   public:
@@ -60,7 +61,7 @@ class maker {
     }
 
   private:
-    // The scope whose calls are observed where that is tried.
+    // The function whose calls are observed when that is tried.
     [[gnu::noinline]] std::uint64_t make_batch(std::uint64_t made, std::size_t batch) {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i < batch; ++i) {
@@ -96,7 +97,7 @@ double cpu_seconds() noexcept {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// The seconds that a pair of malloc takes more than one by hand: the median of what slice after slice of both says.
+// Returns how many seconds more a pair of malloc takes than one by hand: the median over pairs of slices.
 template <class ByHand>
 double excess_seconds(std::uint64_t pairs, std::size_t batch) {
     constexpr std::uint64_t slice = 40 * batch_most;
@@ -109,7 +110,7 @@ double excess_seconds(std::uint64_t pairs, std::size_t batch) {
         sum += make<ByHand>(slice, batch);
         found.push_back((2 * middle - begin - cpu_seconds()) / static_cast<double>(slice));
     }
-    if (sum == 0) std::abort();  // it is asked for, so nothing is left out
+    if (sum == 0) std::abort();  // uses the sum, so that the compiler removes nothing
     std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2), found.end());
     return found[found.size() / 2];
 }
@@ -134,14 +135,14 @@ int main(int argc, char** argv) {
     std::uint64_t count = 0, batch = pairs::batch_most;
     std::string by_hand;
     bool in_turns = false;
-    app.option("PAIRS", count, "how many blocks").required();
-    app.option("--by-hand", by_hand, "from this allocator of the library, not from malloc")
+    app.option("PAIRS", count, "the number of blocks").required();
+    app.option("--by-hand", by_hand, "use this allocator of the library instead of malloc")
         .one_of({"multipool", "synchronized(multipool)", "monotonic"});
-    app.option("--batch", batch, "how many of them are made before they are freed: 1, 2, 4, … 512");
-    app.flag("--in-turns", in_turns, "from both in turns: prints the seconds that a pair of malloc takes more");
+    app.option("--batch", batch, "allocate this many before freeing them: 1, 2, 4, … 512");
+    app.flag("--in-turns", in_turns, "use both in turns: print how many seconds more a pair of malloc takes");
     return program::guarded_main(app, argc, argv, [&] {
         if (count == 0 || !std::has_single_bit(batch) || batch > pairs::batch_most || (in_turns && by_hand.empty()))
-            throw app.refusal("PAIRS is 1 at least, --batch a power of 2, and --in-turns needs --by-hand");
+            throw app.refusal("PAIRS must be at least 1, --batch a power of 2, and --in-turns needs --by-hand");
         if (by_hand.empty())
             program::print(std::to_string(pairs::make<pairs::from_malloc>(count, batch)) + "\n");
         else if (by_hand == "multipool")

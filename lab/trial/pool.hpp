@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pool: a local allocator as the router uses it: below malloc, with frees from anywhere. One of four kinds.
+// pool: a local allocator behind malloc, as the router uses it. Any thread may free. One of four kinds.
 //
 //   thread_pool    multipool                    for one thread; other threads stay with the program's allocator
 //   shared_pool    synchronized(multipool)      for all threads
@@ -26,34 +26,34 @@ using instance_pool = owned_by_thread<instance_blocks>;
 
 class alignas(64) pool {
   public:
-    // `self` names the calling thread everywhere: any multiple of 8 that no other living thread has.
+    // `self` names the calling thread, here and below: any multiple of 8 that no other living thread has.
     using thread_id = preload::holder_lock::thread_id;
 
-    // `counters`: private ones, for process_words. Ask is_complete afterwards.
+    // `counters`: private ones, as process_words needs. Call is_complete afterwards.
     pool(preload::slab_space& space, std::uint16_t id, pool_kind kind, bool huge_pages,
          pool_counters* counters) noexcept;
     pool(const pool&) = delete;
     pool& operator=(const pool&) = delete;
-    // Never ends: a malloc keeps its pools until the process ends.
+    // Never destroyed: a malloc keeps its pools until the process ends.
 
-    // False: there was no memory for it, and it must not be used.
+    // Returns false if there was no memory for the pool; then it must not be used.
     [[nodiscard]] bool is_complete() const noexcept { return kind_ != pool_kind::shared || shared_ != nullptr; }
 
-    // Null if the pool belongs to another thread, is interrupted or has no memory. `alignment` at most 64.
-    // `stack`: the stack pointer of who allocates or frees, here and below; 0: not known.
+    // Returns null if the pool belongs to another thread, is interrupted or has no memory. `alignment` at most 64.
+    // `stack`: the caller's stack pointer, here and below; 0: not known.
     void* allocate(std::size_t bytes, std::size_t alignment, thread_id self, std::uintptr_t stack) noexcept {
         if (kind_ == pool_kind::one_thread) return own_.allocate(bytes, alignment, self);
         if (kind_ == pool_kind::shared) return shared_->allocate(bytes, alignment);
         if (kind_ == pool_kind::instances) return nullptr;  // without an owner
         return arenas_.allocate(bytes, alignment, self, stack);
     }
-    // For what these have at hand: null where it is of another kind. Arenas are found by the thread.
+    // Access to the pool's fast path; null if it is of another kind. Arenas are found by the thread.
     [[nodiscard]] thread_pool* of_one_thread() noexcept { return kind_ == pool_kind::one_thread ? &own_ : nullptr; }
     [[nodiscard]] shared_pool* of_all_threads() noexcept { return kind_ == pool_kind::shared ? shared_ : nullptr; }
     [[nodiscard]] bool has_instances() const noexcept { return kind_ == pool_kind::instances; }
-    // Of a pool of instances: from the one of this owner.
+    // Allocates for this owner, in a pool of instances.
     void* allocate_for(std::uintptr_t owner, std::size_t bytes, std::size_t alignment, thread_id self) noexcept;
-    // As allocate, but only from a pool that the calling thread uses already, or that all threads may use.
+    // Like allocate, but only if the calling thread uses the pool already, or all threads may use it.
     void* allocate_if_usable(std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
         const bool usable = kind_ != pool_kind::one_thread || own_.is_usable(self);
         return usable ? allocate(bytes, alignment, self, 0) : nullptr;
@@ -62,7 +62,7 @@ class alignas(64) pool {
     static constexpr std::size_t block_bytes(std::size_t bytes, std::size_t alignment) noexcept {
         return thread_pool::block_bytes(bytes, alignment);
     }
-    // `owner` is what the slab map says of the block, here and below. The three end in jumps, not calls: inlined, each
+    // `owner` is the block's entry in the slab map, here and below. The three end in jumps, not calls: inlined, each
     // would save the registers that the others need.
     void deallocate(void* block, preload::slab_owner owner, thread_id self, std::uintptr_t stack) noexcept {
         if (kind_ == pool_kind::one_thread) return own_.deallocate(block, owner, self);
@@ -70,24 +70,25 @@ class alignas(64) pool {
         if (kind_ == pool_kind::instances) return instances_.deallocate(block, owner, self);
         arenas_.deallocate(block, owner, self, stack);
     }
-    // The bytes that a block has.
+    // Returns the block's size in bytes.
     [[nodiscard]] std::size_t usable_bytes(void* block, preload::slab_owner owner) const noexcept {
         if (kind_ == pool_kind::instances) return instance_blocks::usable_bytes(block);
         return has_arenas() ? arenas_.usable_bytes(block, owner) : owner.block_bytes;
     }
 
-    // Effects: what a shared pool has free goes back to the system; the others keep theirs until they end.
-    // Returns: whether anything has.
+    // Effects: a shared pool returns its free memory to the system; the others keep theirs until they end. Returns:
+    // whether anything was returned.
     bool give_up() noexcept { return kind_ == pool_kind::shared && shared_->give_up(); }
     void end_thread(thread_id ended) noexcept {
         if (has_arenas()) arenas_.end_thread(ended);
     }
-    // Of a function whose calls have arenas: see arena_pool.
+    // Returns the arenas of a function's calls (arena_pool); null if the pool is of another kind.
     [[nodiscard]] arena_pool* arenas_of_calls() noexcept { return has_arena_of_call(kind_) ? &arenas_ : nullptr; }
-    // In a child that has one of its parent's threads, `survivor`, or none that is known (0): what another thread owned
-    // or was changing is left as it is, for it may be half-way. Locks know a thread by another name, `lock_holder`.
+    // For a child that has one of its parent's threads, `survivor`, or none that is known (0). Leaves everything that
+    // another thread owned or was changing, because the change may be incomplete. Locks know a thread by another name,
+    // `lock_holder`.
     void retire_unless_of(thread_id survivor, thread_id lock_holder) noexcept;
-    // Once the process has a slot: what was counted before goes there.
+    // Call once the process has a slot: moves the earlier counts there.
     void report_inherited() noexcept;
 
   private:

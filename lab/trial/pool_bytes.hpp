@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// noted_in: keeps a pool's bytes in its counters, as the slabs that it holds change.
+// noted_in: keeps a pool's byte counters up to date as it takes and returns slabs.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace millpond::trial {
 
-// `counters`: private ones, for process_words.
+// `counters`: private ones, as process_words needs.
 inline preload::slab_observer noted_in(pool_counters* counters) noexcept {
     constexpr auto note = [](void* of, std::size_t held, std::size_t used) noexcept {
         pool_counters& to = counters_of_process(static_cast<pool_counters*>(of));

@@ -29,7 +29,7 @@ bool thread_caches::start(std::size_t pools, all_pool_counters* counters) noexce
 
 thread_caches* thread_caches::take() noexcept {
     if (life_ != fresh) return nullptr;
-    life_ = starting;  // what pthread_setspecific allocates is the program's allocator's
+    life_ = starting;  // pthread_setspecific's own allocations go to the program's allocator
     const int before = errno;
     thread_caches* its = nullptr;
     if (const holder_lock::thread_id self = preload::thread_cache::this_thread(); spare_lock.lock(self)) {
@@ -44,7 +44,7 @@ thread_caches* thread_caches::take() noexcept {
     return its;
 }
 
-// With the lock held. What a thread that was on this stack before has left serves on as it is.
+// Call with the lock held. Caches left by an earlier thread on this stack are used as they are.
 thread_caches* thread_caches::find_or_map(holder_lock::thread_id self) noexcept {
     if (thread_caches* const left = caches_in_use.remove(self); left != nullptr) return left;
     thread_caches* const spare = spare_caches;
@@ -54,8 +54,8 @@ thread_caches* thread_caches::find_or_map(holder_lock::thread_id self) noexcept 
     return spare;
 }
 
-// The destructors of other keys come after ours in the first round and free what they have: the second round is ours.
-// A value that is not this thread's was set on this stack by one before, behind the destructors.
+// The destructors of other keys come after ours in the first round and free their blocks, so ours acts in the second
+// round. A value of another thread was left by an earlier thread on this stack, after its destructors.
 void thread_caches::end_thread(void* its) noexcept {
     if (its != current_) return;
     if (life_ == started && pthread_setspecific(thread_end, its) == 0) {
@@ -87,7 +87,7 @@ void thread_caches::flush_this_thread() noexcept {
 }
 
 cache_counters* thread_caches::claim_line(std::size_t pool) noexcept {
-    // Which are claimed is what a child inherits: those of threads that it does not have stay claimed.
+    // A child inherits the claims: lines of threads that it does not have stay claimed.
     for (cache_counters& each : private_counters->caches) {
         if (__atomic_exchange_n(&each.claimed, 1, __ATOMIC_RELAXED) != 0) continue;
         each.pool = static_cast<std::uint32_t>(pool + 1);
@@ -108,7 +108,7 @@ bool thread_caches::make(place& at, std::size_t index, preload::block_depot& dep
 
 void thread_caches::retire_unless_held_by(holder_lock::thread_id survivor) noexcept {
     spare_lock.retire_unless_held_by(survivor);
-    caches_in_use.clear();  // those of threads that the child does not have may be half-way
+    caches_in_use.clear();  // caches of threads that the child lacks may be half-changed
 }
 
 void thread_caches::report_inherited() noexcept {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// pool_cache: a thread's cache of one synchronised pool, counted, and safe against the thread's own signal handlers.
+// pool_cache: a thread's cache of one synchronised pool. It counts its calls, and the thread's own signal handlers may
+// use it.
 //
-// thread_caches: those of one thread, for all pools. They are taken at the thread's first use of such a pool, handed on
-// when it ends, and used again by another thread, with what they have counted.
+// thread_caches: one thread's caches of all pools. A thread takes them at its first use of such a pool. When it ends,
+// another thread takes them over with their counts.
 //
-// A signal handler that interrupted a call gets null, and what it frees is handed over to the pool's depot; so is what
-// a thread frees at its very end, and the first
-// 16 blocks of one that allocates nothing.
+// A signal handler that interrupted a call gets null, and its frees go to the pool's depot. So do the frees at a
+// thread's very end, and the first 16 frees of a thread that allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class pool_cache {
     pool_cache(preload::block_depot& depot, cache_counters* line, pool_counters* pool) noexcept
         : blocks_(depot), counted_(line, pool) {}
 
-    // Null inside of another call, or without memory. `alignment` at most 64, `bytes` at most classes::largest.
+    // Returns null inside of another call, or without memory. `alignment` at most 64, `bytes` at most classes::largest.
     void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (is_busy_) [[unlikely]]
             return nullptr;
@@ -38,7 +38,7 @@ class pool_cache {
         leave();
         return p;
     }
-    // False inside of another call.
+    // Returns false inside of another call.
     bool deallocate(void* block, unsigned size_class) noexcept {
         if (is_busy_) [[unlikely]]
             return false;
@@ -48,7 +48,7 @@ class pool_cache {
         leave();
         return true;
     }
-    // The usual case of both, inline and without a call. Null, false: nothing has changed.
+    // The fast paths of both, inlined and without a call. Null, false: nothing has changed.
     [[gnu::always_inline]] void* take_at_hand(std::size_t bytes) noexcept {
         if (is_busy_ || !counted_.has_line()) [[unlikely]]
             return nullptr;
@@ -69,7 +69,7 @@ class pool_cache {
         leave();
         return is_free;
     }
-    // Nothing inside of another call.
+    // Does nothing inside of another call.
     void flush() noexcept {
         if (is_busy_) return;
         enter();
@@ -94,15 +94,16 @@ class pool_cache {
 
 class thread_caches {
   public:
-    // Once: how many pools there are, and where they count.
+    // Call once. `pools`: the number of pools; `counters`: where they count.
     static bool start(std::size_t pools, all_pool_counters* counters) noexcept;
-    // Those of the calling thread; null inside of another call of this, without memory, and when the thread has ended.
+    // Returns the calling thread's caches. Null inside of another call of this, without memory, and when the thread has
+    // ended.
     static thread_caches* of_this_thread() noexcept {
         thread_caches* const its = current_;
         return its != nullptr ? its : take();
     }
-    // The same for a free: null for the first of a thread that has allocated nothing, as the C library frees some
-    // blocks in threads whose destructors have run.
+    // The same for a free. Null for the first frees of a thread that has allocated nothing, because the C library frees
+    // some blocks in threads whose destructors have run.
     static thread_caches* of_freeing_thread() noexcept {
         thread_caches* const its = current_;
         if (its != nullptr) [[likely]]
@@ -111,27 +112,27 @@ class thread_caches {
         ++frees_without_;
         return nullptr;
     }
-    // The calling thread's cache of that pool, if it has one already.
+    // Returns the calling thread's cache of that pool, if it has one already.
     [[gnu::always_inline]] static pool_cache* at_hand(std::size_t index) noexcept {
         thread_caches* const its = current_;
         if (its == nullptr || its->places_[index].state != made) [[unlikely]]
             return nullptr;
         return its->places_[index].cache();
     }
-    // Effects: what the calling thread's caches hold goes to the pools; nothing of a thread that has none.
+    // Effects: returns the blocks in the calling thread's caches to the pools, if it has caches.
     static void flush_this_thread() noexcept;
-    // In a child of which only the thread `survivor` is known (0: none).
+    // For a child of which only the thread `survivor` is known (0: none).
     static void retire_unless_held_by(preload::holder_lock::thread_id survivor) noexcept;
-    // Once a child has its slot: which line is whose, and what was counted before.
+    // Call once a child has its slot: moves its lines and earlier counts there.
     static void report_inherited() noexcept;
-    // A line for one thread's calls of one pool; null where all are claimed.
+    // Returns a line for one thread's calls of one pool; null if all are claimed.
     static cache_counters* claim_line(std::size_t pool) noexcept;
 
-    // For thread_register, and for the list of spare ones.
+    // Used by thread_register, and by the list of spare ones.
     preload::holder_lock::thread_id register_thread;
     thread_caches* register_next;
 
-    // Null where a signal handler comes while it is made.
+    // Returns null if a signal handler comes while the cache is made.
     pool_cache* of_pool(std::size_t index, preload::block_depot& depot) noexcept {
         place& its = places_[index];
         if (its.state != made && !make(its, index, depot)) [[unlikely]]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pool_line: counts one thread's calls of one pool, in a line of its own where there is one.
+// pool_line: counts one thread's calls of one pool, in a line of its own if there is one.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace millpond::trial {
 
 class pool_line {
   public:
-    // `line` may be null: then `pool`, which other threads count in too, is counted in. Both are private ones.
+    // If `line` is null, counts in `pool`, which other threads use, too. Both are private ones.
     pool_line(cache_counters* line, pool_counters* pool) noexcept : line_(line), pool_(pool) {}
 
     void count_allocation() noexcept { count(&cache_counters::allocations, &pool_counters::allocations); }
     void count_deallocation() noexcept { count(&cache_counters::deallocations, &pool_counters::deallocations); }
-    // Both without a call, for who has asked for the line.
+    // Fast paths without a call, for callers that have tested has_line.
     [[nodiscard]] bool has_line() const noexcept { return line_ != nullptr; }
     void count_allocation_in_line() noexcept { ++counters_of_process(line_).allocations; }
     void count_deallocation_in_line() noexcept { ++counters_of_process(line_).deallocations; }

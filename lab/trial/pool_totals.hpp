@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pool_totals: what one pool did, in one process or in all of a round.
+// pool_totals: the counts of one pool, in one process or in all of a round.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct pool_totals {
     std::uint64_t refused_thread = 0;
     std::uint64_t held_bytes = 0, slab_bytes = 0;
     std::uint64_t resets = 0;                                        // of arenas
-    std::uint64_t capped_bytes = 0, capped_live_bytes = 0;           // of an arena that had to stop
+    std::uint64_t capped_bytes = 0, capped_live_bytes = 0;           // of an arena that reached the bound
     std::uint64_t calls = 0, outlived_calls = 0, trapped_calls = 0;  // observed, of functions whose calls have arenas
 
     [[nodiscard]] std::uint64_t frees() const noexcept { return deallocations + remote_deallocations; }
@@ -43,7 +43,8 @@ inline pool_totals totals_in(const process_slot& process, std::size_t pool) noex
     return of;
 }
 
-// Sums over the processes of a round; of bytes the most that one had, because a forked child starts with its parent's.
+// Sums over the processes of a round. For bytes it takes the largest value, because a forked child starts with its
+// parent's.
 pool_totals totals_of(const control& shared, std::size_t pool);
 
 }  // namespace millpond::trial

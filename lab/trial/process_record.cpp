@@ -69,7 +69,7 @@ control* process_record::map_control(const char* path) noexcept {
     return shared_ = shared;
 }
 
-// Shared, as a round's is: so slots are mapped and counted in the same way.
+// Shared, as in a round, so that slots are mapped and counted in the same way.
 control* process_record::make_control(const char* image_build_id) noexcept {
     void* const mapped = mmap(nullptr, sizeof(control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return nullptr;
@@ -82,8 +82,8 @@ control* process_record::make_control(const char* image_build_id) noexcept {
     return shared_ = shared;
 }
 
-// A shared mapping is mapped once more, longer, and all of it but the slot is let go: from the slot at hand, which lies
-// nearer, or else from the head. The kernel does that when it moves a mapping of 0 bytes.
+// Maps a shared mapping again, longer, and unmaps all of it except the slot. Starts from the nearer mapped slot, or
+// else from the head. The kernel does this when it moves a mapping of 0 bytes.
 process_slot* process_record::map_slot(std::uint32_t index) noexcept {
     if (index >= control::slots) return nullptr;
     if (shared_->mode == variant::survey) return shared_->processes + index;
@@ -94,7 +94,8 @@ process_slot* process_record::map_slot(std::uint32_t index) noexcept {
     void* const mapped = mremap(from, 0, before + sizeof(process_slot), MREMAP_MAYMOVE);
     if (mapped == MAP_FAILED) return nullptr;
     munmap(mapped, before);
-    // What an interrupted call of this process's parent may still write to stays mapped; what is older goes.
+    // Keeps the parent's slot mapped, because an interrupted call of the parent may still write to it; unmaps older
+    // ones.
     if (inherited_ != nullptr) munmap(inherited_, sizeof(process_slot));
     inherited_ = mapped_;
     mapped_ = reinterpret_cast<process_slot*>(static_cast<char*>(mapped) + before);
@@ -144,7 +145,7 @@ process_slot* process_record::claim_for_child(process_slot& parent) noexcept {
 }
 
 thread_counters* process_record::claim_line(process_slot& slot, std::uint64_t thread) noexcept {
-    // That of a thread which was here before and could not release it.
+    // The line of an earlier thread that could not release it.
     for (thread_counters& line : slot.threads)
         if (__atomic_load_n(&line.claimed, __ATOMIC_ACQUIRE) == thread) return &line;
     for (thread_counters& line : slot.threads) {

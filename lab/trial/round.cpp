@@ -140,7 +140,7 @@ void run_round(const round_request& request) {
         if (found->second == variant::plan) names = routes->pool_names();
         if (found->second == variant::empty || found->second == variant::looked_up) names.clear();
         const std::string scopes = found->second == variant::plan ? routes->scopes() : "";
-        routes.reset();  // before the fork: what this process holds is the floor of the program's peak memory
+        routes.reset();  // before the fork: this process's memory is the floor of the program's peak memory
         result = result_json(request.variant_name, run(request.launched, shared.path(), scopes));
         result["router"] = router_json(*shared, names);
     }

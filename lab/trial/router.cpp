@@ -50,8 +50,8 @@ routes_view map_routes(const char* path) noexcept {
     return mapped == MAP_FAILED ? routes_view{} : routes_view(mapped, static_cast<std::size_t>(bytes));
 }
 
-// What is kept of a call site is kept for each pool: the address with the pool in its upper bits. Two that become one
-// would only find a wrong owner.
+// The key of a call site for one pool: the address with the pool in its upper bits. Two equal keys would only find a
+// wrong owner.
 std::uintptr_t site_of(std::uint32_t index, std::uintptr_t return_address) noexcept {
     return return_address ^ (static_cast<std::uintptr_t>(index & 0xff) << 39);
 }
@@ -83,8 +83,7 @@ void router::start(char** environment) noexcept {
     errno = before;
 }
 
-// Another build of the program is told so, for its user thinks that it is pooled; other programs are none of the
-// plan's.
+// Reports another build of the plan's program, because its user expects pools. Other programs get no message.
 control* router::use_exported_plan(process_identity& identity) noexcept {
     process_record::identify(identity);
     const char* const build = routes.text(routes.header().program_build_id);
@@ -97,7 +96,7 @@ control* router::use_exported_plan(process_identity& identity) noexcept {
 }
 
 void router::end() noexcept {
-    if (!says_statistics || own_words.slot == nullptr) return;  // a child that used no pool has nothing to say
+    if (!says_statistics || own_words.slot == nullptr) return;  // a child that used no pool has nothing to report
     for (std::size_t i = 0; i < pool_count_; ++i) {
         const pool_totals of = totals_in(*own_words.slot, i);
         dprintf(STDERR_FILENO, "millpond: %s: %llu allocations, %llu frees, %llu bytes held\n",
@@ -120,7 +119,7 @@ void router::start_variant(variant mode, const char* routes_path) noexcept {
         if (!contexts_.start(routes, modules_)) return;
         context_space_.tree.set_observer(&on_node);
     }
-    // looked_up has none: it differs from a plan in nothing but the pools.
+    // looked_up makes no pools: that is its only difference from a plan.
     if (mode != variant::survey && mode != variant::looked_up && !start_pools(mode)) return;
     stops_at_owner_ = looks_up_ && !routes.empty();
     ignores_answer_ = mode == variant::looked_up;
@@ -168,22 +167,21 @@ bool router::make_room(std::size_t) noexcept {
     thread_caches::flush_this_thread();
     bool has_room = false;
     for (std::size_t i = 0; i < pool_count_; ++i) has_room |= pools_[i].give_up();
-    return space_.unmap_free() || has_room;  // what arenas of ended threads had lies free there, too
+    return space_.unmap_free() || has_room;  // the slabs of ended threads' arenas are free there, too
 }
 
 void router::on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept {
     contexts_.on_node(id, parent, return_address);
     process_slot* const slot = own_words.slot;
-    if (slot == nullptr) return;  // a call that a signal handler interrupted, finished by the child that it made
+    if (slot == nullptr) return;  // a signal handler interrupted this call, and its child finishes it
     slot->nodes = id;
     slot->module_count = modules_.found();
     slot->module_misses = modules_.missed();
     memcpy(slot->modules_met, modules_.met(), sizeof slot->modules_met);
 }
 
-// Every frame is a child of node 0: the tree is then a table of addresses, as small as the program's code. What was
-// found is kept for the next time, but for code without a file, which comes as `generated`: anything may come to lie
-// there.
+// Every frame is a child of node 0: the tree is then a table of addresses, as small as the program's code. Answers are
+// kept, except for code without a file (`generated`), because other code may be loaded there.
 std::uint32_t router::pool_of_owner(const call_site& site) noexcept {
     const auto answer_of = [](std::uintptr_t address, const preload::frame_rule& rule, bool lasts) {
         const std::uint32_t node = context_space_.tree.child(0, address);
@@ -212,7 +210,7 @@ void* router::allocate_for_owner(std::uint32_t index, std::size_t bytes, std::si
     return pools_[index].allocate_for(owner, bytes, alignment, thread_.id());
 }
 
-// The lock may be held by this thread, below a signal handler: then the answer is found another time.
+// This thread may hold the lock, below a signal handler: then the answer is left for another time.
 std::uint32_t router::find_position(std::uint32_t index, std::uintptr_t return_address) noexcept {
     constexpr unsigned none = preload::word_position::count;
     if (!context_space_.tree.lock().try_lock()) return none;
@@ -226,7 +224,7 @@ std::uint32_t router::find_position(std::uint32_t index, std::uintptr_t return_a
 
 void router::start_thread() noexcept {
     adopt_if_child();
-    // What a thread that was on this stack before could not give back, as its first event was one of its last.
+    // An earlier thread on this stack could not release its state, because its first event was one of its last.
     if (thread_.generation == thread_state::never)
         for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].end_thread(thread_.id());
     thread_.counters = process_record::claim_line(*own_words.slot, thread_.id());
@@ -252,7 +250,7 @@ void router::end_thread(void*) noexcept {
 }
 
 void* router::allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site& site) noexcept {
-    // A block of a class that is a multiple of the alignment is aligned by itself; that is what the pool looks for.
+    // If a class is a multiple of the alignment, its blocks are aligned. The pool looks for such a class.
     if (alignment > max_class_alignment || (alignment & (alignment - 1)) != 0) {
         if (is_active_) ++thread().counters->passed_large;
         return real::allocate_aligned(alignment, bytes);
@@ -281,7 +279,7 @@ void* router::reallocate(void* old, std::size_t bytes, const call_site& site) no
     if (own_words.small_max == 0) [[unlikely]]
         adopt_if_child();
     const std::size_t held = pools_[owner.pool].usable_bytes(old, owner);
-    // A block that would be mostly empty is worth a move, unless it is small anyway.
+    // A block that would be mostly empty is moved, unless it is small.
     const bool fits = bytes <= held;
     if (fits && (bytes >= held / 4 || held <= 128)) return old;
     void* fresh = nullptr;
@@ -307,17 +305,17 @@ void router::after_unload() noexcept {
     context_space_.forget(pseudo_addresses_last, UINTPTR_MAX);
     positions_.clear();
     outward_.clear();
-    owners_.clear();  // last, so that no look-up fills it from what was just forgotten
+    owners_.clear();  // last, so that no look-up fills it with the forgotten answers
 }
 
 void router::after_fork_in_child() noexcept {
-    // A signal handler may have come first, and have adopted.
+    // A signal handler may have come first and adopted.
     if (!tells_children_) own_words = {};
     adopt_if_child();
 }
 
-// Signals wait meanwhile, so that no handler of this thread finds it half-way; other threads wait for a few system
-// calls.
+// Signals are blocked meanwhile, so that no handler of this thread finds the adoption incomplete. Other threads wait
+// for a few system calls.
 void router::adopt() noexcept {
     const int before = errno;
     sigset_t all, usual;
@@ -332,14 +330,14 @@ void router::adopt() noexcept {
 }
 
 void router::adopt_alone() noexcept {
-    // The thread that the child was copied with is its first; only if that one is at it are its own calls known.
+    // The thread that the child was copied with is its first. Only if that thread adopts are its own calls known.
     const bool is_first = syscall(SYS_gettid) == syscall(SYS_getpid);
     const preload::holder_lock::thread_id survivor = is_first ? preload::slab_space::this_thread() : 0;
     space_.lock.retire_unless_held_by(survivor);
     thread_caches::retire_unless_held_by(survivor);
     for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].retire_unless_of(is_first ? thread_.id() : 0, survivor);
-    // The tree is whole at every step, and a call of this thread's own that is inside goes on alone; but what the
-    // modules remember may be half an answer.
+    // The tree is consistent at every step, and an interrupted call of this thread continues as the only one. But the
+    // modules' remembered answers may be incomplete.
     if (!context_space_.tree.lock().try_lock() && !thread_.finding) modules_.forget();
     context_space_.tree.lock().unlock();
     latest_slot_ = process_record::claim_for_child(*latest_slot_);

@@ -6,14 +6,13 @@
 //   free ──▶ slab map: a pool's block? ──no──▶ the program's allocator
 //                  │yes: its pool, by the owner and block size of its slab
 //
-// What is tried is decided once, when the library is loaded (control.hpp); without instructions, or in a program other
-// than the one that the plan belongs to, `small_max` stays 0 and every call takes one predictable branch to the
-// program's allocator. realloc stays in the block's pool. All members are static: this is the backend of
-// preload/interpose_exports.hpp. Thread-safe.
+// The library decides once, when it is loaded, what to try (control.hpp). Without instructions, or in another program
+// than the plan's, `small_max` stays 0 and every call takes one predictable branch to the program's allocator. realloc
+// stays in the block's pool. All members are static: this is the backend of preload/interpose_exports.hpp. Thread-safe.
 //
-// Forks. No lock is taken or held for a fork, and nothing has to happen in the child before it goes on: process_words
-// tell it at its first event that it is a copy, and adopt() makes it a process of its own. A call that a signal handler
-// interrupted, and that the child then finishes, finds everything where it left it.
+// Forks. A fork takes and holds no lock, and the child needs no preparation. At its first event process_words tell it
+// that it is a copy, and adopt() gives it its own state. A call that a signal handler interrupted, and that the child
+// then finishes, finds its state unchanged.
 #pragma once
 
 #include <errno.h>
@@ -36,17 +35,17 @@
 
 namespace millpond::trial {
 
-// What the router keeps for each thread: its finder of contexts and its line of counters.
+// The router's state for each thread: its finder of contexts and its line of counters.
 //
-// Lies in static thread-local storage, started at the first allocation that needs it, ended by a destructor of
+// Lies in static thread-local storage. It starts at the first allocation that needs it and ends in a destructor of
 // thread-specific data. A thread that allocates after that starts again, and so does the thread of a child, with a line
-// of the child's. The address of the state names the thread. What a thread keeps that starts too late to be told of its
-// end goes to the next one with that address: the same stack.
+// of the child's. The address of the state names the thread. If the state starts too late for a destructor, it is left
+// for the next thread with that address, that is, on the same stack.
 struct thread_state {
     static constexpr std::uint32_t never = ~std::uint32_t{0};
 
     thread_counters* counters = nullptr;
-    std::uint32_t generation = never;  // of the process that the counters belong to, as process_words has it
+    std::uint32_t generation = never;  // of the process that owns the counters, as in process_words
     bool has_finder = false;
     bool finding = false;  // a signal handler that allocates meanwhile must not enter the finder
     alignas(preload::context_finder) std::byte finder_storage[sizeof(preload::context_finder)] = {};
@@ -70,7 +69,7 @@ class router {
             return __libc_malloc(bytes);
         return allocate_otherwise(bytes, return_address, stack, frame);
     }
-    // For operator new. Throws what the program's own throws.
+    // For operator new. Throws what the program's own operator throws.
     static void* allocate_for_new(std::size_t bytes, const call_site& site) {
         const auto [return_address, stack, frame] = site;
         if (bytes - 1 < own_words.small_max) [[likely]]
@@ -83,7 +82,7 @@ class router {
         const auto [return_address, stack, frame] = site;
         const std::uint64_t number = looks_up_ ? pool_of(site) : 1;
         if (number != 0) {
-            // Whether a block was used before is the multipool's own affair, so every one is cleared.
+            // Every block is cleared: only the multipool knows whether a block was used before.
             void* const p = takers_<false>[number](bytes, return_address, stack, frame, number);
             return p != nullptr ? memset(p, 0, bytes) : nullptr;
         }
@@ -97,7 +96,7 @@ class router {
     static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site& site) noexcept;
     static void* reallocate(void* old, std::size_t bytes, const call_site& site) noexcept;
 
-    // Inline, as deallocate_routed: of what a pair costs, jumps are the most.
+    // Inline, like deallocate_routed: jumps are most of the cost of a pair.
     [[gnu::always_inline]] static void deallocate(void* p) noexcept {
         if (space_.map.contains(p)) [[likely]]
             return deallocate_routed(p, space_.map.number_of(p));
@@ -113,19 +112,19 @@ class router {
 
     // Called once, before any other library's start-up code.
     static void start(char** environment) noexcept;
-    // Called once, when the process exits: says what pools did, where MILLPOND_STATS asked for it.
+    // Called once, when the process exits: reports the pools' statistics if MILLPOND_STATS asks for them.
     static void end() noexcept;
-    // Code was unloaded, and other code may come to lie there.
+    // Code was unloaded, and other code may be loaded at its addresses.
     static void after_unload() noexcept;
 
   private:
-    // Every block of at least 16 bytes must suit any type; smaller ones only need to suit what fits into them.
+    // Every block of at least 16 bytes must suit any type; a smaller one only types that fit into it.
     static constexpr std::size_t alignment_for(std::size_t bytes) noexcept { return bytes <= 8 ? 8 : 16; }
 
-    // The usual call, without a walk and in jumps alone: from a site whose owner is known to the way into its pool,
-    // which takes a block that is at hand. It is what a trial costs; a change of the source has the last of it. In a
-    // child that has not adopted its pools no size is small enough to come here. `throws`: what fails is tried by
-    // next_new. A call site comes in registers, so that none is saved.
+    // The fast path, without a walk and only by jumps: from a site with a known owner to its pool, which takes a ready
+    // block. A trial pays for this path; a change of the source pays only for the last step. In a child that has not
+    // adopted its pools, no size is small enough to come here. `throws`: on failure next_new is tried. A call site is
+    // passed in registers, so that none is saved.
     template <bool throws>
     [[gnu::always_inline]] static void* allocate_small(std::size_t bytes, std::uintptr_t return_address,
                                                        std::uintptr_t stack, std::uintptr_t frame) noexcept(!throws) {
@@ -134,7 +133,7 @@ class router {
             return takers_<throws>[number](bytes, return_address, stack, frame, number);
         return allocate_further_out<throws>(bytes, return_address, stack, frame);
     }
-    // The ways into a pool, by what kind it is. `number`: the pool's, from 1 on; 0: none.
+    // The ways into a pool, by its kind. `number`: the pool's, from 1 on; 0: none.
     template <bool throws>
     using taker = void* (*)(std::size_t bytes, std::uintptr_t return_address, std::uintptr_t stack,
                             std::uintptr_t frame, std::uint64_t number) noexcept(!throws);
@@ -212,15 +211,15 @@ class router {
         return takers_<throws>[number](bytes, return_address, stack, frame, number);
     }
 
-    // What follows is apart from the functions above so that these, when they only pass calls on, save no register and
-    // end in a jump; for the same reason a call site comes in registers.
+    // The functions from here on are separate from those above. So those save no register and end in a jump when they
+    // only pass calls on. For the same reason a call site is passed in registers.
     [[gnu::noinline]] static void* allocate_otherwise(std::size_t bytes, std::uintptr_t return_address,
                                                       std::uintptr_t stack, std::uintptr_t frame) noexcept {
         if (is_small_in_child(bytes)) return allocate_small<false>(bytes, return_address, stack, frame);
         return real::allocate(bytes);
     }
-    // For what is not small enough for this process. True: the process is a child that has adopted its pools just now,
-    // and it is small enough for them. Else it is counted, if anything is routed here.
+    // For sizes above small_max. True: the process is a child that has just adopted its pools, and the size is small
+    // enough for them. Otherwise counts the allocation, if anything is routed here.
     static bool is_small_in_child(std::size_t bytes) noexcept {
         if (own_words.small_max == 0) {
             if (!is_active_) return false;
@@ -235,16 +234,16 @@ class router {
         void* const p = allocate(bytes, {return_address, stack, frame});
         return p != nullptr ? p : preload::next_new(bytes);
     }
-    // `slab`: the number of the block's.
+    // `slab`: the number of the block's slab.
     [[gnu::always_inline]] static void deallocate_routed(void* p, std::size_t slab) noexcept {
         const preload::packed_owner owner = space_.map.owner_at(slab);
         if (owner.block_bytes() == 0) [[unlikely]]
-            return real::deallocate(p);  // no block of anybody: what that does is the provider's affair
+            return real::deallocate(p);  // not one of our blocks: the provider decides what happens
         if (own_words.small_max == 0) [[unlikely]]
             return deallocate_slowly(p, owner, 0);
         putters_[owner.pool()](p, owner, slab);
     }
-    // The ways back into a pool, by what kind it is.
+    // The ways back into a pool, by its kind.
     using putter = void (*)(void* p, preload::packed_owner owner, std::size_t slab) noexcept;
     static void put_own(void* p, preload::packed_owner owner, std::size_t) noexcept {
         if (!own_pools_[owner.pool() + 1]->put_at_hand(p, owner.block_bytes(), thread_.id()))
@@ -253,7 +252,7 @@ class router {
     static void put_shared(void* p, preload::packed_owner owner, std::size_t) noexcept {
         if (!shared_pools_[owner.pool() + 1]->put_at_hand(p, owner.size_class())) deallocate_slowly(p, owner, 0);
     }
-    // A frame may end a call. All ways here are jumps, so the frame's stack pointer is this one's.
+    // A frame may end a call. All paths here are jumps, so the current stack pointer is the caller's.
     static void put_in_arena(void* p, preload::packed_owner owner, std::size_t slab) noexcept {
         const auto stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
         if (owner.block_bytes() != arena_pool::block_bytes_mark ||
@@ -275,7 +274,7 @@ class router {
         pools_[owner.pool()].deallocate(p, owner.unpacked(), thread_.id(), stack);
     }
 
-    // From a pool, counted from 1; 0: of no pool. Null: the program's allocator shall serve this.
+    // Allocates from a pool, counted from 1; 0: from no pool. Null: the program's allocator shall serve this.
     [[gnu::noinline]] static void* allocate_from(std::uint32_t number, std::size_t bytes, std::size_t alignment,
                                                  const call_site& site) noexcept {
         if (number == 0) {
@@ -283,7 +282,7 @@ class router {
             return nullptr;
         }
         const std::uint32_t index = number - 1;
-        const pool::thread_id self = name_thread();  // who is known to have begun will be told of its end
+        const pool::thread_id self = name_thread();  // its end is reported only if its start is known
         void* const p = has_instances_ && pools_[index].has_instances()
                             ? allocate_for_owner(index, bytes, alignment, site)
                             : pools_[index].allocate(bytes, alignment, self, site.stack);
@@ -293,20 +292,20 @@ class router {
     }
     [[gnu::noinline]] static void* allocate_for_owner(std::uint32_t index, std::size_t bytes, std::size_t alignment,
                                                       const call_site& site) noexcept;
-    // Where the address of the owner is at a call site; word_position::count: it is not known there.
+    // Returns the position of the owner's address at a call site; word_position::count if it is not known there.
     [[gnu::noinline, gnu::cold]] static std::uint32_t find_position(std::uint32_t index,
                                                                     std::uintptr_t return_address) noexcept;
 
-    // When the program's allocator has no memory either: a block of any pool that is large enough. Or else a program
-    // that lives at its limit would fail here with much of its memory free in other sizes.
+    // Called when the program's allocator has no memory either: returns a block of any pool that is large enough.
+    // Otherwise a program near its memory limit would fail while blocks of other sizes are free.
     [[gnu::noinline, gnu::cold]] static void* allocate_wherever(std::size_t bytes, std::size_t alignment) noexcept;
 
-    // What is known without a walk: 0 for no pool, a pool from 1 on, or owner_cache::no_match and more.
+    // Returns the answer that needs no walk: 0 for no pool, a pool from 1 on, or owner_cache::no_match and more.
     [[gnu::always_inline]] static std::uint64_t known_pool(const call_site& site) noexcept {
         const std::uint64_t own = owners_.match(site.return_address);
         return own < owner_cache::no_match ? own : outward_.find(site, owners_);
     }
-    // The same, if need be by a walk.
+    // The same, with a walk if necessary.
     static std::uint32_t pool_of(const call_site& site) noexcept {
         thread_state& self = thread();
         const std::uint64_t known = known_pool(site);
@@ -339,7 +338,7 @@ class router {
     static control* use_exported_plan(process_identity& identity) noexcept;
     static void start_variant(variant mode, const char* routes_path) noexcept;
     static bool start_pools(variant mode) noexcept;
-    // For a provider that was refused memory (real).
+    // For a provider that got no memory (real).
     static bool make_room(std::size_t bytes) noexcept;
     static void on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
     static pool::thread_id name_thread() noexcept {
@@ -350,7 +349,7 @@ class router {
     static void adopt_alone() noexcept;
     static void after_fork_in_child() noexcept;
 
-    // Read by every call, written by start alone.
+    // Read by every call, written only by start.
     static inline bool is_active_ = false;                  // a variant other than the empty one is tried here
     static inline bool passes_to_libc_ = false;             // until it is known, and for a program with its own malloc
     static inline bool passes_everything_to_libc_ = false;  // … and while nothing is tried here
@@ -361,21 +360,21 @@ class router {
     static inline bool tells_children_ = false;  // the kernel empties own_words in a child
     static inline pool* pools_ = nullptr;
     static inline std::size_t pool_count_ = 0;
-    // Those of a kind by their numbers, which begin at 1, found by one load. Null: another kind.
+    // Pools of one kind by their numbers, which begin at 1, found by one load. Null: another kind.
     static constinit inline thread_pool* own_pools_[owner_cache::no_match] = {};
     static constinit inline shared_pool* shared_pools_[owner_cache::no_match] = {};
-    // By a pool's number, and by its index.
+    // Indexed by a pool's number, and by its index.
     template <bool throws>
     static inline taker<throws> takers_[owner_cache::no_match] = {&take_outside<throws>};
     static inline putter putters_[owner_cache::no_match] = {};
-    // Of the latest process in the line of forks that has adopted: a child adopts from it.
+    // The slot of the latest process in the line of forks that has adopted: a child adopts from it.
     static inline process_slot* latest_slot_ = nullptr;
     static inline std::uint32_t latest_generation_ = 0;
 
     static constinit inline preload::slab_space space_;
     static constinit inline context_router contexts_;
     static constinit inline owner_cache owners_;              // empty where whole contexts are found
-    static constinit inline outward_steps outward_;           // the same, of what is no owner
+    static constinit inline outward_steps outward_;           // the same, for frames that are not owners
     static constinit inline address_cache<8, 10> positions_;  // of owners' addresses, by call site
     static constinit inline module_finder modules_;
     static constinit inline preload::context_space context_space_;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// routes: a compiled plan: for every function of every module of a program, the pool of its owner. A file that is
-// mapped and used as it is.
+// routes: a compiled plan, in a file that is mapped and used as it is. It holds the pool of the owner for every
+// function of every module of a program.
 //
 //   │ header │ pools │ modules │ ranges of module 0, by address │ of module 1 │ … │ scopes │ keys │ strings │
 //   return address ─module─▶ ranges ─binary search─▶ {pool, role}
 //
 // Addresses are those of the module's file (address in memory − bias). Pool 0 is the program's own allocator.
-// Written by compile_routes, read by the router: one build, one layout; `version` guards against another build's file.
+// compile_routes writes it, the router reads it. Both belong to one build; `version` guards against another build's
+// file.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,11 @@
 
 namespace millpond::trial {
 
-// How a frame takes part in finding the owner of an allocation.
+// The part that a frame plays in finding the owner of an allocation.
 enum class frame_role : std::uint8_t {
     outside,     // no function is known here
     standard,    // the standard library: passes ownership to its caller
-    allocation,  // a function that only allocates: passes too, but owns if nobody further out does
+    allocation,  // a function that only allocates: passes ownership on, but owns if no frame further out does
     owner
 };
 
@@ -39,7 +40,7 @@ struct route_module {
     std::uint32_t standard;  // 1: such code passes ownership to its caller
 };
 
-// Which allocator a pool is (pool.hpp).
+// The allocator of a pool (pool.hpp).
 enum class pool_kind : std::uint16_t {
     one_thread,       // multipool
     shared,           // synchronized(multipool)
@@ -94,7 +95,7 @@ struct routes_header {
     std::uint32_t checksum;      // CRC-32 of the whole file, of which this is 0
 };
 
-// FNV-1a of a string's characters; never 0.
+// Returns the FNV-1a hash of a string's characters; never 0.
 constexpr std::uint64_t routes_hash(const char* text) noexcept {
     std::uint64_t hash = 0xcbf29ce484222325u;
     for (; *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3u;
@@ -120,7 +121,8 @@ class routes_view {
     [[nodiscard]] const route_module* modules() const noexcept { return at<route_module>(header_->modules_at); }
     [[nodiscard]] const route_scope_entry* scopes() const noexcept { return at<route_scope_entry>(header_->scopes_at); }
     [[nodiscard]] const route_instance_key* keys() const noexcept { return at<route_instance_key>(header_->keys_at); }
-    // The position of the owner's address where a call of the pool's returns to `address`; `none` where it is unknown.
+    // Returns the position of the owner's address where a call of the pool's returns to `address`; `none` if it is
+    // unknown.
     [[nodiscard]] unsigned position_of(const route_module& module, std::uint64_t address, std::uint32_t pool,
                                        unsigned none) const noexcept {
         const auto index = static_cast<std::uint32_t>(&module - modules());
@@ -134,7 +136,7 @@ class routes_view {
         return at<char>(header_->strings_at) + offset;
     }
 
-    // The range of `module` in which a file address lies, or null.
+    // Returns the range of `module` that contains a file address, or null.
     [[nodiscard]] const route_range* find(const route_module& module, std::uint64_t address) const noexcept {
         const route_range* const ranges = at<route_range>(header_->ranges_at) + module.first_range;
         std::size_t low = 0, high = module.range_count;

@@ -16,7 +16,7 @@
 namespace millpond::trial {
 namespace {
 
-// Whether every part that the header names lies inside the file, so that the router may use it unchecked.
+// Returns whether every part that the header names lies inside the file, so that the router may use it unchecked.
 bool is_whole(const routes_header& h, const char* content, std::size_t bytes) {
     const auto inside = [&](std::uint64_t at, std::uint64_t count, std::uint64_t size) {
         return at % 4 == 0 && at >= sizeof(routes_header) && at + count * size <= bytes;

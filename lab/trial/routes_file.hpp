@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// routes_file: a compiled plan in this program's memory, checked, for what the driver needs of it.
+// routes_file: a compiled plan in this program's memory, checked, for the driver.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ class routes_file {
     [[nodiscard]] const routes_view& view() const noexcept { return view_; }
     [[nodiscard]] std::string program_build_id() const { return view_.text(view_.header().program_build_id); }
     [[nodiscard]] std::vector<std::string> pool_names() const;
-    // The functions whose calls have arenas, in the order of the file, as lab/probes/wanted_scopes.hpp reads
-    // them; empty: there are none.
+    // Returns the functions whose calls have arenas, in the order of the file and the form of
+    // lab/probes/wanted_scopes.hpp; empty if there are none.
     [[nodiscard]] std::string scopes() const;
 
   private:

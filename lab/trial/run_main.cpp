@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-run: runs a program under a plan as one would every day: nothing is measured, and it ends as the program. Or
-// makes a library with the plan inside, which does the same where it is preloaded.
+// millpond-run: runs a program under a plan for everyday use: it measures nothing and ends with the program's status.
+// It can also export a library with the plan inside, which does the same when it is preloaded.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -26,7 +26,7 @@ namespace {
 
 using namespace millpond;
 
-// The plan's own program where it is still there, for that may be a child of the one that is run.
+// Includes the plan's own program if it still exists, because it may be a child of the command.
 trial::survey modules_of(const plan::plan& plan, const std::vector<std::string>& started) {
     const bool is_there = !plan.program.path.empty() && std::filesystem::exists(plan.program.path);
     return trial::survey_loader(is_there ? std::vector<std::string>{plan.program.path} : started);
@@ -49,7 +49,7 @@ bool has_own_malloc(const trial::control& shared) {
                        [](const trial::process_slot& slot) { return slot.malloc_in_executable != 0; });
 }
 
-// A copy of the library with the plan behind it.
+// Writes a copy of the library with the plan behind it.
 void export_to(const std::string& path, const std::string& plan_path) {
     constexpr std::size_t library_bytes_max = std::size_t{256} << 20;
     program::prove_writable(path);
@@ -88,7 +88,7 @@ int run(const std::string& plan_path, bool statistics, const std::vector<std::st
         program::say("nothing was pooled: the plan belongs to " + plan.program.described() + ", which did not run");
     else if (has_own_malloc(*shared))
         program::say(
-            "nothing was pooled: the program has a malloc that it calls past every other (linked into the executable, "
+            "nothing was pooled: the program calls its own malloc directly (linked into the executable, "
             "or in a library with -Bsymbolic)");
     else
         trial::say_what_never_came(compiled, *shared);
@@ -100,14 +100,14 @@ int run(const std::string& plan_path, bool statistics, const std::vector<std::st
 
 int main(int argc, char** argv) {
     measure::die_with_conductor();
-    program::command_line app{"Runs a program under a plan: nothing is measured, and it ends as the program does.",
+    program::command_line app{"Runs a program under a plan, measures nothing, and ends with the program's status.",
                               "millpond-run"};
     std::string plan, library;
     bool statistics = false;
     std::vector<std::string> started;
-    app.option("--plan", plan, "which subsystems get which pools").required().value_name("FILE");
-    app.flag("--stats", statistics, "at the end, say on standard error what each pool did");
-    app.option("--export", library, "write one library with the plan inside, to be preloaded; run nothing")
+    app.option("--plan", plan, "the plan: the pool of each subsystem").required().value_name("FILE");
+    app.flag("--stats", statistics, "at the end, print each pool's counters on standard error");
+    app.option("--export", library, "write a library with the plan inside, for LD_PRELOAD; run nothing")
         .value_name("FILE");
     app.option("program", started, "the program and its arguments, behind --");
     return program::guarded_main(app, argc, argv, [&]() -> int {

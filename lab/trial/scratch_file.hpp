@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// scratch_file: content for the processes of a round, in an anonymous file that they open through /proc: gone with this
-// object and whoever mapped it, whoever is killed.
+// scratch_file: content for the processes of a round, in an anonymous file that they open through /proc. It disappears
+// with this object and the processes that mapped it, even if they are killed.
 #pragma once
 
 #include <string>

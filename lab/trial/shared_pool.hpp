@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// shared_pool: a pool below malloc that all threads share, without a lock or an atomic operation on most calls.
+// shared_pool: a pool behind malloc that all threads share. Most calls need no lock and no atomic operation.
 //
-//   each thread: │ pool_cache │◀─▶ │ block_depot │       what libmillpond-multipool.so gives a whole program, counted
+//   each thread: │ pool_cache │◀─▶ │ block_depot │       the pool of libmillpond-multipool.so, with counters
 //
-// A signal handler that interrupted its thread's cache gets null, and its frees are handed over to the depot.
+// A signal handler that interrupted its thread's cache gets null, and its frees go to the depot.
 #pragma once
 
 #include <cstddef>
@@ -24,19 +24,19 @@ class shared_pool {
   public:
     using thread_id = preload::holder_lock::thread_id;
 
-    // `counters`: private ones, for process_words.
+    // `counters`: private ones, as process_words needs.
     shared_pool(preload::slab_space& space, std::uint16_t id, bool huge_pages, pool_counters* counters) noexcept
         : counters_(counters), id_(id), depot_(space, id, huge_pages, noted_in(counters)) {}
     shared_pool(const shared_pool&) = delete;
     shared_pool& operator=(const shared_pool&) = delete;
 
-    // Null inside of another call, at the thread's end, or without memory. `alignment` at most 64.
+    // Returns null inside of another call, at the thread's end, or without memory. `alignment` at most 64.
     void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
         pool_cache* const cache = cache_of(thread_caches::of_this_thread());
         return cache != nullptr ? cache->allocate(bytes, alignment) : nullptr;
     }
-    // The usual case of both, inline and without a call. Null, false: nothing has changed, and the functions beside
-    // answer.
+    // The fast paths of both, inlined and without a call. Null, false: nothing has changed; call the functions next to
+    // them.
     [[gnu::always_inline]] void* take_at_hand(std::size_t bytes) const noexcept {
         pool_cache* const cache = thread_caches::at_hand(id_);
         return cache != nullptr ? cache->take_at_hand(bytes) : nullptr;
@@ -45,7 +45,7 @@ class shared_pool {
         pool_cache* const cache = thread_caches::at_hand(id_);
         return cache != nullptr && cache->put_at_hand(block, size_class);
     }
-    // `owner` is what the slab map says of the block.
+    // `owner` is the block's entry in the slab map.
     [[gnu::noinline]] void deallocate(void* block, preload::slab_owner owner) noexcept {
         pool_cache* const cache = cache_of(thread_caches::of_freeing_thread());
         if (cache != nullptr && cache->deallocate(block, owner.size_class)) [[likely]]
@@ -54,10 +54,10 @@ class shared_pool {
         __atomic_fetch_add(&counters_of_process(counters_).remote_deallocations, 1, __ATOMIC_RELAXED);
     }
 
-    // Effects: what is free goes back to the system with its addresses. Returns: whether anything has.
+    // Effects: returns free memory to the system with its addresses. Returns: whether anything was returned.
     bool give_up() noexcept { return depot_.give_up(preload::thread_cache::this_thread()); }
 
-    // In a child that has one of its parent's threads, which the locks know as `survivor`, or none that is known (0).
+    // For a child that has one of its parent's threads, which the locks know as `survivor`, or none that is known (0).
     void retire_unless_held_by(thread_id survivor) noexcept { depot_.retire_unless_held_by(survivor); }
     void tell_observer() noexcept { depot_.tell_observer(); }
 

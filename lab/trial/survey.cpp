@@ -30,7 +30,7 @@ void add_modules(const control& shared, survey& result) {
     for (std::size_t at = 0; at + sizeof(survey_record) < used;) {
         survey_record record;
         std::memcpy(&record, shared.survey + at, sizeof record);
-        // A process that was killed half-way leaves a record that is not ready, and its length may be missing too.
+        // A process killed in the middle leaves a record that is not ready and may lack its length.
         if (record.bytes < sizeof record || record.bytes > used - at) {
             result.complete = false;
             return;

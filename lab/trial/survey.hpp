@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// survey: which modules a program loads, and which of them appear in the call stacks of its allocations. As JSON:
+// survey: the modules that a program loads and that appear in the call stacks of its allocations, and their JSON form:
 //
 //   { "schema": "millpond.modules/1", "complete": true,
 //     "processes": [ { "pid": 17, "program": { "path": "/usr/bin/gawk", "build_id": "4f1c…" },
 //                      "modules": [ { "path": "…/libm.so.6", "build_id": "9ab0…" } ] } ] }
 //
-// One process image an entry, in the order of their starts. Modules are noted as they are met, so those that were
-// unloaded again, and those of a program that is killed, are there too.
+// One entry for each process image, in the order of their starts. Modules are noted as they are met, so the list
+// includes those that were unloaded later, and those of a killed program.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// survey_loader: the modules that a program begins with, as the dynamic linker names them; the program does not run.
+// survey_loader: lists the modules that a program starts with, as the dynamic linker names them, without running it.
 //
-// Use it where a run for a survey alone would cost too much or change something. Modules that the program opens later
-// are not in it: what they allocate goes where a plan's "*" sends it.
+// Use it where a run only for a survey would cost too much or change something. It misses modules that the program
+// opens later: a plan's "*" decides where their allocations go.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace millpond::trial {
 
-// Of the program that the command starts. Throws failure (4: a static program, which loads none; 5: it does not exist).
+// Surveys the program that the command starts. Throws failure (4: a static program, which loads no modules; 5: it does
+// not exist).
 survey survey_loader(const std::vector<std::string>& command);
 
 }  // namespace millpond::trial

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// owned_by_thread: blocks below malloc for the one thread that allocates them; any thread frees.
+// owned_by_thread: a pool behind malloc for one thread, which allocates; any thread may free.
 //
 //   │  blocks   │◀── owner allocates and frees          │ handed over │◀── other threads push, lock-free
 //        ▲───────────── owner drains before it allocates ──────┘
 //
 // It belongs to the first thread that allocates. Other threads get null, and the router sends them to the program's own
-// allocator; so every program stays correct, whatever a plan says. A freed block is handed over by its first word, so
-// blocks have at least 8 bytes.
+// allocator; so every program stays correct, whatever a plan says. The first word of a freed block links it into the
+// list, so blocks have at least 8 bytes.
 //
-// A signal handler that interrupted the pool on its own thread is treated as another thread is: it gets null, and its
-// frees are handed over. In the child of a fork, so are all threads where a thread that the child does not have was
-// inside the pool: the pool then only takes frees.
+// A signal handler that interrupted the pool on its own thread is treated as another thread: it gets null, and its
+// frees are handed over. If a thread was inside the pool at a fork that only copied another thread, all threads of the
+// child are treated so: the pool then only takes frees.
 #pragma once
 
 #include <cstddef>
@@ -29,17 +29,17 @@ namespace millpond::trial {
 template <class Blocks>
 class owned_by_thread {
   public:
-    // `self` names the calling thread everywhere: any multiple of 8 that no other living thread has.
+    // `self` names the calling thread, here and below: any multiple of 8 that no other living thread has.
     using thread_id = preload::holder_lock::thread_id;
 
-    // `counters`: private ones, for process_words.
+    // `counters`: private ones, as process_words needs.
     owned_by_thread(preload::slab_space& space, std::uint16_t id, bool huge_pages, pool_counters* counters) noexcept
         : space_(space), counters_(counters), blocks_(preload::pool_slabs(space, id, huge_pages, noted_in(counters))) {}
     owned_by_thread(const owned_by_thread&) = delete;
     owned_by_thread& operator=(const owned_by_thread&) = delete;
 
-    // Null if the pool belongs to another thread, is interrupted or has no memory. `alignment` at most 64. `more`: what
-    // else the blocks want to know.
+    // Returns null if the pool belongs to another thread, is interrupted or has no memory. `alignment` at most 64.
+    // `more`: further arguments for the blocks.
     template <class... More>
     void* allocate(std::size_t bytes, std::size_t alignment, thread_id self, More... more) noexcept {
         if (!is_usable(self) && !adopt(self)) [[unlikely]]
@@ -53,9 +53,9 @@ class owned_by_thread {
         lock_.leave();
         return p;
     }
-    // The usual case of both, inline and without a call, where the blocks have it. Aligned as malloc's are. Null,
-    // false: nothing has changed, and the functions beside answer. What others have handed over waits until a class
-    // has no block at hand.
+    // The fast paths of both, inlined and without a call, if the blocks have them. Aligned as malloc's blocks. Null,
+    // false: nothing has changed; call the functions next to them. Blocks that others handed over wait until a class
+    // has no block ready.
     [[gnu::always_inline]] void* take_at_hand(std::size_t bytes, thread_id self) noexcept
         requires requires(Blocks blocks) { blocks.take_at_hand(bytes, 8); }
     {
@@ -82,14 +82,14 @@ class owned_by_thread {
         lock_.leave();
         return is_free;
     }
-    // `owner` is what the slab map says of the block.
+    // `owner` is the block's entry in the slab map.
     [[gnu::noinline]] void deallocate(void* block, preload::slab_owner owner, thread_id self) noexcept {
         if (!is_usable(self) || !lock_.enter(self)) return hand_over(block);
         blocks_.deallocate_block(block, owner.block_bytes);
         ++counters_of_process(counters_).deallocations;
         lock_.leave();
     }
-    // Whether the thread uses the pool already.
+    // Returns whether the thread uses the pool already.
     [[nodiscard]] bool is_usable(thread_id self) const noexcept {
         return __atomic_load_n(&owner_, __ATOMIC_RELAXED) == self;
     }
@@ -98,8 +98,8 @@ class owned_by_thread {
         return Blocks::block_bytes(bytes, alignment);
     }
 
-    // In a child that has one of its parent's threads, `survivor`, or none that is known (0): what another thread owned
-    // or was changing is left as it is, for it may be half-way.
+    // For a child that has one of its parent's threads, `survivor`, or none that is known (0). Leaves everything that
+    // another thread owned or was changing, because the change may be incomplete.
     void retire_unless_of(thread_id survivor) noexcept {
         lock_.retire_unless_held_by(survivor);
         if (owner_ != no_thread && owner_ != survivor) __atomic_store_n(&owner_, gone, __ATOMIC_RELAXED);
@@ -145,11 +145,11 @@ class owned_by_thread {
     thread_id owner_ = no_thread;
     preload::holder_lock lock_;
     Blocks blocks_;
-    // Written by other threads: a line of its own.
+    // Written by other threads, so it has its own cache line.
     alignas(64) handed_block* handed_over_ = nullptr;
 };
 
-// Larger blocks would not fit a slab.
+// A slab could not hold larger blocks.
 using thread_pool = owned_by_thread<millpond::multipool<preload::pool_slabs, four_an_octave<pooled_bytes_max>>>;
 
 }  // namespace millpond::trial

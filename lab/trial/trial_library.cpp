@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What libmillpond-trial.so exports: malloc's family over the router, and dlclose, after which contexts start over.
+// The exports of libmillpond-trial.so: malloc's family over the router, and dlclose, after which contexts start over.
 #include <dlfcn.h>
 
 #include "lab/trial/router.hpp"
@@ -13,8 +13,8 @@ using backend = trial::router;
 
 namespace {
 
-// Linked with -z initfirst, so this runs before the start-up code of every other library: nothing they allocate is
-// missed.
+// Linked with -z initfirst, so this runs before the start-up code of every other library and misses none of their
+// allocations.
 [[gnu::constructor]] void at_start(int, char**, char** environment) { millpond::trial::router::start(environment); }
 
 [[gnu::destructor]] void at_end() { millpond::trial::router::end(); }

@@ -14,7 +14,7 @@
 
 namespace millpond::frame {
 
-inline measure::littering* noting = nullptr;
+inline measure::heap_litter* noting = nullptr;
 
 class noted_new_delete : public new_delete {
   public:

@@ -76,7 +76,7 @@ std::string read_point(const suite& in, const command_line& line, point& asked) 
 }
 
 // Litters the heap as a long run of this very workload would, the same for every contender.
-void litter(const suite& in, const point& asked, double fraction, std::optional<measure::littering>& blocks) {
+void litter(const suite& in, const point& asked, double fraction, std::optional<measure::heap_litter>& blocks) {
     point once = asked;
     once.is_for_littering = true;
     in.note_blocks(once, blocks.emplace());
@@ -85,10 +85,10 @@ void litter(const suite& in, const point& asked, double fraction, std::optional<
 }
 
 // Effects: adds a series by line offset: the share of each line of a piece of the heap that the blocks hold.
-void add_picture(const measure::littering& blocks, outcome& to) {
-    const measure::littering::lines held = blocks.picture();
+void add_picture(const measure::heap_litter& blocks, outcome& to) {
+    const measure::heap_litter::lines held = blocks.picture();
     for (std::size_t i = 0; i < held.size(); ++i)
-        to.figures.push_back({"heap_taken:" + std::to_string(i * measure::littering::line_bytes), held[i]});
+        to.figures.push_back({"heap_taken:" + std::to_string(i * measure::heap_litter::line_bytes), held[i]});
 }
 
 // Effects: opens the counters that the line asks for. Returns: 0, or the exit status; the error has been reported.
@@ -122,7 +122,7 @@ int run(const suite& in, const command_line& line, const point& asked) {
     around.control = line.control;
     if (line.peer != nullptr) in.peer->load(line.peer);
     if (asked.is_kept) in.keep_chunks();
-    std::optional<measure::littering> blocks;
+    std::optional<measure::heap_litter> blocks;
     if (line.litter) litter(in, asked, *line.litter, blocks);
     if (in.prepare != nullptr) in.prepare(asked);
     in_use = &around;  // from now on around every window, but not around littering

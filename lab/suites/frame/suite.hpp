@@ -32,7 +32,7 @@ struct suite {
     std::span<const contender> (*contenders)();
     // Effects: runs the point once on the process's heap, and notes every block that it asks for. Only suites that
     // measure a window have it; the others measure in passes.
-    void (*note_blocks)(const point&, measure::littering&) = nullptr;
+    void (*note_blocks)(const point&, measure::heap_litter&) = nullptr;
     // Effects: prepares the run of a point, after the heap was littered.
     void (*prepare)(const point&) = nullptr;
     // Effects: lets peers take their chunks from Millpond's cache from now on. Call it before the first pool is built.

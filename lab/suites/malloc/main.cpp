@@ -11,7 +11,7 @@ using namespace millpond;
 
 constexpr frame::contender contenders[] = {{.name = "malloc", .kind = "malloc", .from = &frame::packages::libc}};
 
-void note_blocks(const frame::point&, measure::littering&) {
+void note_blocks(const frame::point&, measure::heap_litter&) {
     throw program::failure(program::usage, "this suite litters nothing: leave --litter out");
 }
 

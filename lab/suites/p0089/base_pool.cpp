@@ -23,7 +23,7 @@ void choose_base(pool_kind chosen) {
     base_made = place == 0 ? maker_of<resource<new_delete>>() : makers[place - 1];
 }
 
-void note_blocks(const point& asked, measure::littering& blocks) {
+void note_blocks(const point& asked, measure::heap_litter& blocks) {
     frame::noting = &blocks;
     point once = asked;
     for (once.contender = 0; by(once) != strategy{pool_kind::new_delete, binding_kind::base, false};) ++once.contender;

@@ -21,7 +21,7 @@ inline bool takes_what_destroys(std::size_t place) {
 
 // Effects: runs the point once with new and delete behind the base class, and notes every block that it asks for: the
 // same blocks for every strategy.
-void note_blocks(const point& asked, measure::littering& blocks);
+void note_blocks(const point& asked, measure::heap_litter& blocks);
 
 extern const workload structures, locality, utilization, contention, dials;
 

@@ -70,7 +70,7 @@ struct growth_runner {
 
 }  // namespace
 
-void note_blocks(const point& asked, measure::littering& blocks) {
+void note_blocks(const point& asked, measure::heap_litter& blocks) {
     if (!is_array(asked.contender)) return;
     const std::uint64_t each = asked.of == &commit_step ? sizeof(int) : element_bytes(asked);
     for (std::uint64_t room = 1; room < 2 * length_of(asked) && room * each <= blocks.most_bytes; room *= 2) {

@@ -84,7 +84,7 @@ inline std::string misfit_of_element(const point& asked) {
 }
 
 // Effects: notes the blocks that a std::vector of this length asks the heap for.
-void note_blocks(const point& asked, measure::littering& blocks);
+void note_blocks(const point& asked, measure::heap_litter& blocks);
 
 extern const workload growth, latency, commit_step, give_back;
 

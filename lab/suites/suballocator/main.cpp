@@ -8,7 +8,7 @@ namespace {
 
 using namespace millpond;
 
-void note_blocks(const frame::point& asked, measure::littering& blocks) {
+void note_blocks(const frame::point& asked, measure::heap_litter& blocks) {
     frame::noting = &blocks;
     asked.of->run(asked);
 }

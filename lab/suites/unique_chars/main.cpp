@@ -199,7 +199,7 @@ constexpr frame::workload unique_characters{
     .name = "unique_characters", .unit = "string", .parameters = parameters, .run = run};
 
 // Effects: counts as many strings as litter_calls says, with the talk's sets: std::set and std::unordered_set in turn.
-void note_blocks(const point& asked, measure::littering& blocks) {
+void note_blocks(const point& asked, measure::heap_litter& blocks) {
     frame::noting = &blocks;
     const character_strings texts(asked.count("length"), asked.seed());
     const std::uint64_t calls = asked.count("litter_calls");

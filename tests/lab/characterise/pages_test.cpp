@@ -154,7 +154,7 @@ TEST(pinning, shares_dead_bytes_out_among_the_survivors_of_their_page) {
         for (const object& o : peak) {
             if (random() % 10 == 0) later.push_back(o);
         }
-        pinning found;
+        pinned_pages found;
         found.add(survey_of({peak.begin(), peak.begin() + 100}, subsystems), 1, 100);
         found.add(survey_of(peak, subsystems), 2, 1000);
         found.add(survey_of(later, subsystems), 3, 100);
@@ -182,7 +182,7 @@ TEST(pinning, shares_dead_bytes_out_among_the_survivors_of_their_page) {
 
 TEST(pinning, needs_a_moment_behind_the_peak) {
     std::mt19937_64 random(test::seed());
-    pinning found;
+    pinned_pages found;
     EXPECT_TRUE(found.pairs().empty());
     found.add(survey_of(random_objects(random, 100, 2), 2), 1, 5);
     found.add(survey_of(random_objects(random, 100, 2), 2), 2, 6);

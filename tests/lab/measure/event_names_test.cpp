@@ -158,7 +158,7 @@ TEST(event_names, an_unknown_name_is_told_what_is_near) {
 TEST(event_names, every_event_that_is_listed_is_one) {
     const event_names names;
     int listed = 0;
-    names.for_each([&](const event_names::described& each) {
+    names.for_each([&](const event_names::event_description& each) {
         EXPECT_NE(each.name.find("::"), std::string::npos);
         ++listed;
     });

@@ -12,16 +12,16 @@
 
 namespace {
 
-using millpond::measure::littering;
+using millpond::measure::heap_litter;
 
 constexpr std::size_t block_bytes = 1000;
 
-void note(littering& heap, std::uint64_t blocks) {
+void note(heap_litter& heap, std::uint64_t blocks) {
     for (std::uint64_t i = 0; i < blocks; ++i) heap.note(block_bytes);
 }
 
 TEST(littering, holds_what_was_noted_until_its_end) {
-    auto heap = std::make_unique<littering>();
+    auto heap = std::make_unique<heap_litter>();
     const std::size_t before = ::mallinfo2().uordblks;
     note(*heap, 500);
     EXPECT_EQ(heap->noted_blocks(), 500u);
@@ -38,7 +38,7 @@ TEST(littering, holds_what_was_noted_until_its_end) {
 
 TEST(littering, frees_the_fraction) {
     for (const double fraction : {0.0, 0.25, 0.5, 0.999, 1.0}) {
-        littering heap;
+        heap_litter heap;
         note(heap, 400);
         heap.hold();
         const auto expected = static_cast<std::uint64_t>(400 * fraction + 0.5);
@@ -55,7 +55,7 @@ TEST(littering, frees_at_random_by_the_seed) {
     std::vector<std::size_t> holes;
     for (const std::uint64_t seed : {1, 1, 2}) {
         ::malloc_trim(0);
-        littering heap;
+        heap_litter heap;
         for (int i = 0; i < 2000; ++i) heap.note(3000);  // too large for the lists of one thread
         heap.hold();
         const std::size_t before = ::mallinfo2().ordblks;
@@ -68,19 +68,19 @@ TEST(littering, frees_at_random_by_the_seed) {
 }
 
 TEST(littering, leaves_out_blocks_beyond_the_budget) {
-    littering heap;
-    heap.note(littering::most_bytes + 1);
+    heap_litter heap;
+    heap.note(heap_litter::most_bytes + 1);
     EXPECT_EQ(heap.noted_blocks(), 0u);
-    heap.note(littering::most_bytes - 10);
+    heap.note(heap_litter::most_bytes - 10);
     heap.note(11);
     EXPECT_EQ(heap.noted_blocks(), 1u);
     heap.note(10);
     EXPECT_EQ(heap.noted_blocks(), 2u);
-    EXPECT_EQ(heap.noted_bytes(), littering::most_bytes);
+    EXPECT_EQ(heap.noted_bytes(), heap_litter::most_bytes);
 }
 
 TEST(littering, may_be_told_by_several_threads) {
-    littering heap;
+    heap_litter heap;
     std::vector<std::thread> all;
     for (int i = 0; i < 4; ++i) all.emplace_back([&] { note(heap, 1000); });
     for (std::thread& each : all) each.join();

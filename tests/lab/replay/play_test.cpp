@@ -173,7 +173,7 @@ TEST_F(playing, an_unplayable_script_is_refused_with_its_status) {
     EXPECT_NE(last.message.find("none.so"), std::string::npos) << last.message;
     play(script, {"--malloc", script});
     EXPECT_EQ(last.status, 3);
-    EXPECT_NE(last.message.find("is no malloc library"), std::string::npos) << last.message;
+    EXPECT_NE(last.message.find("is not a malloc library"), std::string::npos) << last.message;
     EXPECT_EQ(run({"--play", script, "--result", in("no/place")}).status, 4);
     EXPECT_EQ(run({"--prepare", in("none.mpt"), "-o", in("x")}).status, 3);
     EXPECT_EQ(run({"--prepare", in("t.mpt"), "-o", in("no/place")}).status, 4);
