@@ -257,6 +257,8 @@ TYPED_TEST(construction, tuples_propagate) {
     this->template in_array_and_tree<std::pair<int, std::tuple<string, int>>>(
         7, std::tuple<const char*, int>(long_text, 7));
     this->template in_array_and_tree<std::tuple<std::tuple<string>, int>>(std::tuple<const char*>(long_text), 7);
+    this->template in_sequence<std::tuple<std::pair<int, string>, int>, std::list>(
+        std::pair<int, const char*>(7, long_text), 7);
 }
 
 TYPED_TEST(construction, the_free_functions_propagate) {

@@ -130,6 +130,9 @@ TEST(chunk_sizes, every_chunk_fits_and_only_what_is_worth_keeping_has_a_bin) {
             const bool is_kept = bytes >= detail::chunk_sizes::smallest && bytes <= detail::chunk_sizes::largest &&
                                  alignment <= (bytes < 4096 ? 16u : 64u);
             ASSERT_EQ(bin < detail::chunk_sizes::count, is_kept) << bytes << " aligned to " << alignment;
+            if (detail::chunk_sizes::is_common(bytes, alignment)) {
+                ASSERT_EQ(detail::chunk_sizes::common_bin_of(bytes), bin) << bytes << " aligned to " << alignment;
+            }
             if (!is_kept) continue;
             ASSERT_GE(detail::chunk_sizes::bytes_of(bin), bytes);
             ASSERT_GE(detail::chunk_sizes::alignment_of(detail::chunk_sizes::bytes_of(bin)), alignment);
