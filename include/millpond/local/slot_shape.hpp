@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// slot_shape: what a slot of a compact_pool is: its bytes, its alignment, and the word whose bits say which are free.
+// slot_shape: the shape of a slot in a compact_pool: its bytes, its alignment, and the word whose bits mark free slots.
 //
 //   slot_shape<40>                      40 bytes, aligned to 8, 64 slots a word
 //   slot_shape<64, 64>                  a cache line each
