@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// iterator_checks: in checked mode, iterators that a container is called with are its own; else nothing.
+// iterator_checks: in checked mode, verifies that iterators passed to a container are its own; else empty.
 //
 //   a.erase(b.begin())  ──▶ "millpond: foreign iterator: it is not of the container that is called with it", and an end
 //
-// Part of the associative containers. A core's `owns` says what it can know: a tree of nodes climbs to its head; a
-// B-tree compares what the iterator remembers of it. Where misuse_handler goes on, the container's call does nothing.
+// Part of the associative containers. A core's `owns` checks what it can: a tree of nodes climbs to its head; a B-tree
+// compares what the iterator remembers of it. If misuse_handler returns, the container's call does nothing.
 //
-// O(log n); without MILLPOND_CHECKED not an instruction. Thread-safe as the container.
+// O(log n); no instruction without MILLPOND_CHECKED. As thread-safe as the container.
 #pragma once
 
 #include "../../core/abi.hpp"
