@@ -146,7 +146,7 @@ std::uint32_t context_finder::first_difference(std::uint32_t past) const noexcep
 
 // Returns whether everything behind a frame of the last walk is unchanged. If not, no frame inside `barrier` can be
 // joined.
-bool context_finder::still_stands(const walked& met, walked*& barrier) noexcept {
+bool context_finder::still_stands(const walked_frame& met, walked_frame*& barrier) noexcept {
     const std::uint32_t changed = first_difference(met.checks);
     if (changed == 0) return true;
     while (barrier > last_ && barrier[-1].checks >= changed) --barrier;
@@ -162,8 +162,8 @@ void context_finder::number_frame(rule_cache::numbered_rule& found, std::uintptr
 // each to the frame outside of it.
 [[gnu::always_inline]] inline void context_finder::take_fresh(unsigned joined, unsigned depth) noexcept {
     bool needs_bp = joined != 0 && last_[joined - 1].needs_bp;
-    const walked* outer = last_ + joined - 1;
-    for (walked* to = last_ + joined; depth-- > 0; outer = to++) {
+    const walked_frame* outer = last_ + joined - 1;
+    for (walked_frame* to = last_ + joined; depth-- > 0; outer = to++) {
         const fresh_frame& f = walks_->fresh[depth];
         needs_bp = f.uses_bp() || (f.what->rule.bp_rule == frame_rule::kept && needs_bp);
         std::uint32_t checks = 0;
@@ -191,8 +191,8 @@ void context_finder::number_frame(rule_cache::numbered_rule& found, std::uintptr
 template <bool Numbered>
 [[gnu::always_inline]] inline bool context_finder::walk(const call_site& site) noexcept {
     frame_state s{site.return_address, site.stack, site.frame, 0};
-    walked* met = last_ + last_count_;  // moves outward with the walk; the frame before it may be joined
-    walked* barrier = met;              // a word has changed behind all frames from here on
+    walked_frame* met = last_ + last_count_;  // moves outward with the walk; the frame before it may be joined
+    walked_frame* barrier = met;              // a word has changed behind all frames from here on
     fresh_frame* const fresh = walks_->fresh;
     unsigned depth = 0, joined = 0;
     bool is_cut = false;

@@ -80,7 +80,7 @@ class context_finder {
         return find_by_walk(site);
     }
 
-    // As find(), but returns `stepped` if the stack has no node yet.
+    // Does the same as find(), but returns `stepped` if the stack has no node yet.
     static constexpr std::uint32_t stepped = UINT32_MAX;
     [[nodiscard, gnu::always_inline]] std::uint32_t find_or_step(const call_site& site) noexcept {
         if (walks_left_ > 0) [[unlikely]]
@@ -95,7 +95,7 @@ class context_finder {
     [[nodiscard]] unsigned untold() const noexcept { return last_count_ - told_; }
     // Returns the node without a caller of an unreported frame.
     [[nodiscard, gnu::always_inline]] std::uint32_t untold_frame(unsigned i) noexcept {
-        walked& f = last_[told_ + i];
+        walked_frame& f = last_[told_ + i];
         if (f.number == 0) [[unlikely]]  // the frame of a walk that looked for its node
             f.number = number_of(f.address());
         return f.number;
@@ -187,7 +187,7 @@ class context_finder {
 
     // A frame of the last walk, which may be joined again; outermost first, so that a new walk replaces the top.
     // Entries that are no frame (in front of the first; where the walk was cut) lie on `nowhere`.
-    struct walked {
+    struct walked_frame {
         std::uintptr_t return_address, stack, frame;
         std::uintptr_t bp_slot;  // where `frame` was read; 0: unchanged by inner frames
         std::uint32_t checks;    // the number of checks on which this frame and those further out depend
@@ -212,8 +212,8 @@ class context_finder {
     static constexpr unsigned last_max = 1024;
     static constexpr unsigned checks_each = 3;  // most words that lead from one frame to the next
     struct walks {
-        walked in_front;  // before the frames of the last walk; lies on `nowhere`
-        walked last[last_max];
+        walked_frame in_front;  // before the frames of the last walk; lies on `nowhere`
+        walked_frame last[last_max];
         check checks[checks_each * last_max];  // of the last walk
         fresh_frame fresh[depth_max];          // of the current walk, innermost first
     };
@@ -237,7 +237,7 @@ class context_finder {
     bool is_ready() noexcept;
     template <bool Numbered>
     bool walk(const call_site& site) noexcept;
-    bool still_stands(const walked& met, walked*& barrier) noexcept;
+    bool still_stands(const walked_frame& met, walked_frame*& barrier) noexcept;
     std::uint32_t first_difference(std::uint32_t past) const noexcept;
     void take_fresh(unsigned joined, unsigned depth) noexcept;
     std::uint32_t node_of_last() noexcept;
@@ -277,7 +277,7 @@ class context_finder {
     static constexpr std::uint32_t first_pause = 1u << 16, pause_max = 1u << 22;  // walks without entries
 
     walks* walks_ = nullptr;
-    walked* last_ = nullptr;  // the last walk, in walks_
+    walked_frame* last_ = nullptr;  // the last walk, in walks_
     unsigned last_count_ = 0;
     unsigned noded_ = 0;                  // the number of these, outermost first, that have their node
     unsigned told_ = 0, told_depth_ = 0;  // reported frames: of the last walk, and in total

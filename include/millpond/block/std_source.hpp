@@ -60,7 +60,7 @@ class std_source {
     = default;
     explicit std_source(const Alloc& source) noexcept : source_(source) {}
 
-    // Returns: `bytes` of memory aligned to `alignment`; null if there is none or the allocator throws.
+    // Returns: `bytes` of memory aligned to `alignment`; null if there is no memory or the allocator throws.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > detail::max_bytes || alignment > detail::max_bytes - bytes) return nullptr;
         unit* const base = try_units(units_of(bytes + margin_of(alignment)));

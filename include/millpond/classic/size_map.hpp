@@ -196,7 +196,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
     static constexpr std::size_t least_table_entries = 64;
 
     // The pages that are being cut into blocks of a class.
-    struct cutting {
+    struct cut_state {
         std::byte* rest = nullptr;
         std::size_t rest_bytes = 0;
         std::size_t blocks = 0;  // number of blocks cut so far
@@ -302,7 +302,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
 
     // Effects: frees as many blocks as a page has, the lowest first. Returns: false if there is no memory.
     [[nodiscard]] bool cut(unsigned number) noexcept {
-        cutting& own = cuts_[number];
+        cut_state& own = cuts_[number];
         const std::size_t bytes = Scheme::bytes_of(number);
         if (own.rest_bytes < bytes && !take_pages(own, number)) return false;
         const std::size_t blocks = std::max(std::min(own.rest_bytes, page_bytes) / bytes, std::size_t{1});
@@ -362,7 +362,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
     // ── pages ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     // Effects: takes fresh pages for a class. Returns: false if there is no memory.
-    [[nodiscard]] bool take_pages(cutting& own, unsigned number) noexcept {
+    [[nodiscard]] bool take_pages(cut_state& own, unsigned number) noexcept {
         const std::size_t bytes = Scheme::bytes_of(number);
         std::size_t pages = pages_of_class[number];
         if (rest_pages_ < pages && !widen_chunk(pages, false)) {
@@ -463,7 +463,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         table_entries_ = rest_pages_ = own_blocks_ = own_bytes_ = 0;
     }
 
-    std::array<word, Scheme::count> free_{};  // the block of each list that was freed last, as a link; no block lies at the base
+    std::array<word, Scheme::count> free_{};  // links to the latest free blocks; no block lies at the base
     page_class* table_ = nullptr;
     std::size_t table_entries_ = 0;
     std::byte* chunk_ = nullptr;  // the chunk that is being divided
@@ -471,7 +471,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
     std::size_t rest_pages_ = 0;
     std::size_t own_blocks_ = 0;  // blocks of gnu_gxx for our own use: the chunks, and the table
     std::size_t own_bytes_ = 0;
-    std::array<cutting, Scheme::count> cuts_{};
+    std::array<cut_state, Scheme::count> cuts_{};
     [[no_unique_address]] arena arena_;
     [[no_unique_address]] std::conditional_t<predicts, Counts, no_arena> short_counts_;
 };

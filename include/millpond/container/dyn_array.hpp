@@ -333,16 +333,16 @@ class dyn_array {
 
     // The memory for elements that may be written from end_ on; at the end of the scope the unused part is poisoned
     // again.
-    class opened {
+    class open_tail {
       public:
-        opened(dyn_array& array, size_type elements) noexcept
+        open_tail(dyn_array& array, size_type elements) noexcept
             : array_(array), behind_(array.end_ + elements), here_(array.busy_, "the dyn_array") {
             array.tail_.look(array.end_, behind_);
             if constexpr (detail::memory_checker) detail::unpoison(array_.end_, elements * sizeof(T));
         }
-        opened(const opened&) = delete;
-        opened& operator=(const opened&) = delete;
-        ~opened() {
+        open_tail(const open_tail&) = delete;
+        open_tail& operator=(const open_tail&) = delete;
+        ~open_tail() {
             array_.tail_.close(array_.end_, behind_);
             if constexpr (detail::memory_checker) {
                 detail::poison(array_.end_, static_cast<size_type>(behind_ - array_.end_) * sizeof(T));
@@ -356,12 +356,12 @@ class dyn_array {
     };
 
     // Removes what was appended, unless it is told to keep it.
-    class appended {
+    class append_guard {
       public:
-        explicit appended(dyn_array& array) noexcept : array_(array), size_(array.size()) {}
-        appended(const appended&) = delete;
-        appended& operator=(const appended&) = delete;
-        ~appended() {
+        explicit append_guard(dyn_array& array) noexcept : array_(array), size_(array.size()) {}
+        append_guard(const append_guard&) = delete;
+        append_guard& operator=(const append_guard&) = delete;
+        ~append_guard() {
             if (!kept_) array_.truncate(array_.begin_ + size_);
         }
         void keep() noexcept { kept_ = true; }
@@ -395,7 +395,7 @@ class dyn_array {
 
     template <class... Arguments>
     T& construct_at_end(Arguments&&... arguments) noexcept(std::is_nothrow_constructible_v<T, Arguments...>) {
-        const opened slot(*this, 1);
+        const open_tail slot(*this, 1);
         T* const made = std::construct_at(end_, std::forward<Arguments>(arguments)...);
         end_ = made + 1;
         return *made;
@@ -405,11 +405,11 @@ class dyn_array {
     template <class Construct>
     void append_many(size_type elements, Construct construct) {
         reserve_more(elements);
-        appended added(*this);
+        append_guard added(*this);
         while (elements != 0) {
             if (end_ == limit_) make_room();
             const size_type part = std::min(elements, static_cast<size_type>(limit_ - end_));
-            const opened slots(*this, part);
+            const open_tail slots(*this, part);
             construct(end_, part);
             end_ += part;
             elements -= part;
@@ -423,10 +423,10 @@ class dyn_array {
     template <class First, class Last>
     void append(First first, Last last) {
         if constexpr (std::forward_iterator<First>) reserve_more(count(first, last));
-        appended added(*this);
+        append_guard added(*this);
         while (first != last) {
             if (end_ == limit_) make_room();
-            const opened slots(*this, part_of(first, last));
+            const open_tail slots(*this, part_of(first, last));
             auto part = std::ranges::uninitialized_copy(std::move(first), last, end_, limit_);
             end_ = part.out;
             first = std::move(part.in);
@@ -522,15 +522,15 @@ class dyn_array {
 // throws; then the elements chosen before are erased.
 template <class T, class Pages, class Predicate>
 std::size_t erase_if(dyn_array<T, Pages>& from, Predicate predicate) {
-    struct closing {
+    struct gap_closer {
         dyn_array<T, Pages>& array;
         T* kept;  // behind the last element that stays
         T* next;  // the next element to be tested
 
-        explicit closing(dyn_array<T, Pages>& of) noexcept : array(of), kept(of.begin()), next(of.begin()) {}
-        closing(const closing&) = delete;
-        closing& operator=(const closing&) = delete;
-        ~closing() {
+        explicit gap_closer(dyn_array<T, Pages>& of) noexcept : array(of), kept(of.begin()), next(of.begin()) {}
+        gap_closer(const gap_closer&) = delete;
+        gap_closer& operator=(const gap_closer&) = delete;
+        ~gap_closer() {
             if constexpr (std::is_nothrow_move_assignable_v<T>) close();
         }
         void keep() noexcept(std::is_nothrow_move_assignable_v<T>) {

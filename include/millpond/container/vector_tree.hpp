@@ -78,7 +78,7 @@ class vector_tree {
     static_assert(std::same_as<typename std::allocator_traits<Allocator>::value_type, T>, "the allocator is one of T");
     static_assert(std::is_pointer_v<typename std::allocator_traits<Allocator>::pointer>, "pointers of it are plain");
 
-    using core = detail::counted_tree<T, Allocator, detail::no_order, Shape, detail::following>;
+    using core = detail::counted_tree<T, Allocator, detail::no_order, Shape, detail::follower_tracker>;
     using position = typename core::position;
     using traits = std::allocator_traits<Allocator>;
 
@@ -371,7 +371,7 @@ class vector_tree {
             if (get_allocator() != other.get_allocator()) return append_foreign(other);
         }
         // Reserves the marks before memory is requested, because the last leaf of each may change in any case.
-        const marked in_any_case(*this), there(other);
+        const mark_guard in_any_case(*this), there(other);
         tree_.append(other.tree_);
     }
 
@@ -390,7 +390,7 @@ class vector_tree {
     // Throws: what `is_gone` throws; then the elements chosen before are erased.
     template <class Predicate>
     friend size_type erase_if(vector_tree& from, Predicate is_gone) {
-        const marked in_any_case(from);
+        const mark_guard in_any_case(from);
         const size_type before = from.size();
         for (position at = from.tree_.begin(); at != from.tree_.end();)
             is_gone(std::as_const(at.value())) ? void(at = from.tree_.erase(at)) : core::step(at);
@@ -413,28 +413,28 @@ class vector_tree {
     static constexpr bool moves_all_or_none = moves_back || detail::is_copyable<T>;
 
     // Ensures that the last leaf knows its owner, also after an exception.
-    class marked {
+    class mark_guard {
       public:
-        explicit marked(vector_tree& of) noexcept : tree_(of) {}
-        marked(const marked&) = delete;
-        marked& operator=(const marked&) = delete;
-        ~marked() { tree_.mark(); }
+        explicit mark_guard(vector_tree& of) noexcept : tree_(of) {}
+        mark_guard(const mark_guard&) = delete;
+        mark_guard& operator=(const mark_guard&) = delete;
+        ~mark_guard() { tree_.mark(); }
 
       private:
         vector_tree& tree_;
     };
 
     // Elements from another tree, from its first one on, which return unless they are kept.
-    struct borrowed {
+    struct move_guard {
         vector_tree& home;
         vector_tree& here;
         size_type before;
         bool is_kept = false;
 
-        borrowed(vector_tree& from, vector_tree& to) noexcept : home(from), here(to), before(to.size()) {}
-        borrowed(const borrowed&) = delete;
-        borrowed& operator=(const borrowed&) = delete;
-        ~borrowed() {
+        move_guard(vector_tree& from, vector_tree& to) noexcept : home(from), here(to), before(to.size()) {}
+        move_guard(const move_guard&) = delete;
+        move_guard& operator=(const move_guard&) = delete;
+        ~move_guard() {
             if (is_kept) return;
             position to = home.tree_.begin();
             for (position from = here.tree_.nth(before); from != here.tree_.end(); core::step(from), core::step(to)) {
@@ -447,8 +447,8 @@ class vector_tree {
     // Effects: append for a tree with an unequal allocator.
     void append_foreign(vector_tree& other) {
         if constexpr (moves_back) {
-            inserted added(*this, size());
-            borrowed taken(other, *this);
+            insertion_guard added(*this, size());
+            move_guard taken(other, *this);
             append_while(std::move_iterator(other.begin()), std::move_sentinel(other.end()));
             taken.is_kept = true;
             added.keep();
@@ -461,7 +461,7 @@ class vector_tree {
     }
     // Effects: the same, one by one: each element is made here when nothing else can fail, and leaves the other tree.
     void move_each(vector_tree& other) {
-        const marked in_any_case(*this);
+        const mark_guard in_any_case(*this);
         struct departure {
             vector_tree& tree;
             bool is_due = false;
@@ -480,12 +480,12 @@ class vector_tree {
     }
 
     // Removes what was inserted at an index, unless it is told to keep it.
-    class inserted {
+    class insertion_guard {
       public:
-        inserted(vector_tree& into, size_type at) noexcept : tree_(into), index_(at), before_(into.size()) {}
-        inserted(const inserted&) = delete;
-        inserted& operator=(const inserted&) = delete;
-        ~inserted() {
+        insertion_guard(vector_tree& into, size_type at) noexcept : tree_(into), index_(at), before_(into.size()) {}
+        insertion_guard(const insertion_guard&) = delete;
+        insertion_guard& operator=(const insertion_guard&) = delete;
+        ~insertion_guard() {
             if (!is_kept_) tree_.erase_at(index_, index_ + (tree_.size() - before_));
             tree_.mark();
         }
@@ -522,14 +522,14 @@ class vector_tree {
     iterator insert_each(const const_iterator& before, Make make) {
         if (!is_mine(before)) return end();
         const size_type index = index_of(before);
-        inserted added(*this, index);
+        insertion_guard added(*this, index);
         for (position next = before.position(); make(next);) core::step(next);
         added.keep();
         return nth(index);
     }
     template <class First, class Last>
     void append_each(First first, Last last) {
-        inserted added(*this, size());
+        insertion_guard added(*this, size());
         append_while(std::move(first), std::move(last));
         added.keep();
     }
@@ -545,7 +545,7 @@ class vector_tree {
     }
     template <class Make>
     void append_made(size_type elements, Make make) {
-        inserted added(*this, size());
+        insertion_guard added(*this, size());
         tree_.append_all([&](auto& alloc, auto& slot) {
             if (elements == 0) return false;
             make(alloc, slot);
@@ -597,6 +597,6 @@ vector_tree(std::from_range_t, Range&&, Allocator = Allocator())
 // A vector_tree with its pool inside, over any allocator. Leaves are as large as slots of the pool may be.
 template <class T, class Allocator = std::allocator<T>>
 using pooled_vector_tree =
-    vector_tree<T, suballocator<Allocator>, detail::tree_shape<T, detail::no_order, detail::following>>;
+    vector_tree<T, suballocator<Allocator>, detail::tree_shape<T, detail::no_order, detail::follower_tracker>>;
 
 }  // namespace millpond::inline MILLPOND_ABI

@@ -299,8 +299,8 @@ class monotonic {
     // The free bytes needed behind a block: a chunk that grows later would put the next block where the gap was short.
     static constexpr std::size_t gap_needed = detail::address_sanitizer && resizing_source<Source> ? gap_bytes : 0;
     template <int Which>
-    struct nothing {
-        constexpr nothing(bool) noexcept {}
+    struct empty_member {
+        constexpr empty_member(bool) noexcept {}
         constexpr operator bool() const noexcept { return false; }
     };
 
@@ -310,9 +310,9 @@ class monotonic {
     initial_buffer buffer_{nullptr, 0};
     monotonic* forward_ = nullptr;
     // Under an address sanitizer: no block lies in the initial buffer of an allocator that was absorbed.
-    [[no_unique_address]] std::conditional_t<detail::address_sanitizer, bool, nothing<0>> is_all_known_ = true;
+    [[no_unique_address]] std::conditional_t<detail::address_sanitizer, bool, empty_member<0>> is_all_known_ = true;
     // Under an address sanitizer: some block of a chunk that may grow has less than a whole gap behind it.
-    [[no_unique_address]] std::conditional_t<gap_needed != 0, bool, nothing<1>> has_short_gap_ = false;
+    [[no_unique_address]] std::conditional_t<gap_needed != 0, bool, empty_member<1>> has_short_gap_ = false;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI

@@ -727,8 +727,8 @@ class multipool {
         }(std::make_index_sequence<groups>());
     }
 
-    struct nothing {};
-    using groups_in_place = std::conditional_t<slab_source<Source>, std::array<class_group, groups>, nothing>;
+    struct empty_member {};
+    using groups_in_place = std::conditional_t<slab_source<Source>, std::array<class_group, groups>, empty_member>;
 
     std::array<class_group*, groups> groups_ = all_missing();
     region room_;

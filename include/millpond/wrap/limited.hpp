@@ -151,7 +151,7 @@ class limited : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
 
     // Effects: calls the callback until the request fits, or nothing improves any more.
     [[gnu::noinline, gnu::cold]] bool make_room(std::size_t bytes, std::size_t alignment) noexcept {
-        const detail::kept_exception of_the_callback;  // keeps the callback's exceptions apart from those of this request
+        const detail::kept_exception of_the_callback;  // apart from this request's own exception
         while (function_ != nullptr) {
             const std::size_t live_before = live_bytes_, limit_before = limit_bytes_;
             if (!function_(context_, bytes, alignment)) return false;

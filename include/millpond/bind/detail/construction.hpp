@@ -9,7 +9,7 @@
 //   everything else         ─▶ as it is
 //
 // std::tuple takes an argument only if the part could be made from it without an allocator. That holds for
-// std::pmr::string but for none of our containers, which have no default allocator. Where an argument list already
+// std::pmr::string and for none of our containers, which have no default allocator. Where an argument list already
 // names an allocator, as that of std::scoped_allocator_adaptor does, none is added.
 //
 // Costs nothing but the constructors at run time, and at most one move of each part of a tuple.

@@ -30,11 +30,11 @@ template <class Alloc, class Word>
 class slot_pools {
     using source = std_source<Alloc>;
     using source_handle = source_ref<source>;
-    struct nothing {
-        explicit nothing(source&) noexcept {}
+    struct empty_member {
+        explicit empty_member(source&) noexcept {}
     };
     static constexpr bool has_extents = holds_freed_pages<Alloc>;
-    using extents = std::conditional_t<has_extents, extent_source<source_handle>, nothing>;
+    using extents = std::conditional_t<has_extents, extent_source<source_handle>, empty_member>;
     using chunk_handle = source_ref<std::conditional_t<has_extents, extents, source>>;
 
     struct known_pool {
@@ -125,7 +125,7 @@ class slot_pools {
     [[no_unique_address]] Alloc upstream_;
     source source_;
     [[no_unique_address]] extents extents_;
-    [[no_unique_address]] std::conditional_t<is_checked_mode, checked<source_handle>, nothing> arrays_;
+    [[no_unique_address]] std::conditional_t<is_checked_mode, checked<source_handle>, empty_member> arrays_;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI::detail

@@ -29,7 +29,7 @@
 namespace millpond::inline MILLPOND_ABI::detail {
 
 template <class T, class Alloc, class Order = no_order, class Shape = tree_shape<T, Order>,
-          class Tracking = no_tracking>
+          class Tracking = no_tracker>
 class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking> {
     using base = counted_tree_search<T, Alloc, Order, Shape, Tracking>;
     using base::first_;
@@ -110,7 +110,7 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
                 if (to != nullptr) spare.add_inners_for(to->parent);
                 to = spare.take_leaf();
             }
-            filling filled(*this, spare, to);
+            leaf_filler filled(*this, spare, to);
             while (is_more && filled.n < leaf_slots) {
                 is_more = make(leaf_alloc_, to->slots[filled.n]);
                 if (is_more) ++filled.n;
@@ -235,12 +235,12 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
     static constexpr std::size_t most_shared = std::min(leaf_slots * 3 / 4, leaf_slots - 2);
 
     // The elements that append_all has made in the last leaf, or in one that becomes it.
-    struct filling {
-        filling(counted_tree& of, spare_nodes& from, leaf* into) noexcept
+    struct leaf_filler {
+        leaf_filler(counted_tree& of, spare_nodes& from, leaf* into) noexcept
             : tree(of), spare(from), to(into), n(into->n) {}
-        filling(const filling&) = delete;
-        filling& operator=(const filling&) = delete;
-        ~filling() { tree.add_filled(to, n, spare); }
+        leaf_filler(const leaf_filler&) = delete;
+        leaf_filler& operator=(const leaf_filler&) = delete;
+        ~leaf_filler() { tree.add_filled(to, n, spare); }
 
         counted_tree& tree;
         spare_nodes& spare;

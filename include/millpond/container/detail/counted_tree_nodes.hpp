@@ -35,8 +35,8 @@ struct tree_node {
     std::uint32_t n = 0;
 };
 
-// The policy of a tree whose elements nobody follows.
-struct no_tracking {
+// The policy of a tree whose elements have no followers.
+struct no_tracker {
     template <class Leaf>
     struct in_leaf {};
     template <class Leaf>
@@ -212,7 +212,7 @@ struct tree_nodes {
 
 // The sizes of nodes. 504 bytes are 512 with malloc's header, and fit a slot of compact_pool. A leaf's head is four
 // words and the data of Tracking.
-template <class T, class Order, class Tracking = no_tracking, std::size_t LeafBytes = 504, std::size_t InnerBytes = 504>
+template <class T, class Order, class Tracking = no_tracker, std::size_t LeafBytes = 504, std::size_t InnerBytes = 504>
 struct tree_shape {
     struct any_leaf {};
     static constexpr std::size_t separator_bytes = [] {

@@ -4,7 +4,7 @@
 //   leaf │ first ●─┼─▶ follower (slot 3) ─▶ follower (slot 0)       every leaf knows the followers of its elements:
 //        │ slots   │                                                an insertion before slot 3 makes it slot 4
 //
-// Part of vector_tree. The tree tells `follower_tracking`, its policy of tracking, of every element that moves or ends.
+// Part of vector_tree. The tree tells `follower_tracker`, its policy of tracking, of every element that moves or ends.
 // A leaf without followers costs one comparison, one with followers O(followers in that leaf). A follower becomes
 // singular when its element is erased.
 //
@@ -26,7 +26,7 @@ namespace millpond::inline MILLPOND_ABI::detail {
 template <class Leaf>
 class tree_follower;
 
-struct following {
+struct follower_tracker {
     template <class Leaf>
     struct in_leaf {
         tree_follower<Leaf>* first = nullptr;
@@ -96,23 +96,23 @@ class tree_follower {
     }
 
   private:
-    friend following;
+    friend follower_tracker;
 
-    class locked {
+    class leaf_lock {
       public:
-        explicit locked(Leaf* at) noexcept : lock_(at->tracked.lock) {
+        explicit leaf_lock(Leaf* at) noexcept : lock_(at->tracked.lock) {
             while (!lock_.try_lock()) std::this_thread::yield();
         }
-        locked(const locked&) = delete;
-        locked& operator=(const locked&) = delete;
-        ~locked() { lock_.unlock(); }
+        leaf_lock(const leaf_lock&) = delete;
+        leaf_lock& operator=(const leaf_lock&) = delete;
+        ~leaf_lock() { lock_.unlock(); }
 
       private:
         brief_lock& lock_;
     };
 
     void link() noexcept {
-        const locked here(at_);
+        const leaf_lock here(at_);
         link_locked();
     }
     void link_locked() noexcept {
@@ -123,7 +123,7 @@ class tree_follower {
         first = this;
     }
     void unlink() noexcept {
-        const locked here(at_);
+        const leaf_lock here(at_);
         unlink_locked();
     }
     void unlink_locked() noexcept {

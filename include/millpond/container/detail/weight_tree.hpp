@@ -319,11 +319,11 @@ class weight_tree {
 
     template <class... Arguments>
     [[nodiscard]] node* create(Arguments&&... arguments) {
-        struct freed {
+        struct node_memory {
             node_allocator& allocator;
             typename traits::pointer memory;
             bool is_kept = false;
-            ~freed() {
+            ~node_memory() {
                 if (!is_kept) traits::deallocate(allocator, memory, 1);
             }
         } slot{allocator_, traits::allocate(allocator_, 1)};

@@ -163,10 +163,10 @@ class without_hints : public pool_access<Base> {
     // that throws as well.
     template <class From>
     void merge_nodes(From& from) {
-        struct passing {
+        struct node_in_transit {
             From& home;
             typename Base::node_type node;
-            ~passing() {
+            ~node_in_transit() {
                 if (!node.empty()) go_home();
             }
             void go_home() noexcept {
@@ -180,7 +180,7 @@ class without_hints : public pool_access<Base> {
             }
         };
         for (auto at = from.begin(); at != from.end();) {
-            passing one{from, from.extract(at++)};
+            node_in_transit one{from, from.extract(at++)};
             Base::insert(std::move(one.node));
         }
     }

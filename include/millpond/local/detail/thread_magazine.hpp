@@ -25,7 +25,7 @@ namespace millpond::inline MILLPOND_ABI::detail {
 struct magazine_limits {
     static constexpr std::size_t largest_capacity = 128;
     static constexpr std::size_t capacity_bytes = std::size_t{64} << 10;
-    static constexpr std::size_t kept_bytes = std::size_t{1} << 20;  // in all classes together, in addition to the stacks
+    static constexpr std::size_t kept_bytes = std::size_t{1} << 20;  // in all classes together, without the stacks
     static constexpr std::size_t first_run_bytes = 256;
 
     [[nodiscard]] static constexpr std::uint32_t capacity_of(std::size_t block_bytes) noexcept {

@@ -31,7 +31,7 @@ namespace millpond::inline MILLPOND_ABI::detail {
 
 class guarded_block {
   public:
-    static constexpr std::size_t back_bytes = 64;  // as far as a loop, or a type that is too large, usually writes over an end
+    static constexpr std::size_t back_bytes = 64;  // the usual reach of a loop or type that is too large
     static constexpr std::ptrdiff_t unharmed = static_cast<std::ptrdiff_t>(max_bytes);
 
     [[nodiscard]] static constexpr std::size_t front_bytes(std::size_t alignment) noexcept {

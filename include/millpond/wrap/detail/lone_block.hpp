@@ -119,7 +119,7 @@ class lone_block {
 
     [[nodiscard]] static bool prepare() noexcept {
         if (os::optional_calls::linked() == nullptr || calls().page_bytes() != page_bytes) return false;
-        // Where addresses are scarce, they are left to the program.
+        // Scarce addresses are left to the program.
         if constexpr (sizeof(void*) < 8) return false;
         constexpr std::size_t plenty = 16 * range_bytes;
         void* const probe = calls().reserve(plenty);
