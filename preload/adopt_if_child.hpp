@@ -2,8 +2,8 @@
 // adopt_if_child: makes a child that was forked while other threads ran independent of them, at its first wait for a
 // lock. It retires the locks that a thread of the parent held, because no thread of the child would ever release them.
 //
-// Holding no lock during a fork is not possible: fork takes the C library's stream locks after the atfork handlers, and
-// a thread that holds such a stream may be waiting for ours.
+// To hold the locks during each fork would be no solution: fork takes the C library's stream locks after the atfork
+// handlers, and a thread that holds such a stream may be waiting for one of ours.
 //
 // Signals are blocked meanwhile, so that no handler of this thread finds it half-way; other threads wait for a few
 // stores.

@@ -10,8 +10,8 @@
 //              lost, unless it is a page that is never touched
 //
 // Every block suits any type, as malloc's do. Programs often ask for a little more than a power of two: sqlite3's pages
-// are 4096 bytes and a header, and 15 of them fill a slab. Classes that wasted a quarter on such sizes would cost more
-// than a slower malloc. Thread-safe: constants.
+// are 4096 bytes and a header, and 15 of them fill a slab. Classes that wasted a quarter on such sizes would slow a
+// program down as much as a slower malloc. Thread-safe: constants.
 #pragma once
 
 #include <array>

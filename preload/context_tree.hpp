@@ -9,7 +9,7 @@
 //
 // child() finds or makes a node: lock-free if it exists, under a lock of its own if it is new. Deep in a tree most
 // nodes have one or two children, and the nodes of one walk are adjacent, so a stack costs few cache lines. Nodes with
-// many children are few, and their table entries stay in the cache. An observer is told of each new node before any
+// many children are few, and their table entries are used often. An observer is told of each new node before any
 // thread can see its id. Ids count from 1 and are never used twice; after forget() the same stack gets a new id. One
 // tree a process. Memory: 32 bytes a node, up to 128 more for a third child and each further one, never returned. Out
 // of memory: child() returns 0, the outside.

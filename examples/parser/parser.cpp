@@ -18,7 +18,7 @@ using text = std::string;
 struct value {
     text name;
     std::uint64_t number = 0;
-    value* first = nullptr;  // the values inside it
+    value* first = nullptr;  // first of the values inside it
     value* next = nullptr;   // its neighbour in the value around it
 
     explicit value(std::string_view called) : name(called) {}

@@ -21,7 +21,7 @@ using text = std::basic_string<char, std::char_traits<char>, millpond::allocator
 struct value {
     text name;
     std::uint64_t number = 0;
-    value* first = nullptr;  // the values inside it
+    value* first = nullptr;  // first of the values inside it
     value* next = nullptr;   // its neighbour in the value around it
 
     value(std::string_view called, arena& memory) : name(called, &memory) {}

@@ -2,7 +2,7 @@
 // counted_set, counted_multiset: std::set and std::multiset that know ranks. Iterators, pointers and references stay
 // valid until their element is erased.
 //
-//        ┌── e:5 ──┐            nth(3) = e: 3 elements come before it; the sizes on the way down say so
+//        ┌── e:5 ──┐            nth(3) = e: 3 elements come before it, by the sizes on the way down
 //     ┌─ c:3 ─┐   f:1           rank(d) = 2, count_between(c, f) = 3, ranks(1, 4) = c, d, e
 //    b:1     d:1
 //

@@ -430,8 +430,8 @@ class multipool {
     [[nodiscard, gnu::always_inline]] class_group* make_group(unsigned number) noexcept {
         class_group* group;
         if constexpr (slab_source<Source>) {
-            group = ::new (&own_groups_[number])
-                class_group(new_groups[number]);  // a slab holds only blocks of one size
+            group =
+                ::new (&own_groups_[number]) class_group(new_groups[number]);  // a slab holds only blocks of one size
         } else {
             if (!provide_room(sizeof(class_group), alignof(class_group))) return nullptr;
             group = &cut_group(number);

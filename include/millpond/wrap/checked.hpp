@@ -518,8 +518,8 @@ class checked {
     mutable detail::checkpoint_history history_;
     mutable block_ending pending_ = block_ending::none;
     mutable std::optional<checkpoint_type> pending_place_;
-    checked* forward_ = nullptr;         // to the allocator that has absorbed this one
-    checked* first_absorbed_ = nullptr;  // the allocator that has absorbed this one
+    checked* forward_ = nullptr;         // the allocator that has absorbed this one
+    checked* first_absorbed_ = nullptr;  // the ones that this has absorbed, linked by …
     checked* next_absorbed_ = nullptr;
     bool absorber_is_gone_ = false;
     checks checks_;

@@ -11,9 +11,9 @@
 // pages of an extent that came back. Free chunks are used again, the lowest address first. Requests of other sizes pass
 // to the source unchanged.
 //
-// An extent lets the pages of its empty chunks go once 16 of them are empty and have been used, or all but two; a block
-// of several extents also does so. A single extent that never had 8 chunks in use keeps its pages, so small pools keep
-// theirs.
+// An extent lets the pages of its empty chunks go once 16 of them are empty and have been used, or all but two. A
+// block of several extents lets all its pages go when it is returned. A single extent that never had 8 chunks in use
+// keeps its pages, so small pools keep theirs.
 //
 // try_allocate, deallocate: O(1), but O(extents) for a new block in the middle of the others, and a system call for
 // each run of empty chunks that is let go. Not thread-safe. Ownership: of the blocks; all chunks must be back before it

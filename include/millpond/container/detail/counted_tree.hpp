@@ -28,8 +28,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-template <class T, class Alloc, class Order = no_order, class Shape = tree_shape<T, Order>,
-          class Tracking = no_tracker>
+template <class T, class Alloc, class Order = no_order, class Shape = tree_shape<T, Order>, class Tracking = no_tracker>
 class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking> {
     using base = counted_tree_search<T, Alloc, Order, Shape, Tracking>;
     using base::first_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // counted_tree_nodes: the leaves and inner nodes of a counted_tree, and the moves of entries within and between them.
 //
-//   inner   parent, n │ separators │ children │ counts      one of each a child; the first separator is not used
+//   inner   parent, n │ separators │ children │ counts      one of each per child; the first separator is not used
 //   leaf    parent, n, previous, next │ slots
 //
 // A separator bounds a child's elements from below, and those of the child before it from above. Small trivial keys are

@@ -63,7 +63,7 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
         leaf* at;
         std::size_t slot;
         bool is_found;              // the element there has that key
-        std::uint8_t children[64];  // the way there, the lowest first
+        std::uint8_t children[64];  // the index of each child on the way there, lowest first
         static_assert(Shape::inner_slots <= 256);
 
         [[nodiscard]] position found() const noexcept { return normal({at, slot}); }

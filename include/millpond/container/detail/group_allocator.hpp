@@ -7,10 +7,10 @@
 //
 //   group_allocator<node, T, …>   what the container holds: counted with its pool
 //   group_allocator<T, T, …>      what get_allocator() of the container gives (element_allocator.hpp)
+//
 // A pool is made for the node after the first `outside_nodes`, so a small container costs no more than one without a
 // pool. Allocators compare equal if their upstreams do, because nodes reach a new container only after the adaptor has
-// joined the pools. A move takes the pool along and leaves the source without one. For pooled containers only.
-// allocate, deallocate: those of grouped_pool. For one thread at a time.
+// joined the pools. A move takes the pool along and leaves the source without one.
 // For pooled containers only. allocate, deallocate: those of grouped_pool. For one thread at a time.
 #pragma once
 

@@ -42,7 +42,7 @@ class stepped_reservation {
     stepped_reservation(std::size_t bytes, std::size_t alignment, commit_steps steps) noexcept : steps_(steps) {
         if (steps.huge_pages) alignment = std::max(alignment, huge_page);
 #if defined(MILLPOND_CHECKED)
-        // Uncommitted memory cannot be read by mistake, so checked mode commits less at first.
+        // Checked mode commits page by page, because uncommitted memory cannot be read by mistake.
         steps_.first = std::min(steps_.first, Pages::size());
         steps_.step = steps_.ahead = Pages::size();
 #endif

@@ -32,7 +32,7 @@ struct class_plan {
 };
 
 struct class_blocks {
-    // As long as the longest row of a multipool, so that all blocks freed by a queue meanwhile are reversed with it.
+    // The bytes reversed at once, as many as the longest row of a multipool has: a queue frees no more meanwhile.
     static constexpr std::size_t turned_bytes = std::size_t{32} << 10;
 
     free_list ready;

@@ -82,7 +82,8 @@ class thread_life {
     }
 
   private:
-    // An object whose destructor marks the end of the thread, as far as it can be observed. Later destructors may still use pools.
+    // An object whose destructor marks the end of the thread, as far as it can be observed. Later destructors may still
+    // use pools.
     struct end_of_thread {
         ~end_of_thread() {
             is_past_end = true;

@@ -4,8 +4,8 @@
 //   address ──hash──▶ │ bucket │─▶ record ─▶ record       records and buckets come from malloc: a block that is
 //                     │ bucket │─▶ record                  overrun does not take them along
 //
-// checked stands on it. Records are in one of the lists of its ledger besides, linked through themselves.
 // Part of checked. Each record is also in one of the lists of its ledger, linked through itself.
+//
 // find, insert, remove: O(1) expected. Not thread-safe. If malloc has no memory, insert fails or chains grow longer.
 #pragma once
 

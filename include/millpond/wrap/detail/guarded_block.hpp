@@ -10,8 +10,8 @@
 // The back guard ends where the memory of the allocator beneath ends, so no byte between two blocks is unguarded.
 //
 // A changed guard shows an overrun. A freed block is buried under a pattern; a change there is a use after free. A
-// block ended by reset, release or rewind is closed: its contents stay, and a fingerprint shows a write. Otherwise the
-// destructor of a container that outlives them could not find the block that it gives back.
+// block ended by reset, release or rewind is closed: a fingerprint shows a write, and its contents stay, because the
+// destructor of a container that lives longer must still find the block that it gives back.
 // A write that does not change a byte goes unseen, and so does one that jumps over the guard. Guards, graves and closed
 // blocks are poisoned, so that a memory checker reports the access itself.
 //
