@@ -11,8 +11,8 @@
 //   or void deallocate(void* p, const call_site&);
 // It may have one more, for operator new: like allocate, but a failure is retried through next_new, which throws.
 //   void* allocate_for_new(size_t bytes, const call_site&);        // not noexcept
-// A null from an allocating function is a failure with errno set. This layer, and no other, decides the meaning of a call for
-// errno, overflow, alignment and null, as the C library does.
+// A null from an allocating function is a failure with errno set. This layer, and no other, decides the meaning of a
+// call for errno, overflow, alignment and null, as the C library does.
 #pragma once
 
 #include <errno.h>

@@ -65,7 +65,7 @@ namespace millpond::inline MILLPOND_ABI::detail {
 template <class T>
 inline constexpr std::size_t vector_tree_leaf_bytes = std::is_trivially_copyable_v<T> ? 4088 : 1016;
 template <class T>
-using vector_tree_shape = tree_shape<T, no_order, following, vector_tree_leaf_bytes<T>>;
+using vector_tree_shape = tree_shape<T, no_order, follower_tracker, vector_tree_leaf_bytes<T>>;
 
 }  // namespace millpond::inline MILLPOND_ABI::detail
 

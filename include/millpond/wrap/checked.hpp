@@ -20,6 +20,7 @@
 // - a stale checkpoint, or one of another allocator; an alignment that is not a power of two;
 // - calls of two threads that overlap, if A is for one; a reset, release or destruction while another thread is inside;
 // - absorption over different sources; on request, leaks; what a winked-out object owns elsewhere (winking_scope.hpp).
+//
 // For the first 1024 blocks of a process, and for some later ones, it also finds reads, at once and even after the
 // allocator is gone (lone_block.hpp). For every block it finds pointers followed that freed memory held
 // (wild_access.hpp). Such faults end in a handler for SIGSEGV, which passes on faults that it does not know
