@@ -124,8 +124,8 @@ bool real::provider_is_bound() noexcept {
 
 void real::say_bound(const char* name) noexcept {
     dprintf(STDERR_FILENO,
-            "millpond: %s has a malloc of its own and was linked to call it directly (-Bsymbolic): everything is left "
-            "to it, and %s serves nothing\n",
+            "millpond: %s has a malloc of its own and was linked to call it directly (-Bsymbolic), so %s "
+            "leaves all blocks to it\n",
             provider_path(), name);
 }
 

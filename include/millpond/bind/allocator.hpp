@@ -74,7 +74,8 @@ class allocator {
     // Ownership: refers to `target` (not null), which must outlive every container that uses it.
     allocator(A* target) noexcept : target_(target) {
         if constexpr (detail::is_checked<A>) {
-            if (target == nullptr) detail::report_use(misuse_kind::null_pointer, "an allocator is made of no pool");
+            if (target == nullptr)
+                detail::report_use(misuse_kind::null_pointer, "an allocator was made from a null pointer");
         }
     }
 

@@ -2,7 +2,7 @@
 // suballocator: a standard allocator over any other one, for node-based containers. It gives the lowest free slot
 // first, and returns empty memory while other slots are in use.
 //
-//   std::set<key, …, suballocator<std::allocator<key>>>   ─▶ slots of 40 bytes, 40.3 bytes each with all books
+//   std::set<key, …, suballocator<std::allocator<key>>>   ─▶ slots of 40 bytes, 40.3 bytes each in total
 //   allocate(1)  ─▶ a slot of a compact_pool ──chunks of 4 KiB──▶ Alloc
 //   allocate(n)  ─▶ an array of n ───────────────────────────────▶ Alloc, as if there were no suballocator
 //

@@ -4,7 +4,7 @@
 //   data ├── committed: may be used ──┤▒▒▒▒ reserved: no memory, no access ▒▒▒▒┤ guard page ┤
 //        0                   committed()                                  size()
 //
-// Use it to write a structure that grows in place: region and dyn_array stand on it. Memory for allocators comes from
+// Use it to write a structure that grows in place: region and dyn_array use it. Memory for allocators comes from
 // region. The page after the end is never accessible, so a run over the end stops there.
 //
 // Addresses are plentiful, but not everywhere: if a size does not fit (`ulimit -v`, Valgrind, sanitizers, 32 bits), it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// heap_use: how much memory a classic allocator uses at one moment, and for what; the same record for all of them.
+// heap_use: a classic allocator's use of memory at one moment; the same record for all of them.
 //
 //   │heads│▒ block ▒│ free │▒ block ▒│▒ block ▒│ free │           │
 //   └────────────────────── used ────────────────────┘

@@ -55,7 +55,8 @@ namespace millpond::inline MILLPOND_ABI {
 
 template <class T, class Pages = os::pages>
 class dyn_array {
-    static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>, "elements are objects that may change");
+    static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>,
+                  "T must be an object type without const");
 
   public:
     using value_type = T;
@@ -77,7 +78,7 @@ class dyn_array {
     // Effects: reserves addresses for `most` elements, or half as many and so on; max_size() returns the result.
     // Throws: std::length_error if the size of so many elements overflows, std::bad_alloc if not one can be reserved.
     explicit dyn_array(size_type most, commit_steps steps = {}) : dyn_array(std::nothrow, most, steps) {
-        if (most > most_elements) detail::too_long("dyn_array: so many elements have no size in bytes");
+        if (most > most_elements) detail::too_long("dyn_array: the size of so many elements overflows");
         if (most != 0 && most_ == 0) out_of_memory(most * sizeof(T), alignof(T));
     }
 
@@ -503,7 +504,7 @@ class dyn_array {
     void expect_element(size_type at) const noexcept {
         detail::watched_tail::expect(at < size(), "an element behind the last one is used");
     }
-    void expect_any() const noexcept { detail::watched_tail::expect(!empty(), "an element of none is used"); }
+    void expect_any() const noexcept { detail::watched_tail::expect(!empty(), "an element of an empty array is used"); }
     T* checked(size_type index) const {
         if (index >= size()) detail::no_such_element("dyn_array: at() behind the last element");
         return begin_ + index;

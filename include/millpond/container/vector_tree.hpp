@@ -74,9 +74,11 @@ namespace millpond::inline MILLPOND_ABI {
 // `Shape`: the numbers of entries in nodes, as detail::tree_shape.
 template <class T, class Allocator = std::allocator<T>, class Shape = detail::vector_tree_shape<T>>
 class vector_tree {
-    static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>, "elements are objects that may change");
-    static_assert(std::same_as<typename std::allocator_traits<Allocator>::value_type, T>, "the allocator is one of T");
-    static_assert(std::is_pointer_v<typename std::allocator_traits<Allocator>::pointer>, "pointers of it are plain");
+    static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>,
+                  "T must be an object type without const");
+    static_assert(std::same_as<typename std::allocator_traits<Allocator>::value_type, T>,
+                  "the allocator's value_type must be T");
+    static_assert(std::is_pointer_v<typename std::allocator_traits<Allocator>::pointer>, "its pointers must be plain");
 
     using core = detail::counted_tree<T, Allocator, detail::no_order, Shape, detail::follower_tracker>;
     using position = typename core::position;
@@ -562,7 +564,7 @@ class vector_tree {
     void expect_element([[maybe_unused]] size_type index) const noexcept {
 #if defined(MILLPOND_CHECKED)
         if (index < size()) return;
-        detail::report_use(misuse_kind::foreign_iterator, "a vector_tree is asked for an element that it has not");
+        detail::report_use(misuse_kind::foreign_iterator, "a vector_tree has no element with this index");
 #endif
     }
     // Returns: in checked mode, false if an iterator is singular or of another tree, and misuse_handler returns.

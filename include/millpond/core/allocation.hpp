@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// allocation: memory together with its size, for sources that give more than they were asked for.
+// allocation: memory together with its size, for sources that give more than was requested.
 //
-//   asked for   ├────────────────┤
+//   requested   ├────────────────┤
 //   given       ├────────────────────────┤  start, bytes
 //
 // The caller may use the bytes beyond the request, and may free the block with either size. A value; O(1).

@@ -11,7 +11,7 @@
 //   allocation try_allocate_at_least(bytes, alignment)          may give more, so that nothing is left unused
 //   std::size_t try_resize(block, bytes, wanted)                moves the end of the block that it gave last
 //   void* try_allocate_slab(bytes, alignment, block_bytes)      told what the chunk will be cut into (multipool)
-//   static constexpr bool reuses_memory = false                 what comes back in any order serves nothing else
+//   static constexpr bool reuses_memory = false                 freed memory is not reused in any order
 // Deallocation is sized, as in std::pmr: blocks need no headers. Names follow P0089R0, section 3 ("managed").
 #pragma once
 

@@ -28,7 +28,8 @@ using out_of_memory_function = void(std::size_t bytes, std::size_t alignment);
 
 // Effects: prints the request that failed on standard error, and aborts.
 [[noreturn]] inline void report_out_of_memory(std::size_t bytes, std::size_t alignment) {
-    std::fprintf(stderr, "millpond: out of memory: %zu bytes aligned to %zu could not be had from the block source\n",
+    std::fprintf(stderr,
+                 "millpond: out of memory: %zu bytes aligned to %zu could not be obtained from the block source\n",
                  bytes, alignment);
     std::abort();
 }

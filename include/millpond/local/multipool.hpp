@@ -321,7 +321,7 @@ class multipool {
 
     [[gnu::always_inline]] static void put(void* block, class_blocks& to) noexcept {
         if (detail::is_hardened && to.block_bytes == 0)
-            detail::misuse_found("a pool was given a block that it never gave", block);
+            detail::misuse_found("a pool got back a block that it never gave out", block);
         to.put(block);
     }
 

@@ -509,7 +509,7 @@ class checked {
         misuse found{
             .kind = misuse_kind::invalid_alignment, .bytes = bytes, .alignment = alignment, .detected_at = site};
         std::snprintf(found.details, sizeof found.details,
-                      "%zu bytes aligned to %zu were asked for, which is no power of two", bytes, alignment);
+                      "%zu bytes were requested with alignment %zu, which is not a power of two", bytes, alignment);
         misuse_handler(found);
     }
 

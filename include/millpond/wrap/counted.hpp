@@ -5,7 +5,7 @@
 //                                         sizes:  how often each size, four an octave ─▶ V, exp(H)
 //                                         U = peak live bytes / bytes allocated
 //
-// Use it to learn in the program itself what an allocator has to do: its V and U of DVLUC (docs/design.md), the size of
+// Use it in a program to measure the demands on an allocator: its V and U of DVLUC (docs/design.md), the size of
 // buffer it needs (peak_live_bytes), or whether a hot loop allocates. Above an allocator it counts requests; as its
 // source, as in multipool<counted<chunk_cache>>, it counts chunks. It costs a few instructions a call and about 2 KiB.
 //

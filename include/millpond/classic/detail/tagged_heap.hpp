@@ -10,9 +10,9 @@
 // memory, so each list is a ring.
 //
 // Policy defines the differences:
-//   lists, list_of(bytes)       how many lists of free blocks, and which one a size belongs to
-//   find(heap, bytes)           a free block of at least that size, or null, and how many blocks were looked at
-//   begin, inserted, unlinked   what it must know of the lists
+//   lists, list_of(bytes)       the number of lists of free blocks, and the list of a size
+//   find(heap, bytes)           a free block of at least that size, or null, and the number of blocks examined
+//   begin, inserted, unlinked   notices of changes to the lists
 //   merging                     when neighbours become one: classic/coalescing.hpp
 //
 // allocate: as the search; deallocate: O(1). A block is not cut if less than 24 bytes would be left (section 2.1). The

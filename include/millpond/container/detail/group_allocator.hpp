@@ -5,8 +5,8 @@
 //         an address + 2        a temporary inside a list: the list's own allocator does it all
 //         an address            a grouped_pool; nodes that lie in no pool of its group belong to the upstream
 //
-//   group_allocator<node, T, …>   what the container holds: counted with its pool
-//   group_allocator<T, T, …>      what get_allocator() of the container gives (element_allocator.hpp)
+//   group_allocator<node, T, …>   the allocator in the container: counted by its pool
+//   group_allocator<T, T, …>      the result of the container's get_allocator() (element_allocator.hpp)
 //
 // A pool is made for the node after the first `outside_nodes`, so a small container costs no more than one without a
 // pool. Allocators compare equal if their upstreams do, because nodes reach a new container only after the adaptor has

@@ -154,7 +154,7 @@ class vector_tree_iterator {
 #if defined(MILLPOND_CHECKED)
         if (!is_element)
             report_use(misuse_kind::stale_iterator,
-                       "an iterator of a vector_tree is used whose element was erased, or that has none");
+                       "an iterator of a vector_tree is used, but its element was erased or it had none");
 #endif
     }
 

@@ -38,8 +38,8 @@ namespace millpond::inline MILLPOND_ABI::detail {
 
 // The messages of the reports.
 inline constexpr const char* not_its_own = "a block was given to a pool that is not its own";
-inline constexpr const char* another_size = "a block came back with another size than it was asked for";
-inline constexpr const char* another_alignment = "a block came back with another alignment than it was asked for";
+inline constexpr const char* another_size = "a block came back with another size than its request";
+inline constexpr const char* another_alignment = "a block came back with another alignment than its request";
 
 #if defined(MILLPOND_ASAN)
 // Effects: prints what was found, and has AddressSanitizer report the address.

@@ -2,7 +2,7 @@
 // thread_magazine: one thread's own part of a pool: for each size class a stack of free blocks.
 //
 //   class 24:  blocks ─▶│●│●│●│●│ │ │ │ │   count 4, capacity 8      pop and push touch no block and no other thread
-//              kept   ─▶ batch ─▶ batch     what overflowed and will be wanted again
+//              kept   ─▶ batch ─▶ batch     blocks that overflowed and will be needed again
 //   …
 //   none:      count 0, capacity 0          behind the last class: always empty and always full, as a class unused yet
 //

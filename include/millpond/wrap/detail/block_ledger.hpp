@@ -300,7 +300,7 @@ class block_ledger {
             found.allocated_at = around->allocated_at;
         } else {
             std::snprintf(found.details, sizeof found.details,
-                          "%p was given back, and is no block of the allocator at %p", start, known_.owner());
+                          "%p was given back, but is not a block of the allocator at %p", start, known_.owner());
         }
         misuse_handler(found);
     }

@@ -88,7 +88,7 @@ class wild_access {
 
     static void report(misuse_kind kind, std::uintptr_t value, const char* place, const os::fault& what) noexcept {
         misuse found{.kind = kind, .detected_at = site_of(what)};
-        std::snprintf(found.details, sizeof found.details, "%p was used as a pointer, which is what %s holds",
+        std::snprintf(found.details, sizeof found.details, "%p was used as a pointer; such bytes fill %s",
                       reinterpret_cast<const void*>(value), place);
         misuse_handler(found);
     }
