@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// library_growing: texts that are referred to while their array grows.
+// library_growing: words in one growing array, to which string_views refer while it grows.
 //
-// All words of a text lie in one array without bounds that are known; each is a string_view into it, handed out as soon
-// as it is written. In a std::vector the next word could move them all.
+// All words lie in one array whose final size is unknown; each string_view into it is handed out as soon as its word is
+// written. In a std::vector the next word could move them all.
 #include <cstdio>
 #include <map>
 #include <millpond/container.hpp>
@@ -25,7 +25,7 @@ class dictionary {
     [[nodiscard]] std::size_t bytes() const noexcept { return letters_.size(); }
 
   private:
-    millpond::dyn_array<char> letters_{std::size_t{1} << 36};  // addresses for 64 GiB, memory for what is there
+    millpond::dyn_array<char> letters_{std::size_t{1} << 36};  // addresses for 64 GiB, memory only for what is stored
     std::map<std::string_view, std::size_t> words_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // library_hello: two containers with a pool of their own, one bound by type and one by base.
 //
-// The pool dies with the scope, and what it held goes back at once to the process's cache of chunks.
+// When the scope ends the pool is destroyed, and its memory goes back to the process's cache of chunks.
 #include <cstdio>
 #include <map>
 #include <memory_resource>
@@ -13,11 +13,11 @@ int main() {
     using pool_type = millpond::multipool<>;
     pool_type pool;
 
-    // By type: the container's type names the pool, and allocation inlines.
+    // Binding by type: the container's type names the pool, and allocation is inlined.
     std::vector<int, millpond::allocator<int, pool_type>> squares(&pool);
     for (int i = 0; i < 1000; ++i) squares.push_back(i * i);
 
-    // By base: any std::pmr container, through a resource over the same pool.
+    // Binding by base: any std::pmr container works, through a resource over the same pool.
     millpond::resource<pool_type&> base(pool);
     std::pmr::map<std::pmr::string, int> words(&base);
     for (const char* word : {"mill", "pond", "wheel", "mill", "water", "mill"}) ++words[word];

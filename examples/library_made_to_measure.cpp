@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// library_made_to_measure: count what a container asks for, then give it a pool with exactly its sizes, and a limit.
+// library_made_to_measure: counts a container's requests, then gives it a pool of exactly its sizes, and a limit.
 #include <cstdio>
 #include <map>
 #include <millpond/millpond.hpp>
@@ -12,13 +12,14 @@ void work(Pool& pool) {
 }
 
 int main() {
-    // What does it need? One size, 48 bytes: V is 0. And never more than 5000 nodes at once.
+    // A trial run counts: one size, 48 bytes (V is 0), and at most 5000 nodes at once.
     millpond::counted<millpond::multipool<>> probe;
     work(probe);
     probe.print("map");
     const std::size_t peak = probe.counts().peak_live_bytes;
 
-    // So: one class of 48 bytes, one chunk that holds it all, and an end to any growth beyond it.
+    // The pool for these counts: one class of 48 bytes, one chunk that holds all nodes, and a limit against more
+    // growth.
     using classes = millpond::class_map<48>;
     using pool_type = millpond::limited<millpond::multipool<millpond::chunk_cache, classes>>;
     pool_type pool(millpond::byte_limit{peak});

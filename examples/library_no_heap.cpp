@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// library_no_heap: a container that lives in a buffer of its own and never asks the heap.
+// library_no_heap: a container that lives in a buffer of its own and never calls the heap.
 //
-// As in a signal handler's log, a control loop, or a plug-in that must not fail for want of somebody else's memory.
+// Use this in a signal handler's log, a control loop, or a plug-in that must not fail when the host's memory is short.
 #include <cstdio>
 #include <list>
 #include <millpond/millpond.hpp>
@@ -18,7 +18,7 @@ int main() {
     for (int i = 0; i < 1000; ++i) {
         try {
             recent.push_back(i);
-        } catch (const std::bad_alloc&) {  // the buffer is full: forget the oldest, and its node serves the next
+        } catch (const std::bad_alloc&) {  // the buffer is full: drop the oldest, whose node serves the next number
             was_full = true;
             recent.pop_front();
             recent.push_back(i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// library_pooled_index: an index of documents in pooled containers: what expires moves to another index where it lies,
-// and memory goes back as the index shrinks.
+// library_pooled_index: an index of documents in pooled containers. Old documents move to another index without being
+// copied, and memory goes back as the index shrinks.
 #undef NDEBUG
 #include <cassert>
 #include <cstdio>
@@ -15,7 +15,7 @@ struct document {
 };
 using documents = millpond::pooled_map<int, document>;
 
-// Effects: documents before `year` move from one index to the other. No document is copied, and none moves in memory.
+// Effects: moves documents before `year` from one index to the other. Their nodes stay where they are in memory.
 void archive(documents& from, documents& to, int year) {
     for (auto at = from.begin(); at != from.end();) {
         const auto here = at++;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// library_ranks: sets that know ranks: latencies of requests in a window that moves, and their percentiles.
+// library_ranks: sets that know ranks, used for percentiles of request latencies in a sliding window.
 //
 // The window is a queue of iterators: those of counted_multiset stay valid, so the oldest entry is erased without a
-// search. The table of scores is a B-tree: nobody keeps its iterators, so it may be small and fast.
+// search. The table of scores is a B-tree, which is smaller and faster; the program keeps no iterators to it.
 #include <cstdint>
 #include <cstdio>
 #include <deque>

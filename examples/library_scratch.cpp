@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// library_scratch: temporary memory for each line of a job, on the stack while it is enough.
+// library_scratch: temporary memory for each line of a job, on the stack as long as that is enough.
 //
 // A rewind_scope frees everything that was allocated in it, and the next line uses the same memory again.
 #include <algorithm>

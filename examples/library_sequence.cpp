@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // library_sequence: the lines of a text that is edited in the middle, with bookmarks that stay at their lines.
 //
-// Lines are found by number, inserted, cut out and pasted in O(log n). In a std::vector each insertion would move all
-// lines behind it, and a bookmark would be a number that every edit has to correct.
+// Lines are found by number, inserted, cut and pasted in O(log n). In a std::vector each insertion would move all lines
+// behind it, and every edit would have to correct the number in each bookmark.
 #include <cstdio>
 #include <millpond/container.hpp>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // library_splice: two pools become one, so that nodes may move between the containers of both.
 //
-// Each worker fills a list in a pool of its own, without locks; at the end the lists are spliced, not copied.
+// Each worker fills a list in its own pool, without locks; at the end the lists are spliced, not copied.
 #include <cstdio>
 #include <list>
 #include <millpond/millpond.hpp>

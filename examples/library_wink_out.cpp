@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // library_wink_out: a tree of strings that is dropped without visiting a node.
 //
-// A type of one's own that only owns winkable members says so by specialising is_winkable.
+// A class whose members are all winkable declares itself winkable by specialising is_winkable.
 #include <cstdio>
 #include <map>
 #include <memory_resource>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// address_gap: finds addresses where neither the kernel nor the program puts anything by itself, and maps at them what
-// is taken, step by step. Nothing is reserved, so limits of addresses and of data count what is used, also a limit that
+// address_gap: finds a gap of free addresses that neither the kernel nor the program uses by itself, and maps memory
+// there step by step. Nothing is reserved, so limits on addresses and data count only what is used, also limits that
 // the program sets later.
 //
-// A mapping that lies in the way is never replaced. All functions are thread-safe; errno says why one failed.
+// It never replaces a mapping that lies in the way. All functions are thread-safe; errno gives the reason of a failure.
 #pragma once
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 namespace millpond::preload {
 
-// Maps [at, at + bytes), and nothing if anything lies there already; errno says why not. Kernels before 4.17 take the
-// address as a hint.
+// Maps [at, at + bytes). If anything lies there already it maps nothing, and errno gives the reason. Kernels before
+// 4.17 take the address as a hint.
 inline bool map_at(std::uintptr_t at, std::size_t bytes, int protection) noexcept {
     const int reserve = protection == PROT_NONE ? MAP_NORESERVE : 0;
     void* const wanted = reinterpret_cast<void*>(at);
@@ -28,20 +28,21 @@ inline bool map_at(std::uintptr_t at, std::size_t bytes, int protection) noexcep
     return false;
 }
 
-// Whether nothing lies there; a look that leaves nothing behind.
+// Returns whether nothing is mapped there; it leaves nothing behind.
 inline bool is_free(std::uintptr_t at, std::size_t bytes) noexcept {
     if (!map_at(at, bytes, PROT_NONE)) return false;
     munmap(reinterpret_cast<void*>(at), bytes);
     return true;
 }
 
-// Calls try_at(start) for the starts of gaps with `bytes` free addresses, most likely, until it returns true. A start
-// is that of a huge page, so that where a heap begins in a cache does not depend on what else is mapped.
-// Returns: whether it did.
+// Calls try_at(start) for the starts of gaps that most likely have `bytes` free addresses, until it returns true. Each
+// start is aligned to a huge page, so that the place of a heap in a cache does not depend on other mappings. Returns:
+// true if a call did.
 template <class Try>
 bool in_some_gap(std::size_t bytes, Try&& try_at) noexcept {
-    // A 32-bit program has none. ThreadSanitizer keeps addresses far below the last mapping for itself: it drops the
-    // wanted address, whereupon the kernel maps address 0 if the user may do that.
+    // Far addresses are not used in 32-bit programs, which have none, or under ThreadSanitizer. That keeps addresses
+    // far below the last mapping for itself: it drops the wanted address, and the kernel then maps address 0 if the
+    // user may do that.
 #ifdef __SANITIZE_THREAD__
     constexpr bool far_addresses_are_free = false;
 #else
@@ -57,13 +58,13 @@ bool in_some_gap(std::size_t bytes, Try&& try_at) noexcept {
     void* const near = mmap(nullptr, some_bytes, PROT_NONE, unused, -1, 0);
     if (near == MAP_FAILED) return false;
     munmap(near, some_bytes);
-    // The kernel fills the addresses below the last mapping from above, or, by the older order, those behind it from
-    // below. Some TiB below the place of the next mapping nothing comes for long in either case.
+    // The kernel fills the addresses below the last mapping from above or, in the older order, those behind it from
+    // below. In both cases the addresses some TiB below the next mapping stay free for long.
     for (std::uint64_t distance = 8 * tebibyte; far_addresses_are_free && distance >= 2 * tebibyte; distance /= 2)
         if (reinterpret_cast<std::uintptr_t>(near) > distance + tebibyte &&
             try_from(static_cast<std::uintptr_t>(reinterpret_cast<std::uintptr_t>(near) - distance)))
             return true;
-    // Where these are taken: the middle of whatever gap the kernel has for twice as much.
+    // A fallback if these are taken: the middle of any gap that the kernel has for twice as much.
     const std::size_t whole = 2 * bytes + bytes / 2;
     void* const gap = mmap(nullptr, whole, PROT_NONE, unused, -1, 0);
     if (gap == MAP_FAILED) return false;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// adopt_if_child: makes a child that was copied while other threads ran a process of its own, at its first wait for a
-// lock. Locks that a thread of the parent held are retired then: no thread of the child would ever release them.
+// adopt_if_child: makes a child that was forked while other threads ran independent of them, at its first wait for a
+// lock. It retires the locks that a thread of the parent held, because no thread of the child would ever release them.
 //
-// No lock is held over a fork instead: fork takes the C library's stream locks after the atfork handlers, and a thread
-// that holds such a stream may be waiting for ours.
+// To hold the locks during each fork would be no solution: fork takes the C library's stream locks after the atfork
+// handlers, and a thread that holds such a stream may be waiting for one of ours.
 //
-// Signals wait meanwhile, so that no handler of this thread finds it half-way; other threads wait for a few stores.
+// Signals are blocked meanwhile, so that no handler of this thread finds it half-way; other threads wait for a few
+// stores.
 #pragma once
 
 #include <pthread.h>
@@ -19,7 +20,7 @@
 
 namespace millpond::preload {
 
-// Calls retire(survivor) once in a child: the thread that the child was copied with, or 0 where that is not known.
+// Calls retire(survivor) once in a child. The survivor is the thread that called fork, or 0 if that is unknown.
 template <class Retire>
 void adopt_if_child(Retire&& retire) noexcept {
     if (fork_mark::is_set()) return;
@@ -27,7 +28,7 @@ void adopt_if_child(Retire&& retire) noexcept {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &usual);
     if (fork_mark::claim()) {
-        // The thread that the child was copied with is its first; only if that one is at it are its own calls known.
+        // The thread that called fork is the first of the child; only if it is the caller are its own calls known.
         const bool is_first = syscall(SYS_gettid) == syscall(SYS_getpid);
         retire(is_first ? static_cast<holder_lock::thread_id>(pthread_self()) : 0);
         fork_mark::set();

@@ -11,7 +11,7 @@ void block_depot::link(stock& to, slab* one) noexcept {
     one->previous = nullptr;
     one->next = to.first;
     if (to.first != nullptr) to.first->previous = one;
-    __atomic_store_n(&to.first, one, __ATOMIC_RELAXED);  // looked at without the lock
+    __atomic_store_n(&to.first, one, __ATOMIC_RELAXED);  // read without the lock
 }
 
 void block_depot::unlink(stock& from, slab* one) noexcept {
@@ -70,7 +70,8 @@ block_depot::chain block_depot::take_locked(stock& from, unsigned size_class, un
     return taken;
 }
 
-// The blocks that end in pages which others before them have touched; with `may_touch` one page more.
+// Returns fresh blocks that end in pages already touched by earlier ones; with `may_touch`, also those of one more
+// page.
 std::uint32_t block_depot::take_fresh(slab& from, std::size_t block_bytes, std::uint32_t wanted, bool may_touch,
                                       block**& last) noexcept {
     const std::size_t offset = from.fresh * block_bytes;
@@ -98,7 +99,7 @@ bool block_depot::is_as_well_aligned(unsigned larger, unsigned size_class) noexc
     return (classes::bytes_of(larger) & ((bytes & (0 - bytes)) - 1)) == 0;
 }
 
-// Free blocks of a class that is at most twice as large, as well aligned, and has many.
+// Returns free blocks of another class that is at most twice as large, as well aligned, and has many.
 block_depot::chain block_depot::borrow(unsigned size_class, unsigned wanted, thread_id self) noexcept {
     const std::size_t block_bytes = classes::bytes_of(size_class);
     for (unsigned each = size_class + 1; each < classes::count && classes::bytes_of(each) <= 2 * block_bytes; ++each) {
@@ -221,7 +222,7 @@ void block_depot::put(unsigned size_class, block* first, thread_id self) noexcep
     if (size_class == mixed_class) return put_mixed(first, self);
     stock& to = stocks_[size_class];
     if (!to.lock.lock(self)) [[unlikely]] {
-        // Where no thread will ever have the lock, nobody would collect them: they stay out.
+        // If no thread will ever have the lock, the blocks stay out, because no later call would collect them.
         while (first != nullptr && !to.lock.is_retired()) {
             block* const next = first->next;
             hand_over(first);
@@ -247,7 +248,7 @@ void block_depot::put(unsigned size_class, block* first, thread_id self) noexcep
         if (!one->has_free) link(to, one);
         if (--one->out == 0) [[unlikely]] {
             unlink(to, one);
-            freed -= one->fresh;  // all that were given out are free; modulo 2^64, as the stock's counter is
+            freed -= one->fresh;  // all given-out blocks are free; modulo 2^64, as the stock's counter is
             one->next = emptied;
             emptied = one;
         }
@@ -260,7 +261,7 @@ void block_depot::put(unsigned size_class, block* first, thread_id self) noexcep
         give_back(emptied, self);
         emptied = next;
     }
-    // They are out, so their slabs keep their classes or become mixed. Each step takes blocks out of the chain.
+    // These blocks are out, so their slabs keep their classes or become mixed. Each step takes blocks out of the chain.
     if (borrowed != nullptr) put(class_of_slab(*slab_at(borrowed)), borrowed, self);
 }
 
@@ -284,7 +285,7 @@ block_depot::slab* block_depot::new_slab(unsigned size_class, bool may_grow, thr
     return one;
 }
 
-// A slab that no class has any more.
+// Returns a slab that no class uses any more.
 void block_depot::give_back(slab* emptied, thread_id self) noexcept {
     char* const first = space_->map.slab_of(emptied);
     space_->map.assign(first, 1, {});
@@ -360,7 +361,7 @@ void block_depot::note_emptied(std::size_t bytes) noexcept {
     return_surplus(order.kept, order.pieces);
 }
 
-// Huge extents go back whole or not at all.
+// Huge extents are returned whole or not at all.
 void block_depot::return_surplus(std::size_t kept, unsigned runs_max) noexcept {
     const int before = errno;
     for (; runs_max != 0 && runs_.free_bytes() > kept && !huge_pages_; --runs_max) {
@@ -424,7 +425,7 @@ classic::heap_record block_depot::record(thread_id self) noexcept {
         }
         const slab* const one = slab_at(start);
         if (owner.size_class == mixed_class) {
-            // An emptied slab's note is written again under the lock of slabs.
+            // The note of an emptied slab changes under the lock of slabs.
             if (has_lock && has_mixed_lock)
                 mixed_.for_each_piece(*one, [&](std::size_t bytes, bool is_free) { found.use.note(bytes, is_free); });
             return;
@@ -450,7 +451,7 @@ void block_depot::hand_over(void* handed) noexcept {
     while (!__atomic_compare_exchange_n(&handed_over_, &seen, one, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-// Takes the whole list at once, so that no block can leave and come back meanwhile.
+// Takes the whole list at once, so that no block can leave and return meanwhile.
 void block_depot::collect(thread_id self) noexcept {
     block* each = __atomic_exchange_n(&handed_over_, nullptr, __ATOMIC_ACQUIRE);
     while (each != nullptr) {

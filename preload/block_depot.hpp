@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_depot: the common stock of blocks behind the thread caches of one pool, and what gives empty memory back.
+// block_depot: the common stock of blocks behind the thread caches of one pool; it returns empty memory to the system.
 //
 //   thread_cache ◀── take: a chain of blocks ──┐  class 1   lock │ slabs with free blocks ▸ ▸ ▸
 //   thread_cache ── put: a chain of blocks ───▶│  class 2   lock │ slabs with free blocks ▸
 //                                              │  …              ▲ a slab of any class        │ the last block is back
 //                                              └─ empty slabs ───┘ ◀──────────────────────────┘──▶ the system
 //
-// A slab is 64 KiB of blocks of one class and counts those that are out, so it is known when it is empty: then it
-// serves any class, or with its empty neighbours larger blocks, up to 2 MiB, which are runs of pages (page_runs). A
-// slab that was full and gets a block back is the next to be used, so the emptier ones may empty. What a slab counts
-// lies in the map's table and not in the slab.
+// A slab is 64 KiB of blocks of one class. It counts the blocks that are out, so the depot knows when it is empty. Then
+// it serves any class or, with its empty neighbours, larger blocks of up to 2 MiB, which are runs of pages (page_runs).
+// A full slab that gets a block back is the next to be used, so that emptier ones may empty. A slab's record lies in
+// the map's table and not in the slab.
 //
-// Pages are touched late: of blocks that were never given out a chain gets only what lies in one page. Before the
-// system is asked for a slab, blocks of a larger class serve, up to twice the size, where that has many that are free.
-// And the first eight blocks of a small class come from touched pages of a class that is at most half as large again: a
-// class of which a program has a handful takes no page of its own.
+// Pages are touched late: of blocks that were never given out, a chain gets only those in one page. Before the system
+// is asked for a slab, a larger class serves the request, up to twice the size, if it has many free blocks. The first
+// eight blocks of a small class come from touched pages of a class at most half as large again, so a class with a
+// handful of blocks takes no page of its own.
 //
-// Where a class needs a slab and another class has much that is free, the slabs of that one become mixed ones, which
-// serve all classes (mix_slabs, mixed_slabs).
+// If a class needs a slab and another class has much free memory, the slabs of that one become mixed ones, which serve
+// all classes (mix_slabs, mixed_slabs).
 //
-// Which empty slabs go back to the system, and when, kept_memory says.
+// kept_memory decides which empty slabs go back to the system, and when.
 //
-// Thread-safe: a lock for each class, held for one chain. `self` names the calling thread (holder_lock). A lock that
-// cannot be had (a fork copied it while another thread held it) makes its class give nothing more in that child; blocks
-// that come back then are handed over: kept on a lock-free list until the lock can be had. Handing over is also for
-// callers that may take no lock: signal handlers that interrupted their thread's cache, and threads that are ending.
+// Thread-safe: each class has a lock, held for one chain. `self` names the calling thread (holder_lock). A lock cannot
+// be taken if a fork copied it while another thread held it. Its class then supplies nothing more in that child, and
+// blocks that come back are handed over: they wait on a lock-free list until the lock is free. Callers that may take no
+// lock also hand over: signal handlers that interrupted their thread's cache, and threads that are ending.
 //
 // Cost: take and put, one lock and some ten instructions a block.
 #pragma once
@@ -58,7 +58,7 @@ class block_depot {
         unsigned count = 0;
     };
 
-    // `pool`: the owner of its slabs in the map of `space`.
+    // `pool`: the number of the owner of its slabs in the map of `space`.
     constexpr block_depot(slab_space& space, std::uint16_t pool, bool huge_pages, slab_observer observer = {}) noexcept
         : slabs_(space, pool, huge_pages, observer),
           space_(&space),
@@ -69,37 +69,36 @@ class block_depot {
     block_depot(const block_depot&) = delete;
     block_depot& operator=(const block_depot&) = delete;
 
-    // Up to `wanted` blocks, and fewer where that saves a page. None if there is no memory or no lock. A block may be
-    // of a larger class, and is as well aligned.
+    // Returns up to `wanted` blocks, fewer if that saves a page, and none if there is no memory or the lock cannot be
+    // taken. A block may be of a larger class; it is as well aligned.
     [[nodiscard]] chain take(unsigned size_class, unsigned wanted, thread_id self) noexcept;
-    // A chain that ends with null: blocks as take gave them for that class, or of the class itself.
+    // Takes back a chain that ends with null: blocks that take gave for that class, or of the class itself.
     void put(unsigned size_class, block* first, thread_id self) noexcept;
 
-    // Returns: a block of whole pages for `bytes` up to `largest_run`; null as take gives none. Its class in the map is
-    // `run_class`. `alignment`: a power of two, up to a slab, and with the bytes at most `largest_run`. `is_zero`: set
-    // where nobody has written to it yet.
+    // Returns: a block of whole pages for `bytes` up to `largest_run`; null in the cases where take gives none. Its
+    // class in the map is `run_class`. `alignment`: a power of two, up to a slab, and with the bytes at most
+    // `largest_run`. `is_zero`: set if the block was never written.
     [[nodiscard]] void* take_run(std::size_t bytes, thread_id self, bool& is_zero, std::size_t alignment = 1) noexcept;
     void put_run(void* run, thread_id self) noexcept;
-    // Effects: the run has `bytes`, if the pages behind it are free.
-    // Returns: whether it has.
+    // Effects: extends the run to `bytes`, if the pages behind it are free. Returns: whether it did.
     [[nodiscard]] bool grow_run(void* run, std::size_t bytes, thread_id self) noexcept;
     [[nodiscard]] std::size_t run_bytes(const void* run) const noexcept { return runs_.bytes_of(run); }
 
-    // Lets classes that shrink serve others: their slabs become mixed ones (mixed_slabs). For callers that know
-    // mixed_class: such a block's size is mixed_bytes.
+    // Lets shrinking classes serve others: their slabs become mixed ones (mixed_slabs). For callers that know
+    // mixed_class; the size of such a block is mixed_bytes.
     void mix_slabs() noexcept { mixes_slabs_ = true; }
     [[nodiscard]] std::size_t mixed_bytes(const void* p) const noexcept { return mixed_.bytes_of(p); }
 
-    // Any block of this pool. Takes no lock.
+    // Takes back any block of this pool, without a lock.
     void hand_over(void* handed) noexcept;
 
-    // In a child of which only the thread `survivor` is known (0: none).
+    // Retires locks in a child of which only the thread `survivor` is known (0: none).
     void retire_unless_held_by(thread_id survivor) noexcept;
 
-    // Makes huge pages where the heap is full enough (huge_regions). For the only pool of its map.
+    // Turns huge pages on, where the heap is full enough (huge_regions). For the only pool of its map.
     void make_huge_pages() noexcept { makes_huge_pages_ = true; }
 
-    // The clock of the epochs; a test may have one of its own.
+    // The clock of the epochs; a test may supply its own.
     using clock = std::uint64_t (*)() noexcept;
     static std::uint64_t steady_ms() noexcept;
     static constinit inline clock now_ms = &steady_ms;
@@ -107,23 +106,23 @@ class block_depot {
     void tell_observer() const noexcept { slabs_.tell_observer(); }
     [[nodiscard]] std::size_t used_bytes() const noexcept { return slabs_.used_bytes(); }
 
-    // Nearly what is so at one moment: other threads go on. Blocks in caches count as given out, and are in no list.
-    // O(slabs + free runs).
+    // An approximate snapshot: other threads may allocate meanwhile. Blocks in caches count as given out, and are in no
+    // list. O(slabs + free runs).
     [[nodiscard]] classic::heap_record record(thread_id self) noexcept;
-    // Returns: the blocks of a class that came back from caches.
+    // Returns: the number of free blocks of a class that came back from caches.
     [[nodiscard]] std::size_t freed_blocks(unsigned size_class) const noexcept {
         return __atomic_load_n(&stocks_[size_class].freed_blocks, __ATOMIC_RELAXED);
     }
-    // Gives all empty slabs back to the system. False: there were none, or the lock cannot be had.
+    // Returns all empty slabs to the system. False: there were none, or the lock cannot be taken.
     bool trim(thread_id self) noexcept;
-    // Gives them back with their addresses, and with those of all free slabs of the map: for a process that is at its
-    // limit. As trim.
+    // Returns them with their addresses, and with the addresses of all free slabs of the map, for a process at its
+    // limit. Result: as trim.
     bool give_up(thread_id self) noexcept;
 
   private:
     static constexpr std::size_t page_bytes = 4096;
     static constexpr std::size_t borrowed_bytes_min = 2 * slab_map::slab_bytes;
-    // A class has much to give to others from here on, and where it is this part of the pool.
+    // A class can give much to others if it has this many free bytes, and they are this part of the pool.
     static constexpr std::size_t mixed_bytes_min = 2 * slab_map::slab_bytes;
     static constexpr std::size_t mixed_parts = 32;
     static constexpr unsigned mixed_at_once = 256;
@@ -135,18 +134,18 @@ class block_depot {
     struct alignas(64) stock {
         holder_lock lock;
         slab* first = nullptr;
-        std::size_t freed_blocks = 0;  // in its slabs, and were given out before
-        unsigned begun = 0;            // blocks that came from neighbours before it had a slab
+        std::size_t freed_blocks = 0;  // in its slabs, given out before
+        unsigned begun = 0;            // blocks that came from neighbouring classes before it had a slab
     };
 
     [[nodiscard]] slab* slab_at(const void* p) const noexcept { return static_cast<slab*>(space_->map.note_of(p)); }
-    // Of a slab with blocks that are out it changes only to mixed_class, also while it is read.
+    // The class changes only to mixed_class while blocks of the slab are out, also while it is read.
     [[nodiscard]] static unsigned class_of_slab(const slab& one) noexcept {
         return __atomic_load_n(&one.size_class, __ATOMIC_RELAXED);
     }
     static void link(stock& to, slab* one) noexcept;
     static void unlink(stock& from, slab* one) noexcept;
-    // With the lock of `from` held.
+    // Call it with the lock of `from` held.
     chain take_locked(stock& from, unsigned size_class, unsigned wanted, bool may_touch = true) noexcept;
     std::uint32_t take_fresh(slab& from, std::size_t block_bytes, std::uint32_t wanted, bool may_touch,
                              block**& last) noexcept;
@@ -155,17 +154,17 @@ class block_depot {
     chain take_mixed(unsigned size_class, unsigned wanted, thread_id self) noexcept;
     chain take_mixed_locked(unsigned size_class, unsigned wanted) noexcept;
     void put_mixed(block* first, thread_id self) noexcept;
-    // Effects: makes mixed slabs of those of the class that has the most free bytes, if that is much.
+    // Effects: makes mixed slabs of those of the class with the most free bytes, if that is much.
     bool mix_largest(thread_id self) noexcept;
     chain begin_with_neighbours(unsigned size_class, thread_id self) noexcept;
-    // Whether blocks of `larger` suit requests of `size_class`.
+    // Returns whether blocks of `larger` suit requests of `size_class`.
     [[nodiscard]] static bool is_as_well_aligned(unsigned larger, unsigned size_class) noexcept;
     slab* new_slab(unsigned size_class, bool may_grow, thread_id self) noexcept;
     void give_back(slab* emptied, thread_id self) noexcept;
     static std::uint32_t pages_for(std::size_t bytes) noexcept;
-    // With the lock of slabs_ held. `block_bytes`: of what the run will be cut into.
+    // Call it with the lock of slabs_ held. `block_bytes`: the size of the blocks into which the run will be cut.
     char* take_from_system(std::uint32_t slabs, std::size_t block_bytes) noexcept;
-    // Without the lock: collapsing takes long.
+    // Call it without the lock, because collapsing takes long.
     void look_for_huge_pages() noexcept;
     void note_emptied(std::size_t bytes) noexcept;
     void return_surplus(std::size_t kept, unsigned runs_max) noexcept;
@@ -178,17 +177,17 @@ class block_depot {
     slab_space* space_;
     std::uint16_t pool_;
     bool huge_pages_;
-    holder_lock slabs_lock_;  // for slabs_ and runs_
+    holder_lock slabs_lock_;  // protects slabs_ and runs_
     page_runs runs_;
     kept_memory keeping_;
     huge_regions huge_;
-    std::size_t looked_at_bytes_ = 0;  // the heap's when huge_ was last told of it
+    std::size_t looked_at_bytes_ = 0;  // the heap's size when huge_ last saw it
     bool makes_huge_pages_ = false;
     bool mixes_slabs_ = false;
     alignas(64) block* handed_over_ = nullptr;
     stock stocks_[classes::count];
-    // Last, as most programs never touch it.
-    holder_lock mixed_lock_;  // for mixed_; taken with a class's lock held or with none
+    // The last members, because most programs never touch them.
+    holder_lock mixed_lock_;  // protects mixed_; taken with a class's lock held, or with none
     mixed_slabs mixed_;
 };
 

@@ -6,12 +6,12 @@
 //   class_of: one load; 0 means "no class" in the map of slabs
 //
 //   to 2 KiB   steps of 16, from 128 on eight steps an octave
-//   above      equal parts of a slab of 64 KiB, or of its first 14 or 15 pages: what is left behind the last block is
-//              lost as what is left in a block is, unless it is a page that nobody touches
+//   above      equal parts of a slab of 64 KiB, or of its first 14 or 15 pages; the rest behind the last block is
+//              lost, unless it is a page that is never touched
 //
-// Every block suits any type, as malloc's do. Programs ask for a little more than a power of two (sqlite3's pages are
-// 4096 bytes and a header, 15 of which fill a slab), and a quarter more memory cannot be told from a slower malloc.
-// Thread-safe: constants.
+// Every block suits any type, as malloc's do. Programs often ask for a little more than a power of two: sqlite3's pages
+// are 4096 bytes and a header, and 15 of them fill a slab. Classes that wasted a quarter on such sizes would slow a
+// program down as much as a slower malloc. Thread-safe: constants.
 #pragma once
 
 #include <array>
@@ -21,17 +21,17 @@
 
 namespace millpond::preload {
 
-// The arithmetic, apart because a class cannot use its own functions in its constants.
+// The arithmetic; it is separate because a class cannot use its own functions in its constants.
 struct cached_class_steps {
     static constexpr std::size_t granule = 16;
     static constexpr unsigned exact = 8, steps = 8;
     static constexpr std::size_t stepped_bytes = 2048;
-    // From here on classes are multiples of a line, so that requests which are aligned to one find a class.
+    // From here on classes are multiples of a cache line, so that requests aligned to one find a class.
     static constexpr std::size_t lines_bytes = 8192;
     static constexpr std::size_t page_bytes = 4096;
     static constexpr unsigned stepped =
         exact + steps * static_cast<unsigned>(std::bit_width(stepped_bytes / granule) - std::bit_width(exact));
-    // How many parts, of how many pages.
+    // The number of equal parts, and the number of pages that they divide.
     struct division {
         std::uint8_t parts, pages;
     };
@@ -61,7 +61,7 @@ struct cached_classes {
 
     static constexpr unsigned count = 1 + arithmetic::last;  // with class 0
     static constexpr std::size_t largest = arithmetic::bytes_of(arithmetic::last);
-    // Above this a slab has two blocks and much that is neither: who has runs of pages takes those.
+    // Above this size a slab has two blocks and much waste, so callers with runs of pages use those instead.
     static constexpr std::size_t largest_packed = arithmetic::bytes_of(arithmetic::last_packed);
     static constexpr std::size_t alignment_max = 64;
 
@@ -73,7 +73,7 @@ struct cached_classes {
     [[nodiscard, gnu::always_inline]] static unsigned class_of(std::size_t bytes) noexcept {
         return first_class[(bytes + arithmetic::granule - 1) / arithmetic::granule];
     }
-    // Returns: the class whose blocks have that alignment too: a power of two, up to alignment_max. 0 if none has.
+    // Returns: the class whose blocks also have that alignment, a power of two up to alignment_max. 0 if none has.
     [[nodiscard]] static unsigned class_of(std::size_t bytes, std::size_t alignment) noexcept {
         unsigned each = class_of(bytes);
         while (each < count && bytes_of(each) % alignment != 0) ++each;

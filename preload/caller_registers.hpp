@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // caller_registers: the callee-saved registers of the caller of malloc and operator new, and the first words of its
-// stack: where the owner of an allocation may be found.
+// stack. The owner of an allocation may be found in them.
 //
 //   list::push_back   rbx = this   │ call operator new ─▶ entry keeps rbx, rbp, r12-r15 of this thread ─▶ hook
 //
-// A hook's own code may have changed registers before it could look at them, so the entry is a few instructions of
-// assembly before it, which hands the call's site on in registers: a hook that only jumps on then needs no frame. The
-// others are kept only where `keeps_caller_registers` is set: else that costs one branch. A signal handler that
-// allocates changes what is kept; what is found there may be wrong, and is only a hint. A library has these entries if
-// it defines MILLPOND_KEEPS_REGISTERS before it includes interpose_exports.hpp.
+// A hook's own code may change registers before it can read them. So the entry is a few instructions of assembly before
+// it, which pass the call's site in registers; a hook that only jumps on then needs no frame. The other registers are
+// kept only if `keeps_caller_registers` is set; otherwise that costs one branch. A signal handler that allocates
+// changes the kept values, so they may be wrong and are only a hint. A library has these entries if it defines
+// MILLPOND_KEEPS_REGISTERS before it includes interpose_exports.hpp.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@
 #include "preload/word_position.hpp"
 
 extern "C" {
-// Named in assembly.
+// The assembly refers to it by name.
 [[gnu::visibility("hidden"), gnu::used]] inline constinit std::uint8_t millpond_keeps_caller_registers = 0;
 [[gnu::visibility("hidden"), gnu::used,
   gnu::tls_model("initial-exec")]] inline constinit thread_local std::uintptr_t millpond_caller_registers[6] = {};
-// Of the dynamic linker: where the first thread's stack begins.
+// A variable of the dynamic linker: the start of the first thread's stack.
 extern void* __libc_stack_end;
 }
 
@@ -33,14 +33,15 @@ class caller_words {
     static constexpr unsigned registers = word_position::registers;
     static constexpr unsigned count = word_position::count;
 
-    // The word at a position (word_position.hpp), which must be readable.
+    // Returns the word at a position (word_position.hpp), which must be readable.
     static std::uintptr_t at(unsigned position, const call_site& site) noexcept {
         if (position < registers) return millpond_caller_registers[position];
         return reinterpret_cast<const std::uintptr_t*>(site.stack)[position - registers];
     }
-    // How many positions can be read: to the end of the page, for behind a small stack of the program's own
-    // (coroutines) nothing may be mapped; further where this is surely the stack of the thread. The kernel maps nothing
-    // else within 128 MiB below the first thread's; that of another is at least 16 KiB, with its control block on top.
+    // Returns the number of positions that can be read. It stops at the end of the page, because nothing may be mapped
+    // behind a small stack of the program's own (coroutines). It goes further if this is surely the thread's stack. The
+    // kernel maps nothing else within 128 MiB below the first thread's; that of another is at least 16 KiB, with its
+    // control block on top.
     static unsigned readable(const call_site& site) noexcept {
         constexpr std::uintptr_t page_bytes = 4096, first_bytes = std::uintptr_t{64} << 20, other_bytes = 12 << 10;
         std::uintptr_t end = (site.stack | (page_bytes - 1)) + 1;
@@ -52,13 +53,13 @@ class caller_words {
         const std::size_t words = (end - site.stack) / sizeof(std::uintptr_t);
         return words < count - registers ? registers + static_cast<unsigned>(words) : count;
     }
-    // From now on the entries keep registers. Called once, by the first thread.
+    // Makes the entries keep registers from now on. Called once, by the first thread.
     static void keep() noexcept {
         first_control_block_ = this_control_block();
         millpond_keeps_caller_registers = 1;
     }
     static bool are_kept() noexcept { return millpond_keeps_caller_registers != 0; }
-    // Whether a word may be an address of a program.
+    // Returns whether a word may be an address of a program.
     static bool is_address(std::uintptr_t word) noexcept {
         return word >= 65536 && std::uint64_t{word} >> 47 == 0 && word % 8 == 0;
     }
@@ -76,7 +77,7 @@ class caller_words {
 }  // namespace millpond::preload
 
 #ifdef MILLPOND_KEEPS_REGISTERS
-// The entry SYMBOL, which goes on in the hook `millpond_enter_SYMBOL`.
+// The entry SYMBOL, which continues in the hook `millpond_enter_SYMBOL`.
 #define MILLPOND_ENTRY_OF(symbol)                               \
     __asm__(                                                    \
         ".text\n"                                               \

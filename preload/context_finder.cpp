@@ -6,17 +6,17 @@
 namespace millpond::preload {
 namespace {
 
-// Behind a stack that was cut, others are cut at the same frame, unless fewer frames than these remain.
+// Stacks behind one that was cut are cut at the same frame, unless fewer frames than these remain.
 constexpr unsigned cut_depth_min = context_finder::depth_max / 2;
 constexpr std::size_t first_places = 1024;
 constexpr std::size_t first_chunk_bytes = std::size_t{64} << 10;
 constexpr std::size_t chunk_bytes_max = std::size_t{8} << 20;
 constexpr std::size_t held_bytes_max = std::size_t{12} << 20;
 
-// Entries are given up if they agree fewer than `worth` times as often as not.
+// Entries are given up if their hits are fewer than `worth` times their misses.
 constexpr std::uint32_t misses_judged = 512, worth = 2;
 
-// All frames of a stack, innermost first, with `rule_of` for those that no signal interrupted.
+// Collects all frames of a stack, innermost first, with `rule_of` for those that no signal interrupted.
 template <class RuleOf>
 unsigned walk_whole(const call_site& site, std::uintptr_t* return_addresses, unsigned max,
                     const RuleOf& rule_of) noexcept {
@@ -49,7 +49,7 @@ bool context_finder::start() noexcept {
     return true;
 }
 
-// Whether the stack that was just walked shall have an entry; counts it as missed.
+// Returns whether the stack that was just walked should get an entry; counts it as missed.
 bool context_finder::may_remember() noexcept {
     if (walks_left_ > 0) {
         --walks_left_;
@@ -70,7 +70,7 @@ bool context_finder::may_remember() noexcept {
     if (index_ == nullptr) {
         index_ = space_.pages.take<place>(first_places * sizeof(place));
         index_mask_ = first_places - 1;
-        return false;  // the place that find() left belongs to the former index, or to none
+        return false;  // the place that find() left belongs to an earlier index, or to none
     }
     return true;
 }
@@ -133,7 +133,7 @@ bool context_finder::grow_index() noexcept {
     return true;
 }
 
-// The innermost word of the first `past` that has changed: its position + 1, or 0.
+// Returns the position + 1 of the innermost word of the first `past` that has changed, or 0.
 std::uint32_t context_finder::first_difference(std::uint32_t past) const noexcept {
     while (past >= 4) {
         const check* const four = walks_->checks + past - 4;
@@ -144,8 +144,9 @@ std::uint32_t context_finder::first_difference(std::uint32_t past) const noexcep
     return past;
 }
 
-// Whether everything behind a frame of the last walk still holds. If not, no frame inside `barrier` can be joined.
-bool context_finder::still_stands(const walked& met, walked*& barrier) noexcept {
+// Returns whether everything behind a frame of the last walk is unchanged. If not, no frame inside `barrier` can be
+// joined.
+bool context_finder::still_stands(const walked_frame& met, walked_frame*& barrier) noexcept {
     const std::uint32_t changed = first_difference(met.checks);
     if (changed == 0) return true;
     while (barrier > last_ && barrier[-1].checks >= changed) --barrier;
@@ -157,17 +158,17 @@ void context_finder::number_frame(rule_cache::numbered_rule& found, std::uintptr
     found.set_number(number_of(is_generated ? std::uintptr_t{context_tree::generated} : return_address));
 }
 
-// The frames of this walk, behind those of the last one that still stand; and the words that lead from each to the
-// frame outside of it.
+// Takes the frames of this walk, which lie inside the unchanged ones of the last walk, and the words that lead from
+// each to the frame outside of it.
 [[gnu::always_inline]] inline void context_finder::take_fresh(unsigned joined, unsigned depth) noexcept {
     bool needs_bp = joined != 0 && last_[joined - 1].needs_bp;
-    const walked* outer = last_ + joined - 1;
-    for (walked* to = last_ + joined; depth-- > 0; outer = to++) {
+    const walked_frame* outer = last_ + joined - 1;
+    for (walked_frame* to = last_ + joined; depth-- > 0; outer = to++) {
         const fresh_frame& f = walks_->fresh[depth];
         needs_bp = f.uses_bp() || (f.what->rule.bp_rule == frame_rule::kept && needs_bp);
         std::uint32_t checks = 0;
         if (outer->stack != nowhere) [[likely]] {
-            // Read the other way round: whether a word is the one meant depends on those behind it.
+            // Reads from the outside in: whether a word is the right one depends on those behind it.
             checks = outer->checks;
             walks_->checks[checks++] = {outer->stack - 8, outer->return_address};
             if (outer->needs_bp && outer->bp_slot != 0) walks_->checks[checks++] = {outer->bp_slot, outer->frame};
@@ -185,13 +186,13 @@ void context_finder::number_frame(rule_cache::numbered_rule& found, std::uintptr
     }
 }
 
-// Makes the last walk that of this stack. False where it cannot be: a signal frame crosses it, or it is deeper than is
-// remembered.
+// Makes the last walk that of this stack. Returns false if it cannot: a signal frame crosses the stack, or it is deeper
+// than a walk can remember.
 template <bool Numbered>
 [[gnu::always_inline]] inline bool context_finder::walk(const call_site& site) noexcept {
     frame_state s{site.return_address, site.stack, site.frame, 0};
-    walked* met = last_ + last_count_;  // moves outward with the walk; the frame before it may be joined
-    walked* barrier = met;              // a word has changed behind all frames from here on
+    walked_frame* met = last_ + last_count_;  // moves outward with the walk; the frame before it may be joined
+    walked_frame* barrier = met;              // a word has changed behind all frames from here on
     fresh_frame* const fresh = walks_->fresh;
     unsigned depth = 0, joined = 0;
     bool is_cut = false;
@@ -202,7 +203,7 @@ template <bool Numbered>
             joined = static_cast<unsigned>(met - last_);
             if (last_->stack != nowhere || joined + depth > cut_depth_min) [[likely]]
                 break;
-            joined = 0;  // of a stack that was cut too little is left: walk on
+            joined = 0;  // too little is left of a stack that was cut: walk on
             barrier = last_;
         }
         if (depth == depth_max) [[unlikely]] {
@@ -226,7 +227,7 @@ template <bool Numbered>
     if (joined + depth >= last_max) [[unlikely]]
         return false;
     if (joined != 0) [[likely]] {
-        // The rbp of the frame that was joined may have come another way than last time.
+        // The rbp of the joined frame may have come another way than last time.
         last_[joined - 1].frame = s.frame;
         last_[joined - 1].bp_slot = s.bp_slot;
     }
@@ -239,7 +240,7 @@ template <bool Numbered>
     return true;
 }
 
-// Whether there is room for a walk; the last one is given up where its code may be gone.
+// Returns whether there is room for a walk; forgets the last one if its code may be gone.
 [[gnu::always_inline]] inline bool context_finder::is_ready() noexcept {
     const std::uint32_t now = __atomic_load_n(&space_.generation, __ATOMIC_ACQUIRE);
     if (now != generation_) [[unlikely]] {
@@ -276,9 +277,9 @@ unsigned context_finder::last_walk(std::uintptr_t* return_addresses, unsigned ma
     return depth;
 }
 
-// A stack that a signal frame crosses, or that is too deep to remember: walked whole, kept nowhere.
+// Walks a stack that a signal frame crosses, or that is too deep to remember, as a whole and keeps nothing.
 std::uint32_t context_finder::find_across_signal(const call_site& site) noexcept {
-    // Not on the stack: a signal handler's may have two kilobytes in all.
+    // These are not on the stack, because a signal handler's stack may have only two kilobytes.
     auto* const addresses = reinterpret_cast<std::uintptr_t*>(walks_->fresh);
     const unsigned depth = walk_whole(site, addresses, depth_max, [this](std::uintptr_t return_address) {
         return space_.rules.find(return_address);
@@ -302,7 +303,7 @@ void context_finder::remember(const call_site& site, std::uint32_t node) noexcep
         e->words[count++] = static_cast<std::uint32_t>(word_at(address));
         return true;
     };
-    // The innermost frame is the key itself; what leads to its callers follows, inner to outer.
+    // The innermost frame is the key itself; the words that lead to its callers follow, inner to outer.
     for (std::uint32_t i = last_[last_count_ - 1].checks; i-- > 0;)
         if (!depends_on(walks_->checks[i].address)) break;
     e->frame = site.frame;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// context_finder: the call stack at an allocation, as a node of the context_tree, in some nanoseconds. One for each
-// thread.
+// context_finder: finds the call stack at an allocation as a node of the context_tree, in some nanoseconds. Each thread
+// has one.
 //
 //   (return address, stack pointer) ──▶ entry │ node │ slot₁ word₁ │ slot₂ word₂ │ …     compared with the stack,
 //                                                                    │                   inner to outer
@@ -9,24 +9,24 @@
 //   no entry ──▶ walk by cached rules until a frame of the last walk is met, verify the rest of that
 //            ──▶ node, new entry
 //
-// Two stacks can look alike at their inner end, so an entry only proposes: it is taken when every word of the stack
-// that its walk depended on (return addresses, saved rbp that led to a frame) still holds, for up to 40 words; a stack
-// that agrees in those has the same frames. Where a word differs, the word seen there leads on, so a key with thousands
-// of stacks costs no more than its depth. A miss walks only the frames that changed. Stacks crossed by a signal frame
-// are walked each time and never remembered.
+// Two stacks can agree at their inner end, so an entry is only a proposal. It is taken if every word of the stack on
+// which its walk depended (return addresses, saved rbp that led to a frame) is unchanged, for up to 40 words; a stack
+// that agrees in those has the same frames. If a word differs, its new value leads to the next entry, so a key with
+// thousands of stacks costs no more than its depth. A miss walks only the frames that changed. Stacks crossed by a
+// signal frame are walked each time and never remembered.
 //
-// Where entries seldom agree (recursion: nearly every stack is new) they are given up for a while. Then nothing is
-// looked up in the tree, whose nodes lie all over memory: find_or_step() says `stepped`, and the finder knows which
-// frames have returned and were entered since they were told last.
+// If entries seldom agree (recursion: nearly every stack is new), they are given up for a while. Then nothing is looked
+// up in the tree, whose nodes lie all over memory: find_or_step() returns `stepped`, and the finder knows which frames
+// have returned and were entered since it last reported them.
 //
 //   last walk   main │ parse │ sum │ term │ sum        2 returned
 //   this walk   main │ parse │ sum │ call │ term       2 entered: call, term
 //
-// A frame of the last walk is joined where every word behind it still holds.
+// A frame of the last walk is joined if every word behind it is unchanged.
 //
 // find: 10-30 ns on a hit, else some 5 ns for each new frame and 0.5 ns for each word compared. Not thread-safe, not
-// reentrant (the caller guards against signal handlers). Memory: at most 16 MB a thread, usually some KB. Never
-// allocates from malloc.
+// reentrant (the caller guards against signal handlers). Memory: at most 16 MB a thread, usually some KB. Never calls
+// malloc.
 #pragma once
 
 #include <cstddef>
@@ -40,14 +40,14 @@
 
 namespace millpond::preload {
 
-// What all finders of a process share.
+// The state that all finders of a process share.
 struct context_space {
     context_tree tree;
     rule_cache rules;
-    page_stock pages;              // of the finders, and of whatever else each thread needs
-    std::uint32_t generation = 0;  // raised when a module was unloaded: finders start over
+    page_stock pages;              // for the finders, and for other data of each thread
+    std::uint32_t generation = 0;  // raised when a module is unloaded: finders start over
 
-    // After code at (first, last] was unloaded, or another module may lie there.
+    // Call it after code at (first, last] was unloaded, or if another module may lie there.
     void forget(std::uintptr_t first, std::uintptr_t last) noexcept {
         rules.forget(first, last);
         tree.forget(first, last);
@@ -64,7 +64,7 @@ class context_finder {
     context_finder& operator=(const context_finder&) = delete;
     ~context_finder() { drop_everything(); }
 
-    // The node of the caller's stack; 0 only when memory is exhausted.
+    // Returns the node of the caller's stack; 0 only if memory is exhausted.
     [[nodiscard, gnu::always_inline]] std::uint32_t find(const call_site& site) noexcept {
         next_key_ = first_key(site);
         if (__atomic_load_n(&space_.generation, __ATOMIC_RELAXED) == generation_ && index_ != nullptr) [[likely]] {
@@ -80,7 +80,7 @@ class context_finder {
         return find_by_walk(site);
     }
 
-    // As find(), or `stepped` where the stack has no node yet.
+    // Does the same as find(), but returns `stepped` if the stack has no node yet.
     static constexpr std::uint32_t stepped = UINT32_MAX;
     [[nodiscard, gnu::always_inline]] std::uint32_t find_or_step(const call_site& site) noexcept {
         if (walks_left_ > 0) [[unlikely]]
@@ -88,24 +88,25 @@ class context_finder {
         return find(site);
     }
 
-    // How the stack of the last find_or_step(), which said `stepped`, is reached from what was told before: so many
-    // frames returned, and the frames that were entered since, outermost first. They count as told with told().
+    // The way to the stack of the last find_or_step() that returned `stepped`, from the stack reported before: the
+    // number of frames that returned, and the frames entered since, outermost first. They count as reported after
+    // told().
     [[nodiscard]] unsigned returned() const noexcept { return told_depth_ - told_; }
     [[nodiscard]] unsigned untold() const noexcept { return last_count_ - told_; }
-    // The node without a caller of an untold frame.
+    // Returns the node without a caller of an unreported frame.
     [[nodiscard, gnu::always_inline]] std::uint32_t untold_frame(unsigned i) noexcept {
-        walked& f = last_[told_ + i];
-        if (f.number == 0) [[unlikely]]  // of a walk that looked for its node
+        walked_frame& f = last_[told_ + i];
+        if (f.number == 0) [[unlikely]]  // the frame of a walk that looked for its node
             f.number = number_of(f.address());
         return f.number;
     }
     void told(unsigned frames) noexcept { told_depth_ = told_ += frames; }
-    // The stack that was told is empty again.
+    // Makes the reported stack empty again.
     void forget_told() noexcept { told_ = told_depth_ = 0; }
-    // The frames of the last walk, innermost first; returns how many. After `stepped`, for checking.
+    // Writes the frames of the last walk, innermost first; returns their number. For checks after `stepped`.
     unsigned last_walk(std::uintptr_t* return_addresses, unsigned max) const noexcept;
 
-    // The stack by a walk without any cache, innermost first, for checking; returns its depth. Lock-free, allocates
+    // Walks the stack without any cache, innermost frame first, for checks; returns its depth. Lock-free, allocates
     // nothing.
     static unsigned walk_uncached(const call_site& site, std::uintptr_t* return_addresses, unsigned max) noexcept;
 
@@ -119,7 +120,7 @@ class context_finder {
         std::uint32_t node;
         std::uint16_t count;
         std::uint16_t needs_frame;
-        std::uint32_t words[words_max];  // of which `count` are stored, then `count` slots of 16 bits
+        std::uint32_t words[words_max];  // `count` of them are stored, then `count` slots of 16 bits
 
         static constexpr std::size_t bytes(unsigned count) noexcept {
             return (offsetof(entry, words) + count * (sizeof(std::uint32_t) + sizeof(std::uint16_t)) + 15) &
@@ -127,7 +128,7 @@ class context_finder {
         }
         std::uint16_t* slots() noexcept { return reinterpret_cast<std::uint16_t*>(words + count); }
 
-        // Whether the stack agrees from word `agreed` on, which is moved to the first that does not.
+        // Returns whether the stack agrees from word `agreed` on, which moves to the first that does not.
         [[gnu::always_inline]] bool agrees(const call_site& site, unsigned& agreed) noexcept {
             if (needs_frame != 0 && frame != site.frame) {
                 agreed = words_max;
@@ -138,7 +139,7 @@ class context_finder {
                 if (seen(site, slot[agreed]) != words[agreed]) return false;
             return true;
         }
-        // Where the entry of a stack lies that differs from this one's at word `agreed`; that word is to be compared
+        // Returns the key of the entry for a stack that differs from this one's at word `agreed`; that word is compared
         // again.
         [[gnu::always_inline]] std::uint64_t key_of_other(const call_site& site, unsigned& agreed) noexcept {
             std::uint64_t word;
@@ -156,7 +157,7 @@ class context_finder {
         }
     };
 
-    // 64 bits of a key are taken for the key: two that collide are one in 10⁹ tables of 10⁵.
+    // The place of an entry by 64 bits of its key: two that collide are one in 10⁹ tables of 10⁵.
     struct place {
         std::uint64_t key;  // 0: free
         entry* what;
@@ -166,9 +167,10 @@ class context_finder {
     struct fresh_frame {
         frame_state state;
         const rule_cache::numbered_rule* what;
-        rule_cache::numbered_rule not_kept;  // where `what` is not in the cache
+        rule_cache::numbered_rule not_kept;  // if `what` is not in the cache
 
-        // Where a function that realigned its stack keeps the address of its caller's frame; 0 for all others.
+        // Returns the place where a function that realigned its stack keeps the address of its caller's frame; 0 for
+        // all others.
         [[nodiscard]] std::uintptr_t cfa_slot() const noexcept {
             const frame_rule& rule = what->rule;
             if (rule.kind != frame_rule::through_bp && rule.kind != frame_rule::through_sp) [[likely]]
@@ -183,15 +185,15 @@ class context_finder {
         }
     };
 
-    // A frame of the last walk, which may be joined again; outermost first, so that a new walk replaces the top. One
-    // that stands for no frame (in front of the first; where the walk was cut) lies on `nowhere`.
-    struct walked {
+    // A frame of the last walk, which may be joined again; outermost first, so that a new walk replaces the top.
+    // Entries that are no frame (in front of the first; where the walk was cut) lie on `nowhere`.
+    struct walked_frame {
         std::uintptr_t return_address, stack, frame;
-        std::uintptr_t bp_slot;  // where `frame` was read; 0: kept from below
-        std::uint32_t checks;    // how many checks this frame and those further out rest on
-        std::uint32_t number;    // its node without a caller; 0: not asked for yet
-        std::uint32_t node;      // its context, of the first noded_ frames
-        bool needs_bp;           // whether this frame's rbp leads to its caller, or to a frame further out
+        std::uintptr_t bp_slot;  // where `frame` was read; 0: unchanged by inner frames
+        std::uint32_t checks;    // the number of checks on which this frame and those further out depend
+        std::uint32_t number;    // its node without a caller; 0: not looked up yet
+        std::uint32_t node;      // its context, in the first noded_ frames
+        bool needs_bp;           // true if this frame's rbp leads to its caller, or to a frame further out
         bool is_generated;       // code that belongs to no file
 
         [[nodiscard]] std::uintptr_t address() const noexcept {
@@ -200,19 +202,19 @@ class context_finder {
     };
     static constexpr std::uintptr_t nowhere = UINTPTR_MAX;
 
-    // A word of the stack that led the last walk from one frame to the next. They lie apart from the frames, because
-    // every walk that joins compares many of them.
+    // A word of the stack that led the last walk from one frame to the next. The checks lie apart from the frames,
+    // because every walk that joins compares many of them.
     struct check {
         std::uintptr_t address, word;
 
         [[nodiscard]] std::uintptr_t difference() const noexcept { return word_at(address) ^ word; }
     };
     static constexpr unsigned last_max = 1024;
-    static constexpr unsigned checks_each = 3;  // words that lead from one frame to the next, at most
+    static constexpr unsigned checks_each = 3;  // most words that lead from one frame to the next
     struct walks {
-        walked in_front;  // of the last walk; on `nowhere`
-        walked last[last_max];
-        check checks[checks_each * last_max];  // that the last walk rests on
+        walked_frame in_front;  // before the frames of the last walk; lies on `nowhere`
+        walked_frame last[last_max];
+        check checks[checks_each * last_max];  // of the last walk
         fresh_frame fresh[depth_max];          // of the current walk, innermost first
     };
 
@@ -235,7 +237,7 @@ class context_finder {
     bool is_ready() noexcept;
     template <bool Numbered>
     bool walk(const call_site& site) noexcept;
-    bool still_stands(const walked& met, walked*& barrier) noexcept;
+    bool still_stands(const walked_frame& met, walked_frame*& barrier) noexcept;
     std::uint32_t first_difference(std::uint32_t past) const noexcept;
     void take_fresh(unsigned joined, unsigned depth) noexcept;
     std::uint32_t node_of_last() noexcept;
@@ -257,7 +259,7 @@ class context_finder {
     std::uint32_t entries_ = 0;
     place* index_ = nullptr;
     std::size_t index_mask_ = 0;
-    std::uint64_t next_key_ = 0;  // where the last find ended: the place of the entry it missed
+    std::uint64_t next_key_ = 0;  // the place of the entry that the last find missed
 
     struct chunk {
         chunk* next;
@@ -268,17 +270,17 @@ class context_finder {
     std::byte* free_last_ = nullptr;
     std::size_t held_bytes_ = 0;
 
-    std::uint32_t hits_ = 0, misses_ = 0;  // of the entries, lately
-    std::uint32_t walks_left_ = 0;         // until entries are tried again
+    std::uint32_t hits_ = 0, misses_ = 0;  // recent hits and misses of the entries
+    std::uint32_t walks_left_ = 0;         // walks until entries are tried again
     std::uint32_t next_pause_ = first_pause;
 
     static constexpr std::uint32_t first_pause = 1u << 16, pause_max = 1u << 22;  // walks without entries
 
     walks* walks_ = nullptr;
-    walked* last_ = nullptr;  // the last walk: of walks_
+    walked_frame* last_ = nullptr;  // the last walk, in walks_
     unsigned last_count_ = 0;
-    unsigned noded_ = 0;                  // of these, outermost first, have their node
-    unsigned told_ = 0, told_depth_ = 0;  // frames that were told: of the last walk, and in all
+    unsigned noded_ = 0;                  // the number of these, outermost first, that have their node
+    unsigned told_ = 0, told_depth_ = 0;  // reported frames: of the last walk, and in total
 };
 
 }  // namespace millpond::preload

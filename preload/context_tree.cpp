@@ -15,7 +15,7 @@ void context_tree::table::add(const entry& e) noexcept {
     ++used;
 }
 
-// Under the lock. A full table is copied into one of twice the size; readers may still be in the old one, so it stays.
+// Doubles a full table, under the lock. Readers may still be in the old one, so it stays.
 bool context_tree::make_room() noexcept {
     table* const old = table_;
     if (old != nullptr && old->used * 2 < old->mask) return true;
@@ -29,7 +29,7 @@ bool context_tree::make_room() noexcept {
     return true;
 }
 
-// Under the lock. Where the node of an id is kept, its chunk made if it is the first there; null: out of memory.
+// Returns the place of an id's node, under the lock. Makes the chunk for the first node there; null: out of memory.
 context_tree::place* context_tree::room_for(std::uint32_t id) noexcept {
     if (id >> chunk_bits >= chunk_count) return nullptr;
     place*& chunk = chunks_[id >> chunk_bits];

@@ -7,12 +7,12 @@
 //   node │ return address │ parent │ two children: return address and id │       32 bytes, by id
 //   (parent, return address) → id                                                a hash table of all further children
 //
-// child() finds or makes a node: lock-free when it exists, a lock of its own when it is new. Deep in a tree most nodes
-// have one child or two, and nodes that a walk makes lie side by side, so that a stack costs few cache lines; nodes of
-// many children are few, and their entries of the table are in use. An observer is told of each new node before any
+// child() finds or makes a node: lock-free if it exists, under a lock of its own if it is new. Deep in a tree most
+// nodes have one or two children, and the nodes of one walk are adjacent, so a stack costs few cache lines. Nodes with
+// many children are few, and their table entries are used often. An observer is told of each new node before any
 // thread can see its id. Ids count from 1 and are never used twice; after forget() the same stack gets a new id. One
-// tree a process; memory: 32 bytes a node, up to 128 more for a third child and each further one, never returned. Out
-// of memory: child() answers 0, the outside.
+// tree a process. Memory: 32 bytes a node, up to 128 more for a third child and each further one, never returned. Out
+// of memory: child() returns 0, the outside.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace millpond::preload {
 
 class context_tree {
   public:
-    // Return addresses that stand for no call.
+    // Return addresses that mark special frames.
     static constexpr std::uintptr_t cut = 1;        // the walk ended here: depth limit, or no call-frame information
     static constexpr std::uintptr_t generated = 2;  // code that belongs to no file
     static constexpr std::uintptr_t frees = 4;      // no frame: its caller is a stack that frees
@@ -36,7 +36,7 @@ class context_tree {
         std::uint32_t parent;
     };
 
-    // Before the first child(). The observer runs under the tree's lock and must not allocate.
+    // Call it before the first child(). The observer runs under the tree's lock and must not allocate.
     void set_observer(observer o) noexcept { observer_ = o; }
 
     [[nodiscard]] std::uint32_t child(std::uint32_t parent, std::uintptr_t return_address) noexcept {
@@ -52,7 +52,7 @@ class context_tree {
     }
     [[nodiscard]] std::uint32_t size() const noexcept { return __atomic_load_n(&last_id_, __ATOMIC_RELAXED); }
 
-    // Nodes whose return address lies in (first, last] will not be found again. Finders must drop what they remember.
+    // Makes nodes with a return address in (first, last] impossible to find. Finders must drop what they remember.
     void forget(std::uintptr_t first, std::uintptr_t last) noexcept;
     // Gives the memory back and starts again with id 1. No other thread may run.
     void clear() noexcept;
@@ -84,7 +84,7 @@ class context_tree {
         void add(const entry& e) noexcept;
         static std::size_t bytes(std::size_t entries) noexcept { return sizeof(table) + entries * sizeof(entry); }
     };
-    // A node where it is kept.
+    // A node and its place.
     struct place {
         std::uintptr_t return_address;
         std::uint32_t parent;

@@ -16,7 +16,7 @@
 namespace millpond::preload {
 namespace {
 
-// What interpose_exports.hpp and usage_exports.hpp export and the C library has, too.
+// The functions of interpose_exports.hpp and usage_exports.hpp that the C library has as well.
 constexpr const char* functions[] = {"malloc",         "free",        "calloc",      "realloc",
                                      "reallocarray",   "memalign",    "valloc",      "pvalloc",
                                      "posix_memalign", "mallinfo2",   "mallinfo",    "malloc_usable_size",
@@ -32,7 +32,7 @@ class symbol_table {
   public:
     explicit symbol_table(const link_map& of) noexcept : bias_(of.l_addr) {
         for (const ElfW(Dyn)* each = of.l_ld; each->d_tag != DT_NULL; ++each) {
-            // The dynamic linker has made addresses of these, except where the section cannot be written.
+            // The dynamic linker has turned these into addresses, unless the section is read-only.
             const std::uintptr_t at = each->d_un.d_ptr < bias_ ? each->d_un.d_ptr + bias_ : each->d_un.d_ptr;
             if (each->d_tag == DT_SYMTAB) symbols_ = reinterpret_cast<ElfW(Sym)*>(at);
             if (each->d_tag == DT_STRTAB) names_ = reinterpret_cast<const char*>(at);
@@ -40,7 +40,7 @@ class symbol_table {
         }
     }
 
-    // Makes all versions of the function lie at `address`. False where the table cannot be changed.
+    // Makes all versions of the function point to `address`. Returns false if the table cannot be changed.
     bool move(const char* name, const void* address) noexcept {
         if (symbols_ == nullptr || names_ == nullptr || hash_ == nullptr) return false;
         std::uint32_t hash = 5381;
@@ -80,7 +80,7 @@ class symbol_table {
 
 }  // namespace
 
-// Only what is ours already for all other modules: a malloc inside the executable stays a heap of its own.
+// Redirects only functions that are ours for all other modules: a malloc inside the executable keeps its own heap.
 bool deep_binding::redirect_libc() noexcept {
     if (!real::is_libc()) return false;
     const link_map* const libc = module_of(reinterpret_cast<const void*>(&__libc_malloc));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// dlopen_exports: dlopen and dlmopen of a preloaded malloc: they look at the flags (deep_binding) and go on as the
-// functions behind them.
+// dlopen_exports: the dlopen and dlmopen of a preloaded malloc. They adjust the flags (deep_binding) and continue in
+// the functions behind them.
 //
-// Both end in a jump, so that the C library still finds the caller's return address on the stack: where it searches
-// (RUNPATH, $ORIGIN) and in which namespace depends on the caller's module. For x86-64; included by
-// interpose_exports.hpp.
+// Both end in a jump, so the C library still finds the caller's return address on the stack: the caller's module
+// decides where it searches (RUNPATH, $ORIGIN) and in which namespace. For x86-64; included by interpose_exports.hpp.
 #pragma once
 
 #ifdef __x86_64__
@@ -34,7 +33,7 @@ struct millpond_next_call {
     return {next, space == LM_ID_BASE ? millpond::preload::deep_binding::before_open(flags) : flags};
 }
 
-// Arguments are kept over the call; rdx has the flags to go on with.
+// The arguments are kept over the call; rdx holds the flags to continue with.
 [[gnu::naked, gnu::visibility("default")]] void* dlopen(const char*, int) noexcept {
     __asm__(
         "endbr64\n\t"

@@ -10,7 +10,7 @@ namespace millpond::preload {
 constinit fork_mark::page fork_mark::page_{};
 constinit int fork_mark::last_number_ = claimed;
 
-// Once in a process and its forked children, which inherit both.
+// Runs once in a process; its forked children inherit the page and the handler.
 void fork_mark::prepare() noexcept {
     static constinit bool prepared = false;
     if (prepared) return;

@@ -64,7 +64,7 @@ class cursor {
         if (shift < 64 && (byte & 64) != 0) value |= ~std::uint64_t{0} << shift;
         return static_cast<std::int64_t>(value);
     }
-    // A pointer in one of the encodings that x86-64 linkers use; false for others.
+    // Reads a pointer in one of the encodings that x86-64 linkers use; false for others.
     bool pointer(std::uint8_t encoding, std::uint64_t& value) noexcept {
         const auto place = reinterpret_cast<std::uint64_t>(at_);
         switch (encoding & 0x0f) {
@@ -91,7 +91,7 @@ class cursor {
     const std::uint8_t* end_;
 };
 
-// The columns of the CFA table that stepping needs.
+// The columns of the CFA table that a step needs.
 struct row {
     enum cfa_kinds : std::uint8_t { reg_offset, deref, unsupported };
     std::int64_t cfa_offset = 0;
@@ -180,7 +180,7 @@ class cfa_program {
         if (e.fixed<std::uint8_t>() == op_deref && !e.more()) r.cfa = row::deref;
     }
 
-    // Where a realigning function saved rbp: at an offset from its own rbp.
+    // Reads the place where a realigning function saved rbp: at an offset from its own rbp.
     static void register_expression(cursor& c, row& r) noexcept {
         const std::uint64_t reg = c.unsigned_leb();
         const std::uint64_t bytes = c.unsigned_leb();
@@ -293,10 +293,10 @@ class cfa_program {
     unsigned depth_ = 0;
 };
 
-// The frame description entry that covers pc, by the sorted table of .eh_frame_hdr; null if none.
+// Returns the frame description entry that covers pc, by the sorted table of .eh_frame_hdr; null if none does.
 const std::uint8_t* find_entry(const std::uint8_t* header, std::uint64_t pc) noexcept {
-    // version 1, any frame pointer encoding of four bytes, count as udata4, table of data-relative sdata4 pairs: what
-    // every linker writes
+    // Version 1, any frame pointer encoding of four bytes, count as udata4, table of data-relative sdata4 pairs: the
+    // form that every linker writes.
     if (header == nullptr || header[0] != 1 || header[2] != enc_udata4 || header[3] != enc_datarel_sdata4)
         return nullptr;
     const auto count = load<std::uint32_t>(header + 8);
@@ -333,7 +333,7 @@ frame_rule rule_of(const row& r) noexcept {
     return rule;
 }
 
-// What the common information entry says: factors, encoding, whether frames are a signal's; false for an unknown
+// The contents of the common information entry: factors, encoding, whether frames are a signal's; false for an unknown
 // augmentation.
 struct common_entry {
     std::int64_t code_factor = 1, data_factor = 1;
@@ -362,19 +362,19 @@ struct common_entry {
             else if (*augmentation == 'S')
                 signal = true;
             else if (*augmentation != 'P' || !data.pointer(data.fixed<std::uint8_t>(), ignored))
-                return false;  // what follows cannot be read, and may matter
+                return false;  // the rest cannot be read, and may matter
         }
         return true;
     }
 };
 
-// The frame description entry that covers an address, with what its common entry says.
+// The frame description entry that covers an address, with the contents of its common entry.
 struct description {
     cursor program{nullptr, nullptr}, common_program{nullptr, nullptr};  // behind the heads
     common_entry shared;
     std::uint64_t first = 0, bytes = 0;  // the code that it covers
 
-    // False where there is none, or none that can be read.
+    // Returns false if it does not exist or cannot be read.
     bool find(const void* header, std::uint64_t pc) noexcept {
         const std::uint8_t* const entry = find_entry(static_cast<const std::uint8_t*>(header), pc);
         if (entry == nullptr || load<std::uint32_t>(entry) == 0xffffffffu) return false;

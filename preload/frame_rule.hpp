@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// frame_rule: how to step from one frame to its caller, boiled down from call-frame information (DWARF, .eh_frame) to
-// eight bytes.
+// frame_rule: the rule for the step from one frame to its caller, condensed from call-frame information (DWARF,
+// .eh_frame) to eight bytes.
 //
 //   at a return address:   CFA = sp + offset │ bp + offset │ *(bp + offset) │ *(sp + offset)
 //                          caller's return address = *(CFA − 8), caller's rbp = *(CFA + bp_offset) if it was saved
@@ -33,10 +33,10 @@ struct frame_rule {
 
     [[nodiscard]] bool steps() const noexcept { return kind <= through_sp; }
 
-    // The rule for a frame that will resume at `return_address`; `exact` for an interrupted frame, whose address is
-    // that of the next instruction and not behind a call.
+    // Returns the rule for a frame that will resume at `return_address`. `exact`: an interrupted frame, whose address
+    // is that of the next instruction and not the one behind a call.
     static frame_rule compute(std::uintptr_t return_address, bool exact = false) noexcept;
-    // Where the code of the function that begins at `address` ends; 0 where call-frame information does not say.
+    // Returns the end of the function that begins at `address`; 0 if call-frame information does not give it.
     static std::uintptr_t end_of_function(std::uintptr_t address) noexcept;
 };
 static_assert(sizeof(frame_rule) == 8);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// frame_walk: one step from a frame to its caller, by rule. What both the cached finder and the uncached check are made
-// of.
+// frame_walk: one step from a frame to its caller, by rule. Both the cached finder and the uncached check use it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +8,8 @@
 
 namespace millpond::preload {
 
-// A frame as it will resume: where, and with which stack pointer and rbp. `bp_slot`: where its rbp was read, 0 if kept
-// from below.
+// A frame as it will resume: its address, stack pointer and rbp. `bp_slot`: the place where its rbp was read, 0 if
+// inner frames left it unchanged.
 struct frame_state {
     std::uintptr_t return_address;
     std::uintptr_t stack;
@@ -18,14 +17,14 @@ struct frame_state {
     std::uintptr_t bp_slot;
 };
 
-// No sane frame is larger; a walk that jumps farther has left its stack.
+// No sensible frame is larger; a walk that jumps farther has left its stack.
 inline constexpr std::uintptr_t frame_bytes_max = std::uintptr_t{16} << 20;
 
 [[gnu::always_inline]] inline std::uintptr_t word_at(std::uintptr_t address) noexcept {
     return *reinterpret_cast<const std::uintptr_t*>(address);
 }
 
-// Steps `s` to its caller. False when the rule gives no caller on the same stack; `s` is then unchanged.
+// Steps `s` to its caller. Returns false if the rule gives no caller on the same stack; then `s` is unchanged.
 [[gnu::always_inline]] inline bool step(frame_state& s, const frame_rule& rule) noexcept {
     std::uintptr_t cfa;
     const auto offset = static_cast<std::uintptr_t>(static_cast<std::intptr_t>(rule.cfa_offset));
@@ -57,8 +56,8 @@ inline constexpr std::uintptr_t frame_bytes_max = std::uintptr_t{16} << 20;
     return true;
 }
 
-// Steps out of a signal handler to what it interrupted: the registers lie in the ucontext at the stack pointer.
-// The interrupted address is that of an instruction, not behind a call; it is moved up by one to look like the others.
+// Steps out of a signal handler to the interrupted frame: the registers lie in the ucontext at the stack pointer. The
+// interrupted address is that of an instruction and not behind a call; it is raised by one to be like the others.
 inline void step_signal(frame_state& s) noexcept {
     constexpr std::uintptr_t rbp = 120, rsp = 160, rip = 168;  // offsets in ucontext_t, Linux x86-64
     const std::uintptr_t context = s.stack;

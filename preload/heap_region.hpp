@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// heap_region: the region of a library's one heap, which tells whether a block lies in it.
+// heap_region: the region of a library's only heap; it tells whether a block lies in the heap.
 //
 //   … mappings of the program │ free addresses │ heap ─▶ grows, step by step │ free addresses │ mappings …
 //
-// Its addresses are only chosen, not reserved (address_gap): a program that limits its addresses runs as without us.
-// A classic allocator takes one block of its region and lets it grow, so what is in the heap lies between that block's
-// start and the region's limit. Both are known from the first block on and never change: contains takes no lock.
-// Like the heap in it, it is used by one thread at a time, contains by any.
+// Its addresses are only chosen, not reserved (address_gap), so a program that limits its addresses runs as without the
+// library. A classic allocator takes one block of its region and lets it grow, so the heap lies between that block's
+// start and the region's limit. Both are known from the first block on and never change: contains takes no lock. The
+// region is for one thread at a time, as its heap is; contains for any.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct gap_pages : os::pages {
         std::uintptr_t found = 0;
         in_some_gap(bytes, [&](std::uintptr_t start) {
             start = (start + size() - 1) & ~(size() - 1);
-            // Under a limit of addresses the kernel refuses the whole although it is free.
+            // Under a limit of addresses the kernel refuses the whole range although it is free.
             if (is_free(start, bytes) || (errno == ENOMEM && is_free(start, size()))) found = start;
             return found != 0;
         });
@@ -39,7 +39,7 @@ struct gap_pages : os::pages {
         return is_mapped;
     }
     [[nodiscard]] static bool decommit(void* at, std::size_t bytes) noexcept { return munmap(at, bytes) == 0; }
-    // What was never reserved may be another's by now.
+    // Does nothing: addresses that were never reserved may belong to another mapping by now.
     static void release(void*, std::size_t) noexcept {}
 };
 
@@ -58,7 +58,7 @@ class heap_region : public basic_region<gap_pages> {
         return block;
     }
 
-    // Returns: whether the heap of this library may have given this address.
+    // Returns: whether the heap of this library may have given out this address.
     [[nodiscard, gnu::always_inline]] static bool contains(const void* p) noexcept {
         const std::size_t bytes = __atomic_load_n(&bytes_, __ATOMIC_ACQUIRE);
         return reinterpret_cast<std::uintptr_t>(p) - __atomic_load_n(&start_, __ATOMIC_RELAXED) < bytes;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// holder_lock: a lock that knows its holder, for critical sections below malloc that are short but contended. It spins
-// a little, then sleeps, so that a thread which was preempted inside does not cost the others their time slices.
+// holder_lock: a lock that knows its holder, for short but contended critical sections below malloc. It spins a little
+// and then sleeps, so that a thread preempted inside does not cost the others their time slices.
 //
 //   lock(self) ──▶ true: unlock() later
 //              └─▶ false, at once: the holder is the calling thread itself, which a signal handler interrupted inside,
-//                  or a thread that only the parent of this process has. Whoever is told so goes another way.
+//                  or a thread that only the parent of this process has. The caller then goes another way.
 //
 // So neither a fork nor a signal handler needs the lock to be free. `self` is any non-zero multiple of 8 that no other
-// living thread has. One word. Uncontended: one atomic exchange to lock, one to unlock; enter and leave, for what one
-// thread uses or a process with one thread, are plain loads and stores.
+// living thread has. One word. Uncontended: one atomic exchange to lock, one to unlock. enter and leave are plain loads
+// and stores, for data of one thread or a process with one thread.
 #pragma once
 
 #include <errno.h>
@@ -25,8 +25,8 @@ class holder_lock {
   public:
     using thread_id = std::uintptr_t;
 
-    // Set once by the library: where this process is a child that was not told so yet, it retires every lock that a
-    // thread which it does not have was holding. Called before each wait.
+    // Set once by the library, and called before each wait. In a child that does not know yet that it is one, it
+    // retires every lock held by a thread that the child does not have.
     using preparation = void (*)() noexcept;
     static constinit inline preparation before_waiting = nullptr;
 
@@ -36,11 +36,11 @@ class holder_lock {
             return true;
         return lock_contended(self, [] {
             if (before_waiting != nullptr)
-                before_waiting();  // or a child would wait for a thread that it does not have
+                before_waiting();  // otherwise a child would wait for a thread that it does not have
             return true;
         });
     }
-    // The same, but waits only while goes_on() is true, and calls no preparation.
+    // The same, but waits only while goes_on() is true, and does not call the preparation.
     template <class GoesOn>
     [[nodiscard]] bool lock_while(thread_id self, const GoesOn& goes_on) noexcept {
         thread_id seen = free;
@@ -53,8 +53,8 @@ class holder_lock {
             wake();
     }
 
-    // For one thread: only its own signal handlers can come between. Where one of those starts a thread, that waits for
-    // a tenth of a second at most.
+    // Takes the lock for a process of one thread: only its own signal handlers can come between. If one of those starts
+    // a thread, that waits for at most a tenth of a second.
     [[nodiscard]] bool enter(thread_id self) noexcept {
         if (__atomic_load_n(&word_, __ATOMIC_RELAXED) != free) [[unlikely]]
             return false;
@@ -67,10 +67,10 @@ class holder_lock {
         __atomic_store_n(&word_, free, __ATOMIC_RELAXED);
     }
 
-    // Whether no thread of this process will ever have it.
+    // Returns whether no thread of this process will ever have it.
     [[nodiscard]] bool is_retired() const noexcept { return __atomic_load_n(&word_, __ATOMIC_RELAXED) == retired; }
 
-    // In a child: what is held by another thread than `survivor`, the one that the child was copied with, stays held.
+    // Call it in a child: locks held by another thread than `survivor`, the thread that called fork, stay held.
     void retire_unless_held_by(thread_id survivor) noexcept {
         const thread_id holder = word_ & ~contended;
         if (holder != free && holder != survivor) __atomic_store_n(&word_, retired, __ATOMIC_RELAXED);
@@ -88,7 +88,7 @@ class holder_lock {
             thread_id seen = __atomic_load_n(&word_, __ATOMIC_RELAXED);
             if (seen == retired || (seen & ~contended) == self) break;
             const bool sleeps = attempt >= 100;
-            // Who has slept does not know whether others do.
+            // A thread that has slept does not know whether others sleep.
             const thread_id wanted = seen == free ? (sleeps ? self | contended : self) : seen | contended;
             if (seen != free && !sleeps) {
                 __builtin_ia32_pause();
@@ -106,7 +106,8 @@ class holder_lock {
         errno = before;
         return acquired;
     }
-    // With a limit of time: leave wakes no one, and a child that a signal handler makes meanwhile sleeps on.
+    // It sleeps with a limit of time: leave wakes no thread, and a child that a signal handler makes meanwhile sleeps
+    // on.
     void sleep_while(std::uint32_t low_half) noexcept {
         const timespec limit{0, 100'000'000};
         syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, low_half, &limit, nullptr, 0);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// huge_blocks: clears, empties and moves large blocks by their pages, so that nothing is touched that the program has
+// huge_blocks: clears, empties and moves large blocks by whole pages, so that it touches no page that the program has
 // not touched.
 //
 //   │ bytes │ whole pages: the system takes or moves them │ bytes │
 //
-// For blocks of the C library, whose memory is private and of no file; other providers' blocks are written and copied.
-// All functions keep errno. O(pages that hold memory). Thread-safe for different blocks.
+// For blocks of the C library, whose memory is private and not of a file; blocks of other providers are written and
+// copied. All functions keep errno. O(pages that hold memory). Thread-safe for different blocks.
 #pragma once
 
 #include <errno.h>
@@ -22,10 +22,10 @@ namespace millpond::preload {
 
 class huge_blocks {
   public:
-    // From here on a block's pages are worth a system call.
+    // Blocks of at least this size are worth a system call for their pages.
     static constexpr std::size_t least_bytes = std::size_t{1} << 20;
 
-    // Effects: the bytes of a block of any size read as zero.
+    // Effects: makes the bytes of a block of any size read as zero.
     static void clear(void* block, std::size_t bytes) noexcept {
         const pages inside = pages_of(block, bytes);
         if (bytes < least_bytes || !real::is_libc() || !discard(inside)) {
@@ -37,14 +37,14 @@ class huge_blocks {
         memset(inside.first + inside.bytes, 0, static_cast<std::size_t>(first + bytes - (inside.first + inside.bytes)));
     }
 
-    // Effects: gives the memory of the whole pages back; they read as zero, or keep what they hold where the system
+    // Effects: returns the memory of the whole pages. They then read as zero, or keep their contents if the system
     // cannot take them.
     static void empty(void* block, std::size_t bytes) noexcept {
         if (bytes >= least_bytes && real::is_libc()) (void)discard(pages_of(block, bytes));
     }
 
-    // Effects: `to` has the bytes of `from`, which afterwards holds anything.
-    // Returns: false where `to` has lost its pages to another mapping, and must not be touched again.
+    // Effects: gives `to` the bytes of `from`, which afterwards has undefined contents. Returns: false if `to` has lost
+    // its pages to another mapping, and must not be touched again.
     [[nodiscard]] static bool move(void* to, void* from, std::size_t bytes) noexcept {
         const auto distance = reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
         if (bytes < least_bytes || distance % page_bytes != 0 || !real::is_libc()) {
@@ -58,7 +58,7 @@ class huge_blocks {
         const int error = errno;
         if (mremap(inside.first, inside.bytes, inside.bytes, MREMAP_MAYMOVE | MREMAP_FIXED | keep_source,
                    target + before) == MAP_FAILED) {
-            // The kernel may have unmapped the target before it refused. EEXIST: it has not.
+            // The kernel may have unmapped the target before it refused. With EEXIST it has not.
             const bool is_there =
                 map_at(reinterpret_cast<std::uintptr_t>(target + before), inside.bytes, PROT_READ | PROT_WRITE) ||
                 errno == EEXIST;
@@ -81,7 +81,7 @@ class huge_blocks {
         std::size_t bytes;
     };
 
-    // Of a block of a page or more.
+    // Returns the whole pages of a block of at least one page.
     [[nodiscard]] static pages pages_of(void* block, std::size_t bytes) noexcept {
         const std::size_t before = (0 - reinterpret_cast<std::uintptr_t>(block)) % page_bytes;
         return {static_cast<char*>(block) + before, bytes < before ? 0 : (bytes - before) / page_bytes * page_bytes};

@@ -4,13 +4,15 @@
 //   heap   │ 2 MiB: 500 of 512 pages resident │ 2 MiB: 120 resident │ … growing ▸
 //           ─▶ one huge page                     stays as it is
 //
-// A huge page costs what was not resident of it. It is made only where that is at most a fifteenth of what is, so the
-// resident bytes of a heap, and so their peak, rise by at most 1/15: 6.7 %. What is resident is asked of the kernel
-// (mincore), for blocks may be given out and never touched. A region is collapsed once (MADV_COLLAPSE, Linux 6.1) and
-// not marked for huge pages: marked ones would fault in whole after they were given back. Elsewhere nothing happens.
+// A huge page costs the part of it that was not resident. It is made only if that is at most a fifteenth of the
+// resident part, so the resident bytes of a heap, and their peak, rise by at most 1/15: 6.7 %. The kernel reports
+// residency (mincore), because blocks may be given out and never touched. A region is collapsed once (MADV_COLLAPSE,
+// Linux 6.1) and not marked for huge pages: marked ones would fault in whole after they were given back. On older
+// systems nothing happens.
 //
-// Cost: for each 2 MiB that a heap grows by, two regions are looked at in turn, one system call each, and one more,
-// which copies 2 MiB, for a region that is collapsed. look may run beside everything else; errno is left as it was.
+// Cost: for each 2 MiB of heap growth, it examines two regions in turn, with one system call each, and one more, which
+// copies 2 MiB, for a region that is collapsed. look may run at the same time as everything else; it leaves errno as it
+// was.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +25,16 @@ class huge_regions {
     static constexpr std::size_t region_bytes = std::size_t{2} << 20;
     static constexpr std::size_t page_bytes = 4096;
     static constexpr std::size_t region_pages = region_bytes / page_bytes;
-    // Resident bytes rise by at most one part for so many that are there.
+    // Resident bytes rise by at most 1/parts.
     static constexpr std::size_t parts = 15;
 
     [[nodiscard]] static constexpr bool is_full_enough(std::size_t resident_pages) noexcept {
         return (region_pages - resident_pages) * parts <= resident_pages;
     }
 
-    // The next two of the regions of a heap of `bytes` from `base` on, which is aligned to a region.
+    // Examines the next two regions of a heap of `bytes` from `base` on, which is aligned to a region.
     void look(char* base, std::size_t bytes) noexcept;
-    // Returns: how many pages of a region are resident; 0 where the kernel does not say.
+    // Returns: the number of resident pages of a region; 0 if the kernel does not tell.
     [[nodiscard]] static std::size_t resident_pages(char* region) noexcept;
 
   private:

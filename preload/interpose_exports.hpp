@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // interpose_exports: the one malloc-family layer. Every malloc, free, operator new and delete of a program enters here
-// and goes, checked and in one shape, to `millpond::preload::backend`.
+// and goes on, checked and in one form, to `millpond::preload::backend`.
 //
 // Include it in exactly one source of a preloaded library, after `namespace millpond::preload { using backend = …; }`.
 // The backend has a type `call_site`, of call_site.hpp, and, all static and noexcept:
@@ -9,10 +9,10 @@
 //   void* reallocate(void* old, size_t bytes, const call_site&);   // old is never null
 //   void deallocate(void* p);  size_t usable_size(void* p);        // p is never null
 //   or void deallocate(void* p, const call_site&);
-// It may have one more, for operator new: allocate, but what fails it tries by next_new, which throws.
+// It may have one more, for operator new: like allocate, but a failure is retried through next_new, which throws.
 //   void* allocate_for_new(size_t bytes, const call_site&);        // not noexcept
-// Null from an allocating function is a failure with errno set. What a call means for errno, overflow, alignment and
-// null is decided here, as the C library decides it, and nowhere else.
+// A null from an allocating function is a failure with errno set. This layer, and no other, decides the meaning of a
+// call for errno, overflow, alignment and null, as the C library does.
 #pragma once
 
 #include <errno.h>
@@ -43,7 +43,7 @@ inline constexpr std::size_t page_bytes = 4096;  // valloc and pvalloc on x86-64
     return true;
 }
 
-// A backend that asks where a block is freed gets the site, too.
+// A backend whose deallocate takes a site gets the site of the free.
 template <class Backend = backend>
 [[gnu::always_inline]] inline void deallocate_at(void* p) noexcept {
     if constexpr (requires(entry_site site) { Backend::deallocate(p, site); })
@@ -54,7 +54,7 @@ template <class Backend = backend>
 
 [[gnu::always_inline]] inline void* reallocate_at(void* old, std::size_t bytes, const entry_site& site) noexcept {
     if (old == nullptr) return backend::allocate(bytes, site);
-    if (bytes == 0 && real::is_libc()) {  // as the C library has it; other providers decide themselves
+    if (bytes == 0 && real::is_libc()) {  // as the C library does; other providers decide themselves
         deallocate_at(old);
         return nullptr;
     }
@@ -117,7 +117,8 @@ int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) noex
     void* const p =
         millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::entry_site::here());
     if (p == nullptr) {
-        // The C library's own sets errno, too; POSIX asks for the return value only, and other providers do as much.
+        // The C library's function also sets errno. POSIX requires only the return value, and other providers do only
+        // that.
         if (!millpond::preload::real::is_libc()) errno = before;
         return ENOMEM;
     }
@@ -147,8 +148,8 @@ std::size_t malloc_usable_size(void* p) noexcept {
 
 }  // extern "C"
 
-// A throwing form that fails is repeated by the next operator new behind us, which calls the new-handler and throws as
-// the program's own C++ library does: so this library needs none. Its tries come back through malloc.
+// A throwing form that fails is repeated by the next operator new behind us. It calls the new-handler and throws as the
+// program's own C++ library does, so this library needs none. Its tries come back through malloc.
 MILLPOND_HOOK(_Znwm, void* operator new(std::size_t bytes)) {
     return millpond::preload::allocate_for_new(bytes, MILLPOND_HOOK_SITE);
 }

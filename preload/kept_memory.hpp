@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// kept_memory: says how much of a pool's empty memory stays with it, and when the rest goes back to the system.
+// kept_memory: decides how much of a pool's empty memory the pool keeps, and when the rest goes back to the system.
 //
-//   stays      a quarter of what is in use, 1 MiB at least, and what was taken again after it had been given back, so
+//   stays      a quarter of the memory in use, at least 1 MiB, and memory that was needed again after its return, so
 //              that work in rounds does not fault its memory in each time
-//   teardown   a quarter of what was in use at most, 1 MiB at least, has been emptied, and nothing was taken meanwhile:
-//              the rest goes, some at a time
-//   epoch      what lay unused for a second goes, and half as much less stays; looked at when memory is emptied
+//   teardown   a quarter of the peak in use, at least 1 MiB, was emptied and nothing was taken meanwhile:
+//              the rest is returned, some at a time
+//   epoch      memory unused for 1 s is returned, and the amount kept falls by half of it
 //
-// So a program whose sizes change keeps the memory that it is about to use again, one that is done gives it back at
-// once, and nothing waits for a thread of ours. Arithmetic alone, O(1). Serialised by the pool's lock, except
-// note_taking, which any thread may call.
+// So a program whose sizes change keeps the memory that it is about to reuse, a program that is done gives it back at
+// once, and nothing waits for a thread of ours. Epochs are checked when memory is emptied. Only arithmetic, O(1).
+// Serialised by the pool's lock, except note_taking, which any thread may call.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class kept_memory {
     struct amounts {
         std::size_t in_use, empty;
     };
-    // So many bytes may stay empty; up to so many pieces are to go now.
+    // The bytes that may stay empty, and the number of pieces to return now.
     struct order {
         std::size_t kept;
         unsigned pieces;
@@ -32,16 +32,16 @@ class kept_memory {
     static constexpr std::uint64_t epoch_ms = 1000;
     static constexpr unsigned pieces_at_once = 4;
 
-    // A request reached the pool. Read first: a line that all threads share is then rarely written.
+    // Notes that a request reached the pool. It reads first, so that a line shared by all threads is rarely written.
     void note_taking() noexcept {
         if (!__atomic_load_n(&is_taking_, __ATOMIC_RELAXED)) __atomic_store_n(&is_taking_, true, __ATOMIC_RELAXED);
     }
-    // Memory was taken, and this is left.
+    // Notes that memory was taken, and how much is left.
     void note_taken(amounts now) noexcept {
         if (now.empty < least_empty_) least_empty_ = now.empty;
         if (now.in_use > most_in_use_) most_in_use_ = now.in_use;
     }
-    // The system gave memory, for nothing empty was suitable.
+    // Notes that the system gave memory, because no empty memory was suitable.
     void note_growth(std::size_t bytes) noexcept {
         const std::size_t again = returned_ < bytes ? returned_ : bytes;
         returned_ -= again;
@@ -49,7 +49,7 @@ class kept_memory {
     }
     void note_returned(std::size_t bytes) noexcept { returned_ += bytes; }
 
-    // Memory was emptied, and is counted in `now`. Returns: what of the empty memory is to go.
+    // Notes that memory was emptied, which `now` includes. Returns: the empty memory to return.
     [[nodiscard]] order note_emptied(std::size_t bytes, amounts now, std::uint64_t now_ms) noexcept {
         if (__atomic_load_n(&is_taking_, __ATOMIC_RELAXED)) {
             __atomic_store_n(&is_taking_, false, __ATOMIC_RELAXED);
@@ -76,12 +76,12 @@ class kept_memory {
         return {used > kept(now) ? used : kept(now), ~0U};
     }
 
-    std::size_t kept_ = least;                       // if a quarter of what is in use is less
-    std::size_t returned_ = 0;                       // and not asked for again
-    std::size_t emptied_at_once_ = 0;                // since something was taken
+    std::size_t kept_ = least;                       // if a quarter of the memory in use is less
+    std::size_t returned_ = 0;                       // and not requested again
+    std::size_t emptied_at_once_ = 0;                // since memory was last taken
     std::size_t least_empty_ = 0, most_in_use_ = 0;  // in this epoch
     std::uint64_t epoch_start_ms_ = 0;
-    bool is_taking_ = false;  // since memory was emptied
+    bool is_taking_ = false;  // true if memory was taken since some was emptied
 };
 
 }  // namespace millpond::preload

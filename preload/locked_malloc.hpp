@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
-// locked_malloc: makes a heap that frees by address alone a malloc for any program: one heap, one lock.
+// locked_malloc: turns a heap that frees by address into a malloc for any program, with one heap and one lock.
 //
 //   malloc ─▶ lock ─▶ the heap ─── no memory there ─▶ the C library's malloc (or the one that the program brought)
-//                └─ not to be had ────────────────────▶ the same
+//                └─ unavailable ──────────────────────▶ the same
 //   free ──▶ in the heap's range? ── no ─────────────▶ the same provider's free
-//                │ yes: lock ─▶ the heap ─── not to be had: kept on a lock-free list for the next allocation
+//                │ yes: lock ─▶ the heap ─── unavailable: kept on a lock-free list for the next allocation
 //
-// Heap<Counts> is a classic allocator over heap_region; which of Heap<uncounted> and Heap<operation_counts> is built,
-// in static storage at the first call, is decided by MILLPOND_STATS: an allocator whose instructions are counted must
-// not pay for its statistics, and its user needs no second library. A heap whose try_allocate takes a call site is told
-// it: Site is what it needs to know.
+// Heap<Counts> is a classic allocator over heap_region. At the first call MILLPOND_STATS decides whether
+// Heap<uncounted> or Heap<operation_counts> is built, in static storage: an allocator whose instructions are counted
+// must not pay for its statistics, and its user needs no second library. A heap whose try_allocate takes a call site
+// gets it; Site is the type that it needs.
 //
-// The lock cannot be had in two cases (holder_lock): a signal handler interrupted its holder, or this is a child of a
+// The lock cannot be taken in two cases (holder_lock): a signal handler interrupted its holder, or this is a child of a
 // fork and only the parent has the holder. Such a child keeps its blocks; new ones come from the C library. In a
 // process of one thread the lock is two plain stores.
 //
-// Blocks of 1 MiB or more, or aligned to that, are the C library's from the start, and the heap's only where it has no
-// memory: it maps them, moves pages and not bytes when they grow, and clears nothing that is fresh. A program that
-// reserves more than it touches would otherwise touch all of it in a heap that copies and cuts.
+// Blocks of 1 MiB or more, or aligned to that, come from the C library, and from the heap only if the library has no
+// memory. The C library maps such blocks, moves pages instead of bytes when they grow, and clears no fresh memory. A
+// heap that copies and cuts would touch all the memory of a program that reserves more than it uses.
 //
 // All members are static: this is the backend of interpose_exports.hpp and usage_exports.hpp. Zeroed blocks of 256 KiB
-// or more get fresh pages; nothing is known of the pages of smaller ones, so they are cleared. Blocks do not move to
+// or more get fresh pages; smaller ones are cleared, because the state of their pages is unknown. Blocks do not move to
 // become a little smaller. Any thread may call anything.
 #pragma once
 
@@ -47,7 +47,7 @@
 
 namespace millpond::preload {
 
-// `HugeBytes`: from how many on blocks are the C library's.
+// `HugeBytes`: the size from which blocks come from the C library.
 template <template <class Counts> class Heap, class Site = return_site, std::size_t HugeBytes = std::size_t{1} << 20>
 class locked_malloc {
     using plain_heap = Heap<classic::uncounted>;
@@ -69,7 +69,7 @@ class locked_malloc {
         return p;
     }
 
-    // What is no power of two, the C library decides.
+    // The C library handles an alignment that is not a power of two.
     static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site& site) noexcept {
         const bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
         if (is_power && alignment <= usual_alignment) return take(bytes, usual_alignment, site);
@@ -81,7 +81,7 @@ class locked_malloc {
     static void* reallocate(void* old, std::size_t bytes, const call_site& site) noexcept {
         if (!heap_region::contains(old)) return real::reallocate(old, bytes);
         const std::size_t held = usable_size(old);
-        // A block that would be mostly empty is worth a move, unless it is small anyway.
+        // A mostly empty block is worth a move, unless it is small anyway.
         const bool fits = bytes <= held;
         if (fits && (bytes > held / 2 || held <= 128)) return old;
         const int before = errno;
@@ -109,7 +109,7 @@ class locked_malloc {
 
     static std::size_t usable_size(void* p) noexcept {
         if (!heap_region::contains(p)) return real::usable_size(p);
-        // Without the lock the holder stands still, as it is interrupted, or is not here: a live block's tag is whole.
+        // Without the lock the holder does not run: it is interrupted, or is not here. So a live block's tag is whole.
         const visit here;
         return on_heap([p](auto& heap) { return heap.usable_bytes(p); });
     }
@@ -124,7 +124,7 @@ class locked_malloc {
             adopt_if_child([](holder_lock::thread_id survivor) noexcept { lock_.retire_unless_held_by(survivor); });
         };
         if (real::provider_is_bound()) {
-            // Nobody has the lock any more, so every call goes to the provider.
+            // No thread has the lock any more, so every call goes to the provider.
             constexpr holder_lock::thread_id nobody = 8;
             if (lock_.lock(nobody)) lock_.retire_unless_held_by(0);
             real::say_bound("this malloc");
@@ -139,10 +139,10 @@ class locked_malloc {
         return on_heap([](auto& heap) { return heap.record(); });
     }
 
-    // A classic allocator gives nothing back while it has blocks.
+    // A classic allocator returns no memory while it has blocks.
     static bool trim() noexcept { return false; }
 
-    // Where MILLPOND_STATS asked for it; for the end of the process.
+    // Prints statistics at the end of the process, if MILLPOND_STATS asks for them.
     static void say_statistics(const char* name) noexcept {
         if (!exit_statistics::are_wanted()) return;
         exit_statistics::say(name, record());
@@ -160,20 +160,20 @@ class locked_malloc {
     static constexpr std::size_t usual_alignment = classic::pointer_words::alignment;
     static constexpr std::size_t fresh_pages_bytes = std::size_t{256} << 10;
     static constexpr std::size_t huge_bytes = HugeBytes;
-    static constexpr std::size_t huge_alignment = std::size_t{1} << 20;  // it would cost the heap as much in padding
+    static constexpr std::size_t huge_alignment = std::size_t{1} << 20;  // the heap would pad such a block by as much
 
-    // As pthread_self: the thread's control block, whose first word is its own address.
+    // Returns the thread's control block, whose first word is its own address, as pthread_self does.
     [[gnu::always_inline]] static holder_lock::thread_id this_thread() noexcept {
         return reinterpret_cast<holder_lock::thread_id>(__builtin_thread_pointer());
     }
 
-    // The way of nearly all calls in a process of one thread, which saves no register for another way. Returns: whether
-    // the lock is taken, and the heap is plain_heap.
+    // The path of nearly all calls in a process of one thread, which saves no register for another path. Returns: true
+    // if the lock is taken and the heap is plain_heap.
     [[gnu::always_inline]] static bool enter_alone() noexcept {
         return __libc_single_threaded != 0 && built_ == plain && lock_.enter(this_thread());
     }
 
-    // Holds the lock, or nothing where it cannot be had.
+    // Holds the lock, or nothing if it cannot be taken.
     class visit {
       public:
         visit() noexcept {
@@ -249,7 +249,7 @@ class locked_malloc {
         const visit here;
         if (here) [[likely]]
             return on_heap([p](auto& heap) { heap.deallocate(p); });
-        // Where no thread will ever have the lock, no allocation would collect it.
+        // If no thread will ever have the lock, no allocation would collect the block.
         if (!lock_.is_retired()) keep_for_later(p);
     }
 
@@ -271,7 +271,7 @@ class locked_malloc {
         });
     }
 
-    // The C library's malloc may set errno where it finds memory at its second try.
+    // The C library's malloc may set errno although it finds memory at its second try.
     template <class Allocate>
     [[gnu::noinline, gnu::cold]] static void* real_or_null(Allocate allocate) noexcept {
         const int before = errno;

@@ -22,7 +22,7 @@ std::uint32_t mixed_slabs::next_begin(const mixed_cuts& its, std::uint32_t at) n
     return word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
 }
 
-// `at` is not 0, where a piece begins always.
+// `at` is not 0, because a piece always begins there.
 std::uint32_t mixed_slabs::previous_begin(const mixed_cuts& its, std::uint32_t at) noexcept {
     std::uint32_t word = --at / 64;
     std::uint64_t bits = its.begins[word] & ~std::uint64_t{0} >> (63 - at % 64);
@@ -93,7 +93,7 @@ bool mixed_slabs::adopt(depot_slab& one, std::size_t block_bytes) noexcept {
     }
     for (const free_block* each = one.freed; each != nullptr; each = each->next) clear(its->used, granule_of(each));
     if (end != mixed_cuts::granules) {
-        // What is left behind the last block. A page of it that was never touched stays so.
+        // The rest behind the last block. A page of it that was never touched stays untouched.
         set(its->begins, end);
         if (end * mixed_cuts::granule % slab_map::page_bytes == 0) set(its->used, end);
     }
@@ -141,7 +141,7 @@ free_block* mixed_slabs::take(std::size_t bytes, std::size_t alignment_max) noex
         for (unsigned i = 0; i != tries && each != nullptr; ++i, each = each->next) {
             const std::uint32_t first = granule_of(each);
             const std::uint32_t before = (0 - first) % aligned;
-            // A list of one length saves a look at the cuts.
+            // In a list of one length no look at the cuts is needed.
             const std::uint32_t length = list <= exact ? list : next_begin(*slab_at(each).cuts, first) - first;
             if (before + granules <= length) return cut(each, length, before, granules);
         }
@@ -175,14 +175,14 @@ depot_slab* mixed_slabs::put(free_block* freed) noexcept {
         insert(piece_at(slab, first), end - first);
         return nullptr;
     }
-    // All free pieces have become this one.
+    // All free pieces have merged into this one.
     its.next_spare = spare_;
     spare_ = &its;
     return &one;
 }
 
 std::size_t mixed_slabs::bytes_of(const void* block) const noexcept {
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);  // the owner that says that it is mixed was written after its cuts
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);  // the owner field that marks the slab as mixed was written after its cuts
     const std::uint32_t first = granule_of(block);
     return (next_begin(*slab_at(block).cuts, first) - first) * mixed_cuts::granule;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// mixed_slabs: slabs of blocks of any size, whose free neighbours are joined: what becomes of the slabs of a class that
-// shrinks while another one grows.
+// mixed_slabs: slabs of blocks of any size, whose free neighbours are joined. The slabs of a shrinking class become
+// mixed ones while another class grows.
 //
 //   a slab of 400 bytes    │ used │ free │ free │ used │ free │ …     free blocks serve no larger class
 //   adopted: a mixed slab  │ used │     free    │ used │ free │ …     800 bytes serve 480
@@ -8,9 +8,9 @@
 //                            used   1      0      1      0            and one where that piece is a block in use
 //   lists by length        16, 32, … 1024 bytes, then eight an octave up to a slab; the links lie in the free pieces
 //
-// A block costs what it needs and no more than its own alignment: best fit up to 1 KiB. Each take and each put writes
-// to neighbours and to other pieces of its list, so it costs some hundred instructions and several lines of the cache,
-// where a class's list costs ten: for memory that would lie idle otherwise.
+// A block wastes no more than its own alignment; up to 1 KiB the search is best fit. Each take and each put writes to
+// neighbours and to other pieces of its list, so it costs some hundred instructions and several cache lines, where a
+// class's list costs ten. It pays for memory that would be idle otherwise.
 //
 // Not thread-safe, except bytes_of for a block in use: the pool's lock for mixed slabs serialises it.
 #pragma once
@@ -30,7 +30,7 @@ struct mixed_cuts {
 
     union {
         std::uint64_t begins[words];
-        mixed_cuts* next_spare;  // of cuts that no slab has
+        mixed_cuts* next_spare;  // links cuts that no slab uses
     };
     std::uint64_t used[words];
 };
@@ -41,8 +41,8 @@ class mixed_slabs {
     mixed_slabs(const mixed_slabs&) = delete;
     mixed_slabs& operator=(const mixed_slabs&) = delete;
 
-    // Effects: the slab of blocks of `block_bytes`, all of which were given out at some time, is a mixed one. Its owner
-    // in the map stays as it is. False, and nothing has changed, if there is no memory for its cuts.
+    // Effects: makes a slab of blocks of `block_bytes`, all of which were given out at some time, a mixed one. Its
+    // owner in the map does not change. Returns false if there is no memory for its cuts; then nothing has changed.
     bool adopt(depot_slab& one, std::size_t block_bytes) noexcept;
 
     // Returns: a block of `bytes`, a multiple of 16, with the alignment of their lowest bit, up to `alignment_max`;
@@ -51,7 +51,7 @@ class mixed_slabs {
     // Returns: the slab, no longer a mixed one, if this was its last block; otherwise null.
     [[nodiscard]] depot_slab* put(free_block* freed) noexcept;
 
-    // Of a block in use, as take was asked.
+    // Returns the size of a block in use, as requested from take.
     [[nodiscard]] std::size_t bytes_of(const void* block) const noexcept;
 
     // Calls visit(bytes, is_free) for each piece of one slab.
@@ -67,7 +67,7 @@ class mixed_slabs {
   private:
     static constexpr std::uint32_t exact = 64, steps = 8;
     static constexpr std::uint32_t lists = 128;
-    // What a search looks at in a list whose pieces may be too short, or begin at an unsuitable place.
+    // The most pieces examined in a list whose pieces may be too short, or begin at an unsuitable place.
     static constexpr unsigned tries = 4;
 
     struct piece {
@@ -78,7 +78,7 @@ class mixed_slabs {
     static bool is_set(const std::uint64_t* bits, std::uint32_t at) noexcept {
         return (__atomic_load_n(bits + at / 64, __ATOMIC_RELAXED) >> at % 64 & 1) != 0;
     }
-    // Read without the lock by bytes_of: a word is written whole.
+    // bytes_of reads without the lock, so a word is written whole.
     static void set(std::uint64_t* bits, std::uint32_t at) noexcept {
         __atomic_store_n(bits + at / 64, bits[at / 64] | std::uint64_t{1} << at % 64, __ATOMIC_RELAXED);
     }

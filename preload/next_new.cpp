@@ -6,7 +6,7 @@
 namespace millpond::preload {
 namespace {
 
-// The names say what std::size_t is: `m`, unsigned long, or `j`, unsigned int, in a 32-bit program.
+// The mangled names encode std::size_t: `m`, unsigned long, or `j`, unsigned int, in a 32-bit program.
 template <class Function>
 Function behind_us(const char* of_long, const char* of_int) noexcept {
     return reinterpret_cast<Function>(dlsym(RTLD_NEXT, sizeof(std::size_t) == 8 ? of_long : of_int));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// next_new: the operator new behind ours, for the failures of ours: it calls the new-handler and throws std::bad_alloc
-// in the way of the program's own C++ library. Returns null only where no C++ library is loaded. Looked up at each
-// failure.
+// next_new: the operator new behind ours, called when ours fails. It calls the new-handler and throws std::bad_alloc as
+// the program's own C++ library does. Returns null only if no C++ library is loaded. Looked up at each failure.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,7 @@ std::size_t read_link(const char* link, char* to, std::size_t room) noexcept {
 std::size_t own_program(char* to, std::size_t room) noexcept {
     const std::size_t length = read_link("/proc/self/exe", to, room);
     if (!is_dynamic_linker(to, length)) return length;
-    // The dynamic linker puts the program's name there.
+    // The dynamic linker passes the program's name there.
     const auto* const given = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
     const file program(given != nullptr ? given : "", O_PATH);
     if (program.descriptor() < 0) return length;

@@ -97,8 +97,8 @@ char* page_runs::take_aligned(std::uint32_t pages, std::uint32_t alignment_pages
     const std::uint32_t first = page_of(block), held = pages + alignment_pages - 1;
     const std::uint32_t start = (first + alignment_pages - 1) & ~(alignment_pages - 1);
     set_words(start, pages, used_mark);
-    // The run before is in use or there is none, or take would have found both as one; so is what lies behind, or it is
-    // the rest of this one.
+    // The run before is in use or does not exist; otherwise take would have found both as one. The part behind is in
+    // use too, or is the rest of this run.
     insert(first, start - first, is_zero);
     if (const std::uint32_t behind = start + pages; behind != first + held)
         free(behind, first + held - behind, is_zero);
@@ -170,7 +170,7 @@ char* page_runs::take_slab() noexcept {
 
 page_runs::slabs page_runs::take_from_longest(std::uint32_t slabs_max) noexcept {
     for (std::uint32_t list = lists; --list >= slab_pages;) {
-        const std::uint32_t run = heads_[false][list];  // what is untouched is not the system's to take
+        const std::uint32_t run = heads_[false][list];  // untouched pages hold no memory to return
         if (run == none) continue;
         const std::uint32_t first = slab_in(run), last = (run + length_of(run)) / slab_pages * slab_pages;
         if (last <= first) return {};

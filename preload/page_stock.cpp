@@ -12,7 +12,7 @@
 
 namespace millpond::preload {
 
-// Up to 8 pages each number is a class; behind that four classes an octave.
+// Up to 8 pages each number is a class; above that there are four classes an octave.
 page_stock::size_class page_stock::class_of(std::size_t bytes) noexcept {
     const std::size_t pages = bytes <= page_bytes ? 1 : (bytes + page_bytes - 1) / page_bytes;
     if (pages <= 8) return {static_cast<unsigned>(pages) - 1, pages * page_bytes};
@@ -21,7 +21,7 @@ page_stock::size_class page_stock::class_of(std::size_t bytes) noexcept {
     return {8 + (shift - 1) * 4 + static_cast<unsigned>(steps) - 5, (steps << shift) * page_bytes};
 }
 
-// A child that has not begun a process of its own yet does not wait: the holder may be a thread that it does not have.
+// A child that has not been adopted yet does not wait: the holder may be a thread that it does not have.
 bool page_stock::lock() noexcept {
     return lock_.lock_while(pthread_self(), [] { return fork_mark::is_set(); });
 }
@@ -41,7 +41,7 @@ void* page_stock::take_block(std::size_t bytes) noexcept {
     return found;
 }
 
-// The rest of a region that is too short is given up: at most 1 MiB of addresses, untouched.
+// A rest of a region that is too short is given up: at most 1 MiB of addresses, untouched.
 std::byte* page_stock::cut(std::size_t bytes) noexcept {
     if (static_cast<std::size_t>(past_ - next_) < bytes) {
         std::size_t size = regions_ == nullptr ? region_bytes_min : 2 * regions_->bytes;
@@ -67,7 +67,7 @@ void page_stock::give(void* p, std::size_t bytes) noexcept {
     const bool is_zero = madvise(p, its.bytes, MADV_DONTNEED) == 0;
     errno = before;
     if (!is_zero) memset(p, 0, its.bytes);
-    // Without the lock the addresses are given up: part of a region cannot be unmapped by itself.
+    // Without the lock the addresses are given up, because part of a region cannot be unmapped by itself.
     if (!lock()) return;
     auto* const one = static_cast<block*>(p);
     one->next = free_[its.number];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// page_stock: zeroed pages for what each thread of a process needs, from a few large mappings.
+// page_stock: zeroed pages for the data of each thread of a process, from a few large mappings.
 //
 //   take(bytes) ─▶ a free block of that class ─▶ the end of the latest region ─▶ a new region, twice as large
 //                  (classes: 4 an octave, 4 KiB to 1 MiB)                        (512 KiB to 64 MiB)
 //
-// Use it where thousands of threads need pages each: a mapping of its own for each would soon be more than the kernel
-// allows a process (vm.max_map_count, 65 530 by default). Larger blocks are mapped by themselves. Blocks that come back
-// give their pages to the system and serve again; addresses stay until clear().
+// Use it if thousands of threads need pages each: a mapping for each would soon exceed the kernel's limit for a process
+// (vm.max_map_count, 65 530 by default). Larger blocks are mapped by themselves. Blocks that come back return their
+// pages to the system and serve again; addresses stay until clear().
 //
-// Thread-safe. A lock that cannot be had (its holder was interrupted by a signal handler on the same thread, or a fork
-// left it behind) costs a mapping, never a wait without end. Leaves errno as it was.
+// Thread-safe. A lock that cannot be taken (its holder was interrupted by a signal handler on the same thread, or a
+// fork left it behind) costs a mapping, never an endless wait. Leaves errno as it was.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ class page_stock {
     page_stock(const page_stock&) = delete;
     page_stock& operator=(const page_stock&) = delete;
 
-    // Null if there is no memory.
+    // Returns null if there is no memory.
     template <class T = void>
     [[nodiscard]] T* take(std::size_t bytes) noexcept {
         return static_cast<T*>(take_block(bytes));
     }
-    // `bytes`: as it was taken. Null is nothing.
+    // `bytes`: the size taken. Null is allowed and does nothing.
     void give(void* p, std::size_t bytes) noexcept;
     // Unmaps all regions. No block may be in use, and no other thread inside.
     void clear() noexcept;
@@ -47,7 +47,7 @@ class page_stock {
     struct block {
         block* next;
     };
-    // Of `bytes` up to `largest`: the number of the class, and how long its blocks are.
+    // The number of the class for `bytes` up to `largest`, and the size of its blocks.
     struct size_class {
         unsigned number;
         std::size_t bytes;

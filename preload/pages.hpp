@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// pages: memory straight from the kernel, for what stands under malloc and so cannot use it.
-// Zeroed, private, counted only when touched. Null on failure; errno is left as it was.
+// pages: memory straight from the kernel, for code below malloc, which cannot use malloc. Zeroed, private, counted only
+// when touched. Null on failure; errno is left as it was.
 #pragma once
 
 #include <errno.h>

@@ -37,7 +37,7 @@ void pool_slabs::deallocate(void* chunk, std::size_t bytes, std::size_t) noexcep
     const std::uint32_t slabs = slabs_for(bytes);
     space_->map.assign(chunk, slabs, {});
     note_used(0 - slabs * slab_map::slab_bytes);
-    // Huge extents go back whole, and a chunk is a part of one: it stays with the pool, out of use.
+    // Huge extents are returned whole, and a chunk is a part of one: it stays with the pool, unused.
     if (!huge_pages_ && space_->lock.lock(slab_space::this_thread())) {
         held_bytes_ -= slabs * slab_map::slab_bytes;
         space_->map.give_back(chunk, slabs);
@@ -61,7 +61,7 @@ bool pool_slabs::take_extent(std::uint32_t slabs) noexcept {
     return true;
 }
 
-// Where memory or addresses are scarce, smaller extents are tried, down to what is needed.
+// If memory or addresses are scarce, it tries smaller extents, down to the needed size.
 void* pool_slabs::take_from_map(std::uint32_t& slabs, std::uint32_t needed) noexcept {
     for (;;) {
         if (void* const extent = space_->map.take(slabs, huge_pages_)) return extent;
@@ -70,8 +70,8 @@ void* pool_slabs::take_from_map(std::uint32_t& slabs, std::uint32_t needed) noex
     }
 }
 
-// The end of the extent before, when a larger chunk did not fit there. Of two ends the longer is kept, and the other
-// goes back, or is lost where extents are huge.
+// Keeps the end of the previous extent, in which a larger chunk did not fit. Of two ends it keeps the longer one; the
+// other goes back, or is lost if extents are huge.
 void pool_slabs::put_aside(rest left) noexcept {
     if (left.bytes() > older_.bytes()) {
         const rest longer = left;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// pool_slabs: the block source of one routed pool: chunks cut from the extents of the process's slab map, each slab
-// marked with the pool and the size of the blocks that it will hold, so that a free finds both from an address.
+// pool_slabs: the block source of one routed pool. It cuts chunks from the extents of the process's slab map and marks
+// each slab with the pool and the size of its blocks, so that a free finds both from an address.
 //
 //   extent of this pool   │ chunk of 48-byte blocks │ chunk of 128 │ … next ▸                │
 //   then another, twice as long, up to 2 MiB; with huge pages 2 MiB from the start
 //
-// For multipool, under the pool's lock or by its one thread; the slab map behind it has a lock of its own, taken once
-// for each extent. Null when the addresses or the memory are used up, or the lock cannot be had: inside a signal
-// handler that interrupted its holder, and in a child whose parent's other thread held it.
+// For multipool, under the pool's lock or by its one thread. The slab map behind it has a lock of its own, taken once
+// for each extent. Null if the addresses or the memory are used up, or the lock cannot be taken: inside a signal
+// handler that interrupted its holder, and in a child if another thread of its parent held it.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ namespace millpond::preload {
 struct slab_space {
     slab_map map;
     holder_lock lock;
-    // Names the calling thread to the lock.
+    // Returns the name of the calling thread for the lock.
     static holder_lock::thread_id this_thread() noexcept;
-    // Effects: addresses of free slabs go back to the system. Returns: whether any have.
+    // Effects: returns addresses of free slabs to the system. Returns: true if there were any.
     bool unmap_free() noexcept;
 };
 
-// Told how many bytes a pool has from the slab map, and of how many it made chunks, whenever that changes.
+// Told, whenever they change, the bytes that a pool has from the slab map and the bytes that it has made into chunks.
 struct slab_observer {
     void (*changed)(void* context, std::size_t held, std::size_t used) noexcept = nullptr;
     void* context = nullptr;
@@ -43,16 +43,16 @@ class pool_slabs {
           pool_(pool),
           huge_pages_(huge_pages) {}
 
-    // A chunk that will be cut into blocks of `block_bytes`, which owner_of will answer for each of its slabs.
+    // Returns a chunk to be cut into blocks of `block_bytes`; owner_of reports that size for each of its slabs.
     void* try_allocate_slab(std::size_t bytes, std::size_t alignment, std::size_t block_bytes) noexcept;
-    // What the pool keeps for itself, and blocks too large for its classes: found by no free, so the router asks for
-    // none.
+    // Serves the pool's own data, and blocks too large for its classes. A free could not find such blocks, so the
+    // router requests none.
     void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         return try_allocate_slab(bytes, alignment, 0);
     }
     void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept;
 
-    // Effects: what is left of its extents goes back to the map; huge extents stay.
+    // Effects: returns the unused part of its extents to the map; huge extents stay.
     void give_up_rests() noexcept;
 
     [[nodiscard]] std::size_t used_bytes() const noexcept { return __atomic_load_n(&used_bytes_, __ATOMIC_RELAXED); }
@@ -61,13 +61,13 @@ class pool_slabs {
         if (observer_.changed != nullptr) observer_.changed(observer_.context, held_bytes_, used_bytes_);
     }
 
-    // One slab for one class: a chunk of several would leave more of it unused, and on huge pages unused is resident.
-    // Classes of large blocks come to longer ones.
+    // One slab for one class: a chunk of several would leave more of it unused, and on huge pages unused memory is
+    // resident. Classes of large blocks get longer ones.
     static constexpr std::size_t preferred_chunk_bytes = slab_map::slab_bytes;
     static constexpr bool has_long_slabs = true;
 
   private:
-    // What is left of the latest extent, and of one before that where a larger chunk did not fit.
+    // The rest of the latest extent, and of an earlier one in which a larger chunk did not fit.
     struct rest {
         char* next = nullptr;
         char* last = nullptr;
@@ -77,7 +77,7 @@ class pool_slabs {
     static std::uint32_t slabs_for(std::size_t bytes) noexcept {
         return static_cast<std::uint32_t>((bytes + slab_map::slab_bytes - 1) / slab_map::slab_bytes);
     }
-    // Read by any thread. `bytes` may be negative, modulo 2^64.
+    // Any thread may read it. `bytes` may be negative, modulo 2^64.
     void note_used(std::size_t bytes) noexcept {
         __atomic_store_n(&used_bytes_, used_bytes_ + bytes, __ATOMIC_RELAXED);
     }

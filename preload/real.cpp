@@ -30,10 +30,10 @@ void look_up(Function& function, const char* name) noexcept {
 }  // namespace
 
 bool real::find_provider() noexcept {
-    // While dlsym looks, whatever it allocates itself comes from the C library; a successful look-up allocates nothing.
+    // While dlsym looks up, its own allocations come from the C library; a successful look-up allocates nothing.
     provider_functions found{};
     look_up(found.allocate, "malloc");
-    // Not by dladdr, which looks at every symbol of a module to name the nearest.
+    // Does not use dladdr, which examines every symbol of a module to name the nearest.
     dl_find_object of_found{}, of_libc{};
     const bool same =
         found.allocate == nullptr || (_dl_find_object(reinterpret_cast<void*>(found.allocate), &of_found) == 0 &&
@@ -54,7 +54,7 @@ bool real::find_provider() noexcept {
     return provider_ == libc;
 }
 
-// EINVAL is a wrong alignment, which no memory mends. What no system has, nothing is given back for.
+// EINVAL is a wrong alignment, which no memory corrects. For a size that no system has, nothing is returned.
 bool real::makes_room(std::size_t bytes) noexcept {
     constexpr std::size_t most_bytes = sizeof(void*) == 8 ? ~std::size_t{0} >> 17 : ~std::size_t{0} / 2;
     const int before = errno;
@@ -124,8 +124,8 @@ bool real::provider_is_bound() noexcept {
 
 void real::say_bound(const char* name) noexcept {
     dprintf(STDERR_FILENO,
-            "millpond: %s has a malloc of its own and was linked to call it directly (-Bsymbolic): everything is left "
-            "to it, and %s serves nothing\n",
+            "millpond: %s has a malloc of its own and was linked to call it directly (-Bsymbolic), so %s "
+            "leaves all blocks to it\n",
             provider_path(), name);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// real: the allocator that the program would have used without us.
+// real: the allocator that the program would use without this library.
 //
-// Usually the C library's, which is called by its internal names (__libc_malloc …): no symbol look-up at start and no
-// event twice. A program that brings its own malloc in a library keeps it: it is found behind us (RTLD_NEXT) at the
-// first call. A malloc inside the executable itself comes before every preloaded library, so the program's calls never
-// reach us; see in_executable(). Where the provider has no memory, a library that keeps free memory itself may give it
-// back (make_room), and the provider is asked once more. Thread-safe, safe at any moment of start-up. Frees must go to
-// the same provider: every function here uses one.
+// It is usually the C library's, called by its internal names (__libc_malloc …): no symbol look-up at start, and no
+// event counted twice. If the program brings its own malloc in a library, that is used: it is found behind us
+// (RTLD_NEXT) at the first call. A malloc inside the executable itself comes before every preloaded library, so the
+// program's calls never reach us; see in_executable(). If the provider has no memory, a library that keeps free memory
+// may return it (make_room), and the provider is asked once more. Thread-safe, safe at any moment of start-up. Frees
+// must go to the same provider: every function here uses one.
 #pragma once
 
 #include <cstddef>
@@ -45,30 +45,31 @@ class real {
         foreign_deallocate(p);
     }
     static std::size_t usable_size(void* p) noexcept;
-    // By malloc_trim and mallinfo2, where the provider has them; else nothing was returned, and zeros.
+    // They call malloc_trim and mallinfo2 if the provider has them; otherwise nothing is returned, and the figures are
+    // 0.
     static bool trim(std::size_t kept_bytes) noexcept;
     static struct mallinfo2 usage() noexcept;
 
-    // Set once, by a library that holds free memory of its own: what to do where the provider refuses `bytes`. Returns:
-    // whether some went back to the system.
+    // Set once, by a library that holds free memory: the function to call if the provider refuses `bytes`. Returns:
+    // true if some went back to the system.
     using room_maker = bool (*)(std::size_t bytes) noexcept;
     static constinit inline room_maker make_room = nullptr;
 
-    // Whether the C library provides malloc; decided at the first call of any function here.
+    // Returns whether the C library provides malloc; decided at the first call of any function here.
     static bool is_libc() noexcept {
         const int provider = __atomic_load_n(&provider_, __ATOMIC_RELAXED);
         if (provider == libc) [[likely]]
             return true;
         return provider == foreign ? false : find_provider();
     }
-    // Path of the module whose malloc is used, or "" for the C library. Never null.
+    // Returns the path of the module whose malloc is used, or "" for the C library. Never null.
     static const char* provider_path() noexcept;
-    // True if that module was linked to call its own malloc past any other (-Bsymbolic): what it frees and resizes must
-    // come from it, so that a malloc in its place would mix two heaps.
+    // Returns true if that module was linked to call its own malloc before any other (-Bsymbolic). The blocks that it
+    // frees and resizes must come from it, so a malloc in its place would mix two heaps.
     static bool provider_is_bound() noexcept;
-    // Says on standard error that for this reason nothing is pooled.
+    // Reports on standard error that nothing is pooled for this reason.
     static void say_bound(const char* name) noexcept;
-    // Whether the executable defines malloc itself, so that its calls never come here.
+    // Returns whether the executable defines malloc itself, so that its calls never come here.
     static bool in_executable() noexcept;
 
   private:

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// rule_cache: return address → frame_rule, for the whole process, so that call-frame information is read once for each
-// call site.
+// rule_cache: a map from return address to frame_rule for the whole process, so that call-frame information is read
+// once for each call site.
 //
 //   1024 slots │ 8192 slots │ 131072 slots      each made when the one before is full; 24 KiB to 3 MiB
 //   slot │ return address │ rule │ number │     open addressing; an address is published after its rule
 //
-// The number is the user's own; 0 until it is set. A small program pays for a small table: under a limit of addresses,
-// 3 MiB may be most of what it has. find:
-// lock-free, a few ns when cached. Rules of code that belongs to no file are never kept, for anything may come to lie
-// there. forget(first, last) after an unload turns addresses into tombstones. Full tables stop caching and stay
-// correct.
+// The number belongs to the user; it is 0 until it is set. A small program pays for a small table: under a limit of
+// addresses, 3 MiB may be most of the memory. find: lock-free, a few ns if cached. Rules of code that belongs to no
+// file are never kept, because other code may come to lie there. forget(first, last) after an unload turns addresses
+// into tombstones. Full tables stop caching and stay correct.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +33,7 @@ class rule_cache {
         const slot* const s = find_slot(return_address);
         return s != nullptr ? s->kept.rule : compute(return_address);
     }
-    // Where the rule is kept, for as long as the cache is there, or `otherwise`, with a rule that is not kept. A number
+    // Returns the rule in the cache, valid as long as the cache, or `otherwise`, with a rule that is not kept. A number
     // set there is never that of another module's code at the same address.
     [[nodiscard, gnu::always_inline]] numbered_rule* find_numbered(std::uintptr_t return_address,
                                                                    numbered_rule& otherwise) noexcept {

@@ -16,11 +16,11 @@ constexpr std::size_t rounded_up(std::size_t value, std::size_t unit) noexcept {
     return (value + unit - 1) / unit * unit;
 }
 
-// The tables grow in steps of this size: a multiple of every page size in use, and smaller than the slabs that it
-// describes.
+// The tables grow in steps of this size: a multiple of every page size in use, and smaller than the slabs that they
+// describe.
 constexpr std::size_t table_step_bytes = slab_map::slab_bytes;
 
-// A process may have 65 530 mappings where nobody has changed that.
+// A process may have 65 530 mappings by default.
 constexpr unsigned unmappings_max = 4096;
 
 constexpr int order_of(std::uint32_t slabs) noexcept {
@@ -47,8 +47,8 @@ bool slab_map::place_at(std::uintptr_t start, std::size_t bytes) noexcept {
     const std::uintptr_t first = rounded_up(start, extent_bytes_max);
     const std::uintptr_t base = rounded_up(first + owners_bytes + notes_bytes, extent_bytes_max);
     const std::size_t whole = base + bytes - first;
-    // Under a limit of addresses the kernel refuses the whole although it is free; then only the places of the first
-    // steps are looked at, and later steps may still be refused.
+    // Under a limit of addresses the kernel refuses the whole range although it is free. Then only the places of the
+    // first steps are examined, and later steps may still be refused.
     if (!is_free(first, whole)) {
         if (errno != ENOMEM) return false;
         for (const std::uintptr_t each : {first, first + owners_bytes, base})
@@ -73,7 +73,7 @@ void slab_map::unmap() noexcept {
     free_huge_ = none;
 }
 
-// What one table has grown by when the other cannot grow stays: the next try finds it.
+// If one table has grown and the other cannot, the growth stays: the next try finds it.
 bool slab_map::grow_table(void* table, std::size_t& accessible, std::size_t needed) noexcept {
     needed = rounded_up(needed, table_step_bytes);
     if (needed <= accessible) return true;
@@ -101,7 +101,7 @@ std::uint32_t slab_map::rounded(std::uint32_t slabs, bool huge_pages) noexcept {
     return std::uint32_t{1} << order_of(slabs);
 }
 
-// A run at the frontier, aligned to its size, at most to an extent. What lies before it becomes free.
+// Takes a run at the frontier, aligned to its size, at most to an extent. The part before it becomes free.
 void* slab_map::take_frontier(std::uint32_t slabs, bool huge_pages) noexcept {
     const auto frontier = static_cast<std::uint32_t>(accessible_bytes_ / slab_bytes);
     const std::uint32_t unit = slabs < extent_slabs_max ? slabs : extent_slabs_max;
@@ -168,7 +168,7 @@ void* slab_map::take_unmapped(int wanted) noexcept {
     return address_of(index);
 }
 
-// The longest first. Each run may cut a mapping in two, and a process has so many mappings and no more.
+// Unmaps the longest runs first. Each run may split a mapping, and a process has a limited number of mappings.
 std::size_t slab_map::unmap_free() noexcept {
     std::size_t unmapped = 0;
     unsigned left = unmappings_max;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// slab_map: says of any address which pool it belongs to and how big its block is; for malloc-like layers, whose free
-// has no size.
+// slab_map: finds the pool of any address, and the size of its block, for malloc-like layers whose free has no size.
 //
 //   owners, one a slab │ pool, block │ … ▸  notes ▸  slabs │ slab 64 KiB │ slab │ … frontier ▸  free addresses
 //   extents of 1, 2, … 32 slabs (2 MiB), aligned to their size, split and merged as buddies, lowest part first;
 //   a pool takes extents that double, so that neighbouring slabs mostly belong to one pool
 //
-// owner_of is one comparison and one load, takes no lock, and may run beside everything else. take, assign and
-// give_back must be serialised by the caller. Nothing here allocates or needs a C++ library, so it can stand below
+// owner_of is one comparison and one load, takes no lock, and may run at the same time as everything else. The caller
+// must serialise take, assign and give_back. Nothing here allocates or needs a C++ library, so it can be used below
 // malloc.
 //
-// Nothing is reserved. The map chooses a place in the middle of a wide gap, where neither the kernel nor the program
-// puts anything by itself, and maps at its frontier what is taken, so the size of the process, RLIMIT_AS, RLIMIT_DATA
-// and strict overcommit count what is used and nothing else, and an impossible step fails honestly. A mapping that lies
-// in the way is never replaced: the map ends there, and take returns null. Steps follow one another, so the kernel
-// keeps them as one mapping. Extents for huge pages lie among the others and stay huge when they come back.
+// Nothing is reserved. The map chooses a place in the middle of a wide gap that neither the kernel nor the program uses
+// by itself, and maps memory at its frontier when it is taken. So the size of the process, RLIMIT_AS, RLIMIT_DATA and
+// strict overcommit count only what is used, and a step that is impossible fails. A mapping that lies in the way is
+// never replaced: the map ends there, and take returns null. Steps follow one another, so the kernel keeps them as one
+// mapping. Extents for huge pages lie among the others and stay huge when they come back.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +24,10 @@ namespace millpond::preload {
 struct slab_owner {
     std::uint32_t block_bytes = 0;  // 0: the slab has no owner
     std::uint16_t pool = 0;
-    std::uint8_t size_class = 0;  // whatever the owner calls a class
+    std::uint8_t size_class = 0;  // the owner's name for the class
 };
 
-// A slab_owner as the map keeps it.
+// A slab_owner in the map's own format.
 struct packed_owner {
     static constexpr unsigned pool_shift = 32, class_shift = 56;
 
@@ -54,61 +53,61 @@ class slab_map {
     slab_map(const slab_map&) = delete;
     slab_map& operator=(const slab_map&) = delete;
 
-    // Chooses a free range of up to `bytes_max` addresses, halving until there is one; maps nothing. False if not even
+    // Chooses a free range of up to `bytes_max` addresses, halving until one is found; maps nothing. False if not even
     // `bytes_min` is free; then every take fails and no address has an owner. Call once.
     bool place(std::size_t bytes_max, std::size_t bytes_min = extent_bytes_max) noexcept;
     // Gives all memory back to the system. For tests: a malloc keeps its map until the process ends.
     void unmap() noexcept;
 
-    // The owner of the slab in which `address` lies; block_bytes is 0 where there is none.
+    // Returns the owner of the slab in which `address` lies; block_bytes is 0 if it has no owner.
     [[nodiscard]] slab_owner owner_of(const void* address) const noexcept {
         return contains(address) ? owner_at(number_of(address)).unpacked() : slab_owner{};
     }
-    // The same of a slab that is contained, by its number, in the one register that it is kept in.
+    // The same for a slab inside the map, by its number; the result stays packed in one register.
     [[nodiscard, gnu::always_inline]] packed_owner owner_at(std::size_t slab) const noexcept {
         return {__atomic_load_n(owners_ + slab, __ATOMIC_RELAXED)};
     }
-    // The number of the slab of an address that is contained.
+    // Returns the number of the slab of an address inside the map.
     [[nodiscard, gnu::always_inline]] std::size_t number_of(const void* address) const noexcept {
         return offset_of(address) / slab_bytes;
     }
-    // Whether `address` lies in memory that was handed out from here at some time.
+    // Returns whether `address` lies in memory that was given out from here at some time.
     [[nodiscard]] bool contains(const void* address) const noexcept {
         return offset_of(address) < __atomic_load_n(&accessible_bytes_, __ATOMIC_RELAXED);
     }
 
-    // Takes a run of slabs of zeroed memory without an owner. `slabs` is rounded up: to a power of two, above an extent
-    // to whole extents; with `huge_pages` to whole extents always. The run is aligned to its size, at most to an
-    // extent. Null if the range is used up or the system refuses the memory. Then nothing has changed.
+    // Takes a run of slabs of zeroed memory without an owner. `slabs` is rounded up to a power of two, and above an
+    // extent or with `huge_pages` to whole extents. The run is aligned to its size, at most to an extent. Null if the
+    // range is used up or the system refuses the memory; then nothing has changed.
     void* take(std::uint32_t slabs, bool huge_pages = false) noexcept;
-    // What take makes of a number of slabs.
+    // Returns the number of slabs to which take rounds.
     [[nodiscard]] static std::uint32_t rounded(std::uint32_t slabs, bool huge_pages = false) noexcept;
-    // Gives every slab of the run at `first` to `owner`; block_bytes 0 takes it away.
+    // Gives every slab of the run at `first` to `owner`; block_bytes 0 removes the owner.
     void assign(void* first, std::uint32_t slabs, slab_owner owner) noexcept;
-    // Takes back any run of slabs that were taken, or for huge pages whole extents: its contents are lost, its memory
-    // returns to the system, its addresses are used again.
+    // Takes back any run of taken slabs, or for huge pages whole extents. Its contents are lost, its memory returns to
+    // the system, and its addresses are used again.
     void give_back(void* first, std::uint32_t slabs) noexcept;
 
-    // Effects: gives the addresses of all free slabs back to the system, too, so that a limit of addresses no longer
-    // counts them. A later take maps them again; one that finds other mappings there goes elsewhere. Huge extents stay.
-    // Returns: how many bytes.
+    // Effects: returns the addresses of all free slabs to the system, too, so that a limit of addresses no longer
+    // counts them. A later take maps them again; if it finds other mappings there, it goes elsewhere. Huge extents
+    // stay. Returns: the number of bytes.
     std::size_t unmap_free() noexcept;
 
-    // The class of the slab in which `address` lies, which must be contained; 0 where the slab has no owner.
+    // Returns the class of the slab in which `address` lies, which must be inside the map; 0 if the slab has no owner.
     [[nodiscard, gnu::always_inline]] unsigned class_at(const void* address) const noexcept {
         return owner_at(number_of(address)).size_class();
     }
-    // Memory for what the owner of a slab keeps about it, apart from the slab: a table's lines do not compete for one
-    // place in the cache, as words at the same place of every slab would. Undefined until it is written after a take.
+    // Memory for the owner's record of a slab, apart from the slab: words at the same place of every slab would compete
+    // for one place in the cache, and a table's lines do not. Undefined until it is written after a take.
     static constexpr std::size_t note_bytes = 32;
     [[nodiscard]] void* note_of(const void* address) const noexcept { return note_at(number_of(address)); }
     [[nodiscard, gnu::always_inline]] void* note_at(std::size_t slab) const noexcept { return notes_ + slab; }
-    // The slab of a note.
+    // Returns the slab of a note.
     [[nodiscard]] char* slab_of(const void* its_note) const noexcept {
         return static_cast<char*>(address_of(static_cast<std::uint32_t>(static_cast<const note*>(its_note) - notes_)));
     }
 
-    // A word for each page of a slab, in its note: for an owner that cuts slabs into pages. Pages are counted from the
+    // A word for each page of a slab, in its note, for an owner that cuts slabs into pages. Pages are counted from the
     // first slab on, through all slabs.
     static constexpr std::size_t page_bytes = 4096;
     static_assert(slab_bytes / page_bytes * sizeof(std::uint16_t) == note_bytes);
@@ -132,19 +131,19 @@ class slab_map {
         }
     }
 
-    // The bytes below the frontier that the process has: all but those of unmap_free.
+    // Returns the bytes below the frontier that are mapped: all except those of unmap_free.
     [[nodiscard]] std::size_t mapped_bytes() const noexcept {
         return accessible_bytes() - __atomic_load_n(&unmapped_bytes_, __ATOMIC_RELAXED);
     }
 
-    // How far the frontier may go.
+    // Returns the limit of the frontier.
     [[nodiscard]] std::size_t range_bytes() const noexcept { return range_bytes_; }
     [[nodiscard]] std::size_t accessible_bytes() const noexcept {
         return __atomic_load_n(&accessible_bytes_, __ATOMIC_RELAXED);
     }
 
   private:
-    // The bytes from the map's begin to an address.
+    // Returns the bytes from the map's start to an address.
     [[nodiscard, gnu::always_inline]] std::size_t offset_of(const void* address) const noexcept {
         return reinterpret_cast<std::uintptr_t>(address) - base_;
     }
@@ -156,12 +155,12 @@ class slab_map {
     static constexpr std::uint64_t free_mark = std::uint64_t{1}
                                                << 49;  // first slab of a free run; its order in bits 50-53
     static constexpr int order_shift = 50;
-    static constexpr std::uint64_t unmapped_mark = std::uint64_t{1} << 54;  // of a free run
+    static constexpr std::uint64_t unmapped_mark = std::uint64_t{1} << 54;  // marks a free run
 
     struct link {
         std::uint32_t next, previous;
     };
-    // Of a free run, by its first slab, the link; of a slab with an owner, what that wants to keep.
+    // A note: in the first slab of a free run, the link; in a slab with an owner, the owner's record.
     struct alignas(note_bytes) note {
         link at;
     };
@@ -177,7 +176,7 @@ class slab_map {
     static bool grow_table(void* table, std::size_t& accessible, std::size_t needed) noexcept;
     bool make_accessible(std::size_t bytes) noexcept;
     void* take_frontier(std::uint32_t slabs, bool huge_pages) noexcept;
-    // Free runs are of one kind or another, and only those of the first two are merged.
+    // The kinds of free runs; only those of the first two are merged.
     enum class kind : std::uint8_t { mapped, unmapped, huge };
     void free_run(std::uint32_t index, std::uint32_t slabs) noexcept;
     [[nodiscard]] std::uint32_t& head_of(int order, kind of) noexcept;
@@ -185,8 +184,8 @@ class slab_map {
     void push(std::uint32_t index, int order, kind of) noexcept;
     void unlink(std::uint32_t index, int order, kind of) noexcept;
     void insert_merged(std::uint32_t index, int order, kind of) noexcept;
-    // Returns: the first slab of a run of that order, cut from the shortest that is long enough; `none` if there is
-    // none.
+    // Returns: the first slab of a run of that order, cut from the shortest that is long enough; `none` if no run is
+    // long enough.
     std::uint32_t take_free(int wanted, kind of) noexcept;
     void* take_unmapped(int wanted) noexcept;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // spin_lock: a lock of one word for short, rare critical sections below malloc, where no C library lock may be used.
 //
-// A waiter spins a little and then sleeps until it is woken (futex, the system call that malloc's own locks make). Not
+// A waiter spins a little and then sleeps until it is woken (futex, the system call that malloc's own locks use). Not
 // recursive. try_lock_patiently is for callers that a signal handler may have brought here while the thread itself
-// holds the lock: they give up after two seconds.
+// holds the lock: it gives up after two seconds.
 #pragma once
 
 #include <errno.h>
@@ -66,7 +66,7 @@ class spin_guard {
     spin_lock& lock_;
 };
 
-// Holds the lock if it could be had.
+// Holds the lock if it could be taken.
 class patient_guard {
   public:
     explicit patient_guard(spin_lock& lock) noexcept : lock_(lock), held_(lock.try_lock_patiently()) {}

@@ -22,7 +22,7 @@ long system_call(long number, Arguments... arguments) noexcept {
     return result;
 }
 
-// A descriptor for the length of a scope.
+// A file descriptor, open for a scope.
 class file {
   public:
     file(const char* path, int flags, int mode = 0) noexcept
@@ -33,10 +33,10 @@ class file {
     file(const file&) = delete;
     file& operator=(const file&) = delete;
 
-    // Negative: −errno.
+    // Returns the descriptor; if negative, −errno.
     [[nodiscard]] long descriptor() const noexcept { return descriptor_; }
 
-    // Bytes read until the end of the file or of the buffer.
+    // Returns the bytes read until the end of the file or of the buffer.
     std::size_t read(void* to, std::size_t bytes) const noexcept {
         std::size_t done = 0;
         while (descriptor_ >= 0 && done < bytes) {
@@ -47,7 +47,7 @@ class file {
         }
         return done;
     }
-    // 0, or errno; all bytes or (on a full disk) some.
+    // Returns 0 or errno. Writes all bytes or, on a full disk, some.
     [[nodiscard]] int write(const void* from, std::size_t bytes) const noexcept {
         std::size_t done = 0;
         while (done < bytes) {

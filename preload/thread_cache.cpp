@@ -4,7 +4,7 @@
 namespace millpond::preload {
 namespace {
 
-// A small program's cache is a smaller part of it.
+// The limit is lower in a small program, where a cache would be a larger part of the memory.
 constexpr std::size_t cached_bytes_max = std::size_t{16} << 10;
 constexpr std::size_t small_program_bytes = std::size_t{16} << 20;
 constexpr std::uint32_t cached_blocks_max = 128;
@@ -28,8 +28,8 @@ void thread_cache::widen(list& one, unsigned size_class) noexcept {
     one.limit = limit;
 }
 
-// Visits count by the bytes of their class: forgotten blocks of large classes are many pages. Two states that look
-// alike only hand on a list that is in use.
+// Visits count by the bytes of their class: forgotten blocks of large classes are many pages. If a used list looks
+// unchanged by chance, it is only handed over too early.
 void thread_cache::tend(unsigned visited) noexcept {
     visits_ += 1 + static_cast<std::uint32_t>(classes::bytes_of(visited) / visit_bytes);
     for (; visits_ >= visits_a_look; visits_ -= visits_a_look) {
@@ -56,7 +56,7 @@ void* thread_cache::refill(unsigned size_class) noexcept {
     if (lists_[block_depot::mixed_class].first != nullptr) [[unlikely]]
         put_mixed();
     list& to = lists_[size_class];
-    // Half of what it may hold, so that the frees that follow find room.
+    // Half of the limit, so that the following frees find room.
     const std::uint32_t wanted = to.limit == 0 ? 1 : to.limit / 2;
     const block_depot::chain taken = depot_->take(size_class, wanted, this_thread());
     if (taken.first == nullptr) return nullptr;
@@ -67,7 +67,7 @@ void* thread_cache::refill(unsigned size_class) noexcept {
 }
 
 void thread_cache::overflow(unsigned size_class, void* freed) noexcept {
-    if (size_class == 0) return;  // no block of anybody's
+    if (size_class == 0) return;  // not one of our blocks
     if (size_class == block_depot::mixed_class) {
         put_mixed();
         (void)put_cached(size_class, freed);

@@ -3,8 +3,8 @@
 //
 // Include it after interpose_exports.hpp, in the same source. The backend also has, all static and noexcept:
 //   classic::heap_record record();   bool trim();   const char* name
-// Numbers are those of the backend and of the provider behind it together. A router or recorder has no such numbers:
-// there the provider's own functions answer.
+// The figures are those of the backend and of the provider behind it together. A router or recorder has none: there the
+// provider's own functions answer.
 #pragma once
 
 #include <malloc.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// catalogue: records that are made of an object, its key and a child object, and are always read together.
+// catalogue: records that consist of an object, its key and a child object, which are always read together.
 //
 //   record ─▶ key      "a name that does not fit into the string itself"
 //          └▶ price    what it costs
 //
-// Between two records the importer notes what it has read, so that records lie apart. A pool for each type would put
-// all records, all keys and all prices together, and pull every single record apart.
-// What changes in catalogue_changed: one arena for the records with all that they own, in the order of their making.
+// Between two records the importer keeps notes on the heap, so records lie apart. A pool for each type would put all
+// records, all keys and all prices together, and so separate the parts of every record.
+// The change in catalogue_changed: one arena for the records and all that they own, in the order in which they are
+// made.
 // Usage: catalogue [--repeats N] [--seed N]
 #include <cstdint>
 #include <forward_list>
@@ -60,7 +61,7 @@ class records {
         last_ = made;
     }
 
-    // Returns: what all records cost that a customer could be looking for.
+    // Returns: the cost of all records that a customer could be looking for.
     [[gnu::noinline]] std::uint64_t cost_of(char letter) const {
         std::uint64_t cents = 0;
         for (const record* one = first_; one != nullptr; one = one->next) {

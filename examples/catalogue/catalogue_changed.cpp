@@ -59,7 +59,7 @@ class records {
         last_ = made;
     }
 
-    // Returns: what all records cost that a customer could be looking for.
+    // Returns: the cost of all records that a customer could be looking for.
     [[gnu::noinline]] std::uint64_t cost_of(char letter) const {
         std::uint64_t cents = 0;
         for (const record* one = first_; one != nullptr; one = one->next) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the example programs share: their options, and random numbers that are the same on every machine.
+// The shared part of the example programs: their options, and random numbers that are the same on every machine.
 //
-//   request_server --repeats N --seed S        every example; prints a checksum that depends on N and S alone
+//   request_server --repeats N --seed S        every example; prints a checksum that depends only on N and S
 //   request_server_changed --wink-out          some: the changed form, with destructors left out as well
 #pragma once
 
@@ -34,7 +34,7 @@ struct options {
     bool wink_out = false;
 };
 
-// What a program takes besides --repeats and --seed.
+// The options of a program besides --repeats and --seed.
 enum class extras : std::uint8_t { none, threads, wink_out, both };
 
 template <typename Number>
@@ -44,7 +44,7 @@ bool read_number(const char* text, Number& number) {
     return error == std::errc{} && stop == end;
 }
 
-// Returns: false, and says how the program is called, where the words are wrong.
+// Returns: false, after printing the usage, if the arguments are wrong.
 inline bool read_options(int argc, char** argv, options& chosen, extras known = extras::none) {
     const bool takes_threads = known == extras::threads || known == extras::both;
     const bool takes_wink_out = known == extras::wink_out || known == extras::both;

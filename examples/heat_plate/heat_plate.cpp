@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// heat_plate: how heat spreads on a plate. It computes nearly all of the time, and allocates a grid for each plate.
+// heat_plate: simulates how heat spreads on a plate. It allocates a grid for each plate; computing takes nearly all
+// time.
 //
-// Nothing helps: heat_plate_changed has a pool for the grids, and takes as long.
+// No local allocator helps here: heat_plate_changed has a pool for the grids, and takes as long.
 // Usage: heat_plate [--repeats N] [--seed N]
 #include <cstdint>
 #include <vector>

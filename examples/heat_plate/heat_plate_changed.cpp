@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// heat_plate_changed: heat_plate, with a pool for the grids, which changes nothing that could be measured.
+// heat_plate_changed: heat_plate with a pool for the grids, which makes no measurable difference.
 //
 // Usage: heat_plate_changed [--repeats N] [--seed N]
 #include <cstdint>

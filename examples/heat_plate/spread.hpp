@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The computation of both forms of heat_plate: it knows nothing of where a grid lies.
+// The computation of both forms of heat_plate; it does not depend on where a grid lies.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace heat_plate {
 
-// Effects: each inner cell becomes the mean of its four neighbours and of itself, weighted 4; those above it and before
-// it have changed already, so that every cell waits for the one before it.
+// Effects: each inner cell becomes the mean of its four neighbours and of itself, weighted 4. The cells above and
+// before it have changed already, so every cell waits for the one before it.
 [[gnu::noinline]] inline void spread(std::uint32_t* cells, std::uint32_t width) {
     for (std::size_t row = 1; row + 1 < width; ++row) {
         std::uint32_t before = cells[row * width];

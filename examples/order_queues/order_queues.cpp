@@ -5,7 +5,7 @@
 //   queue 2    ●───●───────●──────      touches the cache lines of all others
 //
 // Call stacks do not tell the queues apart: one function adds to all of them.
-// What changes in order_queues_changed: each queue has a pool of its own.
+// The change in order_queues_changed: each queue has a pool of its own.
 // Usage: order_queues [--repeats N] [--seed N]
 #include <cstdint>
 #include <list>

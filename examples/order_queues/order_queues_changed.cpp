@@ -33,7 +33,7 @@ class queue {
     }
 
   private:
-    // Apart from the queue, so that a queue can be moved and its orders stay where they are.
+    // The pool lies outside the queue object, so that a queue can be moved while its orders stay where they are.
     std::unique_ptr<pool> pool_ = std::make_unique<pool>();
     std::list<order, millpond::allocator<order, pool>> orders_{pool_.get()};
 };

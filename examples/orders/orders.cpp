@@ -3,14 +3,14 @@
 //
 //   one order ──▶ order_book        list          ─┐
 //             ├─▶ price_history     forward_list   ├ each gets one node an order, so their nodes alternate in memory;
-//             ├─▶ customer_index    unordered_map ─┘ every evening each is read alone, from its first node to its last
+//             ├─▶ customer_index    unordered_map ─┘ every evening each is read by itself, from first node to last
 //             └─▶ invoice_printer   strings that live for a moment, now and then
 //   some days ──▶ audit_trail       written by worker threads, kept until the process is gone
 //
-// Usage: orders [--orders N] [--seed S]. Prints what the shop has earned and a checksum that depends on N and S alone.
+// Usage: orders [--orders N] [--seed S]. Prints the shop's revenue and a checksum that depends only on N and S.
 //
-// The members that fill a structure are kept out of line ([[gnu::noinline]]), so that a profiler sees in a call stack
-// whose memory it is: inlined into their callers, all of them would be one function.
+// The members that fill a structure are kept out of line ([[gnu::noinline]]), so that a profiler sees in the call stack
+// whose memory it is. Inlined into their callers, they would all be one function.
 
 #include <charconv>
 #include <cstdint>
@@ -31,7 +31,7 @@ namespace shop {
 
 using cents = std::int64_t;
 
-// A small generator of our own: the same orders on every machine and with every standard library.
+// A small random generator of our own: it gives the same orders on every machine and with every standard library.
 class dice {
   public:
     explicit dice(std::uint64_t seed) : state_(seed * 2 + 1) {}
@@ -54,7 +54,7 @@ struct order {
     std::uint64_t placed_at;
 };
 
-// Every order, in the order in which they came.
+// All orders, in the order of their arrival.
 class order_book {
   public:
     [[gnu::noinline]] void add(const order& placed) { orders_.push_back(placed); }
@@ -69,7 +69,7 @@ class order_book {
     std::list<order> orders_;
 };
 
-// What was asked for an item at which moment: a chart's data.
+// The prices of each item over time, as for a chart.
 class price_history {
   public:
     [[gnu::noinline]] void add(const order& placed) {
@@ -78,7 +78,7 @@ class price_history {
         if (placed.price > highest_) highest_ = placed.price;
     }
 
-    // The widest gap between one quote and the next.
+    // Returns the widest gap between one quote and the next.
     cents widest_step() const {
         cents widest = 0;
         cents before = 0;
@@ -105,7 +105,7 @@ class price_history {
     cents highest_ = 0;
 };
 
-// Who placed the order of a number, and what the shop had taken by then.
+// The customer of each order, and the shop's revenue when it was placed.
 class customer_index {
   public:
     [[gnu::noinline]] void add(const order& placed) {
@@ -114,7 +114,7 @@ class customer_index {
         taken_ += placed.price * placed.quantity;
     }
 
-    // What the customers with a small number, the oldest ones, have paid. The order of a hash table does not matter.
+    // Returns the sum paid by the first customers. The order of a hash table does not matter.
     cents paid_by_first(std::uint32_t customers) const {
         cents paid = 0;
         for (const auto& [number, seen] : visits_) paid += seen.customer < customers ? seen.paid : 0;
@@ -151,8 +151,8 @@ class invoice_printer {
     std::uint32_t letters_ = 0;
 };
 
-// What the auditors saw. It must be there for whoever asks, from any thread and until the very end of the process:
-// so it belongs to no scope, and is never destroyed.
+// The auditors' notes. Any thread may read them until the very end of the process, so they belong to no scope and are
+// never destroyed.
 class audit_trail {
   public:
     [[gnu::noinline]] static audit_trail& of_the_shop() {
@@ -166,7 +166,7 @@ class audit_trail {
             remark{number, finding, "order " + std::to_string(number) + " was looked at and is in order"});
     }
 
-    // Independent of the order in which several threads took their notes.
+    // Returns a digest that does not depend on the order in which the threads took their notes.
     std::uint64_t digest() const {
         const std::lock_guard guard(mutex_);
         std::uint64_t sum = 0;
@@ -190,7 +190,7 @@ struct earnings {
     std::uint64_t checksum = 0;
 };
 
-// Two auditors look at a sample of the orders up to `number` at once, and go home: their notes stay.
+// Two auditors look at a sample of the orders up to `number` at once; their notes stay.
 [[gnu::noinline]] void audit(std::uint32_t first, std::uint32_t number) {
     constexpr std::uint32_t auditors = 2;
     constexpr std::uint32_t sample = 8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The documents that both forms of parser read: {"name of some length":[1,2,{"other":3}],…}
+// The documents that both forms of parser read, such as {"name of some length":[1,2,{"other":3}],…}
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class document_writer {
   public:
     explicit document_writer(std::uint64_t seed) : chance_(seed) {}
 
-    // Returns: a document of 500 entries; a few of them change from one to the next.
+    // Returns: a document of 500 entries, of which a few differ from the previous one.
     const std::string& next() {
         if (entries_.empty()) {
             for (int i = 0; i < 500; ++i) entries_.push_back(entry());

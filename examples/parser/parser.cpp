@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// parser: reads a document of nested lists and named values into a tree, adds up what it needs, and drops the tree.
+// parser: reads a document of nested lists and named values into a tree, computes a sum, and drops the tree.
 //
 //   {"lot":[17,{"weight":3}], … ──▶ value ─▶ first ─▶ next …  ──▶ a sum ──▶ delete, value by value
 //
-// What changes in parser_changed: the values and their names lie in an arena that is reset behind each document.
+// The change in parser_changed: the values and their names lie in an arena that is reset after each document.
 // Usage: parser [--repeats N] [--seed N]
 #include <cstdint>
 #include <string>
@@ -18,8 +18,8 @@ using text = std::string;
 struct value {
     text name;
     std::uint64_t number = 0;
-    value* first = nullptr;  // of the values inside it
-    value* next = nullptr;   // in the one around it
+    value* first = nullptr;  // first of the values inside it
+    value* next = nullptr;   // its neighbour in the value around it
 
     explicit value(std::string_view called) : name(called) {}
 };
@@ -31,7 +31,7 @@ class document_tree {
     document_tree& operator=(const document_tree&) = delete;
     ~document_tree() { drop(root_); }
 
-    // Returns: the sum of all numbers, each times its depth and the length of its name.
+    // Returns: the sum of all numbers, each multiplied by its depth and the length of its name.
     std::uint64_t sum() const { return sum_of(*root_, 1); }
 
   private:

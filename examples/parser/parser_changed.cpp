@@ -21,8 +21,8 @@ using text = std::basic_string<char, std::char_traits<char>, millpond::allocator
 struct value {
     text name;
     std::uint64_t number = 0;
-    value* first = nullptr;  // of the values inside it
-    value* next = nullptr;   // in the one around it
+    value* first = nullptr;  // first of the values inside it
+    value* next = nullptr;   // its neighbour in the value around it
 
     value(std::string_view called, arena& memory) : name(called, &memory) {}
 };
@@ -36,10 +36,10 @@ class document_tree {
     document_tree& operator=(const document_tree&) = delete;
     ~document_tree() { drop(root_); }
 
-    // The names and values vanish with the arena: none of them is visited again.
+    // The names and values vanish with the arena, without being visited again.
     void forget() { root_ = nullptr; }
 
-    // Returns: the sum of all numbers, each times its depth and the length of its name.
+    // Returns: the sum of all numbers, each multiplied by its depth and the length of its name.
     std::uint64_t sum() const { return sum_of(*root_, 1); }
 
   private:

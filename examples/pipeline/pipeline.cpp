@@ -4,7 +4,7 @@
 //   producer ──▶ batches of messages, at most eight wait ──▶ consumer
 //    allocates                                                frees
 //
-// What changes in pipeline_changed: the messages and their texts come from a pool that threads share.
+// The change in pipeline_changed: the messages and their texts come from a pool that the threads share.
 // Usage: pipeline [--repeats N] [--seed N]
 #include <condition_variable>
 #include <cstdint>

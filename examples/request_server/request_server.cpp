@@ -4,7 +4,7 @@
 //   request ──▶ headers      map of texts           ─┐
 //           └─▶ parameters   order ─▶ items ─▶ 17 …  ┴─▶ answer ──▶ all of it is destroyed, node by node
 //
-// What changes in request_server_changed: everything that belongs to a request lies in an arena that is reset with it.
+// The change in request_server_changed: all data of a request lies in an arena that is reset after it.
 // Usage: request_server [--repeats N] [--seed N] [--threads N]
 #include <charconv>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// request_server_changed: request_server, with an arena for what belongs to a request.
+// request_server_changed: request_server, with an arena for the data of a request.
 //
 //   request ──▶ headers, parameters in the arena ──▶ answer ──▶ destructors run, and free nothing ──▶ arena.reset()
 //

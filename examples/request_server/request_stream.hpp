@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The requests that both forms of request_server answer: made here, so that no network is needed.
+// The requests that both forms of request_server answer. They are generated here, so no network is needed.
 //
 //   POST /shop/customers/4711/orders HTTP/1.1          a line
 //   Accept-Language: en-GB,en;q=0.7                    headers
@@ -42,7 +42,7 @@ class request_stream {
     }
 
   private:
-    // Into the one text that is used again: what is measured is the server, not the making of its requests.
+    // Appends to one text that is used again: the benchmark measures the server, not the making of its requests.
     void add(const char* before, std::uint32_t number, const char* behind) {
         char digits[12];
         text_ += before;

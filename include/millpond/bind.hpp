@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// bind: how containers reach an allocator, by type or by base, and how they leave it at once.
+// bind: connects containers to an allocator, by type or by base, and drops whole structures at once.
 #pragma once
 
 #include "bind/allocator.hpp"

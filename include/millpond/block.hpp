@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// block: where an allocator's memory comes from.
+// block: the block sources, which supply allocators with memory.
 #pragma once
 
 #include "block/chunk_cache.hpp"

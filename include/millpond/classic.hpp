@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// classic: the allocators that the study of 1993 compares, and others that it names.
+// classic: the allocators compared in the study of 1993 (Grunwald, Zorn and Henderson), and others that it names.
 #pragma once
 
 #include "classic/best_fit.hpp"

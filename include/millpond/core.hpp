@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// core: what every other room stands on: alignment, concepts, size classes, sanitizer hooks, running out of memory.
+// core: the basis of all other folders: alignment, concepts, size classes, sanitizer hooks, running out of memory.
 #pragma once
 
 #include "core/abi.hpp"

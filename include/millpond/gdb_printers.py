@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Shows Millpond's containers in gdb as their elements: `source include/millpond/gdb_printers.py`, or from ~/.gdbinit.
+"""Makes gdb print Millpond's containers as their elements: `source include/millpond/gdb_printers.py`, or in ~/.gdbinit.
 
     (gdb) print scores
     $1 = counted_set of 4 = {120, 250, 310, 470}
 
-dyn_array, vector_tree, counted_set and ordered_set and their kind, and the iterators of the sets and maps. A pooled
-container is shown as the standard's, where gdb has printers for these: it brings them along with libstdc++. gdb 12 or
-later, with Python; programs are built with -g. Nothing of the program is called, so core dumps will do.
+Supports dyn_array, vector_tree, counted_set, ordered_set and their variants, and the iterators of the sets and maps. A
+pooled container is shown as the standard's, if gdb has printers for those: libstdc++ brings them along. Needs gdb 12 or
+later, with Python, and programs built with -g. It calls no function of the program, so it works on core dumps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEFT, RIGHT = 0, 1
 
 
 def element_type(allocator: gdb.Type) -> gdb.Type:
-    """What an allocator is for; a suballocator has the allocator beneath as its argument."""
+    """Returns the type that an allocator allocates; a suballocator has the allocator beneath as its argument."""
     argument = allocator.template_argument(0).strip_typedefs()
     is_allocator = re.search(r"(?:allocator|resource)\w*<", str(argument).split("<", 1)[0] + "<")
     return element_type(argument) if is_allocator else argument
@@ -43,14 +43,14 @@ def dyn_array_elements(array: gdb.Value) -> Iterator[gdb.Value]:
 
 
 def value_in_node(node: gdb.Value, value: gdb.Type) -> gdb.Value:
-    """The value behind a node's links, as far on as its alignment asks."""
+    """Returns the value behind a node's links, at the offset that its alignment requires."""
     links = node.dereference().type.sizeof
     offset = (links + value.alignof - 1) // value.alignof * value.alignof
     return gdb.Value(int(node) + offset).cast(value.pointer()).dereference()
 
 
 def node_elements(core: gdb.Value) -> Iterator[gdb.Value]:
-    """The elements of a weight_tree in order, without recursion."""
+    """Yields the elements of a weight_tree in order, without recursion."""
     value = element_type(core.type.strip_typedefs().template_argument(1))
     above: list[gdb.Value] = []
     node = core["head_"]["head_"]["child"][LEFT]
@@ -64,7 +64,7 @@ def node_elements(core: gdb.Value) -> Iterator[gdb.Value]:
 
 
 def slot_value(slot: gdb.Value) -> gdb.Value:
-    """The element of a leaf's slot: in the slot, or where it points to."""
+    """Returns the element of a leaf's slot, which lies in the slot or where the slot points."""
     value = slot.type.strip_typedefs().template_argument(0)
     if any(field.name == "element_" for field in slot.type.strip_typedefs().fields()):
         return slot["element_"].dereference()
@@ -72,7 +72,7 @@ def slot_value(slot: gdb.Value) -> gdb.Value:
 
 
 def leaf_elements(tree: gdb.Value) -> Iterator[gdb.Value]:
-    """The elements of a counted_tree in order, from leaf to leaf."""
+    """Yields the elements of a counted_tree in order, from leaf to leaf."""
     leaf = tree["first_"]
     while int(leaf) != 0:
         for slot in range(int(leaf["n"])):
@@ -81,7 +81,7 @@ def leaf_elements(tree: gdb.Value) -> Iterator[gdb.Value]:
 
 
 class ContainerPrinter:
-    """A container as a row of its elements."""
+    """Prints a container as a list of its elements."""
 
     def __init__(self, name: str, container: gdb.Value) -> None:
         self.name = name
@@ -120,7 +120,7 @@ class ContainerPrinter:
 
 
 class IteratorPrinter:
-    """An iterator of a set or map as the element that it is at."""
+    """Prints an iterator of a set or map as its element."""
 
     def __init__(self, name: str, iterator: gdb.Value) -> None:
         self.name = name
@@ -141,7 +141,7 @@ class IteratorPrinter:
 
 
 def standard_base(container: gdb.Value) -> gdb.Value | None:
-    """The standard container that a pooled one is derived from, over however many classes."""
+    """Returns the standard container from which a pooled one is derived, directly or not."""
     for field in container.type.strip_typedefs().fields():
         if field.is_base_class:
             base = container.cast(field.type)

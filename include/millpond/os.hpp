@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// os: what the library asks of the operating system.
+// os: the services of the operating system that the library uses.
 #pragma once
 
 #include "os/faults.hpp"

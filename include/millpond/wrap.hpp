@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// wrap: what composes over any allocator: checks, counts, a series of records, a limit, a lock.
+// wrap: layers over any allocator: checks, statistics, a time series, a limit, a lock.
 #pragma once
 
 #include "wrap/allocator_nature.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// os/pages.hpp and os/faults.hpp for POSIX systems; Linux where they differ.
+// Implements os/pages.hpp and os/faults.hpp for POSIX systems, with special cases for Linux.
 #if !defined(_WIN32)
 
 #include <signal.h>
@@ -22,7 +22,7 @@
 namespace millpond::os {
 namespace {
 
-// An allocator is called between a failed call and the look at errno as often as anywhere.
+// Restores errno: an allocator may be called between a failed call and the check of errno.
 class errno_kept {
   public:
     errno_kept() noexcept = default;
@@ -36,7 +36,7 @@ class errno_kept {
 
 constexpr int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 
-// Known functions, the latest last. A slot is filled before it is counted.
+// The registered functions, the latest last. A slot is filled before it is counted.
 constinit std::atomic<fault_function> functions[faults::most_functions] = {};
 constinit std::atomic<std::size_t> slots_taken{0};
 constinit std::atomic<bool> is_installed{false};
@@ -47,7 +47,7 @@ std::size_t functions_known() noexcept {
     return taken < faults::most_functions ? taken : faults::most_functions;
 }
 
-// Effects: writes what the thread's registers held. Returns: how many they are.
+// Effects: writes the values of the thread's registers. Returns: their number.
 std::size_t read_registers([[maybe_unused]] const void* thread, [[maybe_unused]] std::uintptr_t* registers,
                            [[maybe_unused]] fault& what) noexcept {
 #if defined(__linux__) && defined(__x86_64__)
@@ -67,13 +67,13 @@ std::size_t read_registers([[maybe_unused]] const void* thread, [[maybe_unused]]
 #endif
 }
 
-// Effects: does what would have happened without us.
+// Effects: does what would have happened without this handler.
 void pass_on(int signal, siginfo_t* info, void* thread, bool was_sent) noexcept {
     if ((handler_before.sa_flags & SA_SIGINFO) != 0) return handler_before.sa_sigaction(signal, info, thread);
     if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN)
         return handler_before.sa_handler(signal);
     if (was_sent && handler_before.sa_handler == SIG_IGN) return;
-    // The access is tried again and meets the system's own end; a signal that was sent is sent again.
+    // The access is tried again and meets the previous handler; a signal that was sent is sent again.
     sigaction(signal, &handler_before, nullptr);
     if (was_sent) raise(signal);
 }
@@ -95,7 +95,7 @@ void on_fault(int signal, siginfo_t* info, void* thread) noexcept {
     pass_on(signal, info, thread, was_sent);
 }
 
-// A thread whose own stack is used up can still say why.
+// Provides a signal stack, so that a thread whose own stack is used up can still report why.
 void provide_signal_stack() noexcept {
     alignas(16) static char memory[std::size_t{64} << 10];
     stack_t present{};
@@ -112,7 +112,7 @@ std::size_t pages::size() noexcept { return static_cast<std::size_t>(sysconf(_SC
 
 std::size_t pages::granularity() noexcept { return size(); }
 
-// Without MAP_NORESERVE: what is inaccessible costs no charge, and a commit is refused where it cannot be kept.
+// Without MAP_NORESERVE: inaccessible pages are not charged, and a commit that cannot be kept is refused.
 void* pages::reserve(std::size_t bytes) noexcept {
     const errno_kept kept;
     void* const range = mmap(nullptr, bytes, PROT_NONE, anonymous, -1, 0);
@@ -133,7 +133,7 @@ void pages::populate([[maybe_unused]] void* at, [[maybe_unused]] std::size_t byt
 #endif
 }
 
-// A new mapping in place of the old one: mprotect alone would keep the charge.
+// Puts a new mapping in place of the old one; mprotect would keep the charge.
 bool pages::decommit(void* at, std::size_t bytes) noexcept {
     const errno_kept kept;
     return mmap(at, bytes, PROT_NONE, anonymous | MAP_FIXED, -1, 0) != MAP_FAILED;
@@ -142,10 +142,10 @@ bool pages::decommit(void* at, std::size_t bytes) noexcept {
 void pages::discard(void* at, std::size_t bytes) noexcept {
     const errno_kept kept;
 #if defined(__linux__)
-    // Locked pages cannot be given back, and are to read as zero all the same.
+    // Locked pages cannot be given back, but must read as zero all the same.
     if (madvise(at, bytes, MADV_DONTNEED) != 0) std::memset(at, 0, bytes);
 #else
-    // Elsewhere MADV_DONTNEED may keep the contents.
+    // On systems other than Linux, MADV_DONTNEED may keep the contents.
     mmap(at, bytes, PROT_READ | PROT_WRITE, anonymous | MAP_FIXED, -1, 0);
 #endif
 }

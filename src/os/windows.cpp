@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// os/pages.hpp for Windows.
+// Implements os/pages.hpp for Windows.
 #if defined(_WIN32)
 
 #ifndef WIN32_LEAN_AND_MEAN
@@ -34,20 +34,21 @@ bool pages::commit(void* at, std::size_t bytes) noexcept {
     return VirtualAlloc(at, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr;
 }
 
-// Windows supplies a page when it is written, and has no call that does it ahead for fresh memory.
+// Windows supplies a page when it is written; it has no call that supplies fresh memory in advance.
 void pages::populate(void*, std::size_t) noexcept {}
 
 bool pages::decommit(void* at, std::size_t bytes) noexcept { return VirtualFree(at, bytes, MEM_DECOMMIT) != 0; }
 
-// MEM_RESET may keep the contents or drop them, so zeros go in before; decommit and commit might not get them back.
-// VirtualUnlock takes pages that were never locked out of the working set, and says that it failed.
+// MEM_RESET may keep the contents or drop them, so zeros are written first; a decommit followed by a commit might not
+// get the pages back. VirtualUnlock takes pages that were never locked out of the working set, and reports failure for
+// them.
 void pages::discard(void* at, std::size_t bytes) noexcept {
     std::memset(at, 0, bytes);
     static_cast<void>(VirtualAlloc(at, bytes, MEM_RESET, PAGE_READWRITE));
     static_cast<void>(VirtualUnlock(at, bytes));
 }
 
-// Only what VirtualAlloc gave can be reset, which a heap's memory is.
+// Only memory from VirtualAlloc can be reset; a heap's memory is such.
 void pages::let_go(void* at, std::size_t bytes) noexcept {
     static_cast<void>(VirtualAlloc(at, bytes, MEM_RESET, PAGE_READWRITE));
     static_cast<void>(VirtualUnlock(at, bytes));
@@ -58,7 +59,7 @@ bool pages::protect(void* at, std::size_t bytes) noexcept {
     return VirtualProtect(at, bytes, PAGE_NOACCESS, &before) != 0;
 }
 
-// Large pages are a privilege there and cannot be asked for afterwards.
+// Large pages need a privilege there and cannot be requested afterwards.
 bool pages::advise_huge(void*, std::size_t, bool) noexcept { return false; }
 
 void pages::release(void* at, std::size_t) noexcept { static_cast<void>(VirtualFree(at, 0, MEM_RELEASE)); }

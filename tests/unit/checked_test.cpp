@@ -153,7 +153,7 @@ TEST(checked, a_pointer_into_a_block_is_told_from_a_foreign_one) {
     pool.deallocate(&local, 4, 4);
     ASSERT_EQ(seen.lines().size(), 2u);
     EXPECT_NE(seen.lines()[0].find("which lies 16 bytes inside the block of 48 bytes"), std::string::npos);
-    EXPECT_NE(seen.lines()[1].find("is no block of the allocator"), std::string::npos);
+    EXPECT_NE(seen.lines()[1].find("is not a block of the allocator"), std::string::npos);
 }
 
 TEST(checked, reports_leaks_on_request_or_without_owner) {

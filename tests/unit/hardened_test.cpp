@@ -70,7 +70,7 @@ TEST_P(hardened_pool, a_seal_that_was_written_over_ends_the_program) {
 
 TEST_P(hardened_pool, a_block_that_the_pool_never_gave_ends_the_program) {
     alignas(16) static char foreign[300000];
-    EXPECT_DEATH(deallocate(foreign), "millpond: a pool was given a block that it never gave: the block at 0x");
+    EXPECT_DEATH(deallocate(foreign), "millpond: a pool got back a block that it never gave out: the block at 0x");
 }
 
 // The words before a block of this size, one by one, beyond a margin of 16 bytes.

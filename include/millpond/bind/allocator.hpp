@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// allocator: binds containers to an allocator by type: a standard allocator that holds a pointer to it.
+// allocator: binds containers to an allocator by type; it is a standard allocator that holds a pointer to it.
 //
 //   std::vector<row, allocator<row, multipool<>>> ─┐
 //     row { std::vector<int, allocator<int, …>> } ─┴─▶ one multipool<>, given on to every element that can take it
 //
-// Use it where the container's type may say which allocator it uses: calls inline down to the block. Where the type
-// must stay the same for all allocators, bind by base with resource.
+// Use it where the container's type may name its allocator: calls are inlined down to the block. Where the type must
+// stay the same for all allocators, bind by base with resource.
 //
 // Propagation: never, as in std::pmr. A container keeps the allocator it was made with: copy assignment, move
-// assignment and swap leave it where it is. Copy construction takes the source's, since there is no default one; move
-// construction takes it along. Between different allocators elements are moved one by one, and swap is not allowed.
+// assignment and swap do not change it. Copy construction and move construction take the source's allocator, since
+// there is no default one. Between different allocators elements are moved one by one, and swap is not allowed.
 // Nested containers get the same allocator by uses-allocator construction, as with std::pmr, pairs and tuples included
-// (construction.hpp). std::scoped_allocator_adaptor over it works, too.
+// (construction.hpp). It also works under std::scoped_allocator_adaptor.
 //
-// allocate, deallocate: O(1) on top of the allocator's, and as thread-safe. Equal: both refer to one allocator, or to
-// two of which one has absorbed the other.
+// allocate, deallocate: O(1) on top of the allocator's, and as thread-safe. Two are equal if they refer to one
+// allocator, or to two of which one has absorbed the other.
 //
 // Example:
 //     millpond::multipool<> pool;
@@ -74,7 +74,8 @@ class allocator {
     // Ownership: refers to `target` (not null), which must outlive every container that uses it.
     allocator(A* target) noexcept : target_(target) {
         if constexpr (detail::is_checked<A>) {
-            if (target == nullptr) detail::report_use(misuse_kind::null_pointer, "an allocator is made of no pool");
+            if (target == nullptr)
+                detail::report_use(misuse_kind::null_pointer, "an allocator was made from a null pointer");
         }
     }
 
@@ -88,8 +89,8 @@ class allocator {
         return static_cast<T*>(target_->allocate(n * sizeof(T), alignof(T)));
     }
 
-    // Returns: memory for at least `n` objects, and for how many; as std::allocator_traits of C++23 asks for it. What a
-    // pool would round up to is used. The memory goes back with any number from `n` to that. Throws: as allocate.
+    // Returns: memory for at least `n` objects, and the number that fit, as std::allocator_traits of C++23 does: the
+    // pool's rounding is used. Free it with any number from `n` to that. Throws: as allocate.
     [[nodiscard]] detail::at_least_result<T> allocate_at_least(std::size_t n) {
         std::size_t count = n;
         if constexpr (requires { A::block_bytes(n, alignof(T)); }) {
@@ -105,7 +106,7 @@ class allocator {
 
     [[nodiscard]] static constexpr std::size_t max_size() noexcept { return detail::max_bytes / sizeof(T); }
 
-    // Effects: constructs an object that can take this allocator, or a pair or tuple, whose parts might. Others need no
+    // Effects: constructs an object that can take this allocator, or a pair or tuple whose parts might. Others need no
     // help.
     template <class U, class... Arguments>
         requires(detail::is_pair<U> || detail::is_tuple<U> || detail::takes_allocator<U, allocator, Arguments...>)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// is_winkable: says whether an object may vanish without its destructor when all its memory is released at once.
+// is_winkable: tells whether an object may vanish without its destructor when all its memory is released at once.
 //
 //   trivially destructible                                   yes: its destructor does nothing
 //   std containers of winkable elements over our bindings    yes: their destructors would only free memory of the pool
@@ -8,8 +8,9 @@
 //
 // Specialise it for your own types whose destructors do nothing but destroy winkable members:
 //     template <> struct millpond::is_winkable<order> : std::true_type {};
-// It is your word: nothing can prove that no lock or file is owned. std::pmr containers count as ours, whatever
-// resource they get at run time: give them the one that is winked out. Comparison and hash functions count as parts.
+// It is a promise of yours: nothing can prove that a type owns no lock or file. std::pmr containers count as ours,
+// whatever resource they get at run time, so give them the resource that is winked out. Comparison and hash functions
+// count as parts.
 // Compile-time only. Following P0089R0, sections 3 and 4.
 //
 // Example:

@@ -8,8 +8,8 @@
 // is a virtual call for each allocation; binding by type with allocator avoids it.
 // resource<A> owns its allocator; resource<A&> refers to one, so that one allocator can serve both bindings.
 //
-// Complexity and thread-safety: those of the allocator. Equal: both refer to one allocator, or to two of which
-// one has absorbed the other.
+// Complexity and thread-safety: those of the allocator. Two are equal if they refer to one allocator, or to two of
+// which one has absorbed the other.
 //
 // Example:
 //     millpond::resource<millpond::monotonic<>> pool;
@@ -47,7 +47,7 @@ class resource : public std::pmr::memory_resource {
     resource(const resource&) = delete;
     resource& operator=(const resource&) = delete;
 
-    // The same calls as the allocator's, without the virtual call; so a resource is an allocator itself.
+    // The allocator's own calls, without the virtual call. They make a resource an allocator itself.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         return target_.try_allocate(bytes, alignment);
     }

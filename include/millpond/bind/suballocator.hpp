@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: BSL-1.0
-// suballocator: a standard allocator over any other one, for containers of nodes: the lowest free slot first, and
-// memory that is empty goes back while others are in use.
+// suballocator: a standard allocator over any other one, for node-based containers. It gives the lowest free slot
+// first, and returns empty memory while other slots are in use.
 //
-//   std::set<key, …, suballocator<std::allocator<key>>>   ─▶ slots of 40 bytes, 40.3 bytes each with all books
+//   std::set<key, …, suballocator<std::allocator<key>>>   ─▶ slots of 40 bytes, 40.3 bytes each in total
 //   allocate(1)  ─▶ a slot of a compact_pool ──chunks of 4 KiB──▶ Alloc
 //   allocate(n)  ─▶ an array of n ───────────────────────────────▶ Alloc, as if there were no suballocator
 //
-// Return of memory: what is left after all elements are freed is a few pages, whatever the allocator beneath keeps.
-// Over std::allocator, std::pmr::polymorphic_allocator and millpond::allocator chunks come in blocks of up to 2 MB: the
-// pages of empty chunks go back to the system, and a block to the allocator as soon as it is empty. Over any other
-// allocator each chunk goes back to it as soon as it is empty, but for the lowest; pages may stay with that allocator.
+// Return of memory: after all elements are freed a few pages remain, even if the allocator beneath keeps its memory.
+// Over std::allocator, std::pmr::polymorphic_allocator and millpond::allocator, chunks come in blocks of up to 2 MB:
+// the pages of empty chunks go back to the system, and an empty block goes back to the allocator. Over any other
+// allocator each empty chunk except the lowest goes back at once; whether its pages reach the system is up to that
+// allocator.
 //
-// Use it in the place of a container's allocator: nodes stay together however the container grows and shrinks, so that
-// traversals stay fast, and memory shrinks with it. For memory of the system itself, compact_pool with a binding of
-// type allocator is faster for very many nodes. Elements of more than 512 bytes, or aligned to more than 64, pass to
-// Alloc one by one.
+// Use it in place of a container's allocator. Nodes stay together while the container grows and shrinks, so traversals
+// stay fast, and memory shrinks with it. For very many nodes in memory of the system itself, compact_pool with a
+// binding of type allocator is faster. Elements of more than 512 bytes, or aligned to more than 64, pass to Alloc one
+// by one.
 //
 // Copies of a suballocator, and its rebinds to other types, share pools by a counted handle: one pool for each size of
 // slot. They compare equal, and splice, merge, swap and node handles are legal between containers that hold them. A
-// suballocator that was made by itself has pools of its own. A container that is copied gets new pools (for others to
-// share them, name the allocator: `set b(a, a.get_allocator())`); move and swap take the pools along, so that all
-// iterators stay valid; copy assignment leaves each with its own. Nothing is thread-local: containers that share a
-// handle belong to one thread at a time, any thread may free, and in checked mode calls that overlap end the program.
+// suballocator constructed on its own has pools of its own. A copied container gets new pools; to share them, name the
+// allocator: `set b(a, a.get_allocator())`. Move and swap take the pools along, so all iterators stay valid. Copy
+// assignment leaves each container its own. Nothing is thread-local: containers that share a handle belong to one
+// thread at a time, and any thread may free. In checked mode calls that overlap end the program.
 //
-// In libstdc++ 12 a node handle whose node is inserted forgets a copy of its allocator: the pools, empty by then but
-// for a chunk or two, stay until the program ends.
+// In libstdc++ 12, inserting a node handle leaks a copy of its allocator. Its pools, empty by then except for a chunk
+// or two, stay until the program ends.
 //
-// suballocator64 and suballocator32 differ in the words that they search for free slots; suballocator is the one for
-// this processor. allocate, deallocate: O(1), as compact_pool. Construction: one allocation; a copy: one atomic count.
-// After the suballocator of F. J. Tapia's Counter Tree Library (2012), chapter 4, which returns its last row only.
+// suballocator64 and suballocator32 differ in the width of the words searched for free slots; suballocator is the one
+// for this processor. allocate, deallocate: O(1), as compact_pool. Construction: one allocation; a copy: one atomic
+// count.
+// After the suballocator of F. J. Tapia's Counter Tree Library (2012), chapter 4, which returns only its last row.
 //
 // Example:
 //     using allocator = millpond::suballocator<std::allocator<int>>;
@@ -78,7 +80,7 @@ class basic_suballocator {
     static constexpr std::size_t largest_slot_bytes = 512;
     static constexpr std::size_t largest_alignment = 64;
 
-    // Effects: pools of its own. Throws: what the allocator throws.
+    // Effects: makes pools of its own. Throws: what the allocator throws.
     basic_suballocator()
         requires std::default_initializable<rebound<unsigned char>>
         : pools_(pools::make(rebound<unsigned char>())) {}
@@ -123,7 +125,7 @@ class basic_suballocator {
         }
     }
 
-    // Returns: memory for at least `n` objects, and for how many: for arrays as the allocator beneath has it.
+    // Returns: memory for at least `n` objects, and the number that fit; for arrays the upstream decides.
     template <class T = value_type>
     [[nodiscard]] detail::at_least_result<T> allocate_at_least(std::size_t n) {
         static_assert(std::is_same_v<T, value_type>);
@@ -159,7 +161,7 @@ class basic_suballocator {
         return std::allocator_traits<rebound<value_type>>::max_size(upstream);
     }
 
-    // Effects: constructs as the allocator beneath does, where it has a way of its own.
+    // Effects: constructs as the allocator beneath does, if it defines construct.
     template <class U, class... Arguments>
         requires requires(rebound<U> upstream, U* place, Arguments&&... arguments) {
             upstream.construct(place, std::forward<Arguments>(arguments)...);
@@ -169,7 +171,7 @@ class basic_suballocator {
         upstream.construct(place, std::forward<Arguments>(arguments)...);
     }
 
-    // Returns: what the copy of a container uses: pools of its own.
+    // Returns: the allocator for a copy of the container, with pools of its own.
     [[nodiscard]] basic_suballocator select_on_container_copy_construction() const {
         return basic_suballocator(Alloc(
             std::allocator_traits<rebound<unsigned char>>::select_on_container_copy_construction(pools_->upstream())));
@@ -210,7 +212,7 @@ class basic_suballocator {
     }
 
     pools* pools_;
-    void* pool_ = nullptr;  // that of value_type, once it was used
+    void* pool_ = nullptr;  // the pool of value_type, once it was used
 };
 
 template <class Alloc>

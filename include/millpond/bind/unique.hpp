@@ -4,11 +4,11 @@
 //   unique_ptr │ object ─────────▶ │ T │   in the pool
 //              │ deleter: pool ──▶ destroys the object, gives its block back
 //
-// Use it for single objects, polymorphic ones too: the deleter of a unique_ptr<Derived> converts to that of its base
-// and keeps the size of what was made. Twice, or with a size three times, as large as a plain unique_ptr.
+// Use it for single objects, also polymorphic ones: the deleter of a unique_ptr<Derived> converts to that of its base
+// and keeps the size of what was made. The pointer is two or, with a size, three times as large as a plain unique_ptr.
 // An object that can take an allocator gets the pool's, as in our containers.
 //
-// allocate_unique: one allocation and the constructor. Throws what these throw, and nothing is lost then. As
+// allocate_unique: one allocation and the constructor. It throws what these throw, and then leaks nothing. As
 // thread-safe as the pool, which must outlive the pointer.
 //
 // Example:
@@ -31,7 +31,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// A block that goes back unless it is taken.
+// Holds a block that goes back unless it is taken.
 template <allocator_like A>
 class block_guard {
   public:
@@ -64,7 +64,7 @@ class pool_delete {
     pool_delete() noexcept = default;
     explicit pool_delete(A& pool) noexcept : pool_(&pool), bytes_(sizeof(T)), alignment_(alignof(T)) {}
 
-    // From the deleter of a derived class, whose objects T must be able to destroy.
+    // Converts the deleter of a derived class; T must be able to destroy its objects.
     template <class Derived>
         requires(std::is_base_of_v<T, Derived> && !std::is_same_v<T, Derived>)
     pool_delete(const pool_delete<Derived, A>& other) noexcept
@@ -120,8 +120,8 @@ template <class T, allocator_like A, class... Arguments>
     return pool_unique_ptr<T, A>(object, pool_delete<T, A>(pool));
 }
 
-// Returns: `count` value-initialised elements in memory of `pool`. Throws: as above, and std::bad_array_new_length
-// where their size in bytes overflows.
+// Returns: `count` value-initialised elements in memory of `pool`. Throws: as above, and std::bad_array_new_length if
+// their size in bytes overflows.
 template <class T, allocator_like A>
     requires(std::is_unbounded_array_v<T>)
 [[nodiscard]] pool_unique_ptr<T, A> allocate_unique(A& pool, std::size_t count) {

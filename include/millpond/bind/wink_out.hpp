@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// wink_out: an object and all that it owns, built in a managed allocator and dropped with it, without any destructor.
+// wink_out: an object and all that it owns, built in a managed allocator and dropped with it without any destructor.
 //
 //   pool │header│ map │ node │ node │ text │ node │ …      the object itself lies in the pool, too
 //                                                 drop ─▶  pool.release(): no node is visited again
 //
-// Use it for large structures whose destruction costs as much as their use: a tree of nodes is freed in O(chunks).
-// Only types that say so may be winked out (is_winkable.hpp); for one that owns files, locks or memory elsewhere, let
-// the destructor run. The allocator serves this object and what it owns, nothing else, until the object is dropped:
-// all its memory goes.
+// Use it for large structures whose destruction costs as much as their use: a tree of nodes is freed in O(chunks). Only
+// types declared winkable are accepted (is_winkable.hpp); for a type that owns files, locks or memory elsewhere, let
+// the destructor run. Until the object is dropped the allocator serves only this object and what it owns, because all
+// its memory goes.
 //
 // Both bindings: over an allocator A with allocator<…, A>, over a resource<A> with std::pmr. The object is given the
 // allocator by uses-allocator construction. Following P0089R0: section 3, and the even strategies of section 4.
 //
-// Over a checked allocator the destructors do run: what they free elsewhere would be lost in release mode, and is
-// reported (winking_scope.hpp says what of it is seen). It detects; it cannot prove that no file or lock was owned.
+// Over a checked allocator the destructors do run. What they free elsewhere would be lost in release mode and is
+// reported (winking_scope.hpp lists what is seen). It detects; it cannot prove that no file or lock was owned.
 //
 // Construction: that of the object, and one allocation. Destruction: that of release. Not thread-safe.
 //
@@ -61,8 +61,8 @@ class wink_out {
     wink_out& operator=(const wink_out&) = delete;
     ~wink_out() { drop(); }
 
-    // Effects: releases all memory of the pool; the object and all that it owned are gone, and no destructor has run.
-    // Once is enough.
+    // Effects: releases all memory of the pool; the object and all that it owned are gone, and no destructor has run. A
+    // second call does nothing.
     void drop() noexcept {
         if (object_ == nullptr) return;
         T* const object = std::exchange(object_, nullptr);

@@ -6,20 +6,20 @@
 //   thread 2:  multipool<> c ───▶ magazine (≤ 256 KiB) ─┴─▶  one basic_chunk_cache for the whole process
 //                                                            └─▶ new_delete
 //
-// An object of this class is an empty handle; all of them mean the same cache, and compare equal.
-// Use it wherever allocators come and go: the next one starts in pages that are already there. Where memory must go
-// back to the system with its allocator, use new_delete, or call chunk_cache::trim() at a quiet moment.
+// An object of this class is an empty handle; all of them refer to the same cache, and compare equal.
+// Use it wherever allocators come and go: the next one starts in pages that already have memory. To return memory to
+// the system with the allocator, use new_delete, or call chunk_cache::trim() at a quiet moment.
 //
-// Budget: open magazines count in full, against half of it at most; where that is spent, a thread does without one.
-// What a peak left behind goes back to the system while releases go on (basic_chunk_cache says when).
+// Budget: each open magazine counts in full, and all of them take at most half of it; beyond that a thread gets no
+// magazine. Memory that a peak left behind goes back to the system as releases go on (basic_chunk_cache says when).
 //
 // Start and exit: the cache is constant-initialised and never destroyed, so constructors and destructors of static
 // objects may use it in any order. A thread that ends hands its magazine to the shared part; destructors that run later
-// in that thread use the shared part. What is held at exit stays reachable: leak checkers report none of it.
+// in that thread use the shared part. Chunks held at exit stay reachable: leak checkers report none of them.
 //
-// fork: the child has its own copy of what was cached and goes on with it; the magazines of threads that it does not
-// have are lost to it. If another thread of the parent was inside the shared part at that instant, the child works
-// without that part instead (basic_chunk_cache says why it cannot hang).
+// fork: the child has its own copy of the cache and goes on with it. It loses the magazines of the parent's other
+// threads. If one of those threads was inside the shared part at that instant, the child works without that part
+// (basic_chunk_cache says why it cannot hang).
 //
 // allocate, deallocate: O(1); within the magazine without any atomic operation. Thread-safe.
 //
@@ -49,9 +49,9 @@ class chunk_cache {
     using cache = detail::basic_chunk_cache<new_delete, true>;
 
   public:
-    using pages = os::pages;  // it is simply the process's memory: a pool may as well reserve some by itself
+    using pages = os::pages;  // ordinary process memory, so a pool may reserve pages of its own
     static constexpr std::size_t default_budget_bytes = cache::default_budget_bytes;
-    // What the magazine of another thread holds at most, beside held_bytes().
+    // The most bytes that the magazine of another thread holds, in addition to held_bytes().
     static constexpr std::size_t magazine_bytes = detail::chunk_magazine::capacity_bytes;
 
     // Returns: at least `bytes` of memory aligned to `alignment`, or null.
@@ -59,13 +59,13 @@ class chunk_cache {
         return try_allocate_at_least(bytes, alignment).start;
     }
 
-    // Returns: the same, and how many bytes it really has.
+    // Returns: the same, and its real size.
     [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept {
         const allocation ready = try_allocate_at_hand(bytes, alignment);
         return ready.start != nullptr ? ready : try_allocate_slowly(bytes, alignment);
     }
 
-    // Returns: the same if the magazine of this thread has it, which is a few loads and no call; else null.
+    // Returns: the same if this thread's magazine has it, in a few loads without a call; else null.
     [[nodiscard, gnu::always_inline]] static allocation try_allocate_at_hand(std::size_t bytes,
                                                                              std::size_t alignment) noexcept {
         if (!detail::chunk_sizes::is_common(bytes, alignment)) [[unlikely]]
@@ -89,7 +89,7 @@ class chunk_cache {
         deallocate_slowly(chunk, bytes, alignment);
     }
 
-    // Returns: what a chunk of `bytes`, aligned as malloc aligns, really holds; asking for that much costs no more.
+    // Returns: the real size of a chunk of `bytes`, aligned as malloc aligns; asking for that much costs no more.
     [[nodiscard]] static constexpr std::size_t good_bytes(std::size_t bytes) noexcept {
         return cache::good_bytes(bytes);
     }
@@ -102,7 +102,7 @@ class chunk_cache {
         shared().trim(bytes_to_keep);
     }
 
-    // Effects: from now on at most `bytes` are held; what is too much goes back as by trim. 0 switches the cache off.
+    // Effects: from now on holds at most `bytes`; the excess goes back as by trim. 0 switches the cache off.
     static void set_budget_bytes(std::size_t bytes) noexcept {
         close();
         trims_.fetch_add(1, std::memory_order_relaxed);
@@ -123,8 +123,9 @@ class chunk_cache {
         }
     };
 
-    // Larger chunks that the magazine may have, and all that it has not. Notes the thread's end, as thread-specific
-    // data that a pool lies in is destroyed behind thread-local objects, and then it is too late for that.
+    // Finds larger chunks that the magazine may have, and all that it has not. It also registers for the thread's end
+    // now: thread-specific data that contains a pool is destroyed after thread-local objects, when it is too late to
+    // register.
     [[nodiscard, gnu::noinline]] static allocation try_allocate_slowly(std::size_t bytes,
                                                                        std::size_t alignment) noexcept {
         const unsigned bin = detail::chunk_sizes::bin_of(bytes, alignment);
@@ -132,7 +133,7 @@ class chunk_cache {
             if (void* chunk = magazine_.pop(bin)) return {chunk, detail::chunk_magazine::bytes_of(bin)};
         }
         const allocation found = shared().try_allocate_at_least(bytes, alignment);
-        if (found.start != nullptr) await_thread_end();  // which needs memory
+        if (found.start != nullptr) await_thread_end();  // registering needs memory
         return found;
     }
 
@@ -164,7 +165,7 @@ class chunk_cache {
         awaits_end_ = true;
     }
 
-    // The first releases of a thread that has allocated nothing may be its last acts.
+    // Tells whether a magazine may open: the first releases of a thread that allocated nothing may be its last acts.
     [[nodiscard]] static bool may_open() noexcept {
         if (awaits_end_ || early_releases_ == early_releases_max) return true;
         ++early_releases_;
@@ -177,7 +178,7 @@ class chunk_cache {
         magazine_.close(hand_over);
     }
 
-    // Another thread has trimmed the cache: so much less is held as this thread would have given up then.
+    // Another thread has trimmed the cache: this thread gives up as much as it would have given up then.
     static void follow_trim() noexcept {
         const std::size_t mine = magazine_.held_bytes();
         close();
@@ -187,7 +188,7 @@ class chunk_cache {
 
     static void hand_over(unsigned bin, void* chunk) noexcept { shared().deallocate_to(bin, chunk); }
 
-    // Constant-initialised and trivially destroyed, both of them: no access needs a guard, and none comes too late.
+    // Both are constant-initialised and trivially destroyed, so an access needs no guard and never comes too late.
     [[nodiscard]] static cache& shared() noexcept {
         static constinit cache instance;
         return instance;

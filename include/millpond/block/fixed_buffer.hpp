@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// fixed_buffer: a block source that has the memory it was given and never more.
+// fixed_buffer: a block source over memory that it was given; it never takes more.
 //
 //   │chunk│chunk│chunk│▒▒▒▒▒▒▒▒▒▒▒▒│
 //   begin             next ▲       ▲ end         null when it is used up
 //
 // Use it below a pool that must not touch the heap: memory on the stack, in a static array, shared between processes,
-// or locked. Where running over into the heap is fine, give monotonic an initial_buffer instead. Chunks come back in
-// the order of a stack, or all at once: the memory of a chunk that was not the last is used again when the chunks
-// behind it are back, too, or when none is out any more.
+// or locked. Where overflowing into the heap is fine, give monotonic an initial_buffer instead. Chunks come back in the
+// order of a stack, or all at once: a chunk that was not the last is used again when all chunks behind it are back too,
+// or when no chunk is in use any more.
 //
-// In checked mode a second free, a foreign chunk, and a wrong size or alignment end the program, and so do calls of two
+// In checked mode the program ends on a double free, a foreign chunk, a wrong size or alignment, and calls of two
 // threads that overlap.
 // allocate, deallocate: O(1). Not thread-safe. Ownership: the memory stays the caller's and must outlive this.
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// new_delete: the block source that is the program's own operator new and delete.
+// new_delete: the block source that calls the program's own operator new and delete.
 //
 //   try_allocate ──▶ operator new(bytes, alignment, nothrow)
 //   deallocate   ──▶ operator delete(block, bytes, alignment)
@@ -29,7 +29,7 @@ namespace millpond::inline MILLPOND_ABI {
 
 class new_delete {
   public:
-    using pages = os::pages;  // it is simply the process's memory: a pool may as well reserve some by itself
+    using pages = os::pages;  // ordinary process memory, so a pool may reserve pages of its own
 
     // Returns: `bytes` of memory aligned to `alignment`, or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {

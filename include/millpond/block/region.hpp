@@ -4,21 +4,22 @@
 //   │block│block│block│▒▒▒▒▒▒▒▒▒│······································│ guard page │
 //   0            frontier ▲     ▲ committed                limit_bytes() ▲
 //
-// Use it below one allocator that must not move, must not outgrow a limit, or shall give its memory back to the system:
-// arena is monotonic over it. Blocks come back in the order of a stack, or all at once: the frontier falls when the
-// last block comes back, and to 0 with the last one out. A block from the middle gives back the memory of its whole
-// pages at once. Its addresses serve the next block of the same size if it has 32 KiB or more, else they wait until the
-// frontier falls below them; for small blocks in any order use chunk_cache or compact_pool.
+// Use it below one allocator that must not move, must not outgrow a limit, or should give its memory back to the
+// system: arena is monotonic over it. Blocks come back in the order of a stack, or all at once: the frontier falls when
+// the last block comes back, and to 0 when no block is in use. A block freed in the middle gives the memory of its
+// whole pages back at once. Its addresses serve the next block of the same size if it has 32 KiB or more; otherwise
+// they wait until the frontier falls below them. For small blocks in any order use chunk_cache or compact_pool.
 //
-// Memory is committed, and supplied ahead of its use, in steps of an eighth of the frontier: at least 16 KiB, at most
-// 1 MiB. When the frontier falls, what lies a step above the highest frontier of the last four to eight falls is
-// decommitted, if it is an eighth of what is committed and at least 64 KiB. Addresses are reserved with the first
+// Memory is committed, and supplied ahead of its use, in steps of an eighth of the frontier: at least 16 KiB, at most 1
+// MiB. When the frontier falls, memory more than a step above the highest frontier of the last four to eight falls is
+// decommitted, if it is an eighth of the committed memory and at least 64 KiB. Addresses are reserved with the first
 // block.
 //
 // try_allocate, try_resize: O(1), and one or two system calls a step. deallocate: O(1), and a system call where memory
-// goes back. A limit that is reached, and memory that the system refuses, are null, and nothing has changed. Every
-// alignment is served. Not thread-safe. In checked mode a second free, a foreign block, a wrong size or alignment, and
-// calls of two threads that overlap end the program. A forked child goes on with a copy. Source: reserve and commit.
+// goes back. If the limit is reached or the system refuses memory, the result is null and nothing has changed. Every
+// alignment is served. Not thread-safe. In checked mode the program ends on a double free, a foreign block, a wrong
+// size or alignment, and calls of two threads that overlap. A forked child goes on with a copy. Source: reserve and
+// commit.
 //
 // Example:
 //     millpond::region source(std::size_t{100} << 20);  // 100 MiB at most
@@ -53,7 +54,7 @@ class basic_region {
     static constexpr std::size_t most_step_bytes = std::size_t{1} << 20;
     static constexpr std::size_t least_idle_bytes = std::size_t{64} << 10;
 
-    // Nothing is reserved yet.
+    // Reserves no addresses yet.
     basic_region() noexcept : wanted_bytes_(default_limit_bytes) {}
 
     // The limit is rounded up to pages; one of 0 or less lets nothing be allocated.
@@ -73,7 +74,7 @@ class basic_region {
         return find_room(bytes, alignment, start) ? give(start, start + bytes, bytes, alignment) : nullptr;
     }
 
-    // Returns: at least so many bytes: up to the end of the last page that the block needs.
+    // Returns: memory up to the end of the last page that the block needs, so at least `bytes`.
     [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept {
         bytes += bytes == 0;
         const detail::one_at_a_time::visit here(busy_, "the region");
@@ -113,9 +114,9 @@ class basic_region {
         }
     }
 
-    // Effects: moves the end of the block, if it is the last one: to hold `wanted` bytes and a step, or nearer to that.
-    // Returns: the bytes that the block has now: its size from now on. Fewer than `wanted` only where it has not
-    // changed: another block lies behind it, the limit is reached, or the system has no memory.
+    // Effects: if the block is the last one, moves its end so that it holds `wanted` bytes and a step, or nearer to
+    // that. Returns: the block's size from now on. It is less than `wanted` only if nothing changed: another block lies
+    // behind it, the limit is reached, or the system has no memory.
     [[nodiscard]] std::size_t try_resize(void* block, std::size_t bytes, std::size_t wanted) noexcept {
         const std::size_t start = offset_of(block);
         if (start + bytes != frontier_) return bytes;
@@ -135,7 +136,7 @@ class basic_region {
         return frontier_ - start;
     }
 
-    // Effects: no block is out any more; the memory is kept, as when the frontier falls.
+    // Effects: frees all blocks; the memory is kept, as when the frontier falls.
     void reset() noexcept {
         detail::poison(range_.data(), frontier_);
         blocks_.clear();
@@ -143,7 +144,7 @@ class basic_region {
         fall_to(0);
     }
 
-    // Effects: no block is out any more, and all memory goes back to the system. The addresses stay.
+    // Effects: frees all blocks and gives all memory back to the system. The addresses stay.
     void release() noexcept {
         blocks_.clear();
         live_ = 0;
@@ -153,8 +154,8 @@ class basic_region {
         range_.decommit_to(0);
     }
 
-    // Returns: the bytes that can be out at most: fewer than wanted where so many addresses could not be had, and the
-    // number wanted before the first block.
+    // Returns: the limit in bytes. It is below the wanted one if the system had too few addresses; before the first
+    // block it is the wanted one.
     [[nodiscard]] std::size_t limit_bytes() const noexcept {
         return range_.data() != nullptr ? range_.size() : wanted_bytes_;
     }
@@ -162,18 +163,18 @@ class basic_region {
     // Returns: the bytes below the frontier.
     [[nodiscard]] std::size_t used_bytes() const noexcept { return frontier_; }
 
-    // Returns: the bytes that are committed, and so charged to the process.
+    // Returns: the bytes that are committed and therefore charged to the process.
     [[nodiscard]] std::size_t held_bytes() const noexcept { return range_.committed(); }
 
-    // Effects: asks for huge pages, or for none. They are the system's to give; ask where they were measured to pay.
-    // Returns: false where the system knows no such advice, or has no addresses for the region.
+    // Effects: asks for huge pages, or for none. The system may ignore it; ask where you have measured a gain. Returns:
+    // false if the system has no such advice, or no addresses for the region.
     bool advise_huge(bool wanted) noexcept {
         reserve();
         return range_.advise_huge(wanted);
     }
 
   private:
-    // What is committed in one go beyond this is a large block, whose owner may never touch it all.
+    // A commit of more than this is a large block, whose owner may never touch all of it: it is not supplied ahead.
     static constexpr std::size_t most_populated_bytes = 2 * most_step_bytes;
 
     void reserve() noexcept {
@@ -206,7 +207,7 @@ class basic_region {
         return block;
     }
 
-    // `asked`: the bytes that were asked for, of those up to `end`.
+    // `asked`: the bytes that were asked for, out of the bytes up to `end`.
     [[nodiscard]] void* give(std::size_t start, std::size_t end, std::size_t asked, std::size_t alignment) noexcept {
         ++live_;
         blocks_.note(range_.data() + start, asked, end - start, alignment);
@@ -215,7 +216,7 @@ class basic_region {
         return range_.data() + start;
     }
 
-    // Returns: `end` and a step, on a page's end or that of the range.
+    // Returns: `end` and a step, rounded to the end of a page or of the range.
     [[nodiscard]] std::size_t with_step(std::size_t end) const noexcept {
         std::size_t step = end / 8;
         if (step < least_step_bytes) step = least_step_bytes;
@@ -245,7 +246,7 @@ class basic_region {
     basic_reservation<Pages> range_;
     std::size_t wanted_bytes_;
     std::size_t frontier_ = 0;
-    std::size_t live_ = 0;  // blocks
+    std::size_t live_ = 0;  // live blocks
     region_holes holes_;
     detail::recent_peak peak_;
     [[no_unique_address]] detail::live_blocks blocks_;

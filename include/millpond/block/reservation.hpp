@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// reservation: a range of addresses of which a front part is committed, so that what lies in it never has to move.
+// reservation: a range of addresses whose front part is committed, so that its contents never have to move.
 //
 //   data ├── committed: may be used ──┤▒▒▒▒ reserved: no memory, no access ▒▒▒▒┤ guard page ┤
 //        0                   committed()                                  size()
 //
-// Use it to write a structure that grows in place: region and dyn_array stand on it. Memory for allocators comes from
+// Use it to write a structure that grows in place: region and dyn_array use it. Memory for allocators comes from
 // region. The page after the end is never accessible, so a run over the end stops there.
 //
-// Addresses are plentiful, but not everywhere: what does not fit (`ulimit -v`, Valgrind, sanitizers, 32 bits) is
-// halved until it does. Ask size() for what came of it. A commit that the system cannot promise returns false, and
-// nothing has changed: no signal, no overcommitted page. A forked child has a copy of its own.
+// Addresses are plentiful, but not everywhere: if a size does not fit (`ulimit -v`, Valgrind, sanitizers, 32 bits), it
+// is halved until it does. size() returns the result. A commit that the system cannot promise returns false and changes
+// nothing: there is no signal and no overcommitted page. A forked child has a copy of its own.
 // commit_to, decommit_to: one system call, two if huge pages are advised; O(pages that hold memory) in decommit_to.
 // Not thread-safe. Ownership: of the addresses; move-only, and moving it moves no memory.
 //
@@ -38,8 +38,8 @@ class basic_reservation {
     // Effects: none; size() is 0.
     basic_reservation() noexcept = default;
 
-    // Effects: reserves `wanted` bytes, rounded up to pages; or the largest half, quarter, … of it that can be had and
-    // leaves a quarter of that to others. size() is 0 where not even a page can, or none was wanted.
+    // Effects: reserves `wanted` bytes, rounded up to pages; or the largest half, quarter, … of it that is available
+    // and leaves a quarter of that to others. size() is 0 if not even a page is available, or none was wanted.
     explicit basic_reservation(std::size_t wanted) noexcept {
         if (wanted == 0) return;
         const std::size_t page = Pages::size();
@@ -92,11 +92,11 @@ class basic_reservation {
     // Returns: the bytes reserved, without the guard page.
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-    // Returns: how many bytes from data() on may be used.
+    // Returns: the number of bytes from data() on that may be used.
     [[nodiscard]] std::size_t committed() const noexcept { return committed_; }
 
-    // Effects: committed() is at least `bytes`, rounded up to pages; what is new reads as zero.
-    // Returns: false if there are not that many addresses, or the system refuses the memory; nothing has changed.
+    // Effects: commits `bytes`, rounded up to pages, unless as many are committed; new bytes read as zero. Returns:
+    // false if there are not that many addresses, or the system refuses the memory; then nothing has changed.
     [[nodiscard]] bool commit_to(std::size_t bytes) noexcept {
         if (bytes <= committed_) return true;
         if (bytes > size_) return false;
@@ -110,8 +110,8 @@ class basic_reservation {
         return true;
     }
 
-    // Effects: committed() is at most `bytes`, rounded up to pages, and the memory behind goes back. Where the system
-    // refuses to take the charge back, the pages are discarded and stay committed.
+    // Effects: leaves at most `bytes` committed, rounded up to pages, and gives the memory behind back. If the system
+    // refuses to lower the charge, the pages are discarded and stay committed.
     void decommit_to(std::size_t bytes) noexcept {
         if (bytes >= committed_) return;
         const std::size_t target = detail::align_up(bytes, Pages::size());
@@ -126,7 +126,7 @@ class basic_reservation {
         }
     }
 
-    // Effects: committed pages that hold any of the bytes [first, last) may get their memory now.
+    // Effects: committed pages that hold any of the bytes [first, last) get their memory now, if the system agrees.
     void populate(std::size_t first, std::size_t last) noexcept {
         if (last > committed_) last = committed_;
         if (first >= last) return;
@@ -146,15 +146,15 @@ class basic_reservation {
         if (begin < end) Pages::discard(data_ + begin, end - begin);
     }
 
-    // Effects: asks the system for huge pages in this range, or to use none, now and for what is committed later.
-    // Returns: false where the system knows no such advice, or nothing is reserved.
+    // Effects: asks the system to use huge pages in this range, or not to, now and for later commits. Returns: false if
+    // the system has no such advice, or nothing is reserved.
     bool advise_huge(bool wanted) noexcept {
         if (data_ == nullptr || !Pages::advise_huge(data_, size_, wanted)) return false;
         huge_ = wanted ? advice::wanted : advice::unwanted;
         return true;
     }
 
-    // Effects: in checked mode, reports call the range so.
+    // Effects: in checked mode, reports use this name for the range.
     void name(const char* what) noexcept {
         if constexpr (is_known) detail::known_ranges::name(data_, what);
     }
@@ -162,10 +162,10 @@ class basic_reservation {
   private:
     enum class advice : unsigned char { none, wanted, unwanted };
 
-    // No system has more; rounding it up to pages cannot wrap.
+    // No system has more addresses. Rounding it up to pages cannot wrap.
     static constexpr std::size_t most_wanted = detail::max_bytes / 2;
 
-    // In checked mode the system's ranges are known, to tell of a fault whose memory it has hit.
+    // In checked mode the ranges are known, so that a fault report can name the one that was hit.
 #if defined(MILLPOND_CHECKED)
     static constexpr bool is_known = std::is_same_v<Pages, os::pages>;
 #else
@@ -183,7 +183,7 @@ class basic_reservation {
         return probe != nullptr;
     }
 
-    // Returns: the bytes that are asked of the system.
+    // Returns: the bytes requested from the system.
     [[nodiscard]] static std::size_t with_guard(std::size_t bytes) noexcept {
         return detail::align_up(bytes + Pages::size(), Pages::granularity());
     }

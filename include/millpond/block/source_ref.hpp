@@ -20,7 +20,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// What a source says about the size of its chunks holds for a reference to it as well.
+// A reference has the chunk sizes that its source declares.
 template <class Source>
 struct chunk_size_of {};
 
@@ -29,7 +29,7 @@ struct chunk_size_of<Source> {
     static constexpr std::size_t preferred_chunk_bytes = Source::preferred_chunk_bytes;
 };
 
-// And whether it uses memory again.
+// A reference reuses memory if its source does.
 template <class Source>
 struct reuse_of {};
 
@@ -39,7 +39,7 @@ struct reuse_of<Source> {
     static constexpr bool reuses_memory = false;
 };
 
-// And that it is simply the process's memory.
+// A reference is ordinary process memory if its source is.
 template <class Source>
 struct pages_behind {};
 

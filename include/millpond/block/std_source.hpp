@@ -4,12 +4,12 @@
 //   multipool<std_source<their_allocator<int>>> ──chunks──▶ their_allocator<unit>      unit: 16 bytes, aligned to 16
 //   aligned to more:   │……│base│ block …………………│            the pointer that was really got lies before the block
 //
-// Use it where the memory must come from an allocator that the program has already: one that counts, pins, or lies in
+// Use it where the memory must come from an allocator that the program already has: one that counts, pins, or lies in
 // shared memory with raw pointers. For operator new use new_delete, for a std::pmr::memory_resource upstream_resource.
 //
 // Requires of Alloc: a copy of it frees what it allocated, as the standard says, and its pointer type is a raw pointer.
-// What Alloc throws comes out of the pool's allocate unchanged; try_allocate returns null.
-// Complexity and thread-safety: those of Alloc. Ownership: holds a copy of the allocator. Equal: the allocators are.
+// An exception of Alloc leaves the pool's allocate unchanged; try_allocate returns null.
+// Complexity and thread-safety: those of Alloc. Ownership: holds a copy of the allocator. Equal if the allocators are.
 //
 // Example:
 //     std::allocator<int> theirs;
@@ -31,8 +31,8 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// True for standard allocators that hold on to memory of the process that is freed: pools take it in extents
-// (extent_source). Others get every chunk back as soon as it is empty.
+// True for standard allocators that keep freed memory in the process: pools take it in extents (extent_source). Others
+// get every chunk back as soon as it is empty.
 template <class Alloc>
 inline constexpr bool holds_freed_pages = false;
 template <class T>
@@ -60,7 +60,7 @@ class std_source {
     = default;
     explicit std_source(const Alloc& source) noexcept : source_(source) {}
 
-    // Returns: `bytes` of memory aligned to `alignment`, or null, also where the allocator throws.
+    // Returns: `bytes` of memory aligned to `alignment`; null if there is no memory or the allocator throws.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > detail::max_bytes || alignment > detail::max_bytes - bytes) return nullptr;
         unit* const base = try_units(units_of(bytes + margin_of(alignment)));
@@ -86,7 +86,7 @@ class std_source {
     }
 
   private:
-    // Room to align in, and for the pointer. Without it a unit is aligned enough.
+    // Room to align the block and to store the pointer; 0 if a unit is aligned enough.
     [[nodiscard]] static constexpr std::size_t margin_of(std::size_t alignment) noexcept {
         return alignment <= alignof(unit) ? 0 : alignment + sizeof(unit*);
     }
@@ -94,7 +94,7 @@ class std_source {
         return (bytes + (bytes == 0) + sizeof(unit) - 1) / sizeof(unit);
     }
 
-    // Returns: the block for its owner in what the allocator gave.
+    // Returns: the block's address within the allocator's memory.
     [[nodiscard]] static void* block_in(unit* base, std::size_t alignment) noexcept {
         if (margin_of(alignment) == 0) return base;
         char* const first = reinterpret_cast<char*>(base) + sizeof(unit*);

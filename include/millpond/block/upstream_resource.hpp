@@ -3,9 +3,9 @@
 //
 //   multipool<upstream_resource> ──chunks──▶ upstream_resource ──virtual call──▶ any std::pmr::memory_resource
 //
-// Use it to put our allocators over somebody else's resource, or over one that is known only at run time; the virtual
+// Use it to put our allocators over another library's resource, or over one that is known only at run time; the virtual
 // call is paid for each chunk, not for each block. Where the source is known at compile time, name it instead.
-// Whatever the resource throws comes out of the pool's allocate unchanged; try_allocate returns null. Built with
+// An exception of the resource leaves the pool's allocate unchanged; try_allocate returns null. Built with
 // -fno-exceptions, a throw ends the program.
 //
 // O(1) on top of the resource; as thread-safe as the resource. Copies refer to the same resource.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // best_fit: one list of free blocks with a tag at each end, searched for the smallest that is large enough.
 //
-//   wanted 40:   head ─▶ 96 ─▶ 48 ─▶ 32 ─▶ 64 ─▶ head      the whole list is looked at, 48 is taken
+//   wanted 40:   head ─▶ 96 ─▶ 48 ─▶ 32 ─▶ 64 ─▶ head      the whole list is searched, 48 is taken
 //                               ▲
-// The document names best fit among the sequential fits and has no figures of it. All but the search is as in
+// The paper names best fit among the sequential fits and gives no figures for it. Everything except the search is as in
 // first_fit; the search ends early at a block of exactly the size.
 //
-// allocate: O(free blocks). deallocate: O(1), by address alone. Every alignment is served; null where the region's
-// limit is reached. Not thread-safe. Source: Grunwald, Zorn and Henderson 1993, sections 2.1 and 5.
+// allocate: O(free blocks). deallocate: O(1), needs only the address. Serves every alignment; null at the region's
+// limit. Not thread-safe. Source: Grunwald, Zorn and Henderson 1993, sections 2.1 and 5.
 //
 // Example:
 //     millpond::classic::best_fit<> heap;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// binary_buddy: powers of two; a block is cut in halves, and two free halves become one again.
+// binary_buddy: block sizes are powers of two; a block is cut in halves, and two free halves become one again.
 //
 //   wanted 40 of 256:  │  64 given  │  64 free  │      128 free      │   given back: │       256 free       │
 //
-// The document names it among the buddy systems and has no figures of it. The layout and what was chosen are in
-// detail/buddy_heap.hpp: one tag of a word, a heap that doubles.
+// The paper names it among the buddy systems and gives no figures for it. detail/buddy_heap.hpp describes the layout
+// and our choices: one tag of a word, a heap that doubles.
 //
-// allocate, deallocate: O(log bytes), by address alone. Every alignment is served, those beyond the words' own by a
-// larger block; null where the region's limit is reached: the heap doubles, so half of the limit may be all there is.
-// Not thread-safe. Source: Grunwald, Zorn and Henderson 1993, section 2.1.
+// allocate, deallocate: O(log bytes); deallocate needs only the address. Serves every alignment, those beyond the
+// words' own with a larger block; null at the region's limit. The heap doubles, so perhaps only half of the limit is
+// usable. Not thread-safe. Source: Grunwald, Zorn and Henderson 1993, section 2.1.
 //
 // Example:
 //     millpond::classic::binary_buddy<> heap;

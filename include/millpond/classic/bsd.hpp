@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// bsd: powers of two, less a tag, with a list of free blocks for each; nothing is coalesced while there is memory.
+// bsd: sizes are powers of two, less a tag, each with a list of free blocks; blocks coalesce only when memory runs out.
 //
 //   │tag│ 8 bytes │    │tag│ 24 bytes             │    │tag│ 56 bytes …       blocks of 16, 32, 64 …
 //     └ number of the class; a free block has its link where the user's bytes were
 //
-// BSD of the document: Chris Kingsley's allocator of 4.2 BSD. A request is rounded up to a power of two minus the tag's
-// word; a page of 4 KiB is cut into blocks of one class when its list is empty, and larger classes take what they need.
-// The document does not give the constant (a word, as in 4.2 BSD) nor the smallest class (tag and link).
+// The paper's BSD is Chris Kingsley's allocator of 4.2 BSD. A request is rounded up to a power of two minus the tag's
+// word. When the list of a class is empty, a page of 4 KiB is cut into its blocks; larger classes take what they need.
+// The paper gives neither the constant (a word, as in 4.2 BSD) nor the smallest class (tag and link).
 //
-// Where the region has no more, free blocks that lie side by side become one, which the original did not do: a program
-// that lives at its limit goes on.
+// When the region has no more, adjacent free blocks become one, which the original did not do: a program near its
+// memory limit can go on.
 //
-// allocate, deallocate: O(1), by address alone, O(256) where a page is cut, and O(heap) where the region has no more.
-// Every alignment is served, those beyond the words' own by a larger block; null where the region's limit is reached.
-// Not thread-safe. Memory goes back to the system by release() alone. Source: Grunwald, Zorn and Henderson 1993,
+// allocate, deallocate: O(1), but O(256) where a page is cut, and O(heap) when the region has no more; deallocate needs
+// only the address. Serves every alignment, those beyond the words' own with a larger block; null at the region's
+// limit. Not thread-safe. Only release() returns memory to the system. Source: Grunwald, Zorn and Henderson 1993,
 // sections 2.1, 4.1 and 4.4.
 //
 // Example:
@@ -53,7 +53,7 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
 
     explicit bsd(std::size_t limit_bytes = shell::default_limit_bytes) noexcept : shell(limit_bytes) {}
 
-    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
+    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null if there is no memory.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (alignment <= Words::alignment) return take(bytes, bytes);
         if (alignment > detail::max_bytes || bytes > detail::max_bytes - alignment) return nullptr;
@@ -91,7 +91,7 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
   private:
     using shell::counts_;
     using shell::memory_;
-    // The first tag, so that the bytes behind it are aligned: blocks are multiples of that.
+    // The bytes before the first tag. They align the bytes behind it, as blocks are multiples of that alignment.
     static constexpr std::size_t before_bytes = Words::alignment - tags::bytes;
     static constexpr word free_mark = 128;  // in a tag, while join looks
     static_assert(2 * classes <= free_mark);
@@ -101,7 +101,7 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
     }
     [[nodiscard]] static std::size_t class_of_tag(word tag) noexcept { return tag / 2; }
 
-    // Returns: the class whose blocks have room for so many of the user's bytes.
+    // Returns: the class whose blocks hold so many bytes of the user.
     [[nodiscard]] static std::size_t class_of(std::size_t bytes) noexcept {
         const std::size_t whole = bytes + tags::bytes;
         if (whole <= least_block_bytes) return 0;
@@ -131,7 +131,7 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
         return user;
     }
 
-    // Effects: more blocks of a class, the first of them first. Returns: false where there is no memory.
+    // Effects: adds blocks of a class, the lowest first in its list. Returns: false if there is no memory.
     [[nodiscard, gnu::noinline]] bool cut(std::size_t number) noexcept {
         if (memory_.used_bytes() == 0 && before_bytes != 0 && memory_.extend(before_bytes) == nullptr) return false;
         const std::size_t bytes = block_bytes(number);
@@ -149,8 +149,8 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
         return true;
     }
 
-    // Effects: free blocks that lie side by side leave their lists; what they have beyond `whole` bytes, which are a
-    // power of two of pages, becomes free blocks again. Returns: their start; null where there are not so many.
+    // Effects: adjacent free blocks leave their lists; what they have beyond `whole` bytes, a power of two of pages,
+    // becomes free blocks again. Returns: their start; null if no run of free blocks is that long.
     [[nodiscard, gnu::noinline, gnu::cold]] std::byte* join(std::size_t whole) noexcept {
         if (memory_.used_bytes() == 0 || (free_ == free_when_none_ && whole >= none_bytes_)) return nullptr;
         mark_free_blocks(free_mark);
@@ -184,7 +184,7 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
                 tags::write(user, static_cast<word>(2 * number) | mark);
     }
 
-    // A chunk is what cut took at once: a page of small blocks, or one block.
+    // Returns: the size of a chunk, which is what cut took at once: a page of small blocks, or one block.
     [[nodiscard]] static std::size_t chunk_bytes(const std::byte* chunk) noexcept {
         const std::size_t bytes = bytes_of_first(chunk);
         return bytes < memory::page_bytes ? memory::page_bytes : bytes;
@@ -192,7 +192,7 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
     [[nodiscard]] static std::size_t bytes_of_first(const std::byte* chunk) noexcept {
         return block_bytes(class_of_tag(tags::read(chunk + tags::bytes) & ~free_mark));
     }
-    // While free blocks are marked.
+    // Call it while free blocks are marked.
     [[nodiscard]] static bool is_chunk_free(const std::byte* chunk) noexcept {
         const std::size_t bytes = bytes_of_first(chunk), whole = chunk_bytes(chunk);
         for (std::size_t offset = 0; offset != whole; offset += bytes)
@@ -200,7 +200,7 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
         return true;
     }
 
-    // Effects: takes the free blocks between these out of their lists, and they are no blocks any more.
+    // Effects: takes the free blocks between these out of their lists; they are no longer blocks.
     void forget_between(const std::byte* start, const std::byte* end) noexcept {
         for (std::size_t number = 0; number < classes; ++number) {
             std::byte* user = free_[number];
@@ -222,7 +222,7 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
         free_[number] = user;
     }
 
-    // The last link of a list leads to the base, where no user's bytes lie.
+    // The last link of a list leads to the base, where no bytes of a user lie.
     [[nodiscard]] std::byte* next(const std::byte* user) const noexcept {
         std::byte* const link = memory_.load_link(user);
         return link != memory_.base() ? link : nullptr;
@@ -230,7 +230,7 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
 
     std::array<std::byte*, classes> free_{};
     std::array<std::size_t, classes> cut_{};
-    // The lists when join found no place for so many bytes: unless they change, it need not look again.
+    // The lists at the time when join found no place for so many bytes. Unless they change, it need not search again.
     std::array<std::byte*, classes> free_when_none_{};
     std::size_t none_bytes_ = 0;
 };

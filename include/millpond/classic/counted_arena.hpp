@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted_arena: memory for blocks that are expected to die soon: a bump, and a count of live blocks for each chunk.
+// counted_arena: memory for short-lived blocks: bump allocation, and a count of live blocks for each chunk.
 //
 //   chunks  │▒▒▒▒▒▒▒▒│▒▒▒▒▶   │        │▒▒▒▒▒▒▒▒│    a block is cut from the current chunk
 //   live    │   3    │   1    │   0    │   12   │    at 0 the whole chunk is free again
 //                      current  empty: taken next
 //
-// Barrett and Zorn (1993) give objects that a profile predicts to be short-lived such an arena: of 16 chunks of 4 KiB,
-// twice the 32 KiB within which they call an object short-lived. So while predictions hold, there is always an empty
-// chunk. An object that outlives its prediction pins its chunk and no more: the others go round. Where all are pinned
-// there is no block, and the caller goes another way. When the last block of the current chunk dies, the bump begins
-// there again, so that a program whose objects live one after the other stays within a few lines of the cache.
+// Barrett and Zorn (1993) use such an arena for objects that a profile predicts to be short-lived. It has 16 chunks of
+// 4 KiB, twice the 32 KiB within which they call an object short-lived, so while predictions hold there is always an
+// empty chunk. An object that outlives its prediction pins only its own chunk; the others are reused in turn. If all
+// are pinned the arena returns no block, and the caller goes another way. When the last block of the current chunk
+// dies, allocation begins there again, so a program whose objects live one after the other stays within a few cache
+// lines.
 //
-// It never touches the memory that it divides: sizes lie apart, a byte for each unit, so that a free needs the address
-// alone. A simulation uses the same class on addresses that are not there (lab/characterise/arena_trial.hpp).
+// It never touches the memory that it divides. The sizes lie apart, a byte for each unit, so a free needs only the
+// address. A simulation uses the same class on addresses without memory (lab/characterise/arena_trial.hpp).
 //
 // All functions are O(1); held_chunks is O(chunks). Not thread-safe. Owns nothing.
 //
@@ -43,13 +44,13 @@ class counted_arena {
   public:
     static constexpr unsigned chunks = Chunks;
     static constexpr std::size_t chunk_bytes = ChunkBytes;
-    static constexpr std::size_t unit = Unit;  // blocks are aligned to it, as the memory must be
+    static constexpr std::size_t unit = Unit;  // alignment of the blocks, and of the memory
     static constexpr std::size_t arena_bytes = Chunks * ChunkBytes;
-    // A quarter of a chunk: what a chunk's end loses is a small part of it.
+    // A quarter of a chunk, so that the unused end of a chunk is a small part of it.
     static constexpr std::size_t most_block_bytes = ChunkBytes / 4;
     static_assert(most_block_bytes / Unit <= 256, "counted_arena: a block's size is one byte of units");
 
-    // Effects: all of `arena_bytes` from `start` on are free.
+    // Effects: makes all of the `arena_bytes` from `start` on free.
     void begin(std::byte* start) noexcept {
         start_ = next_ = start;
         end_ = start + ChunkBytes;
@@ -59,7 +60,7 @@ class counted_arena {
     }
     [[nodiscard]] bool has_begun() const noexcept { return start_ != nullptr; }
 
-    // `bytes`: 1 to most_block_bytes. Returns: null where no chunk has room, and before begin.
+    // `bytes`: 1 to most_block_bytes. Returns: null if no chunk has room, and before begin.
     [[nodiscard]] std::byte* try_allocate(std::size_t bytes) noexcept {
         const std::size_t whole = detail::align_up(bytes, Unit);
         if (whole > static_cast<std::size_t>(end_ - next_) && !turn()) return nullptr;
@@ -107,7 +108,7 @@ class counted_arena {
         return static_cast<std::size_t>(block - start_) / Unit;
     }
 
-    // Effects: goes on in the first empty chunk. Returns: false where there is none.
+    // Effects: goes on in the first empty chunk. Returns: false if no chunk is empty.
     [[nodiscard]] bool turn() noexcept {
         if (empty_ == 0) return false;
         current_ = static_cast<unsigned>(std::countr_zero(empty_));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// fibonacci_buddy: sizes that are each the sum of the two before; a block is cut into these two.
+// fibonacci_buddy: each size is the sum of the two before it; a block is cut into these two.
 //
 //   wanted 40 of 256:  │        160 free        │    64 given    │ 32 free │      32, 64, 96, 160, 256, 416 …
 //
-// Sizes lie nearer to one another than powers of two, so less is wasted in a block. The document names it among the
-// buddy systems and has no figures of it. The layout and what was chosen are in detail/buddy_heap.hpp.
+// Sizes are closer to one another than powers of two, so less is wasted in a block. The paper names it among the buddy
+// systems and gives no figures for it. detail/buddy_heap.hpp describes the layout and our choices.
 //
-// allocate, deallocate: O(log bytes), by address alone. Every alignment is served, those beyond the words' own by a
-// larger block; null where the region's limit is reached. Not thread-safe. Source: Grunwald, Zorn and Henderson 1993,
-// section 2.1.
+// allocate, deallocate: O(log bytes); deallocate needs only the address. Serves every alignment, those beyond the
+// words' own with a larger block; null at the region's limit. Not thread-safe. Source: Grunwald, Zorn and Henderson
+// 1993, section 2.1.
 //
 // Example:
 //     millpond::classic::fibonacci_buddy<> heap;

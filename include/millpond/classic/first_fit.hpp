@@ -4,14 +4,14 @@
 //   head ─▶ free ─▶ free ─▶ free ─▶ free ─▶ head
 //                    ▲ roving pointer: the first from here on that is large enough, and around
 //
-// FIRSTFIT of the document: Knuth's first fit as Mark Moraes wrote it. One doubly linked list, boundary tags of two
-// words, no cut that leaves less than 24 bytes, neighbours coalesced in constant time. The document does not say which
-// part of a cut block is given (the lower), where a freed block enters the list (at its head), nor how memory grows (by
-// whole pages of 4 KiB, together with a free block at the end). The layout is drawn in detail/tagged_heap.hpp.
+// The paper's FIRSTFIT is Knuth's first fit as Mark Moraes wrote it: one doubly linked list, boundary tags of two
+// words, no cut that leaves less than 24 bytes, neighbours coalesced in constant time. The paper leaves three choices
+// open. Here the lower part of a cut block is given, a freed block enters the list at its head, and memory grows by
+// whole pages of 4 KiB, joined with a free block at the end. detail/tagged_heap.hpp shows the layout.
 //
-// allocate: O(free blocks). deallocate: O(1), by address alone. Every alignment is served; null where the region's
-// limit, by default that of `region`, is reached. Not thread-safe. Memory goes back to the system by release() alone.
-// Source: Grunwald, Zorn and Henderson 1993, section 2.1.
+// allocate: O(free blocks). deallocate: O(1), needs only the address. Serves every alignment; null at the region's
+// limit, by default that of `region`. Not thread-safe. Only release() returns memory to the system. Source: Grunwald,
+// Zorn and Henderson 1993, section 2.1.
 //
 // Example:
 //     millpond::classic::first_fit<> heap;

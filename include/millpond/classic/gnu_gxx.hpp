@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// gnu_gxx: free blocks with a tag at each end, in a list for each power of two of their size.
+// gnu_gxx: free blocks with a tag at each end, in one list for each power of two of their size.
 //
 //   wanted 40:   16 … 31 │ 32 … 63 │ 64 … 127 │ 128 … │ …
 //                            │          │ any block here is large enough: the first is taken
 //                            ▼
 //                           48 ─▶ 32 ─▶ 56   searched for the first that is large enough
 //
-// GNU G++ of the document: Doug Lea's allocator of libg++, "similar to FIRSTFIT" but for the lists: tags, cuts and
-// coalescing are as in first_fit. The document does not say whether a list is searched from its head (it is: a roving
-// pointer would need one for each list), nor how empty lists are passed over (by a bit for each).
+// The paper's GNU G++ is Doug Lea's allocator of libg++, "similar to FIRSTFIT" except for the lists: tags, cuts and
+// coalescing are as in first_fit. The paper leaves two choices open. Here a list is searched from its head, because a
+// roving pointer would be needed for each list, and empty lists are skipped by a bit for each.
 //
-// look_at::heads is the document's conclusion taken by its parts: tags and coalescing without a search. Only the first
-// block of a list is looked at.
+// look_at::heads follows the paper's conclusion in parts: tags and coalescing without a search. It looks only at the
+// first block of a list.
 //
-// allocate: O(free blocks of one list). deallocate: O(1), by address alone. Every alignment is served; null where the
-// region's limit is reached. Not thread-safe. Source: Grunwald, Zorn and Henderson 1993, sections 2.1 and 4.1.
+// allocate: O(free blocks of one list). deallocate: O(1), needs only the address. Serves every alignment; null at the
+// region's limit. Not thread-safe. Source: Grunwald, Zorn and Henderson 1993, sections 2.1 and 4.1.
 //
 // Example:
 //     millpond::classic::gnu_gxx<> heap;
@@ -36,7 +36,7 @@
 
 namespace millpond::inline MILLPOND_ABI::classic {
 
-// Which blocks of a list a search looks at.
+// The blocks of a list that a search looks at.
 enum class look_at { all, heads };
 
 }  // namespace millpond::inline MILLPOND_ABI::classic
@@ -66,7 +66,7 @@ class list_by_logarithm {
             const auto list = static_cast<std::size_t>(std::countr_zero(larger));
             std::byte* const node = heap.next(heap.head(list));
             if (!heap.is_head(node)) return {node, looked_at + 1};
-            filled_ &= ~(std::uint64_t{1} << list);  // its last block has gone since
+            filled_ &= ~(std::uint64_t{1} << list);  // its last block is gone
         }
         return {nullptr, looked_at};
     }
@@ -93,7 +93,7 @@ using gnu_gxx = detail::tagged_heap<Words, Counts, Region, detail::list_by_logar
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// What quick_fit and size_map leave larger requests to.
+// The allocator to which quick_fit and size_map pass larger requests.
 template <class Words, class Counts, class Region>
 using general_heap = classic::gnu_gxx<Words, Counts, classic::coalescing::at_once, classic::look_at::all, Region>;
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// gnu_local: page-sized chunks of blocks of one size, and what is known of the chunks in a table apart from them.
+// gnu_local: page-sized chunks of blocks of one size, described in a table apart from them.
 //
 //   table   │ - │ 32 B, 3 free │ 2 pages │   │ free, 4 pages │   │   │   │ …       four words a page
 //              │                │                │
 //   pages   │   │▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│               │                a block's page is its address / 4096
 //
-// GNU LOCAL of the document: Mike Haertel's allocator. Requests up to a page are rounded up to a power of two and lie
-// in pages of one size; no block has a tag. A page's entry counts its free blocks, and the page is free again when all
-// are. Larger requests are whole pages, found by first fit over the table: free runs of pages are a ring in the order
-// of addresses, which is searched from where the last search ended, and neighbours become one. The table lies in pages
-// of the heap and moves to a place twice as large when the heap outgrows it.
-// Padding is added to every request: 8 bytes are what Table 6 of the document calls "with tags".
-// The document is silent on the smallest block (two links) and the start of the search.
+// The paper's GNU LOCAL is Mike Haertel's allocator. Requests up to a page are rounded up to a power of two and lie in
+// pages of one size; no block has a tag. A page's entry counts its free blocks; when all are free, so is the page.
+// Larger requests are whole pages, found by first fit over the table: free runs of pages are a ring in the order of
+// addresses, searched from where the last search ended, and neighbours become one. The table lies in pages of the heap
+// and moves to a place twice as large when the heap outgrows it.
+// Padding is added to every request: with 8 bytes it is the paper's "with tags" (Table 6). The paper does not give the
+// smallest block (here two links) or the start of the search.
 //
-// allocate, deallocate: O(1) for blocks below a page, and O(blocks in a page) where one becomes free; for pages O(free
-// runs). By address alone. Every alignment is served; null where the region's limit is reached. Not thread-safe.
+// allocate, deallocate: O(1) for blocks below a page, and O(blocks in a page) when one becomes free; O(free runs) for
+// pages. deallocate needs only the address. Serves every alignment; null at the region's limit. Not thread-safe.
 // Source: Grunwald, Zorn and Henderson 1993, sections 2.1, 4.3 and Table 6.
 //
 // Example:
@@ -55,7 +55,7 @@ class gnu_local
 
     explicit gnu_local(std::size_t limit_bytes = shell::default_limit_bytes) noexcept : shell(limit_bytes) {}
 
-    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
+    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null if there is no memory.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > detail::max_bytes / 4 || alignment > detail::max_bytes / 4) return nullptr;
         std::size_t wanted = bytes + Padding;
@@ -86,7 +86,7 @@ class gnu_local
         }
     }
 
-    // The table counts as neither block nor free. O(pages).
+    // The table counts neither as a block nor as free. O(pages).
     [[nodiscard]] heap_use use() const noexcept {
         heap_use found = memory_.use();
         for (std::size_t page = 1; page < pages_;) {
@@ -108,9 +108,9 @@ class gnu_local
   private:
     using shell::counts_;
     using shell::memory_;
-    // An entry of the table. `kind_of`: a run of pages, a free one, or the logarithm of the size of the page's blocks.
-    // `count`: the pages of the run, or the free blocks. `first`, `last`: of a free run, the next and the previous one;
-    // `first` of blocks: the first free one of this page in the list of all.
+    // The fields of a table entry. `kind_of`: a run of pages, a free run, or the logarithm of the size of the page's
+    // blocks. `count`: the pages of the run, or the free blocks. `first`, `last`: in a free run, the next and the
+    // previous one; in a page of blocks, `first` is its first free block in the list of all.
     enum field : std::size_t { kind_of, count, first, last, fields };
     static constexpr std::size_t run = 1;
     static constexpr std::size_t free_run = 2;
@@ -207,7 +207,7 @@ class gnu_local
         push(block, kind);
     }
 
-    // A list ends with a link to the base, where the first table lies; so does it begin.
+    // A list ends with a link to the base, where the first table lies; it also begins with one.
     [[nodiscard]] std::byte* next_of(const std::byte* block) const noexcept { return memory_.load_link(block); }
     [[nodiscard]] std::byte* previous_of(const std::byte* block) const noexcept {
         return memory_.load_link(block + sizeof(word));
@@ -256,7 +256,7 @@ class gnu_local
         return start_of(page + before);
     }
 
-    // Returns: a run of exactly so many pages, no longer in the ring; 0 where no free run is long enough.
+    // Returns: a run of exactly so many pages, no longer in the ring; 0 if no free run is long enough.
     [[nodiscard]] std::size_t find(std::size_t length) noexcept {
         if (table_ == nullptr) return 0;
         const std::size_t start = rover_;
@@ -277,7 +277,7 @@ class gnu_local
         return 0;
     }
 
-    // Effects: the free run begins behind the first `length` pages now, or leaves the ring.
+    // Effects: makes the free run begin behind its first `length` pages, or takes it out of the ring.
     void cut_run(std::size_t page, std::size_t length) noexcept {
         const std::size_t before = get(page, previous);
         std::size_t after = get(page, next);
@@ -293,7 +293,7 @@ class gnu_local
         rover_ = after;
     }
 
-    // Returns: a run of exactly so many pages at the end of the heap, in no ring; 0 where there is no memory.
+    // Returns: a run of exactly so many pages at the end of the heap, in no ring; 0 if there is no memory.
     [[nodiscard]] std::size_t grow(std::size_t length) noexcept {
         if (table_ == nullptr && !begin()) return 0;
         const std::size_t final_run = get(0, previous);
@@ -302,7 +302,7 @@ class gnu_local
         if (ready < length) {
             const std::size_t more = length - ready;
             if (!make_room_for(more)) return 0;
-            // A table that has moved lies behind the free run now.
+            // The table has moved and lies behind the free run now.
             if (final_run + ready != pages_ && ready != 0) return grow(length);
             if (memory_.extend(more * page_bytes) == nullptr) return 0;
             counts_.note_growth();
@@ -315,7 +315,7 @@ class gnu_local
         return final_run;
     }
 
-    // Effects: the table of a heap that has no page but its own yet. Entry 0 is the head of the ring.
+    // Effects: makes the table of an empty heap, which describes only its own pages. Entry 0 is the head of the ring.
     [[nodiscard]] bool begin() noexcept {
         if (memory_.extend(page_bytes) == nullptr) return false;
         table_ = memory_.base();
@@ -328,8 +328,8 @@ class gnu_local
         return true;
     }
 
-    // Effects: the table has entries for so many pages more, in another place where it must. Returns: false where there
-    // is no memory, and nothing has changed.
+    // Effects: makes room in the table for so many pages more; it may move. Returns: false if there is no memory; then
+    // nothing has changed.
     [[nodiscard]] bool make_room_for(std::size_t more) noexcept {
         const std::size_t entries = table_pages_ * page_bytes / entry_bytes;
         if (pages_ + more <= entries) return true;
@@ -349,7 +349,7 @@ class gnu_local
         return true;
     }
 
-    // Effects: a free run, one with its free neighbours, in its place in the ring. O(free runs).
+    // Effects: puts a free run into its place in the ring, joined with its free neighbours. O(free runs).
     void put_back(std::size_t page, std::size_t length) noexcept {
         std::size_t before = rover_;
         while (before > page) before = get(before, previous);

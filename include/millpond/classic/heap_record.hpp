@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// heap_record: the statistics of an allocator at one moment, the same for all: its memory, its lists, and what it did.
+// heap_record: the statistics of an allocator at one moment, the same for all: its memory, its lists, and its
+// operations.
 //
 //   requested ⊂ in blocks ⊂ used ⊂ held ⊂ mapped bytes
-//    └ internal ┘        └ external fragmentation: how much of what is free lies outside of the largest free block
+//    └ internal ┘        └ external fragmentation: share of free bytes outside the largest free block
 //
 //   lists   │ 16: 3 free │ 32: none │ 64: 1 free │ …      two lists with free blocks, the longest has three
 //
-// Every classic allocator has record(), and so has counted<A> for any other allocator, such as multipool. What an
-// allocator cannot tell is 0, or no value: work, where it is `uncounted`; lists and free blocks, of those beneath
-// `counted`, which do not walk theirs. for_each_list of a classic allocator gives the length of each list.
+// Every classic allocator has record(), and counted<A> has it for any other allocator, such as multipool. A figure that
+// an allocator cannot tell is 0 or has no value: the operations if it is `uncounted`, and lists and free blocks beneath
+// `counted`, which does not walk them. for_each_list of a classic allocator gives the length of each list.
 // wrap/use_series.hpp makes a series of records.
 //
 // A value. Made by walking the heap: O(blocks). Not thread-safe.
@@ -33,20 +34,20 @@ namespace millpond::inline MILLPOND_ABI::classic {
 
 struct heap_record {
     heap_use use;
-    std::size_t lists = 0;         // that have a free block
-    std::size_t longest_list = 0;  // its blocks
+    std::size_t lists = 0;         // lists with a free block
+    std::size_t longest_list = 0;  // blocks in the longest list
     operation_counts done;
     bool is_counted = false;  // `done` is known
 
-    // Returns: the bytes that the live blocks were asked for; none where that is not known: not counted, or a block
-    // was freed without its size since the last reset.
+    // Returns: the bytes requested for the live blocks. No value if they are unknown: not counted, or a block was freed
+    // without its size since the last reset.
     [[nodiscard]] std::optional<std::uint64_t> requested_bytes() const noexcept {
         if (!is_counted || done.unsized_deallocations != 0) return std::nullopt;
         return done.live_requested_bytes;
     }
 
-    // Returns: the share of the bytes in blocks that nobody had asked for: of the live blocks, or, where that is not
-    // known, of all so far. 0 where there are none.
+    // Returns: the share of the bytes in blocks beyond the requested ones: for the live blocks or, if those are
+    // unknown, for all blocks so far. 0 if there are no blocks.
     [[nodiscard]] double internal_fragmentation() const noexcept {
         const auto requested = requested_bytes();
         if (!requested) return done.internal_fragmentation();
@@ -54,7 +55,7 @@ struct heap_record {
         return 1.0 - static_cast<double>(*requested) / static_cast<double>(use.block_bytes);
     }
 
-    // Returns: the share of the free bytes that the largest free block has not; 0 where nothing is free.
+    // Returns: the share of the free bytes outside the largest free block; 0 if nothing is free.
     [[nodiscard]] double external_fragmentation() const noexcept { return use.external_fragmentation(); }
 
     // Effects: adds a list with so many free blocks.

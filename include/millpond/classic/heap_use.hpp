@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// heap_use: how a classic allocator's memory is used at one moment, the same record for all of them.
+// heap_use: a classic allocator's use of memory at one moment; the same record for all of them.
 //
 //   │heads│▒ block ▒│ free │▒ block ▒│▒ block ▒│ free │           │
 //   └────────────────────── used ────────────────────┘
 //   └────────────────────── held, charged to the process ─────────┘
 //   └────────────────────── mapped: the addresses of the region ──────────────────────
 //
-// Made by walking the heap: O(blocks). A value; nothing is counted while the program runs.
+// Made by walking the heap: O(blocks). A value; it costs nothing while the program runs.
 //
 // Example:
 //     millpond::classic::bsd<> heap;
@@ -37,7 +37,7 @@ struct heap_use {
         if (is_free && times != 0 && bytes > largest_free_bytes) largest_free_bytes = bytes;
     }
 
-    // Returns: the share of the free bytes that the largest free block has not; 0 where nothing is free.
+    // Returns: the share of the free bytes outside the largest free block; 0 if nothing is free.
     [[nodiscard]] double external_fragmentation() const noexcept {
         if (free_bytes == 0) return 0.0;
         return 1.0 - static_cast<double>(largest_free_bytes) / static_cast<double>(free_bytes);

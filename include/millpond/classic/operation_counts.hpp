@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// operation_counts: what a classic allocator did so far; as its parameter it counts, `uncounted` costs nothing.
+// operation_counts: counts of a classic allocator's operations. The parameter `uncounted` counts nothing and costs
+// nothing.
 //
-//   search    how many free blocks were looked at: 0 │ 1 │ 2, 3 │ 4 … 7 │ …   a bin for each power of two
+//   search    the number of free blocks looked at: 0 │ 1 │ 2, 3 │ 4 … 7 │ …   a bin for each power of two
 //   split     a block was cut in two               coalesce   two neighbours became one
 //   grow      memory was taken from the region
 //
-// A free by address alone does not say how many bytes had been asked for. Where all frees were sized, those of the live
-// blocks are known: a caller that records sizes, as a replay of a trace does, gives them back with the block.
+// A free that gives only the address does not tell the size requested. The bytes requested for live blocks are known
+// only if all frees are sized: a caller that records sizes, as a replay of a trace does, passes them with the block.
 //
-// All functions are O(1). Not thread-safe. The document reasons with these; its figures are instructions and misses.
+// All functions are O(1). Not thread-safe. The paper argues with these counts, but reports instructions and misses.
 //
 // Example:
 //     millpond::classic::first_fit<millpond::classic::pointer_words, millpond::classic::operation_counts> heap;
@@ -30,13 +31,13 @@ struct operation_counts {
 
     std::uint64_t allocations = 0;
     std::uint64_t deallocations = 0;
-    std::uint64_t requested_bytes = 0;  // of all allocations so far
-    std::uint64_t block_bytes = 0;      // of the blocks that served them, tags included
+    std::uint64_t requested_bytes = 0;  // in all allocations so far
+    std::uint64_t block_bytes = 0;      // in the blocks that served them, tags included
     std::uint64_t searched_blocks = 0;
     std::uint64_t splits = 0;
     std::uint64_t coalesces = 0;
     std::uint64_t growths = 0;
-    std::uint64_t live_requested_bytes = 0;   // less what sized frees gave back
+    std::uint64_t live_requested_bytes = 0;   // minus the bytes of sized frees
     std::uint64_t unsized_deallocations = 0;  // since the last reset
     std::array<std::uint64_t, bins> searches{};
 
@@ -59,7 +60,7 @@ struct operation_counts {
     void note_coalesce() noexcept { ++coalesces; }
     void note_growth() noexcept { ++growths; }
 
-    // Effects: adds what another part of the same heap did. A block may be counted by one part and its free by another.
+    // Effects: adds the operations of another part of the same heap. One part may count a block, another part its free.
     operation_counts& operator+=(const operation_counts& other) noexcept {
         constexpr std::array counters{&operation_counts::allocations,
                                       &operation_counts::deallocations,
@@ -76,7 +77,7 @@ struct operation_counts {
         return *this;
     }
 
-    // Returns: the share of the bytes given so far that nobody had asked for; 0 before the first block.
+    // Returns: the share of the bytes given so far beyond the requested ones; 0 before the first block.
     [[nodiscard]] double internal_fragmentation() const noexcept {
         if (block_bytes == 0) return 0.0;
         return 1.0 - static_cast<double>(requested_bytes) / static_cast<double>(block_bytes);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// predicted_site: a call site whose blocks are expected to die soon, as `millpond synthesize` writes it into a header.
+// predicted_site: a call site whose blocks are expected to die soon; `millpond synthesize` writes a header of them.
 //
 //   48 bytes │ gawk + 0x2ea51 │ gawk + 0x30f12      the return addresses of malloc and of its callers, as offsets in
 //                                                   their modules: the same in every run of the same build
 //
-// One frame is enough where all blocks of that caller and size die soon; where they do not, the next frames tell, up
-// to four (Barrett and Zorn 1993). Sizes are rounded up to 16. Modules are named apart, by the names of their files.
+// One frame is enough if all blocks of that caller and size die soon; otherwise the next frames tell, up to four
+// (Barrett and Zorn 1993). Sizes are rounded up to 16. Modules are listed apart, by their file names.
 //
-// A list of sites is a type with static members `modules`, `sites` and `chunks`, how many chunks the arena has at most.
+// A list of sites is a type with static members `modules`, `sites` and `chunks`, the most chunks of the arena.
 //
 // Example:
 //     constexpr std::array modules{"gawk"};
@@ -24,7 +24,7 @@
 namespace millpond::inline MILLPOND_ABI::classic {
 
 struct predicted_frame {
-    unsigned module;  // its place among the modules
+    unsigned module;  // index into the modules
     std::uint64_t offset;
 };
 
@@ -32,7 +32,7 @@ struct predicted_site {
     static constexpr unsigned most_frames = 4;
 
     std::size_t bytes;
-    unsigned depth;  // frames, the innermost first
+    unsigned depth;  // number of frames, the innermost first
     std::array<predicted_frame, most_frames> frames;
 };
 

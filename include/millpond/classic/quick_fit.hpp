@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// quick_fit: a list for each small size, in words; everything larger goes to gnu_gxx.
+// quick_fit: one list for each small size, indexed by its words; larger requests go to gnu_gxx.
 //
 //   request ─▶ 4 │ 8 │ 12 │ 16 │ 20 │ 24 │ 28 │ 32 │ more ─▶ gnu_gxx
 //              │   │   the size in words is the index      tag │ user's bytes │ tag     odd: gnu_gxx is in charge
 //              ▼   ▼
 //           free  free   never coalesced                   tag │ user's bytes           even: the list is in charge
 //
-// QUICKFIT of the document: Weinstock and Wulf's, with 4 … 32 bytes in the fast lists and GNU G++ behind them; a tag
-// says the size of a block and which of the two allocators is in charge of it. An empty list takes a block from what is
-// left of a page of 4 KiB, which gnu_gxx gives; of that the document says nothing. With `pointer_words` blocks lie 16
-// bytes apart, as malloc's callers expect, and lists are for 8, 24 and 40 bytes.
+// The paper's QUICKFIT is Weinstock and Wulf's, with 4 … 32 bytes in the fast lists and GNU G++ behind them. A tag
+// gives the size of a block and the allocator that owns it. An empty list takes a block from the rest of a page of 4
+// KiB, which gnu_gxx gives; the paper says nothing of that. With `pointer_words` blocks are 16 bytes apart, as malloc's
+// callers expect, and the lists are for 8, 24 and 40 bytes.
 //
-// allocate, deallocate: O(1) for small blocks, else as gnu_gxx; by address alone. Every alignment is served; null where
-// the region's limit is reached. Not thread-safe. Source: Grunwald, Zorn and Henderson 1993, sections 2.1 and 4.3.
+// allocate, deallocate: O(1) for small blocks, else as gnu_gxx; deallocate needs only the address. Serves every
+// alignment; null at the region's limit. Not thread-safe. Source: Grunwald, Zorn and Henderson 1993, sections 2.1 and
+// 4.3.
 //
 // Example:
 //     millpond::classic::quick_fit<> heap;
@@ -36,7 +37,7 @@
 
 namespace millpond::inline MILLPOND_ABI::classic {
 
-// Counts: operation_counts, or `uncounted`. Region: a basic_region. MostBytes: what the fast lists take at most.
+// Counts: operation_counts, or `uncounted`. Region: a basic_region. MostBytes: the largest request of the fast lists.
 template <class Words = pointer_words, class Counts = uncounted, class Region = region, std::size_t MostBytes = 32>
 class quick_fit : public detail::heap_shell<quick_fit<Words, Counts, Region, MostBytes>,
                                             detail::general_heap<Words, Counts, Region>, Counts> {
@@ -49,14 +50,14 @@ class quick_fit : public detail::heap_shell<quick_fit<Words, Counts, Region, Mos
 
   public:
     static constexpr std::size_t unit = Words::alignment;
-    // A tag, and a link where the user's bytes were.
+    // A tag, and a link in place of the user's bytes.
     static constexpr std::size_t least_block_bytes = detail::align_up(2 * tags::bytes, unit);
     static constexpr std::size_t lists =
         (detail::align_up(MostBytes + tags::bytes, unit) - least_block_bytes) / unit + 1;
 
     explicit quick_fit(std::size_t limit_bytes = shell::default_limit_bytes) noexcept : shell(limit_bytes) {}
 
-    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
+    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null if there is no memory.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > MostBytes || alignment > unit) return memory_.try_allocate(bytes, alignment);
         const std::size_t list = list_of(bytes);
@@ -85,7 +86,7 @@ class quick_fit : public detail::heap_shell<quick_fit<Words, Counts, Region, Mos
         memory_.for_each_list([&](std::size_t list, std::size_t length) { visit(lists + list, length); });
     }
 
-    // Small blocks in the place of the pages that they are cut from. O(blocks).
+    // The small blocks count instead of the pages that they are cut from. O(blocks).
     [[nodiscard]] heap_use use() const noexcept {
         heap_use found = memory_.use();
         found.blocks -= pages_;
@@ -98,13 +99,13 @@ class quick_fit : public detail::heap_shell<quick_fit<Words, Counts, Region, Mos
         return found;
     }
 
-    // Of the blocks that gnu_gxx gave, and its work for pages; operations() is of the others.
+    // Returns: the counts of gnu_gxx: its own blocks, and its work for pages. operations() counts the other blocks.
     [[nodiscard]] const Counts& general_operations() const noexcept { return memory_.operations(); }
 
   private:
     using shell::counts_;
     using shell::memory_;
-    // As much as gnu_gxx makes a page of, its tags included.
+    // The size for which gnu_gxx makes a whole page, its tags included.
     static constexpr std::size_t cut_bytes = memory::page_bytes - general::tag_bytes;
 
     [[nodiscard]] static std::size_t list_of(std::size_t bytes) noexcept {
@@ -120,7 +121,7 @@ class quick_fit : public detail::heap_shell<quick_fit<Words, Counts, Region, Mos
         return length;
     }
 
-    // Links of free blocks; none is a link to the block itself.
+    // Returns the next free block. A link to the block itself ends a list.
     [[nodiscard]] std::byte* load_next(std::byte* user) const noexcept {
         std::byte* const next = Words::follow(memory_.head(0), memory::load(user));
         return next != user ? next : nullptr;
@@ -138,7 +139,7 @@ class quick_fit : public detail::heap_shell<quick_fit<Words, Counts, Region, Mos
         first = user;
     }
 
-    // Returns: a block that was never given; null where there is no memory.
+    // Returns: a block that was never given; null if there is no memory.
     [[nodiscard, gnu::noinline]] std::byte* cut(std::size_t list) noexcept {
         const std::size_t bytes = block_bytes(list);
         if (bytes > rest_bytes_) {
@@ -168,7 +169,7 @@ class quick_fit : public detail::heap_shell<quick_fit<Words, Counts, Region, Mos
 
     std::array<std::byte*, lists> free_{};
     std::array<std::size_t, lists> cut_{};
-    std::byte* rest_ = nullptr;  // of the page that is being cut
+    std::byte* rest_ = nullptr;  // what is left of the page that is being cut
     std::size_t rest_bytes_ = 0;
     std::size_t pages_ = 0;
     std::size_t page_bytes_ = 0;

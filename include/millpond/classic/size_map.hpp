@@ -1,40 +1,39 @@
 // SPDX-License-Identifier: BSL-1.0
-// size_map: the allocator that the document recommends: any classes of sizes, pages of one class, and no tags.
+// size_map: the allocator that the paper recommends: any size classes, pages of one class, and no tags.
 //
 //   request ─▶ array ─▶   24   │   40   │  1000  │ more ─▶ gnu_gxx, with its tags
-//                         ▼        ▼          └─ of some sizes the call site is asked ─▶ arena
+//                         ▼        ▼          └─ for some sizes the call site decides ─▶ arena
 //                        free     free    never coalesced
 //
 //   table   │  -  │ 24 │ 40 │ 1000 │  -  │ 24 │  …     a byte for each page: its class, the arena, or gnu_gxx has it
 //   pages   │▒▒▒▒▒│24│24│24│…      │▒▒▒▒▒│            a block's page is its distance from the base / 4096
 //
-// QUICKFIT's structure (section 4.3) with what GNU LOCAL adds to it: all blocks of a page have one size, so that a
-// free finds the class by the address and blocks have no overhead; "an arbitrary mapping" from requests to classes
-// (section 4.4 and figure 9); a general allocator for larger requests. The document names three sources of classes.
-// Each is a Scheme here (core/size_class_scheme.hpp):
+// It has QUICKFIT's structure (section 4.3) and three additions. All blocks of a page have one size, as in GNU LOCAL,
+// so a free finds the class by the address and blocks have no overhead. Requests map to classes by "an arbitrary
+// mapping" (section 4.4 and figure 9). A general allocator serves larger requests. The paper names three sources of
+// classes, each of which is a Scheme here (core/size_class_scheme.hpp):
 //   experience      powers_of_two, or exact_spacing, as QUICKFIT's multiples of a word
 //   bounded waste   four_an_octave: less than "25 %" of a block is lost from 12 bytes on
 //   measurement     class_map<24, 40, 1000>: the sizes of the program, by figure 9's array; the others compute theirs
 //
-// The document is silent on the rest, which is so: the table lies apart from the pages, 64 pages in a line of the
-// cache; at the start of each page it would take a block of the larger classes, and in a direct-mapped cache all
-// headers would compete for a few lines. The table is a block of gnu_gxx, twice as large when the heap outgrows it. A
-// class takes the fewest pages of 4 KiB that lose at most an eighth, and cuts them a page at a time. They come from a
-// chunk that gnu_gxx gives: 8 pages or a 32nd of all chunks, widened in place while nothing else lies behind it, and
-// from gnu_gxx's free blocks before the heap grows. Without a chunk gnu_gxx gives the block. Pages stay with their
-// class.
+// The paper leaves the rest open. Here the table lies apart from the pages, 64 pages to a cache line: at the start of
+// each page it would take a block of the larger classes, and in a direct-mapped cache all headers would compete for a
+// few lines. The table is a block of gnu_gxx, twice as large when the heap outgrows it. A class takes the fewest pages
+// of 4 KiB that lose at most an eighth, and cuts them one page at a time. Pages come from a chunk that gnu_gxx gives: 8
+// pages or a 32nd of all chunks, widened in place while nothing else lies behind it, and from gnu_gxx's free blocks
+// before the heap grows. Without a chunk gnu_gxx gives the block. Pages stay with their class.
 //
-// A block is aligned as the request says, and to 8; the other classics also align to their words. So classes that are
-// no multiples of 16 serve no malloc of a 64-bit machine. The array has an entry for each unit up to 4 KiB, where the
-// unit is what all classes are multiples of, 16 at most; larger sizes and alignments are left to Scheme::class_of.
+// A block is aligned as the request says, and to 8; the other classics also align to their words. Classes that are not
+// multiples of 16 therefore cannot serve malloc on a 64-bit machine. The array has an entry for each unit up to 4 KiB,
+// where the unit is a common divisor of all classes, at most 16. Scheme::class_of finds larger sizes and alignments.
 //
-// **Short-lived blocks** (section 5.1, after Barrett and Zorn): Prediction says of which sizes some blocks are expected
-// to die soon, and, of a block of such a size, whether its call site is one of these. They lie in a counted_arena,
-// which is made at the first of them. The array marks those sizes, so that others cost nothing more. What an arena
-// without an empty chunk refuses, its class serves. `no_prediction` has neither arena nor test.
+// **Short-lived blocks** (section 5.1, after Barrett and Zorn): a Prediction lists sizes of which some blocks are
+// expected to die soon, and decides by the call site which ones. They lie in a counted_arena, which is made for the
+// first of them. The array marks those sizes, so others cost nothing more. If the arena has no empty chunk, the block's
+// class serves the request. `no_prediction` has neither arena nor test.
 //
-// allocate, deallocate: O(1) up to Scheme::largest, else as gnu_gxx; by address alone. Every alignment is served; null
-// where the region's limit is reached. Not thread-safe. Memory goes back to the system by release() alone.
+// allocate, deallocate: O(1) up to Scheme::largest, else as gnu_gxx; deallocate needs only the address. Serves every
+// alignment; null at the region's limit. Not thread-safe. Only release() returns memory to the system.
 // Source: Grunwald, Zorn and Henderson 1993, sections 4.3, 4.4 and 5.1 and figure 9.
 //
 // Example:
@@ -67,9 +66,9 @@
 
 namespace millpond::inline MILLPOND_ABI::classic {
 
-// No block is expected to die soon. A prediction has, all static:
-//   chunks                   of the arena
-//   asks(bytes)              constexpr: whether blocks of this size, a multiple of 16, are of several kinds
+// Predicts no short-lived blocks. A prediction has these static members:
+//   chunks                   the number of chunks of the arena
+//   asks(bytes)              constexpr: whether call sites decide for this size, a multiple of 16
 //   is_short(bytes, site)    whether this one is expected to die soon; noexcept. `bytes` are more than 0
 struct no_prediction {};
 
@@ -84,7 +83,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
     using memory = detail::break_heap<Words, Region>;
     using word = typename Words::word;
     static constexpr bool predicts = !std::is_same_v<Prediction, no_prediction>;
-    // What the table says of a page: the number of its class and 1, or 0; the arena's comes after the classes.
+    // A table entry for a page: the number of its class plus 1, or 0; the arena's number follows the classes.
     using page_class = std::conditional_t<(Scheme::count < 254), std::uint8_t, std::uint16_t>;
     static_assert(Scheme::count < 32766, "size_map: too many classes");
 
@@ -105,7 +104,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
     explicit size_map(std::size_t limit_bytes = shell::default_limit_bytes) noexcept : shell(limit_bytes) {}
 
     // Returns: memory for `bytes`, aligned to `alignment` and to 8, or to the words' own alignment if that is less;
-    // null where there is none.
+    // null if there is no memory.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > array_bytes || alignment > unit) return take_otherwise(bytes, alignment);
         unsigned number = numbers[(bytes + unit - 1) / unit];
@@ -113,7 +112,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         return take_of(number, bytes, alignment);
     }
 
-    // The same, for a block of which the call site is known.
+    // The same, for a block whose call site is known.
     template <class Site>
     [[nodiscard, gnu::always_inline]] void* try_allocate(std::size_t bytes, std::size_t alignment,
                                                          const Site& site) noexcept {
@@ -125,8 +124,8 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         return take_of(number, bytes, alignment);
     }
 
-    // The way of most frees, apart from the others, so that a malloc can leave these outside of its own. Returns: false
-    // where the block is of no class, and nothing has changed.
+    // Serves most frees. It is separate, so that a malloc can keep the other cases out of its own function. Returns:
+    // false if the block is of no class; then nothing has changed.
     [[nodiscard, gnu::always_inline]] bool try_deallocate(void* block) noexcept {
         auto* const user = static_cast<std::byte*>(block);
         const unsigned number = number_at(user);
@@ -156,8 +155,8 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         memory_.for_each_list([&](std::size_t list, std::size_t length) { visit(Scheme::count + list, length); });
     }
 
-    // Small blocks in the place of the pages that they are cut from; the table counts as neither block nor free. In the
-    // arena chunks with live blocks count as these, and empty ones as the table. O(blocks).
+    // Small blocks count instead of the pages that they are cut from; the table counts neither as a block nor as free.
+    // In the arena, chunks with live blocks count as blocks, and empty ones, like the table, not at all. O(blocks).
     [[nodiscard]] heap_use use() const noexcept {
         heap_use found = memory_.use();
         found.blocks -= own_blocks_;
@@ -174,10 +173,10 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         return found;
     }
 
-    // Of the blocks that gnu_gxx gave, and its work for pages; operations() is of the others.
+    // Returns: the counts of gnu_gxx: its own blocks, and its work for pages. operations() counts the other blocks.
     [[nodiscard]] const Counts& general_operations() const noexcept { return memory_.operations(); }
 
-    // Of the blocks that lay in the arena; operations() has them, too.
+    // Returns: the counts of the arena's blocks, which operations() includes.
     [[nodiscard]] const Counts& short_operations() const noexcept
         requires predicts
     {
@@ -197,22 +196,22 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
     static constexpr std::size_t least_table_entries = 64;
 
     // The pages that are being cut into blocks of a class.
-    struct cutting {
+    struct cut_state {
         std::byte* rest = nullptr;
         std::size_t rest_bytes = 0;
-        std::size_t blocks = 0;  // that were cut so far
+        std::size_t blocks = 0;  // number of blocks cut so far
     };
 
     // ── the array ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    // What all classes are multiples of; 16 serves malloc's callers.
+    // A common divisor of all classes; 16 serves malloc's callers.
     static constexpr std::size_t unit = [] {
         std::size_t bits = 16;
         for (unsigned number = 0; number < Scheme::count; ++number) bits |= Scheme::bytes_of(number);
         return bits & (~bits + 1);
     }();
     static constexpr std::size_t array_bytes = std::min(Scheme::largest, std::size_t{4096});
-    // Added to the number of a class whose sizes are of several kinds.
+    // Added to the number of a class if call sites decide for that size.
     static constexpr unsigned asked = Scheme::count + 1;
     using array_entry = std::conditional_t<(2 * Scheme::count + 1 < 256), std::uint8_t, std::uint16_t>;
 
@@ -232,7 +231,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
     [[nodiscard]] static constexpr bool is_good_run(std::size_t pages, std::size_t bytes) noexcept {
         return pages * page_bytes >= bytes && pages * page_bytes % bytes <= pages * page_bytes / 8;
     }
-    // The fewest pages of which blocks of a class lose at most an eighth.
+    // The fewest pages of which a class's blocks lose at most an eighth.
     static constexpr auto pages_of_class = [] {
         std::array<std::size_t, Scheme::count> found{};
         for (unsigned number = 0; number < Scheme::count; ++number) {
@@ -248,7 +247,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         return static_cast<std::size_t>(place - base()) / page_bytes;
     }
 
-    // Returns: the number of the block's class; Scheme::count in the arena; beyond that gnu_gxx is in charge.
+    // Returns: the number of the block's class; Scheme::count in the arena; more if gnu_gxx owns the block.
     [[nodiscard]] unsigned number_at(const std::byte* user) const noexcept {
         const std::size_t page = page_of(user);
         return page < table_entries_ ? table_[page] - 1U : ~0U;
@@ -295,15 +294,15 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         give_back_otherwise(user);
     }
 
-    // Where the list is empty. Returns: a block of gnu_gxx where there are no pages; null where there is no memory.
-    // Like the next ones not inlined: a malloc would save registers for them in every call.
+    // Serves a request when the list is empty. Returns: a block of gnu_gxx if there are no pages; null if there is no
+    // memory. Not inlined, nor are the next ones: a malloc would save registers for them in every call.
     [[nodiscard, gnu::noinline]] void* take_fresh(unsigned number, std::size_t bytes, std::size_t alignment) noexcept {
         return cut(number) ? take_of(number, bytes, alignment) : memory_.try_allocate(bytes, alignment);
     }
 
-    // Effects: as many blocks as a page has are free, the lowest first. Returns: false where there is no memory.
+    // Effects: frees as many blocks as a page has, the lowest first. Returns: false if there is no memory.
     [[nodiscard]] bool cut(unsigned number) noexcept {
-        cutting& own = cuts_[number];
+        cut_state& own = cuts_[number];
         const std::size_t bytes = Scheme::bytes_of(number);
         if (own.rest_bytes < bytes && !take_pages(own, number)) return false;
         const std::size_t blocks = std::max(std::min(own.rest_bytes, page_bytes) / bytes, std::size_t{1});
@@ -318,7 +317,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         return true;
     }
 
-    // What the array has no entry for.
+    // Serves requests for which the array has no entry.
     [[nodiscard, gnu::noinline]] void* take_otherwise(std::size_t bytes, std::size_t alignment) noexcept {
         const unsigned number = Scheme::class_of(bytes, alignment);
         return number < Scheme::count ? take_of(number, bytes, alignment) : memory_.try_allocate(bytes, alignment);
@@ -326,7 +325,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
 
     [[gnu::noinline]] void give_back_otherwise(std::byte* user) noexcept { memory_.give_back(user); }
 
-    // `number`: as the array has it. The arena's block, or one of the class.
+    // `number`: the array's entry. Returns a block of the arena or of the class.
     template <class Site>
     [[nodiscard, gnu::noinline]] void* take_by_site(unsigned number, std::size_t bytes, std::size_t alignment,
                                                     Site site) noexcept
@@ -362,8 +361,8 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
 
     // ── pages ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    // Effects: fresh pages for a class. Returns: false where there is no memory.
-    [[nodiscard]] bool take_pages(cutting& own, unsigned number) noexcept {
+    // Effects: takes fresh pages for a class. Returns: false if there is no memory.
+    [[nodiscard]] bool take_pages(cut_state& own, unsigned number) noexcept {
         const std::size_t bytes = Scheme::bytes_of(number);
         std::size_t pages = pages_of_class[number];
         if (rest_pages_ < pages && !widen_chunk(pages, false)) {
@@ -386,14 +385,14 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
             table_[page_of(start) + page] = static_cast<page_class>(number + 1);
     }
 
-    // Returns: a share of all chunks, in pages: what is taken at once, of which some may stay unused.
+    // Returns: a share of all chunks, in pages, to be taken at once; some of it may stay unused.
     [[nodiscard]] std::size_t step_pages(std::size_t share, std::size_t least) const noexcept {
         return std::clamp(own_bytes_ / page_bytes / share, least, most_step_pages);
     }
 
-    // Effects: the chunk that is being divided gets more, behind what is left of it, until that has `pages` at least:
-    // so pages that are taken one after the other lie side by side. Returns: false where another block of gnu_gxx lies
-    // there, or the heap ends there and may not grow.
+    // Effects: widens the chunk that is being divided until the rest of it has at least `pages`, so that pages taken
+    // one after the other are adjacent. Returns: false if another block of gnu_gxx lies behind it, or the heap ends
+    // there and may not grow.
     [[nodiscard]] bool widen_chunk(std::size_t pages, bool may_grow) noexcept {
         if (chunk_ == nullptr) return false;
         const std::size_t more = std::max(pages - std::min(pages, rest_pages_), step_pages(32, 4));
@@ -406,7 +405,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         return true;
     }
 
-    // Effects: another chunk to be divided, of `pages` where there is not more. Returns: false where there is none.
+    // Effects: begins another chunk, of `pages` if there is not more. Returns: false if there is no memory.
     [[nodiscard]] bool begin_chunk(std::size_t pages, bool may_grow) noexcept {
         for (const std::size_t tried : {std::max(pages, step_pages(32, 8)), pages}) {
             std::byte* const start = take_chunk(tried, may_grow);
@@ -418,7 +417,7 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         return false;
     }
 
-    // Returns: whole pages that the table has entries for; null where there is no memory.
+    // Returns: whole pages that the table has entries for; null if there is no memory.
     [[nodiscard]] std::byte* take_chunk(std::size_t pages, bool may_grow) noexcept {
         std::byte* const start = memory_.take_uncounted(pages * page_bytes, page_bytes, may_grow);
         if (start == nullptr) return nullptr;
@@ -430,8 +429,8 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         return start;
     }
 
-    // Effects: the table has at least so many entries, in another place where it must. Returns: false where there is no
-    // memory, and nothing has changed.
+    // Effects: makes room in the table for so many entries; it may move. Returns: false if there is no memory; then
+    // nothing has changed.
     [[nodiscard]] bool make_room_for(std::size_t entries) noexcept {
         if (entries <= table_entries_) return true;
         const std::size_t wider = std::max(std::bit_ceil(entries), least_table_entries);
@@ -464,15 +463,15 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         table_entries_ = rest_pages_ = own_blocks_ = own_bytes_ = 0;
     }
 
-    std::array<word, Scheme::count> free_{};  // links to the blocks that were freed last; no block lies at the base
+    std::array<word, Scheme::count> free_{};  // links to the latest free blocks; no block lies at the base
     page_class* table_ = nullptr;
     std::size_t table_entries_ = 0;
-    std::byte* chunk_ = nullptr;  // that is being divided
-    std::byte* rest_ = nullptr;   // of it
+    std::byte* chunk_ = nullptr;  // the chunk that is being divided
+    std::byte* rest_ = nullptr;   // the rest of it
     std::size_t rest_pages_ = 0;
-    std::size_t own_blocks_ = 0;  // of gnu_gxx: the chunks, and the table
+    std::size_t own_blocks_ = 0;  // blocks of gnu_gxx for our own use: the chunks, and the table
     std::size_t own_bytes_ = 0;
-    std::array<cutting, Scheme::count> cuts_{};
+    std::array<cut_state, Scheme::count> cuts_{};
     [[no_unique_address]] arena arena_;
     [[no_unique_address]] std::conditional_t<predicts, Counts, no_arena> short_counts_;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// words: what a classic allocator writes its tags and links with: the machine's words, or those of 1993.
+// words: the format of a classic allocator's tags and links: the machine's words, or those of 1993.
 //
 //                   word      a link is                    blocks are aligned to
 //   pointer_words   pointer   an address                   two words: 16, or 8 in a 32-bit program
 //   offset_words    4 bytes   a distance from the base     4, the document's machines
 //
-// The document measured 32-bit programs: two tags are 8 bytes there, and a third of a 24-byte object. offset_words are
-// its layout, byte by byte, on a 64-bit machine; a heap of them ends below 4 GiB. In a 32-bit program pointer_words are
-// words of 4 bytes, too, and links are addresses, as in the document's programs.
+// The paper measured 32-bit programs: two tags are 8 bytes there, a third of a 24-byte object. offset_words are that
+// layout, byte by byte, on a 64-bit machine; a heap of them ends below 4 GiB. In a 32-bit program pointer_words are
+// also words of 4 bytes and links are addresses, as in the paper's programs.
 //
 // All functions are O(1). Thread-safe: there is no state. Source: Grunwald, Zorn and Henderson 1993, section 2.1.
 //
@@ -25,7 +25,8 @@ namespace millpond::inline MILLPOND_ABI::classic {
 
 struct pointer_words {
     using word = std::uintptr_t;
-    // As callers of malloc expect. On i386, alignof(std::max_align_t) is 16, for types that its programs hardly have.
+    // The alignment that malloc's callers expect. On i386, alignof(std::max_align_t) is 16, for types that few programs
+    // have.
     static constexpr std::size_t alignment = 2 * sizeof(word);
     static constexpr std::size_t most_heap_bytes = std::numeric_limits<std::size_t>::max();
 

@@ -4,14 +4,14 @@
 //
 //        ┌── e:5 ──┐            nth(3)->first = e: 3 keys come before it
 //     ┌─ c:3 ─┐   f:1           rank(d) = 2, count_between(c, f) = 3, ranks(1, 4) = the elements of c, d, e
-//    b:1     d:1                each with what it stands for
+//    b:1     d:1                each with its value
 //
-// Use them where std::map would do and "which is the k-th, how many are smaller" is asked too: an order book, events by
-// time, places by score. Everything that counted_set.hpp says of costs, memory, guarantees, checked mode and threads
-// holds here; a node for two words is 48 bytes, as in std::map. Where iterators may end with each change, take
-// ordered_map. pooled_counted_map has a pool inside. Ownership: the elements are the container's.
-// Between unequal allocators elements that can neither be copied nor moved without exceptions move one by one: where a
-// value throws, its key is lost, and the container or handle that it was to leave is to be cleared.
+// Use them in place of std::map if you also ask "which is the k-th, how many are smaller": an order book, events by
+// time, places by score. Costs, memory, guarantees, checked mode and threads are those of counted_set.hpp; a node for
+// two words is 48 bytes, as in std::map. If iterators may become invalid with each change, use ordered_map.
+// pooled_counted_map has a pool inside. Ownership: the elements are the container's.
+// Between unequal allocators, elements that can neither be copied nor moved without exceptions move one by one. If a
+// value throws, its key is lost; then clear the container or handle that it was to leave.
 //
 // Example:
 //     millpond::counted_map<std::string, int> stock{{"pear", 3}, {"apple", 5}, {"fig", 0}};
@@ -47,7 +47,7 @@ class counted_map
   public:
     using base::base;
     counted_map() = default;
-    // Declared here, too, for gcc 12 looks no further for what a list in braces deduces.
+    // Repeated here because gcc 12 finds no inherited constructor when it deduces from a list in braces.
     counted_map(std::initializer_list<std::pair<const Key, Mapped>> values, const Compare& compare = Compare(),
                 const Allocator& allocator = Allocator())
         : base(values, compare, allocator) {}
@@ -105,7 +105,7 @@ class counted_multimap
     using mapped_type = Mapped;
     using base::base;
     counted_multimap() = default;
-    // Declared here, too, for gcc 12 looks no further for what a list in braces deduces.
+    // Repeated here because gcc 12 finds no inherited constructor when it deduces from a list in braces.
     counted_multimap(std::initializer_list<std::pair<const Key, Mapped>> values, const Compare& compare = Compare(),
                      const Allocator& allocator = Allocator())
         : base(values, compare, allocator) {}

@@ -2,25 +2,25 @@
 // counted_set, counted_multiset: std::set and std::multiset that know ranks. Iterators, pointers and references stay
 // valid until their element is erased.
 //
-//        ┌── e:5 ──┐            nth(3) = e: 3 elements come before it; the sizes on the way down say so
+//        ┌── e:5 ──┐            nth(3) = e: 3 elements come before it, by the sizes on the way down
 //     ┌─ c:3 ─┐   f:1           rank(d) = 2, count_between(c, f) = 3, ranks(1, 4) = c, d, e
 //    b:1     d:1
 //
-// Use them where std::set would do and "which is the k-th, how many are smaller" is asked too: percentiles, places in a
-// table of scores, pages of a list, a moving median. Where iterators may end with each change, ordered_set needs less
-// memory and time. Where ranks are asked for only after all changes, sort a vector.
+// Use them in place of std::set if you also ask "which is the k-th, how many are smaller": percentiles, places in a
+// table of scores, pages of a list, a moving median. If iterators may become invalid with each change, ordered_set
+// needs less memory and time. If you ask for ranks only after all changes, sort a vector.
 //
 // The interface of std::set with its guarantees: node handles, merge, hints, transparent comparisons, allocators and
-// their propagation. An insertion that throws has changed nothing. Besides, merge and handles work between different
-// allocators, too: each element moves to a new node then.
+// their propagation. An insertion that throws has changed nothing. In addition, merge and handles work between
+// different allocators; each element then moves to a new node.
 //
-// Searches, insert, erase, nth, rank, count_between, ranges by rank: O(log n). count: O(log n), however many are equal.
-// A container made of sorted elements: O(n). ++ and --: O(1) amortised. Nothing but the nodes is allocated.
-// Memory: a node of 40 bytes for an element of 8, as in std::set: where that keeps a colour, this keeps the size of the
-// subtree, which is the balance as well. It goes back with the element. pooled_counted_set has a pool inside
-// (suballocator): 40.3 bytes an element with all books, nodes lie together, empty chunks go back at once.
-// With MILLPOND_CHECKED, a call with an iterator of another container, or an erasure of the end, ends the program.
-// Not thread-safe; constant calls by several threads are. Ownership: the elements are the container's.
+// Searches, insert, erase, nth, rank, count_between, ranges by rank: O(log n). count: O(log n), for any number of equal
+// elements. A container made of sorted elements: O(n). ++ and --: O(1) amortised. It allocates only nodes.
+// Memory: a node of 40 bytes for an element of 8, as in std::set. Where std::set keeps a colour, this keeps the size of
+// the subtree, which also serves as the balance. A node is freed with its element. pooled_counted_set has a pool inside
+// (suballocator): 40.3 bytes an element in total, nodes lie together, empty chunks go back at once.
+// With MILLPOND_CHECKED, a call with an iterator of another container, or an erasure of the end, ends the program. Not
+// thread-safe; several threads may make constant calls. Ownership: the elements are the container's.
 //
 // Example:
 //     millpond::counted_set<int> scores{310, 120, 250, 470};
@@ -53,7 +53,7 @@ class counted_set
   public:
     using base::base;
     counted_set() = default;
-    // Declared here, too, for gcc 12 looks no further for what a list in braces deduces.
+    // Repeated here because gcc 12 finds no inherited constructor when it deduces from a list in braces.
     counted_set(std::initializer_list<Key> values, const Compare& compare = Compare(),
                 const Allocator& allocator = Allocator())
         : base(values, compare, allocator) {}
@@ -101,7 +101,7 @@ class counted_multiset
   public:
     using base::base;
     counted_multiset() = default;
-    // Declared here, too, for gcc 12 looks no further for what a list in braces deduces.
+    // Repeated here because gcc 12 finds no inherited constructor when it deduces from a list in braces.
     counted_multiset(std::initializer_list<Key> values, const Compare& compare = Compare(),
                      const Allocator& allocator = Allocator())
         : base(values, compare, allocator) {}

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: BSL-1.0
-// dyn_array: std::vector whose elements never move when it grows. It reserves addresses once and commits them in steps.
+// dyn_array: a std::vector whose elements stay in place as it grows. It reserves addresses once and commits them in
+// steps.
 //
 //   data() ├─ elements ─┼─ ready ─┤── committed: capacity() ──┤▒▒▒▒ reserved: max_size() ▒▒▒▒┤ guard page ┤
 //          begin()      end()  ▲ the next step of memory, populated before it is written
 //
-// Use it for what grows large, or without a bound that is known: no copy of everything in the middle of a push_back, no
-// two copies in memory at once, no half-empty last third; pointers, references and iterators stay valid until the
-// element is erased, so push_back(array[0]) is safe and parts of it may be handed out while it grows. Not for many
-// small arrays: each costs a reservation (microseconds, and 64 KiB with the default steps); std::vector over a
-// multipool is meant for those. Keep an array and clear() it rather than make one for each use.
+// Use it for arrays that grow large, or without a known bound. No push_back copies everything, no two copies are in
+// memory at once, and no last third is half empty. Pointers, references and iterators stay valid until the element is
+// erased, so push_back(array[0]) is safe and parts of the array may be handed out while it grows. Do not use it for
+// many small arrays: each costs a reservation (microseconds, and 64 KiB with the default steps); use std::vector over a
+// multipool for those. Keep an array and clear() it rather than make one for each use.
 //
-// push_back: a comparison, a construction, an addition; a system call or two each 64 KiB; never O(size()).
-// insert, erase: O(elements behind). reserve: commits, so that what follows cannot be refused. Everything else as
+// push_back: a comparison, a construction, an addition; a system call or two each 64 KiB; never O(size()). insert,
+// erase: O(elements behind). reserve: commits, so later growth up to there cannot be refused. Everything else as
 // std::vector, with its guarantees: strong for push_back, emplace_back, append_range, insert at the end, resize,
-// reserve, copying; basic for insert and assign elsewhere. erase_if: what it chose before it threw is erased;
-// where a move throws, as many elements are there as before. A copy of an array reserves as much as the other has.
-// Errors: std::length_error above max_size(), std::bad_alloc where memory is refused; nothing has changed. try_
-// functions return null or false instead. An array that is made without a size reserves addresses with its first
-// element. In checked mode elements that are not there, writes behind the last one, and changes by two threads at once
-// end the program. Not thread-safe. Ownership: elements and addresses are the array's.
+// reserve, copying; basic for insert and assign elsewhere. erase_if: if the predicate throws, the elements chosen
+// before are erased; if a move throws, the number of elements is unchanged. A copy of an array reserves as much as the
+// original.
+// Errors: std::length_error above max_size(), std::bad_alloc if memory is refused; then nothing has changed. try_
+// functions return null or false instead. An array made without a size reserves addresses with its first element. In
+// checked mode the program ends on a use of elements that do not exist, writes behind the last one, and changes by two
+// threads at once. Not thread-safe. Ownership: elements and addresses are the array's.
 //
 // Example:
-//     millpond::dyn_array<int> squares;  // or (std::size_t{1} << 30): at most so many, or as many as addresses allow
+//     millpond::dyn_array<int> squares;  // with (std::size_t{1} << 30): at most so many elements
 //     squares.push_back(0);
 //     const int* first = &squares[0];
 //     for (int i = 1; i < 1000; ++i) squares.push_back(i * i);
@@ -53,7 +55,8 @@ namespace millpond::inline MILLPOND_ABI {
 
 template <class T, class Pages = os::pages>
 class dyn_array {
-    static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>, "elements are objects that may change");
+    static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>,
+                  "T must be an object type without const");
 
   public:
     using value_type = T;
@@ -68,18 +71,19 @@ class dyn_array {
     using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = std::reverse_iterator<const_iterator>;
 
-    // Effects: none; the first element reserves 64 GiB of addresses (256 MiB where pointers have 32 bits), or half as
-    // many and so on.
+    // Effects: none; the first element reserves 64 GiB of addresses (256 MiB if pointers have 32 bits), or half as many
+    // and so on.
     dyn_array() noexcept = default;
 
-    // Effects: reserves addresses for `most` elements, or half as many and so on: max_size() says what it got.
-    // Throws: std::length_error if so many elements have no size in bytes, std::bad_alloc if not one can be reserved.
+    // Effects: reserves addresses for `most` elements, or half as many and so on; max_size() returns the result.
+    // Throws: std::length_error if the size of so many elements overflows, std::bad_alloc if not one can be reserved.
     explicit dyn_array(size_type most, commit_steps steps = {}) : dyn_array(std::nothrow, most, steps) {
-        if (most > most_elements) detail::too_long("dyn_array: so many elements have no size in bytes");
+        if (most > most_elements) detail::too_long("dyn_array: the size of so many elements overflows");
         if (most != 0 && most_ == 0) out_of_memory(most * sizeof(T), alignof(T));
     }
 
-    // The same without exceptions: max_size() is 0 where nothing could be reserved, or `most` has no size in bytes.
+    // The same without exceptions: max_size() is 0 if nothing could be reserved or the size of `most` elements
+    // overflows.
     dyn_array(std::nothrow_t, size_type most, commit_steps steps = {}) noexcept
         : memory_(most <= most_elements ? most * sizeof(T) : 0, alignof(T), steps) {
         most_ = std::min(most, memory_.room() / sizeof(T));
@@ -89,13 +93,13 @@ class dyn_array {
         tail_.close(begin_, ready_end());
     }
 
-    // Effects: reserves what `other` may hold, and copies its elements.
+    // Effects: reserves as much as `other`, and copies its elements.
     dyn_array(const dyn_array& other)
         : dyn_array(other.is_unreserved() ? dyn_array() : dyn_array(other.most_, other.memory_.steps())) {
         append_range(other);
     }
 
-    // Effects: takes over the elements where they are; `other` is as one that was made without a size.
+    // Effects: takes over the elements in place; `other` is then like an array made without a size.
     dyn_array(dyn_array&& other) noexcept
         : begin_(std::exchange(other.begin_, nullptr)),
           end_(std::exchange(other.end_, nullptr)),
@@ -104,7 +108,7 @@ class dyn_array {
           memory_(std::move(other.memory_)),
           tail_(std::move(other.tail_)) {}  // NOLINT(performance-move-const-arg): not trivial in checked mode
 
-    // Effects: uses the memory there is if it is enough, else reserves as much as `other` has.
+    // Effects: uses the existing memory if it is enough, else reserves as much as `other`.
     dyn_array& operator=(const dyn_array& other) {
         if (this == &other) return *this;
         if (other.size() <= most_) {
@@ -155,9 +159,9 @@ class dyn_array {
 
     [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
     [[nodiscard]] size_type size() const noexcept { return static_cast<size_type>(end_ - begin_); }
-    // Returns: the elements that there are addresses for, or will be asked for: it never holds more.
+    // Returns: the most elements that it can ever hold: those with addresses, or those to be requested.
     [[nodiscard]] size_type max_size() const noexcept { return most_; }
-    // Returns: the elements that there is memory for: up to there nothing is refused.
+    // Returns: the elements that have memory: up to there no growth is refused.
     [[nodiscard]] size_type capacity() const noexcept { return std::min(memory_.committed() / sizeof(T), most_); }
 
     [[nodiscard]] T* data() noexcept { return begin_; }
@@ -172,7 +176,7 @@ class dyn_array {
     [[nodiscard]] T& at(size_type index) { return *checked(index); }
     [[nodiscard]] const T& at(size_type index) const { return *checked(index); }
 
-    // Effects: appends an element. It may be made from elements of this array: they stay where they are.
+    // Effects: appends an element. Its arguments may be elements of this array, which stay where they are.
     void push_back(const T& value) { emplace_back(value); }
     void push_back(T&& value) { emplace_back(std::move(value)); }
 
@@ -183,7 +187,7 @@ class dyn_array {
         return construct_at_end(std::forward<Arguments>(arguments)...);
     }
 
-    // Returns: the new element, or null where there is no room or memory for it. Throws what its construction does.
+    // Returns: the new element, or null if there is no room or memory for it. Throws what its construction throws.
     [[nodiscard]] T* try_push_back(const T& value) noexcept(std::is_nothrow_copy_constructible_v<T>) {
         return try_emplace_back(value);
     }
@@ -208,24 +212,25 @@ class dyn_array {
     // Effects: removes all elements and keeps the memory; shrink_to_fit gives it back.
     void clear() noexcept { truncate(begin_); }
 
-    // Effects: capacity() >= elements. Memory comes when it is written.
+    // Effects: commits memory for `elements`, so that capacity() is at least that. Pages get memory when they are
+    // written.
     void reserve(size_type elements) {
         if (!try_reserve(elements)) refuse(elements);
     }
-    // Returns: false, and nothing has changed.
+    // Returns: false if that fails; then nothing has changed.
     [[nodiscard]] bool try_reserve(size_type elements) noexcept {
         if (elements == 0) return true;
         return elements <= most_ && try_reserve_addresses() && elements <= most_ &&
                memory_.commit(elements * sizeof(T));
     }
 
-    // Effects: the memory behind the last element, by pages, goes back to the system.
+    // Effects: returns the memory behind the last element, by pages, to the system.
     void shrink_to_fit() noexcept {
         const detail::one_at_a_time::visit here(busy_, "the dyn_array");
         tail_.look(end_, ready_end());
         memory_.shrink(size() * sizeof(T));
         note_ready();
-        tail_.close(end_, ready_end());  // what the system did not take back reads as zero
+        tail_.close(end_, ready_end());  // memory that the system did not take back reads as zero
     }
 
     void resize(size_type elements) {
@@ -247,7 +252,7 @@ class dyn_array {
     void assign_range(Range&& range) {
         assign(std::ranges::begin(range), std::ranges::end(range));
     }
-    // `first` and `last` are not of this array.
+    // `first` and `last` must not be of this array.
     template <std::input_iterator First, std::sentinel_for<First> Last>
     void assign(First first, Last last) {
         if constexpr (std::forward_iterator<First>) reserve(count(first, last));
@@ -263,7 +268,7 @@ class dyn_array {
         resize(elements, copy);
     }
 
-    // Returns: where the first new element is. What is inserted may refer to elements of this array.
+    // Returns: the position of the first new element. The arguments may refer to elements of this array.
     template <class... Arguments>
     iterator emplace(const_iterator where, Arguments&&... arguments) {
         T* const at = mutable_at(where);
@@ -305,7 +310,7 @@ class dyn_array {
     }
 
     // Effects: asks for huge pages from now on, or for none; memory then comes 2 MiB at a time.
-    // commit_steps::huge_pages asks before the first element. Returns: false where the system knows no such advice.
+    // commit_steps::huge_pages asks before the first element. Returns: false if the system has no such advice.
     bool advise_huge(bool wanted) noexcept { return try_reserve_addresses() && memory_.advise_huge(wanted); }
 
     [[nodiscard]] friend bool operator==(const dyn_array& a, const dyn_array& b)
@@ -314,7 +319,7 @@ class dyn_array {
         return std::equal(a.begin_, a.end_, b.begin_, b.end_);
     }
 
-    // As std::vector: by operator< where the elements have no operator<=>.
+    // Compares as std::vector does: by operator< if the elements have no operator<=>.
     [[nodiscard]] friend auto operator<=>(const dyn_array& a, const dyn_array& b)
         requires detail::is_ordered_somehow<T>
     {
@@ -323,21 +328,22 @@ class dyn_array {
 
   private:
     static constexpr size_type most_elements = detail::max_bytes / sizeof(T);
-    // What an array that was made without a size may hold.
+    // The size reserved for an array that was made without a size.
     static constexpr size_type usual_bytes = size_type{1} << (sizeof(void*) >= 8 ? 36 : 28);
     static constexpr size_type usual_most = std::max<size_type>(1, usual_bytes / sizeof(T));
 
-    // Elements that may be written from end_ on; what was not needed is poisoned again, however the scope is left.
-    class opened {
+    // The memory for elements that may be written from end_ on; at the end of the scope the unused part is poisoned
+    // again.
+    class open_tail {
       public:
-        opened(dyn_array& array, size_type elements) noexcept
+        open_tail(dyn_array& array, size_type elements) noexcept
             : array_(array), behind_(array.end_ + elements), here_(array.busy_, "the dyn_array") {
             array.tail_.look(array.end_, behind_);
             if constexpr (detail::memory_checker) detail::unpoison(array_.end_, elements * sizeof(T));
         }
-        opened(const opened&) = delete;
-        opened& operator=(const opened&) = delete;
-        ~opened() {
+        open_tail(const open_tail&) = delete;
+        open_tail& operator=(const open_tail&) = delete;
+        ~open_tail() {
             array_.tail_.close(array_.end_, behind_);
             if constexpr (detail::memory_checker) {
                 detail::poison(array_.end_, static_cast<size_type>(behind_ - array_.end_) * sizeof(T));
@@ -350,13 +356,13 @@ class dyn_array {
         [[no_unique_address]] detail::one_at_a_time::visit here_;
     };
 
-    // Takes back what was appended, unless it is told to keep it.
-    class appended {
+    // Removes what was appended, unless it is told to keep it.
+    class append_guard {
       public:
-        explicit appended(dyn_array& array) noexcept : array_(array), size_(array.size()) {}
-        appended(const appended&) = delete;
-        appended& operator=(const appended&) = delete;
-        ~appended() {
+        explicit append_guard(dyn_array& array) noexcept : array_(array), size_(array.size()) {}
+        append_guard(const append_guard&) = delete;
+        append_guard& operator=(const append_guard&) = delete;
+        ~append_guard() {
             if (!kept_) array_.truncate(array_.begin_ + size_);
         }
         void keep() noexcept { kept_ = true; }
@@ -367,22 +373,22 @@ class dyn_array {
         bool kept_ = false;
     };
 
-    // Effects: the elements from `from` on are no more.
+    // Effects: destroys the elements from `from` on.
     void truncate(T* from) noexcept {
         const detail::one_at_a_time::visit here(busy_, "the dyn_array");
         destroy_all(from, end_);
         end_now(from);
     }
 
-    // Effects: what lies from `from` on holds no elements any more.
+    // Effects: makes `from` the end; the elements behind are destroyed already.
     void end_now(T* from) noexcept {
         detail::poison(from, static_cast<size_type>(end_ - from) * sizeof(T));
         tail_.remove(from, end_);
         end_ = from;
     }
 
-    // Where destructors do something, in a function of its own: inlined into a large one, gcc moves the branch of a
-    // destructor far away, and the loop lies across cache lines, which took a third cycle an element.
+    // A function of its own for destructors that do something: inlined into a large function, gcc moves the branch of a
+    // destructor far away, and the loop crosses cache lines, which took a third cycle an element.
     static void destroy_all(T* from, T* to) noexcept {
         if constexpr (!std::is_trivially_destructible_v<T>) destroy_each(from, to);
     }
@@ -390,7 +396,7 @@ class dyn_array {
 
     template <class... Arguments>
     T& construct_at_end(Arguments&&... arguments) noexcept(std::is_nothrow_constructible_v<T, Arguments...>) {
-        const opened slot(*this, 1);
+        const open_tail slot(*this, 1);
         T* const made = std::construct_at(end_, std::forward<Arguments>(arguments)...);
         end_ = made + 1;
         return *made;
@@ -400,11 +406,11 @@ class dyn_array {
     template <class Construct>
     void append_many(size_type elements, Construct construct) {
         reserve_more(elements);
-        appended added(*this);
+        append_guard added(*this);
         while (elements != 0) {
             if (end_ == limit_) make_room();
             const size_type part = std::min(elements, static_cast<size_type>(limit_ - end_));
-            const opened slots(*this, part);
+            const open_tail slots(*this, part);
             construct(end_, part);
             end_ += part;
             elements -= part;
@@ -418,10 +424,10 @@ class dyn_array {
     template <class First, class Last>
     void append(First first, Last last) {
         if constexpr (std::forward_iterator<First>) reserve_more(count(first, last));
-        appended added(*this);
+        append_guard added(*this);
         while (first != last) {
             if (end_ == limit_) make_room();
-            const opened slots(*this, part_of(first, last));
+            const open_tail slots(*this, part_of(first, last));
             auto part = std::ranges::uninitialized_copy(std::move(first), last, end_, limit_);
             end_ = part.out;
             first = std::move(part.in);
@@ -429,7 +435,7 @@ class dyn_array {
         added.keep();
     }
 
-    // Returns: how many elements of the range may be made in one go; of a range that is read once, as many as are
+    // Returns: the number of elements of the range that may be made in one go; for a single-pass range, as many as are
     // ready.
     template <class First, class Last>
     size_type part_of([[maybe_unused]] const First& first, [[maybe_unused]] const Last& last) const {
@@ -450,7 +456,7 @@ class dyn_array {
         return at;
     }
 
-    // Effects: room for so many elements more, or an exception: then nothing has begun.
+    // Effects: makes room for so many more elements. Throws: before anything has begun.
     void reserve_more(size_type elements) {
         if (elements > most_ - size()) refuse(most_ + 1);
         reserve(size() + elements);
@@ -468,7 +474,7 @@ class dyn_array {
         return true;
     }
     [[nodiscard]] bool is_unreserved() const noexcept { return begin_ == nullptr && most_ != 0; }
-    // Effects: addresses, if there are none yet. Returns: false, and nothing has changed.
+    // Effects: reserves addresses, if there are none yet. Returns: false if that fails; then nothing has changed.
     [[nodiscard]] bool try_reserve_addresses() noexcept {
         if (!is_unreserved()) [[likely]]
             return most_ != 0;
@@ -498,7 +504,7 @@ class dyn_array {
     void expect_element(size_type at) const noexcept {
         detail::watched_tail::expect(at < size(), "an element behind the last one is used");
     }
-    void expect_any() const noexcept { detail::watched_tail::expect(!empty(), "an element of none is used"); }
+    void expect_any() const noexcept { detail::watched_tail::expect(!empty(), "an element of an empty array is used"); }
     T* checked(size_type index) const {
         if (index >= size()) detail::no_such_element("dyn_array: at() behind the last element");
         return begin_ + index;
@@ -506,33 +512,33 @@ class dyn_array {
 
     T* begin_ = nullptr;
     T* end_ = nullptr;
-    T* limit_ = nullptr;  // behind the last element that is ready
+    T* limit_ = nullptr;  // end of the ready memory
     size_type most_ = usual_most;
     detail::stepped_reservation<Pages> memory_;
     [[no_unique_address]] detail::watched_tail tail_;
     [[no_unique_address]] detail::one_at_a_time busy_;
 };
 
-// Effects: erases what the predicate is true of. Returns: how many. Throws: what the predicate does; the elements that
-// it was true of before are erased then.
+// Effects: erases the elements for which the predicate is true. Returns: their number. Throws: what the predicate
+// throws; then the elements chosen before are erased.
 template <class T, class Pages, class Predicate>
 std::size_t erase_if(dyn_array<T, Pages>& from, Predicate predicate) {
-    struct closing {
+    struct gap_closer {
         dyn_array<T, Pages>& array;
         T* kept;  // behind the last element that stays
-        T* next;  // the element that is asked about
+        T* next;  // the next element to be tested
 
-        explicit closing(dyn_array<T, Pages>& of) noexcept : array(of), kept(of.begin()), next(of.begin()) {}
-        closing(const closing&) = delete;
-        closing& operator=(const closing&) = delete;
-        ~closing() {
+        explicit gap_closer(dyn_array<T, Pages>& of) noexcept : array(of), kept(of.begin()), next(of.begin()) {}
+        gap_closer(const gap_closer&) = delete;
+        gap_closer& operator=(const gap_closer&) = delete;
+        ~gap_closer() {
             if constexpr (std::is_nothrow_move_assignable_v<T>) close();
         }
         void keep() noexcept(std::is_nothrow_move_assignable_v<T>) {
             if (kept != next) *kept = std::move(*next);
             ++kept, ++next;
         }
-        // Effects: what was not asked about stays, behind what does.
+        // Effects: moves the elements not yet tested behind those that stay.
         void close() noexcept(std::is_nothrow_move_assignable_v<T>) {
             if (kept == next) return;
             while (next != array.end()) keep();

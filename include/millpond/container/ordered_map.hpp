@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// ordered_map, ordered_multimap: sorted maps in a B-tree, small and fast, that know ranks. EVERY CHANGE ENDS ALL
+// ordered_map, ordered_multimap: sorted maps in a B-tree, small and fast, that know ranks. EVERY CHANGE INVALIDATES ALL
 // ITERATORS, POINTERS AND REFERENCES, except the iterator that it returns.
 //
 //            │ 12 │ 40 │              nth(14)->first: 12 are in the first leaf, so it is number 2 of the second
 //        ┌─────┘    └─────┐
 //    │ a … │ ⇄ │ … │ ⇄ │ … │          an element is a std::pair<const Key, Mapped>, and moves when others come or go
 //
-// Use them where std::map would do and no iterator, pointer or reference is kept across a change. To write to what a
-// key stands for changes nothing in this sense. Careful with `map[a] = map[b]`: where a key is new, what the other side
-// refers to may move; insert first. Where addresses must stay valid, take counted_map.
+// Use them in place of std::map if you keep no iterator, pointer or reference across a change. Writing to a key's value
+// is not such a change. Take care with `map[a] = map[b]`: if a key is new, the value that the other side refers to may
+// move; insert first. If addresses must stay valid, use counted_map.
 //
-// Everything that ordered_set.hpp says of costs, memory, guarantees, checked mode and threads holds here.
-// pooled_ordered_map has a pool inside. Ownership: the elements are the container's.
-// Between unequal allocators elements that can neither be copied nor moved without exceptions move one by one: where a
-// value throws, its key is lost, and the container or handle that it was to leave is to be cleared.
+// Costs, memory, guarantees, checked mode and threads are those of ordered_set.hpp. pooled_ordered_map has a pool
+// inside. Ownership: the elements are the container's.
+// Between unequal allocators, elements that can neither be copied nor moved without exceptions move one by one. If a
+// value throws, its key is lost; then clear the container or handle that it was to leave.
 //
 // Example:
 //     millpond::ordered_map<std::string, int> stock{{"pear", 3}, {"apple", 5}, {"fig", 0}};
@@ -49,7 +49,7 @@ class ordered_map
   public:
     using base::base;
     ordered_map() = default;
-    // Declared here, too, for gcc 12 looks no further for what a list in braces deduces.
+    // Repeated here because gcc 12 finds no inherited constructor when it deduces from a list in braces.
     ordered_map(std::initializer_list<std::pair<const Key, Mapped>> values, const Compare& compare = Compare(),
                 const Allocator& allocator = Allocator())
         : base(values, compare, allocator) {}
@@ -107,7 +107,7 @@ class ordered_multimap
     using mapped_type = Mapped;
     using base::base;
     ordered_multimap() = default;
-    // Declared here, too, for gcc 12 looks no further for what a list in braces deduces.
+    // Repeated here because gcc 12 finds no inherited constructor when it deduces from a list in braces.
     ordered_multimap(std::initializer_list<std::pair<const Key, Mapped>> values, const Compare& compare = Compare(),
                      const Allocator& allocator = Allocator())
         : base(values, compare, allocator) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// ordered_set, ordered_multiset: sorted sets in a B-tree, small and fast, that know ranks. EVERY CHANGE ENDS ALL
+// ordered_set, ordered_multiset: sorted sets in a B-tree, small and fast, that know ranks. EVERY CHANGE INVALIDATES ALL
 // ITERATORS, POINTERS AND REFERENCES, except the iterator that it returns.
 //
 //            │ 12 │ 40 │              nth(14): 12 are in the first leaf, so it is number 2 of the second
@@ -7,24 +7,24 @@
 //    │ a … │ ⇄ │ … │ ⇄ │ … │          leaves of 512 bytes, linked: a traversal reads arrays
 //
 // Use them for sets that are large or searched often: several times faster than std::set, and a quarter of its memory.
-// Where iterators or addresses must stay valid, take counted_set. Where all insertions come first, sort a vector.
+// If iterators or addresses must stay valid, use counted_set. If all insertions come first, sort a vector.
 //
-// The interface of std::set and its guarantees but for validity: an insertion that throws has changed nothing; hints,
-// transparent comparisons, allocators and their propagation, node handles, which hold the element apart from any
-// container, and merge, which moves elements. An element of more than 64 bytes, or whose move may throw, has memory of
-// its own.
+// The interface of std::set and its guarantees, except for validity. An insertion that throws has changed nothing. It
+// has hints, transparent comparisons, allocators and their propagation, node handles, which hold the element apart from
+// any container, and merge, which moves elements. An element of more than 64 bytes, or whose move may throw, has memory
+// of its own.
 //
-// Searches, insert, erase, nth, rank, count_between, ranges by rank: O(log n). count: O(log n), however many are equal.
-// A container made of sorted elements: O(n), and its leaves are full. ++ and --: O(1). erase of a range: O(log n + its
-// elements). Memory: 9 to 13 bytes for an element of 8; leaves go back as they empty. pooled_ordered_set has a pool
-// inside (suballocator).
-// With MILLPOND_CHECKED, a call with an iterator that a change has ended, or of another container, ends the program.
-// Not thread-safe; constant calls by several threads are. Ownership: the elements are the container's.
+// Searches, insert, erase, nth, rank, count_between, ranges by rank: O(log n). count: O(log n), for any number of equal
+// elements. A container made of sorted elements: O(n), and its leaves are full. ++ and --: O(1). erase of a range:
+// O(log n + its elements). Memory: 9 to 13 bytes for an element of 8; empty leaves go back. pooled_ordered_set has a
+// pool inside (suballocator).
+// With MILLPOND_CHECKED, a call with an iterator that a change has invalidated, or of another container, ends the
+// program. Not thread-safe; several threads may make constant calls. Ownership: the elements are the container's.
 //
 // Example:
 //     millpond::ordered_set<int> scores{310, 120, 250, 470};
 //     assert(*scores.nth(0) == 120 && scores.rank(310) == 2);  // two are below 310
-//     auto next = scores.erase(scores.find(250));  // the iterator that goes on
+//     auto next = scores.erase(scores.find(250));  // this iterator is valid
 //     assert(*next == 310 && scores.count_between(100, 400) == 2);
 #pragma once
 
@@ -52,7 +52,7 @@ class ordered_set
   public:
     using base::base;
     ordered_set() = default;
-    // Declared here, too, for gcc 12 looks no further for what a list in braces deduces.
+    // Repeated here because gcc 12 finds no inherited constructor when it deduces from a list in braces.
     ordered_set(std::initializer_list<Key> values, const Compare& compare = Compare(),
                 const Allocator& allocator = Allocator())
         : base(values, compare, allocator) {}
@@ -100,7 +100,7 @@ class ordered_multiset
   public:
     using base::base;
     ordered_multiset() = default;
-    // Declared here, too, for gcc 12 looks no further for what a list in braces deduces.
+    // Repeated here because gcc 12 finds no inherited constructor when it deduces from a list in braces.
     ordered_multiset(std::initializer_list<Key> values, const Compare& compare = Compare(),
                      const Allocator& allocator = Allocator())
         : base(values, compare, allocator) {}

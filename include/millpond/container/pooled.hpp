@@ -1,47 +1,46 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled: a standard container of nodes with a compact_pool inside, and with the standard's whole interface.
+// pooled: a node-based standard container with a compact_pool inside, and with the standard's whole interface.
 //
 //   pooled_set<key> a      │root│pool│──▶ compact_pool ──chunks──▶ the allocator that you give, or the process
 //   a.merge(b)             a ──▶ pool A ◀──┐ one group: both allocate from the larger pool, nodes stay where they are,
 //                          b ──▶ pool B ───┘ and each goes back to the pool in which it lies
 //
-// Use it in the place of std::list, std::forward_list, std::set, std::map, their multi and unordered forms, when they
-// grow large, or grow and shrink for long: nodes stay together, cost no header, and memory goes back as the container
-// empties. pooled<std::set<key, less, Alloc>> and pooled_set<key, less, Alloc> are the same thing; the latter deduces
-// its arguments. Not for nodes above 512 bytes, which pass to Alloc; nor for containers whose nodes several threads
-// exchange.
+// Use it in place of std::list, std::forward_list, std::set, std::map, their multi and unordered forms, when they grow
+// large, or grow and shrink for long: nodes stay together, cost no header, and memory goes back as the container
+// empties. pooled<std::set<key, less, Alloc>> and pooled_set<key, less, Alloc> are the same; the latter deduces its
+// arguments. Do not use it for nodes above 512 bytes, which pass to Alloc, or for containers whose nodes several
+// threads exchange.
 //
-// Nodes move as the standard says. splice, merge, insert of a node handle and swap copy nothing and allocate nothing,
-// and pointers, references and iterators to elements stay valid; so do they over moves. For that the pools between
-// which nodes move become a group, counted by its containers and handles:
-// - Members allocate from the pool that had most live nodes when they joined; the others only empty.
+// Nodes move as the standard says. splice, merge, insert of a node handle and swap copy nothing and allocate nothing.
+// Pointers, references and iterators to elements stay valid, also over moves. For that the pools between which nodes
+// move become a group, counted by its containers and handles:
+// - Members allocate from the pool that had most live nodes when they joined; the other pools only empty.
 // - A pool that has emptied gives its memory back at once, and ends when no container and no handle refers to it.
-// - One survivor keeps the page (over an Alloc the chunk of 4 KiB) in which it lies, and the books of its own pool:
-//   under 2 KiB and its row of 1 KiB, and for a pool with a range the address space. It never keeps another pool of the
-//   group.
-// - An empty container leaves its group at a splice or merge from it; so does what a move took everything from.
+// - A node that stays keeps its page (over an Alloc its chunk of 4 KiB) and the bookkeeping of its own pool: under 2
+//   KiB, a row of 1 KiB and, for a pool with a range, the address space. It never keeps another pool of the group.
+// - An empty container leaves its group at a splice or merge from it; so does one from which a move took everything.
 //
-// Cost: a word for each container. The first 16 nodes are Alloc's, one by one, so that a small container costs what it
-// costs without a pool: 1.02 of its bytes. The 17th makes the pool: about 500 bytes and a row of 1 KiB. insert and
-// erase: the container's, with O(1) of compact_pool instead of malloc. A node of another pool of the group is found by
-// an index once there are more than five pools, in O(1). clear and the destructor of trivially destructible elements
-// drop the pool as wink does. reserve_bytes(n): n bytes of nodes are there before they are inserted, also the first
-// ones. wink(): the pool's memory goes at once without destructors, if is_winkable allows it and no one else shares the
-// pool, else as clear. What of the first 16 nodes is left has to be found: O(1) after reserve_bytes, else O(elements);
-// hashed containers are always walked. stats(): O(pools).
+// Cost: a word for each container. The first 16 nodes come from Alloc, one by one, so a small container takes 1.02 of
+// its bytes without a pool. The 17th makes the pool: about 500 bytes and a row of 1 KiB. insert and erase: the
+// container's, with O(1) of compact_pool instead of malloc. A node of another pool of the group is found by an index
+// once there are more than five pools, in O(1). clear and the destructor of trivially destructible elements drop the
+// pool as wink does. reserve_bytes(n): makes n bytes of nodes ready before they are inserted, also the first ones.
+// wink(): frees the pool's memory at once without destructors, if is_winkable allows it and the pool is not shared;
+// otherwise it is clear. It has to find those of the first 16 nodes that are left: O(1) after reserve_bytes, else
+// O(elements); it always walks hashed containers. stats(): O(pools).
 //
-// Alloc: std::allocator is taken for the process's memory: above 64 KiB a pool grows in a range of its own. Any other
-// one gives every chunk, array and first node; std::pmr and stateful ones as well, and constructors take it last, as
-// the standard's. get_allocator() gives it back. Copying a container makes a new pool; a copy assignment leaves each
-// its own.
+// Alloc: std::allocator counts as process memory, so above 64 KiB a pool grows in a range of its own. Any other one,
+// std::pmr and stateful ones included, supplies every chunk, array and first node. Constructors take it last, like the
+// standard's, and get_allocator() returns it. Copying a container makes a new pool; a copy assignment leaves each its
+// own.
 //
 // Containers that share a group are for one thread at a time, whichever it is, and any thread may free. In checked mode
 // every node lies in a checked pool: writes behind it are reported, and calls that overlap end the program.
-// Exceptions: the standard's guarantees, but for libstdc++ 12: its merge of trees ends the program where a comparison
-// throws; a node handle forgets its allocator, which is repaired here. sort and merge of lists lose nothing where a
-// comparison throws, nor does merge of unordered containers where memory runs out. Unordered containers with equal
-// keys whose comparison may throw do without hints, and an element whose comparison throws in merge goes back, or is
-// lost where that throws as well.
+// Exceptions: the standard's guarantees, except with libstdc++ 12: its merge of trees ends the program if a comparison
+// throws; a node handle forgets its allocator, which is repaired here. sort and merge of lists lose nothing if a
+// comparison throws, nor does merge of unordered containers if memory runs out. Unordered containers with equal keys
+// whose comparison may throw ignore hints. An element whose comparison throws in merge goes back, or is lost if that
+// throws as well.
 // Never call splice, merge or insert through a reference to the base: the pools would not join.
 //
 // Example:
@@ -78,7 +77,7 @@ namespace millpond::inline MILLPOND_ABI::detail {
 // The word in which a pool searches for free slots: that of this processor.
 using natural_word = std::conditional_t<sizeof(void*) == 8, std::uint64_t, std::uint32_t>;
 
-// base: the container over a group_allocator; is_hashed: it holds arrays besides its nodes.
+// base: the container over a group_allocator; is_hashed: true if it holds arrays in addition to its nodes.
 template <class Container, class Word>
 struct pooled_traits {
     static_assert(!std::is_same_v<Word, Word>,
@@ -86,7 +85,7 @@ struct pooled_traits {
                   "std::set; or it is no standard container of nodes");
 };
 
-// True if the container lets go of its nodes without looking at them: its comparison holds nothing.
+// True if the container forgets its nodes without reading them: its comparison holds nothing.
 template <class Base>
 inline constexpr bool is_renewable = true;
 template <class Base>
@@ -157,7 +156,7 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
         if constexpr (is_droppable<std::is_trivially_destructible_v<value_type>>) static_cast<void>(try_drop());
     }
 
-    // Returns: the upstream: what gives the chunks, the arrays and the first nodes.
+    // Returns: the upstream, which supplies the chunks, the arrays and the first nodes.
     [[nodiscard]] allocator_type get_allocator() const noexcept { return base::get_allocator().upstream(); }
 
     void swap(basic_pooled& other) noexcept(noexcept(std::declval<base&>().swap(std::declval<base&>()))) {
@@ -166,7 +165,7 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
     }
     friend void swap(basic_pooled& a, basic_pooled& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
 
-    // For standard libraries whose own lacks it for other allocators than their own (libc++ 19).
+    // For standard libraries whose own operator works only with their own allocators (libc++ 19).
     friend auto operator<=>(const basic_pooled& a, const basic_pooled& b)
         requires(!detail::is_three_way<base> && detail::is_ordered_somehow<value_type> && !traits::is_hashed)
     {
@@ -180,8 +179,8 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
         base::clear();
     }
 
-    // Effects: the container is empty. If no other one shares its pools they are dropped at once, and the elements'
-    // destructors do not run.
+    // Effects: empties the container. If no other container shares its pools they are dropped at once, without the
+    // elements' destructors.
     void wink() noexcept {
         static_assert(is_winkable_v<value_type>,
                       "wink: the destructor of an element may do more than free memory of "
@@ -192,7 +191,7 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
         base::clear();
     }
 
-    // Effects: what `bytes` of nodes need is there before they are inserted. Throws: what the upstream throws.
+    // Effects: makes memory for `bytes` of nodes ready before they are inserted. Throws: what the upstream throws.
     void reserve_bytes(std::size_t bytes) {
         const auto named = base::get_allocator();
         named.operations().reserve(named.stored(), bytes);
@@ -262,7 +261,7 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
         upstream_traits::is_always_equal::value || upstream_traits::propagate_on_container_move_assignment::value;
     static constexpr bool propagates_on_swap =
         upstream_traits::is_always_equal::value || upstream_traits::propagate_on_container_swap::value;
-    // In checked mode destructors run, so that what they free elsewhere is seen.
+    // In checked mode destructors run, so that frees to other places are seen.
     template <bool MayVanish>
     static constexpr bool is_droppable =
         MayVanish && !detail::upstream_destroys<upstream, value_type> && !is_checked_mode && detail::is_renewable<base>;
@@ -275,7 +274,7 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
         if constexpr (detail::takes_no_hints<base>) {
             access::merge_nodes(from);
         } else if constexpr (!requires { base::before_begin(); }) {
-            // libstdc++ would make room while an element is in neither.
+            // libstdc++ would make room while an element is in neither container.
             if constexpr (traits::is_hashed) {
                 const std::size_t together = base::size() + from.size();
                 if (static_cast<float>(together) > static_cast<float>(base::bucket_count()) * base::max_load_factor())
@@ -289,14 +288,14 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
         }
     }
 
-    // Returns: the allocator of a container that takes the elements over.
+    // Returns: the allocator for a container that takes over the elements.
     [[nodiscard]] auto allocator_for(const upstream& to) noexcept {
         auto own = base::get_allocator();
         own.forget_stored();
         return own.upstream() == to ? own : typename base::allocator_type(to);
     }
 
-    // Effects: erases the nodes that lie in no pool. O(elements), and until the last one is found.
+    // Effects: erases the nodes that lie in no pool. O(elements), until the last such node is found.
     void erase_outside(const stored_allocator& own) noexcept {
         const auto lies_outside = [&](const value_type& element) {
             return !own.operations.lies_in_pool(own.state, std::addressof(element));
@@ -316,7 +315,7 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
         }
     }
 
-    // Effects: the elements are gone with the pools. Returns: false if another container or a handle shares these.
+    // Effects: drops the elements with the pools. Returns: false if another container or a handle shares the pools.
     [[nodiscard]] bool try_drop() noexcept {
         const stored_allocator own = this->inside();
         if (!detail::refers_to_pool(own.state) || !own.operations.is_alone(own.state)) return false;
@@ -333,7 +332,7 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
         return true;
     }
 
-    // Effects: the base is empty without having looked at its nodes.
+    // Effects: empties the base without reading its nodes.
     void renew() noexcept {
         auto named = base::get_allocator();
         void* const stored = named.stored();
@@ -349,7 +348,7 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
     }
 };
 
-// With the word of this processor, of 64 bits, and of 32.
+// The default word of this processor, words of 64 bits, and words of 32.
 template <class Container>
 using pooled = basic_pooled<Container, detail::natural_word>;
 template <class Container>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_stats: where the nodes of a pooled container lie at a moment.
+// pooled_stats: the numbers of nodes of a pooled container in pools and outside, at one moment.
 //
 // Plain data.
 //
@@ -14,12 +14,12 @@
 
 namespace millpond::inline MILLPOND_ABI {
 
-// Where the nodes of a pooled container lie at this moment. Containers whose pools have joined share all but the last.
+// The nodes of a pooled container at one moment. Containers whose pools have joined share all figures but the last.
 struct pooled_stats {
-    std::size_t pools = 0;       // of its group, with live nodes or its own
+    std::size_t pools = 0;       // pools of its group with live nodes, and its own
     std::size_t live_slots = 0;  // nodes in those pools
-    std::size_t held_bytes = 0;  // of those pools, books included
-    std::size_t outside = 0;     // at most so many nodes lie in blocks of the upstream
+    std::size_t held_bytes = 0;  // bytes of those pools, bookkeeping included
+    std::size_t outside = 0;     // most nodes in blocks of the upstream
 };
 
 }  // namespace millpond::inline MILLPOND_ABI

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: BSL-1.0
 // vector_tree: a sequence with an index in which insertion and erasure anywhere cost O(log size()). Iterators stay
-// valid, at their element, over insertions and erasures elsewhere; references and pointers do not: elements move.
+// valid, at their element, when others are inserted or erased; references and pointers do not, because elements move.
 //
 //                     │ 70 │ 52 │ 61 │             numbers of elements: element 75 is number 5 of the second leaf
 //              ┌────────┘    │     └──────┐
 //         │ a … │ ⇄ │ … │ ⇄ │ b … │ ⇄ │ … │       leaves of 4 KiB, linked: a traversal reads them in turn
 //
-// Use it where a std::vector or std::deque would shift: a sequence of more than about 4000 elements that changes
-// in the middle, is cut in two or joined. Not for sequences that only grow at their ends, which std::vector holds in
-// less memory and reads faster; nor where references must last: that is std::list, without an index; nor for very many
-// small sequences: a leaf has 4 KiB, of elements that are not trivial 1 KiB, and half a KiB in a pooled_vector_tree.
+// Use it where a std::vector or std::deque would shift: a sequence of more than about 4000 elements that changes in the
+// middle, is cut in two or joined. Three cases are better served by others. Sequences that only grow at their ends:
+// std::vector takes less memory and reads faster. References that must last: std::list, without an index. Very many
+// small sequences: a leaf has 4 KiB, for non-trivial elements 1 KiB, and half a KiB in a pooled_vector_tree.
 //
-// nth, [], at, index_of, insert, erase of one element, split, append of a whole tree: O(log size()).
-// push_back, push_front: O(log size()), a few additions. ++, --: O(1). Ranges: O(elements). clear: O(size()).
-// An iterator follows its element: erased, it is singular; in another tree after split, append or a move, it is one of
-// that tree. The end stays the end of its container. For that, iterators are known to the leaf of their element: making
-// or copying one costs some nanoseconds, and an insertion passes by the iterators into its leaf.
+// nth, [], at, index_of, insert, erase of one element, split, append of a whole tree: O(log size()). push_back,
+// push_front: O(log size()), a few additions. ++, --: O(1). Ranges: O(elements). clear: O(size()).
+// An iterator follows its element: it becomes singular when the element is erased, and belongs to another tree after
+// split, append or a move. The end stays the end of its container. For that, each leaf knows the iterators of its
+// elements: making or copying one costs some nanoseconds, and an insertion updates the iterators into its leaf.
 //
-// Guarantee: strong, for everything but assign_range and assign, which are basic, and erase_if: what its predicate has
-// chosen before it throws is erased, all else is as it was. Between unequal allocators elements whose move may throw,
-// or that take the allocator, are copied and then erased; those that cannot be copied move one by one: where one fails,
-// each is in one of the two trees, but those a constructor had moved are lost. Elements whose move may throw, or of
-// more than 64 bytes, have memory of their own, a pointer in the leaf. Memory goes back as leaves empty. Allocator: any
-// with plain pointers, also std::pmr's; pooled_vector_tree has a pool of ours inside (suballocator).
-// In checked mode an iterator that is singular or of another tree ends the program. Not thread-safe; constant calls by
-// several threads at once are, iterators included.
+// Guarantee: strong, except assign_range and assign, which are basic, and erase_if: if its predicate throws, the
+// elements chosen before are erased and all others are as before. Between unequal allocators, elements whose move may
+// throw, or that take the allocator, are copied and then erased. Those that cannot be copied move one by one: if one
+// fails, each is in one of the two trees, but those moved by a constructor are lost. Elements whose move may throw, or
+// of more than 64 bytes, have memory of their own, with a pointer in the leaf. Empty leaves give their memory back.
+// Allocator: any with plain pointers, also std::pmr's; pooled_vector_tree has a pool of ours inside (suballocator).
+// In checked mode an iterator that is singular or of another tree ends the program. Not thread-safe; several threads
+// may make constant calls at once, iterators included.
 // After the vector_tree of F. J. Tapia's Counter Tree Library (2012).
 //
 // Example:
@@ -61,24 +61,26 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// A traversal waits for memory once a leaf, so leaves are large; less so where each move of an element is a call.
+// A traversal waits for memory once a leaf, so leaves are large; smaller if each move of an element is a call.
 template <class T>
 inline constexpr std::size_t vector_tree_leaf_bytes = std::is_trivially_copyable_v<T> ? 4088 : 1016;
 template <class T>
-using vector_tree_shape = tree_shape<T, no_order, following, vector_tree_leaf_bytes<T>>;
+using vector_tree_shape = tree_shape<T, no_order, follower_tracker, vector_tree_leaf_bytes<T>>;
 
 }  // namespace millpond::inline MILLPOND_ABI::detail
 
 namespace millpond::inline MILLPOND_ABI {
 
-// `Shape`: how many entries nodes have, as detail::tree_shape.
+// `Shape`: the numbers of entries in nodes, as detail::tree_shape.
 template <class T, class Allocator = std::allocator<T>, class Shape = detail::vector_tree_shape<T>>
 class vector_tree {
-    static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>, "elements are objects that may change");
-    static_assert(std::same_as<typename std::allocator_traits<Allocator>::value_type, T>, "the allocator is one of T");
-    static_assert(std::is_pointer_v<typename std::allocator_traits<Allocator>::pointer>, "pointers of it are plain");
+    static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>,
+                  "T must be an object type without const");
+    static_assert(std::same_as<typename std::allocator_traits<Allocator>::value_type, T>,
+                  "the allocator's value_type must be T");
+    static_assert(std::is_pointer_v<typename std::allocator_traits<Allocator>::pointer>, "its pointers must be plain");
 
-    using core = detail::counted_tree<T, Allocator, detail::no_order, Shape, detail::following>;
+    using core = detail::counted_tree<T, Allocator, detail::no_order, Shape, detail::follower_tracker>;
     using position = typename core::position;
     using traits = std::allocator_traits<Allocator>;
 
@@ -96,7 +98,7 @@ class vector_tree {
     using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = std::reverse_iterator<const_iterator>;
 
-    // Effects: empty, and allocates nothing.
+    // Effects: makes an empty sequence and allocates nothing.
     vector_tree() noexcept(noexcept(Allocator()))
         requires std::default_initializable<Allocator>
         : tree_(Allocator()) {}
@@ -126,7 +128,7 @@ class vector_tree {
     vector_tree(const vector_tree& other, const std::type_identity_t<Allocator>& allocator) : tree_(allocator) {
         append_each(other.begin(), other.end());
     }
-    // Effects: takes over the elements; iterators to them are ones of this container. `other` is empty.
+    // Effects: takes over the elements; iterators to them now belong to this container. `other` is empty.
     vector_tree(vector_tree&& other) noexcept : tree_(std::move(other.tree_)) { mark(); }
     vector_tree(vector_tree&& other, const std::type_identity_t<Allocator>& allocator) : tree_(allocator) {
         append(std::move(other));
@@ -142,7 +144,7 @@ class vector_tree {
         mark();
         return *this;
     }
-    // Effects: as the move constructor, where the allocator moves along or is equal; else moves each, as append does.
+    // Effects: as the move constructor, if the allocator moves along or is equal; else moves each, as append does.
     vector_tree& operator=(vector_tree&& other) noexcept(traits::propagate_on_container_move_assignment::value ||
                                                          traits::is_always_equal::value) {
         if (this == &other) return *this;
@@ -213,13 +215,13 @@ class vector_tree {
     // Returns: element number `index`; the end for size().
     [[nodiscard]] iterator nth(size_type index) noexcept { return {tree_.nth(index), &tree_}; }
     [[nodiscard]] const_iterator nth(size_type index) const noexcept { return {tree_.nth(index), &tree_}; }
-    // Returns: how many elements are before this one; size() for the end.
+    // Returns: the number of elements before this one; size() for the end.
     [[nodiscard]] size_type index_of(const const_iterator& element) const noexcept {
         return is_mine(element) ? core::index_of(element.position()) : size();
     }
 
-    // Effects: calls visit(std::span of elements) for each part of the sequence that lies together, in order: the
-    // fastest traversal. Only for elements that lie in the leaves.
+    // Effects: calls visit(std::span of elements) for each contiguous part of the sequence, in order: the fastest
+    // traversal. Only for elements that lie in the leaves.
     template <class Visit>
     void for_each_span(Visit visit) const
         requires detail::is_kept_in_leaf<T>
@@ -233,7 +235,7 @@ class vector_tree {
         tree_.for_each_leaf([&](T* first, size_type n) { visit(std::span<T>(first, n)); });
     }
 
-    // Effects: inserts in front of `before`. What is inserted may be, or refer to, elements of this container.
+    // Effects: inserts in front of `before`. The arguments may be, or refer to, elements of this container.
     template <class... Arguments>
     iterator emplace(const const_iterator& before, Arguments&&... arguments) {
         if (!is_mine(before)) return end();
@@ -262,7 +264,7 @@ class vector_tree {
     iterator insert(const const_iterator& before, std::initializer_list<T> values) {
         return insert_range(before, values);
     }
-    // The range is not of this container.
+    // The range must not be of this container.
     template <std::ranges::input_range Range>
     iterator insert_range(const const_iterator& before, Range&& range) {
         return insert(before, std::ranges::begin(range), std::ranges::end(range));
@@ -295,7 +297,7 @@ class vector_tree {
         mark();
     }
 
-    // Effects: appends the elements of a range, which is not of this container.
+    // Effects: appends the elements of a range, which must not be of this container.
     template <std::ranges::input_range Range>
     void append_range(Range&& range) {
         append_each(std::ranges::begin(range), std::ranges::end(range));
@@ -305,7 +307,7 @@ class vector_tree {
         insert_range(begin(), std::forward<Range>(range));
     }
 
-    // Returns: the element behind the one, or the ones, erased. Throws nothing.
+    // Returns: the element behind the erased ones. Throws nothing.
     iterator erase(const const_iterator& element) noexcept {
         if (!is_mine(element) || element == cend()) return end();
         const position next = tree_.erase(element.position());
@@ -318,7 +320,7 @@ class vector_tree {
         erase_at(index, core::index_of(last.position()));
         return nth(index);
     }
-    // Effects: erases elements [first, last), by their numbers.
+    // Effects: erases the elements with numbers [first, last).
     void erase_at(size_type first, size_type last) noexcept {
         tree_.erase(first, last);
         mark();
@@ -335,7 +337,7 @@ class vector_tree {
         append_made(elements - size(), [&copy](auto& alloc, auto& slot) { slot.create(alloc, copy); });
     }
 
-    // The elements may not be of this container.
+    // The elements must not be of this container.
     template <std::ranges::input_range Range>
     void assign_range(Range&& range) {
         assign(std::ranges::begin(range), std::ranges::end(range));
@@ -352,7 +354,7 @@ class vector_tree {
         resize(elements, copy);
     }
 
-    // Effects: elements [index, size()) leave. Returns: them. Iterators follow.
+    // Effects: removes elements [index, size()). Returns: them. Iterators follow.
     [[nodiscard]] vector_tree split(size_type index) {
         if (index > size()) detail::no_such_element("vector_tree: split behind the end");
         vector_tree rest(get_allocator());
@@ -363,15 +365,15 @@ class vector_tree {
     }
     [[nodiscard]] vector_tree split(const const_iterator& first) { return split(index_of(first)); }
 
-    // Effects: the elements of `other` come behind those of this container, and iterators with them. O(log size()) if
-    // the allocators are equal; else each is moved.
+    // Effects: appends the elements of `other`, and iterators follow. O(log size()) if the allocators are equal; else
+    // each is moved.
     void append(vector_tree&& other) {
         if (this == &other) return;
         if constexpr (!traits::is_always_equal::value) {
             if (get_allocator() != other.get_allocator()) return append_foreign(other);
         }
-        // Room is made before memory is asked for: the last leaf of each may be another one in any case.
-        const marked in_any_case(*this), there(other);
+        // Reserves the marks before memory is requested, because the last leaf of each may change in any case.
+        const mark_guard in_any_case(*this), there(other);
         tree_.append(other.tree_);
     }
 
@@ -386,11 +388,11 @@ class vector_tree {
         return detail::compare_in_order(a.begin(), a.end(), b.begin(), b.end());
     }
 
-    // Effects: erases all elements for which `is_gone` is true. Returns: how many. Other iterators stay valid.
-    // Throws: what `is_gone` does; the elements that it was true of before are erased then.
+    // Effects: erases all elements for which `is_gone` is true. Returns: their number. Other iterators stay valid.
+    // Throws: what `is_gone` throws; then the elements chosen before are erased.
     template <class Predicate>
     friend size_type erase_if(vector_tree& from, Predicate is_gone) {
-        const marked in_any_case(from);
+        const mark_guard in_any_case(from);
         const size_type before = from.size();
         for (position at = from.tree_.begin(); at != from.tree_.end();)
             is_gone(std::as_const(at.value())) ? void(at = from.tree_.erase(at)) : core::step(at);
@@ -401,40 +403,40 @@ class vector_tree {
         return erase_if(from, [&](const T& element) { return element == value; });
     }
 
-    // Returns: true if the tree inside is as it should be. For tests; O(size()).
+    // Returns: true if the tree inside is sound. For tests; O(size()).
     [[nodiscard]] bool is_sound() const noexcept {
         return tree_.is_sound(0) && (empty() || tree_.end().at->tracked.owner == &tree_);
     }
 
   private:
-    // An element is made here by its own move, which cannot fail, and can go back by it.
+    // True if elements are made here by their own move, which cannot fail, and can be moved back.
     static constexpr bool moves_back = std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T> &&
                                        !detail::might_take_allocator<T, Allocator>;
     static constexpr bool moves_all_or_none = moves_back || detail::is_copyable<T>;
 
-    // Sees to it that the last leaf knows whose it is, whatever is thrown.
-    class marked {
+    // Ensures that the last leaf knows its owner, also after an exception.
+    class mark_guard {
       public:
-        explicit marked(vector_tree& of) noexcept : tree_(of) {}
-        marked(const marked&) = delete;
-        marked& operator=(const marked&) = delete;
-        ~marked() { tree_.mark(); }
+        explicit mark_guard(vector_tree& of) noexcept : tree_(of) {}
+        mark_guard(const mark_guard&) = delete;
+        mark_guard& operator=(const mark_guard&) = delete;
+        ~mark_guard() { tree_.mark(); }
 
       private:
         vector_tree& tree_;
     };
 
-    // Elements that came from another tree, from its first one on: they return, unless they are kept.
-    struct borrowed {
+    // Elements from another tree, from its first one on, which return unless they are kept.
+    struct move_guard {
         vector_tree& home;
         vector_tree& here;
         size_type before;
         bool is_kept = false;
 
-        borrowed(vector_tree& from, vector_tree& to) noexcept : home(from), here(to), before(to.size()) {}
-        borrowed(const borrowed&) = delete;
-        borrowed& operator=(const borrowed&) = delete;
-        ~borrowed() {
+        move_guard(vector_tree& from, vector_tree& to) noexcept : home(from), here(to), before(to.size()) {}
+        move_guard(const move_guard&) = delete;
+        move_guard& operator=(const move_guard&) = delete;
+        ~move_guard() {
             if (is_kept) return;
             position to = home.tree_.begin();
             for (position from = here.tree_.nth(before); from != here.tree_.end(); core::step(from), core::step(to)) {
@@ -444,11 +446,11 @@ class vector_tree {
         }
     };
 
-    // Effects: append, of a tree with an unequal allocator.
+    // Effects: append for a tree with an unequal allocator.
     void append_foreign(vector_tree& other) {
         if constexpr (moves_back) {
-            inserted added(*this, size());
-            borrowed taken(other, *this);
+            insertion_guard added(*this, size());
+            move_guard taken(other, *this);
             append_while(std::move_iterator(other.begin()), std::move_sentinel(other.end()));
             taken.is_kept = true;
             added.keep();
@@ -461,7 +463,7 @@ class vector_tree {
     }
     // Effects: the same, one by one: each element is made here when nothing else can fail, and leaves the other tree.
     void move_each(vector_tree& other) {
-        const marked in_any_case(*this);
+        const mark_guard in_any_case(*this);
         struct departure {
             vector_tree& tree;
             bool is_due = false;
@@ -479,13 +481,13 @@ class vector_tree {
         });
     }
 
-    // Takes back what was inserted at an index, unless it is told to keep it.
-    class inserted {
+    // Removes what was inserted at an index, unless it is told to keep it.
+    class insertion_guard {
       public:
-        inserted(vector_tree& into, size_type at) noexcept : tree_(into), index_(at), before_(into.size()) {}
-        inserted(const inserted&) = delete;
-        inserted& operator=(const inserted&) = delete;
-        ~inserted() {
+        insertion_guard(vector_tree& into, size_type at) noexcept : tree_(into), index_(at), before_(into.size()) {}
+        insertion_guard(const insertion_guard&) = delete;
+        insertion_guard& operator=(const insertion_guard&) = delete;
+        ~insertion_guard() {
             if (!is_kept_) tree_.erase_at(index_, index_ + (tree_.size() - before_));
             tree_.mark();
         }
@@ -498,7 +500,7 @@ class vector_tree {
         bool is_kept_ = false;
     };
 
-    // Effects: the last leaf knows whose it is, for iterators that leave it.
+    // Effects: tells the last leaf its owner, for iterators that leave it.
     void mark() noexcept {
         const position end = tree_.end();
         if (end.at != nullptr) end.at->tracked.owner = &tree_;
@@ -517,19 +519,19 @@ class vector_tree {
         return {made, &tree_};
     }
 
-    // Effects: calls make(next) until it returns false; it inserts in front of `next` and says where that is.
+    // Effects: calls make(next) until it returns false; make inserts in front of `next` and returns the position.
     template <class Make>
     iterator insert_each(const const_iterator& before, Make make) {
         if (!is_mine(before)) return end();
         const size_type index = index_of(before);
-        inserted added(*this, index);
+        insertion_guard added(*this, index);
         for (position next = before.position(); make(next);) core::step(next);
         added.keep();
         return nth(index);
     }
     template <class First, class Last>
     void append_each(First first, Last last) {
-        inserted added(*this, size());
+        insertion_guard added(*this, size());
         append_while(std::move(first), std::move(last));
         added.keep();
     }
@@ -545,7 +547,7 @@ class vector_tree {
     }
     template <class Make>
     void append_made(size_type elements, Make make) {
-        inserted added(*this, size());
+        insertion_guard added(*this, size());
         tree_.append_all([&](auto& alloc, auto& slot) {
             if (elements == 0) return false;
             make(alloc, slot);
@@ -558,14 +560,14 @@ class vector_tree {
     void expect_index(size_type index) const {
         if (index >= size()) detail::no_such_element("vector_tree: at: there is no such element");
     }
-    // Effects: in checked mode, ends the program if there is no such element.
+    // Effects: in checked mode, ends the program if the element does not exist.
     void expect_element([[maybe_unused]] size_type index) const noexcept {
 #if defined(MILLPOND_CHECKED)
         if (index < size()) return;
-        detail::report_use(misuse_kind::foreign_iterator, "a vector_tree is asked for an element that it has not");
+        detail::report_use(misuse_kind::foreign_iterator, "a vector_tree has no element with this index");
 #endif
     }
-    // Returns: in checked mode, false where an iterator is singular or of another tree, and misuse_handler returns.
+    // Returns: in checked mode, false if an iterator is singular or of another tree, and misuse_handler returns.
     [[nodiscard]] bool is_mine([[maybe_unused]] const const_iterator& of) const noexcept {
 #if defined(MILLPOND_CHECKED)
         const core* const owner = of.owner();
@@ -597,6 +599,6 @@ vector_tree(std::from_range_t, Range&&, Allocator = Allocator())
 // A vector_tree with its pool inside, over any allocator. Leaves are as large as slots of the pool may be.
 template <class T, class Allocator = std::allocator<T>>
 using pooled_vector_tree =
-    vector_tree<T, suballocator<Allocator>, detail::tree_shape<T, detail::no_order, detail::following>>;
+    vector_tree<T, suballocator<Allocator>, detail::tree_shape<T, detail::no_order, detail::follower_tracker>>;
 
 }  // namespace millpond::inline MILLPOND_ABI

@@ -5,13 +5,13 @@
 //   (nothing)             millpond::mode_release::multipool<…>
 //   one program of both:  undefined reference to `fill(millpond::mode_checked::multipool<…>&)'
 //
-// The mode changes layouts and inline functions, so all translation units of a program must agree. With the mode in
-// every name, two that do not agree do not link. Modes are release, checked, hardened and checked_hardened; below each
-// there is one for AddressSanitizer and one for memcheck (MILLPOND_VALGRIND).
-// The linker compares names alone: a function or a class of your own with a pool inside, but no type of ours in its
-// signature, is not caught. millpond::os has one layout in all modes, for libmillpond.a is compiled once.
+// The mode changes layouts and inline functions, so all translation units of a program must agree. Every name carries
+// the mode, so units that disagree do not link. Modes are release, checked, hardened and checked_hardened; each also
+// has a variant for AddressSanitizer and one for memcheck (MILLPOND_VALGRIND).
+// The linker compares only names. It does not notice a function or class of yours that contains a pool but has none of
+// our types in its signature. millpond::os has one layout in all modes, because libmillpond.a is compiled once.
 //
-// To declare one of our types ahead of its header, open the same namespace:
+// To declare one of our types without including its header, open the same namespace:
 //     namespace millpond::inline MILLPOND_ABI { template <class Source> class my_pool; }
 //
 // Compile-time only.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// allocation: memory together with its size, for sources that give more than they were asked for.
+// allocation: memory together with its size, for sources that give more than was requested.
 //
-//   asked for   ├────────────────┤
+//   requested   ├────────────────┤
 //   given       ├────────────────────────┤  start, bytes
 //
-// The bytes beyond the request may be used. Giving the block back, either size names it. A value; O(1).
+// The caller may use the bytes beyond the request, and may free the block with either size. A value; O(1).
 //
 // Example:
 //     millpond::chunk_cache source;
@@ -20,7 +20,7 @@
 namespace millpond::inline MILLPOND_ABI {
 
 struct allocation {
-    void* start = nullptr;  // null: there is no memory, and bytes means nothing
+    void* start = nullptr;  // null: there was no memory, and bytes is meaningless
     std::size_t bytes = 0;
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// class_map: size classes given one by one, as a profile of a program suggests them.
+// class_map: size classes listed one by one, for example from a program's profile.
 //
 //   class_map<24, 40, 1000>     request  1…24 │ 25…40 │ 41…1000 │ 1001…
 //                               class      0  │   1   │    2    │ none: to the block source
 //
-// Use it where the sizes of a program are known: the classes are its own sizes, and nothing is lost. For sizes that are
-// not known, four_an_octave bounds the loss. A table with an entry for every 8 bytes up to the largest size finds the
-// class; for an alignment that not all sizes have, a second table leads on to the next class that has it. O(1), one
-// look-up or two, no loop. Thread-safe: the tables are constants.
+// Use it where the sizes of a program are known: with exactly those sizes as classes, nothing is lost to rounding. For
+// unknown sizes, four_an_octave bounds the loss. A table with an entry for every 8 bytes up to the largest size finds
+// the class. A second table leads from a class to the next one that has the alignment. O(1), one or two look-ups, no
+// loop. Thread-safe: the tables are constants.
 //
 // Example:
 //     using nodes = millpond::class_map<24, 40, 64>;
@@ -79,7 +79,7 @@ struct class_map {
         return table;
     }();
 
-    // For 16, 32 and 64: from each class on the first whose size is a multiple.
+    // For alignments of 16, 32 and 64: the first class from each class on whose size is a multiple of it.
     static constexpr auto next_aligned = [] {
         std::array<std::array<std::uint16_t, count>, 3> table{};
         for (unsigned log = 0; log < table.size(); ++log) {

@@ -3,8 +3,8 @@
 //
 //   │8│16│24│32│40│48│ … │Largest│      (Spacing 8)
 //
-// Use it where small sizes dominate and density decides the traversal time. It has many classes, so a freed block
-// serves few other sizes; where sizes vary widely, four_an_octave reuses more.
+// Use it where small sizes dominate and traversal time depends on density. It has many classes, so a freed block serves
+// few other sizes; where sizes vary widely, four_an_octave reuses more.
 //
 // O(1), one shift. Thread-safe: there is no state.
 //

@@ -4,9 +4,9 @@
 //   │8│16│24│32│40│48│56│64│ 80│ 96│112│128│ 160│ 192│ 224│ 256│ … │Largest│    (Granule 8)
 //    steps of the granule    │ steps of 16    │ steps of 32       │
 //
-// Use it by default: less than a fifth of a block above 4 granules is lost to rounding, and every multiple of the
-// granule up to 8 of them is exact. With powers_of_two a freed block serves more sizes; with exact_spacing nothing is
-// lost on small ones.
+// Use it by default: rounding wastes less than a fifth of a block above 4 granules, and nothing at multiples of the
+// granule up to 8 granules. With powers_of_two a freed block serves more sizes; with exact_spacing nothing is lost on
+// small ones.
 //
 // O(1), branch-free arithmetic. Thread-safe: there is no state.
 //

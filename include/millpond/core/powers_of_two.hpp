@@ -3,8 +3,8 @@
 //
 //   │8│16│32│64│128│256│ … │Largest│
 //
-// Use it where sizes drift, as in growing vectors: a freed block serves a whole octave of later requests. Up to half
-// of a block is lost to rounding; four_an_octave loses a fifth.
+// Use it where sizes drift, as in growing vectors: a freed block serves a whole octave of later requests. Rounding
+// wastes up to half of a block; with four_an_octave, a fifth.
 // O(1), branch-free arithmetic. Thread-safe: there is no state.
 //
 // Example:

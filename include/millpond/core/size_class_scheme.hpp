@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// size_class_scheme: the shape of a scheme that rounds requests up to a few block sizes; a parameter of multipool.
+// size_class_scheme: the interface of schemes that round requests up to a few block sizes; a parameter of multipool.
 //
 //   request (bytes, alignment) ──class_of──▶ index ──bytes_of──▶ block size ≥ bytes, a multiple of alignment
 //                                        └─▶ count: no class serves it, the request passes to the block source
@@ -10,9 +10,10 @@
 //   exact_spacing    8 16 24 32 …                      nothing is lost but rounding to the spacing; for small sizes
 //   class_map        24 40 64 1000 …                   any list of sizes, such as a program's profile suggests
 //
-// Blocks are cut from rows, so a block is aligned to the largest power of two that divides its size: class_of must
-// return a class whose size is a multiple of the alignment. So 24 bytes aligned to 16 get a block of 32. A scheme may
-// say `aligns_by_rounding`: then the class of bytes rounded up to a multiple of the alignment is such a one, always.
+// Blocks are cut from rows, so a block is aligned to the largest power of two that divides its size. class_of must
+// therefore return a class whose size is a multiple of the alignment: 24 bytes aligned to 16 get a block of 32. A
+// scheme may define `aligns_by_rounding`: then rounding the bytes up to a multiple of the alignment always leads to
+// such a class.
 #pragma once
 
 #include <concepts>
@@ -22,7 +23,7 @@
 
 namespace millpond::inline MILLPOND_ABI {
 
-// Alignments above a cache line are rare and pass to the block source, whatever their size.
+// Larger alignments than a cache line are rare. Such requests pass to the block source, whatever their size.
 inline constexpr std::size_t max_class_alignment = 64;
 
 template <class C>

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// arena: monotonic over a region: one range of addresses in which it grows in place, up to a hard limit.
+// arena: monotonic over a region: it grows in place in one range of addresses, up to a hard limit.
 //
 //   │header│a│bb│c│dddd│▒▒▒▒▒▒▒▒▒▒▒▒·····························│ guard page │
 //                 next ▲           ▲ committed, in steps    limit ▲
 //
 // Use it where monotonic is right and the size is not known: no chunk is left half empty, a block may be as large as
-// the rest, a limit holds, and memory goes back to the system when it is used less. It costs a few system calls to make
-// and to destroy: for many small ones take monotonic<>, whose chunks the process keeps. A write over the end of what is
-// committed ends the program, and so does one over the limit: the page behind it is never accessible.
+// the rest, a limit holds, and memory goes back to the system when less is in use. It costs a few system calls to make
+// and to destroy: for many small ones take monotonic<>, whose chunks the process keeps. A write past the committed
+// memory or past the limit ends the program, because the page behind is never accessible.
 //
 //     millpond::arena pool(limit_bytes);                        // rounded up to pages; 64 GiB if none is given
 //     millpond::resource<millpond::arena> base(limit_bytes);    // the same as a std::pmr::memory_resource
 //
-// reset() and rewind() keep the memory of work that repeats itself: what has not been in use during the last four to
-// eight of them goes back to the system (region says how exactly). release() gives back all at once.
+// reset() and rewind() keep the memory of work that repeats itself: memory not used during the last four to eight of
+// them goes back to the system (region gives the exact rule). release() gives back all at once.
 // pool.source() is the region: limit_bytes(), held_bytes(), advise_huge(). allocate: O(1), and one or two system calls
-// for each step of 16 KiB to 1 MiB that is new. absorb is not to be had. Not thread-safe.
+// for each new step of 16 KiB to 1 MiB. There is no absorb. Not thread-safe.
 //
 // Example:
 //     millpond::arena pool(std::size_t{8} << 20);

@@ -6,21 +6,21 @@
 //                          ▲ next                              ▲ given back
 //   leaf   │1101…│ the free slots of the lowest word of 64 are held in the pool itself; the bit tree has the others
 //
-// Use it for many nodes of one size that come and go for long: the live ones stay together, so that traversals stay
-// fast and memory shrinks when they do. It has no headers: a slot costs its bytes and one bit. For nodes of several
-// sizes, or where memory need not shrink, multipool; over a standard allocator, suballocator.
+// Use it for many nodes of one size that come and go for a long time. The live ones stay together, so traversals stay
+// fast and memory shrinks with their number. It has no headers: a slot costs its bytes and one bit. For nodes of
+// several sizes, or where memory need not shrink, use multipool; over a standard allocator, suballocator.
 //
-// Growth: a row and chunks from the source, as a small pool must not pay for a reservation, and above 64 KiB a range
-// where an address finds its slot by subtraction. Sources that are not simply the process's memory (they have no
-// member `pages`) keep the pool in chunks. Return of memory: chunks but one as soon as they are empty; in the range
-// empty pages in sweeps, when they are more than a sixteenth of all in use and than 64 KiB; never by a change of
-// protection in the middle, so that holes do not use up the process's mappings. trim() does it at once.
+// Growth: first a row and chunks from the source, because a small pool must not pay for a reservation; above 64 KiB a
+// range, where an address finds its slot by subtraction. Over sources that are not ordinary process memory (without a
+// member `pages`) the pool stays in chunks. Return of memory: all empty chunks except one, at once. In the range,
+// sweeps return empty pages when they are more than a sixteenth of those in use and more than 64 KiB. A sweep never
+// changes protection in the middle, so holes do not use up the process's mappings. trim() sweeps at once.
 //
-// Requests that fit no slot pass to the source, one by one. A block of 0 bytes is one of 1.
-// allocate, deallocate: O(1), about ten instructions each; now and then O(levels of the tree), at most 5, and what the
-// system takes. reset: O(slots / 64). release: O(chunks + large blocks). for_each, stats: O(slots / 64).
-// Not thread-safe, but of no thread: any thread may free, if calls do not overlap; synchronized sees to that. In
-// checked and hardened builds a second free and an address that is no slot end the program.
+// Requests that fit no slot pass to the source, one by one. A block of 0 bytes counts as 1.
+// allocate, deallocate: O(1), about ten instructions each; now and then O(levels of the tree), at most 5, and system
+// calls. reset: O(slots / 64). release: O(chunks + large blocks). for_each, stats: O(slots / 64).
+// Not thread-safe, but not bound to a thread: any thread may free if calls do not overlap; synchronized ensures that.
+// In checked and hardened builds a double free and an address that is not a slot end the program.
 // After the suballocator of F. J. Tapia's Counter Tree Library (2012), chapter 4.
 //
 // Example:
@@ -58,7 +58,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// The pages of the range: those of the source, where it is simply the process's memory.
+// The pages of the range: those of the source, if it is ordinary process memory.
 template <class Source>
 struct pages_of {
     using type = void;
@@ -73,16 +73,16 @@ struct pages_of<Source> {
 
 namespace millpond::inline MILLPOND_ABI {
 
-// What a compact_pool is made of at this moment.
+// The slots, chunks and pages of a compact_pool at one moment.
 struct compact_pool_stats {
     std::size_t live_slots = 0;
-    std::size_t slots = 0;      // live and free ones
-    std::size_t free_runs = 0;  // of neighbouring free slots
-    std::size_t pages = 0;      // of the range, that may hold memory; 0 while there is no range
+    std::size_t slots = 0;      // live and free slots
+    std::size_t free_runs = 0;  // runs of adjacent free slots
+    std::size_t pages = 0;      // pages of the range that may hold memory; 0 without a range
     std::size_t held_bytes = 0;
 };
 
-// How many bytes of rows a pool takes from its source before it grows in a range.
+// The bytes of rows that a pool takes from its source before it grows in a range.
 struct promote_above {
     std::size_t bytes;
 };
@@ -104,7 +104,7 @@ class basic_compact_pool {
     static constexpr std::size_t alignment = Shape::alignment;
     static constexpr promote_above default_promotion{std::size_t{64} << 10};
 
-    // Ownership: the source is a member, made from the arguments. Nothing is allocated yet.
+    // Ownership: the source is a member, made from the arguments. Allocates nothing yet.
     basic_compact_pool() noexcept(noexcept(Source()))
         requires std::default_initializable<Source>
     {}
@@ -129,7 +129,7 @@ class basic_compact_pool {
         return fits(bytes, align) ? slot_bytes : 0;
     }
 
-    // Returns: the lowest free slot, or for what fits no slot a block of the source; or null.
+    // Returns: the lowest free slot, or a block of the source if the request fits no slot; or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t align) noexcept {
         const detail::one_at_a_time::visit here(busy_, "the compact_pool");
         if (!fits(bytes, align)) [[unlikely]]
@@ -148,7 +148,7 @@ class basic_compact_pool {
         return allocate_slowly(bytes, align);
     }
 
-    // Effects: the slot is free. `bytes` and `align`: as they were asked for.
+    // Effects: frees the slot. `bytes` and `align`: those of the request.
     void deallocate(void* block, std::size_t bytes, std::size_t align) noexcept {
         const detail::one_at_a_time::visit here(busy_, "the compact_pool");
         if (bytes != 0) detail::expect_open(block);
@@ -164,7 +164,7 @@ class basic_compact_pool {
         give_to_row(block);
     }
 
-    // Returns: true if the address lies in a row or the range of this pool. Blocks that fit no slot are not looked for.
+    // Returns: true if the address lies in a row or the range of this pool. It does not search blocks that fit no slot.
     [[nodiscard]] bool holds(const void* address) noexcept {
         return in_range(address) || chunks_.row_of(address).start != nullptr;
     }
@@ -192,7 +192,7 @@ class basic_compact_pool {
 
     [[nodiscard]] compact_pool_stats stats() const noexcept;
 
-    // Effects: gets more slots until `bytes` of them are free. What has been used and is empty goes back as ever.
+    // Effects: gets more slots until `bytes` of them are free. Memory that was used and is empty goes back as usual.
     // Returns: false if there is no memory for all of them.
     [[nodiscard]] bool try_reserve(std::size_t bytes) noexcept {
         const detail::one_at_a_time::visit here(busy_, "the compact_pool");
@@ -249,7 +249,7 @@ class basic_compact_pool {
         if constexpr (has_range) range_.release();
     }
 
-    // Returns: the bytes obtained from the source, and of the range those whose pages may hold memory.
+    // Returns: the bytes obtained from the source, and the bytes of the range whose pages may hold memory.
     [[nodiscard]] std::size_t held_bytes() const noexcept {
         std::size_t sum = chunks_.held_bytes() + large_.held_bytes();
         if constexpr (has_range) sum += range_.held_bytes();
@@ -259,8 +259,8 @@ class basic_compact_pool {
     [[nodiscard]] Source& source() noexcept { return source_; }
 
   private:
-    // Slots that are looked at together, to see whether a page has become empty: those of a page, or where slots lie
-    // across the ends of pages, an eighth of them, so that few such pages are missed.
+    // The slots checked together for an empty page: those of a page or, if slots cross the ends of pages, an eighth of
+    // them, so that few such pages are missed.
     static constexpr std::size_t page_slots = slot_bytes < 4096 ? std::bit_floor(4096 / slot_bytes) : 1;
     static constexpr std::size_t seen_slots =
         detail::is_power_of_two(slot_bytes) || page_slots < 8 ? page_slots : page_slots / 8;
@@ -279,8 +279,8 @@ class basic_compact_pool {
         return false;
     }
 
-    // Effects: under an address sanitizer, reports what is no slot of this pool, or was asked for by another size and
-    // is not given back by that of its block.
+    // Effects: under an address sanitizer, reports an address that is not a slot of this pool, and a block given back
+    // with a size that is neither the requested one nor its own.
     void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes,
                     [[maybe_unused]] std::size_t align) noexcept {
         if constexpr (detail::address_sanitizer) {
@@ -299,11 +299,11 @@ class basic_compact_pool {
         }
     }
 
-    // What the pool has in hand reads as taken in memory. A leaf: its slots are the `hand_bytes_` from `first_` on, a
-    // one in `free_` for each that is free. And a single slot below it, that was freed last: so a free and the
-    // allocation that follows it touch neither leaf nor tree. What is in hand is lower than all other free slots: all
-    // leaves below `next_` read full, and first_ is below next_. What lies at `bound_` or above can be freed in memory
-    // whatever is in hand.
+    // The slots in hand read as taken in memory. They are a leaf, whose slots are the `hand_bytes_` from `first_` on,
+    // with a one in `free_` for each free slot; and one slot below it, the last freed, so that a free and the next
+    // allocation touch neither leaf nor tree. The slots in hand are lower than all other free slots: all leaves below
+    // `next_` read full, and first_ is below next_. Slots at `bound_` or above can be freed in memory, whatever is in
+    // hand.
     [[nodiscard]] char* take() noexcept {
         if (single_ != nullptr) return std::exchange(single_, nullptr);
         if (free_ == 0) [[unlikely]]
@@ -334,7 +334,7 @@ class basic_compact_pool {
         return slot;
     }
 
-    // Effects: takes a slot in hand that is being freed, if it is below all others that are free. Returns: whether.
+    // Effects: takes a slot that is being freed in hand, if it is below all other free ones. Returns: true if it did.
     [[nodiscard]] bool give_to_hand(void* block) noexcept {
         const std::size_t offset = address(block) - address(first_);
         if (offset < hand_bytes_) {
@@ -342,7 +342,7 @@ class basic_compact_pool {
             return true;
         }
         if (address(block) >= (free_ != 0 ? address(first_) : next_)) return false;
-        // Hardened pools look at the bit of every slot that is freed, so that none is freed twice.
+        // Hardened pools check the bit of every slot that is freed, so that none is freed twice.
         if (single_ != nullptr || detail::is_hardened) {
             put_back();
             return false;
@@ -362,12 +362,12 @@ class basic_compact_pool {
     void take_single(void* block) noexcept {
         single_ = static_cast<char*>(block);
         if (free_ != 0) return;
-        hand_bytes_ = 0;  // the leaf may lie below, and what is freed there would come first
+        hand_bytes_ = 0;  // the leaf may lie below, so its freed slots come first
         bound_ = next_;
     }
 
-    // Effects: where the leaf in hand has been used up, takes a slot of a full leaf in hand that was just freed in
-    // memory, if it is below all others that are free. Returns: whether.
+    // Effects: if the leaf in hand is used up, takes in hand a slot of a full leaf that was just freed in memory, if it
+    // is below all other free ones. Returns: true if it did.
     [[nodiscard]] bool take_from_full(void* block, word* taken) noexcept {
         if (detail::is_hardened || free_ != 0 || single_ != nullptr || address(block) >= next_) return false;
         *taken = all;
@@ -381,7 +381,7 @@ class basic_compact_pool {
         free_ = 0;
     }
 
-    // Effects: what is in hand is in memory again.
+    // Effects: writes the slots in hand back to memory.
     [[gnu::noinline]] void put_back() noexcept {
         char* const single = single_;
         const leaf hand{nullptr, first_, hand_bytes_ / slot_bytes};
@@ -395,7 +395,7 @@ class basic_compact_pool {
         }
     }
 
-    // Effects: slots from `first` on, all in one leaf, are free in memory.
+    // Effects: frees in memory the slots from `first` on, all in one leaf.
     void put_back(const char* first, word free, std::size_t count) noexcept {
         if (in_range(first)) {
             if constexpr (has_range) put_back_to_range(first, free, count);
@@ -477,7 +477,7 @@ class basic_compact_pool {
         if (*to.taken == row.free_leaf(slot / bits)) chunks_.give_back_if_empty(source_, row);
     }
 
-    // Returns: the leaf with the lowest free slot; taken is null if there is none.
+    // Returns: the leaf with the lowest free slot; taken is null if no slot is free.
     [[nodiscard]] leaf lowest_open() noexcept {
         leaf lowest = chunks_.lowest_open();
         if constexpr (has_range) {
@@ -517,7 +517,7 @@ class basic_compact_pool {
         return chunks_.add_row(source_);
     }
 
-    // Returns: the taken bits of a leaf, without what is in hand.
+    // Returns: the taken bits of a leaf, without those in hand.
     [[nodiscard]] word taken_of(const leaf& from) const noexcept {
         word taken = *from.taken;
         const std::size_t end = from.slots * slot_bytes;
@@ -565,8 +565,8 @@ class basic_compact_pool {
 template <class Shape, block_source Source>
 compact_pool_stats basic_compact_pool<Shape, Source>::stats() const noexcept {
     compact_pool_stats found;
-    const char* end = nullptr;  // of the last leaf
-    bool was_free = false;      // its last slot
+    const char* end = nullptr;  // of the previous leaf
+    bool was_free = false;      // the last slot of the previous leaf
     visit_leaves([&](const leaf& from, word existing) {
         const word free = static_cast<word>(~taken_of(from) & existing);
         const auto slots = static_cast<std::size_t>(std::popcount(existing));

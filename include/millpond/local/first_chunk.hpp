@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// first_chunk: an option of an allocator's constructor: how many bytes its first chunk serves; later ones double.
+// first_chunk: an option of an allocator's constructor: the bytes that its first chunk serves; later ones double.
 //
-//   │header│ 4000 bytes │─▶│header│   8 KiB   │─▶ …       give what one instance is known to need
+//   │header│ 4000 bytes │─▶│header│   8 KiB   │─▶ …       set it if you know what one instance needs
 //
 // Compile-time only.
 //

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// monotonic: a bump pointer through growing chunks; single blocks never come back, everything goes at once.
+// monotonic: a bump pointer through growing chunks; it frees no single blocks, only everything at once.
 //
 //   chunk 1 │header│a│bb│c│dddd│      chunk 2 │header│eee│ff│▒▒▒▒▒▒▒▒▒▒▒▒│      chunk 3 will be twice as large
 //                                                     next ▲             ▲ end
 //
 // Use it for data that is built, used and dropped together: a request, a frame, a parse tree. It is the smallest and
-// the fastest there. Not for containers that erase or grow for long: what they free stays taken; multipool reuses it.
-// checkpoint() and rewind() free in the order of a stack; rewind_scope does it for a scope.
+// fastest allocator there. Do not use it for containers that erase or grow for long: what they free stays taken;
+// multipool reuses it. checkpoint() and rewind() free in the order of a stack; rewind_scope does it for a scope.
 //
-// allocate: O(1), amortised over chunks that double from 1 KiB to 256 KiB. deallocate: does nothing.
-// release: O(chunks). reset, rewind: O(chunks given up), and the memory is kept: the same work after a reset takes
-// nothing more from the source. absorb: O(1), and O(chunks kept by a reset of the other).
-// Over a source that can resize, region say, there is one chunk that grows and shrinks in place: see arena.
-// Every alignment and every size are served; what cannot be had is null, and nothing has changed. A block of 0 bytes
-// is one of 1. Not thread-safe: one thread, or wrap it in synchronized. Following P0089R0, section 3.
+// allocate: O(1), amortised over chunks that double from 1 KiB to 256 KiB. deallocate: does nothing. release:
+// O(chunks). reset, rewind: O(chunks given up), and the memory is kept: the same work after a reset takes nothing more
+// from the source. absorb: O(1), and O(chunks kept by a reset of the other).
+// Over a source that can resize, such as region, there is one chunk that grows and shrinks in place: see arena.
+// Serves every alignment and every size; if there is no memory the result is null, and nothing has changed. A block of
+// 0 bytes counts as 1. Not thread-safe: use it in one thread, or wrap it in synchronized. Following P0089R0, section 3.
 //
 // Example:
 //     millpond::monotonic<> pool;
@@ -40,7 +40,7 @@
 
 namespace millpond::inline MILLPOND_ABI {
 
-// Memory of the caller that monotonic uses before it asks its source: an array on the stack, say.
+// Memory of the caller that monotonic uses before it asks its source, for example an array on the stack.
 struct initial_buffer {
     void* memory;
     std::size_t bytes;
@@ -53,7 +53,7 @@ class monotonic {
   public:
     static constexpr bool reuses_memory = false;
 
-    // A place in the life of a monotonic. Valid until release, reset, or a rewind to an older one.
+    // A position in a monotonic. Valid until release, reset, or a rewind to an older one.
     class checkpoint_type {
         friend monotonic;
         char* next_;
@@ -61,7 +61,7 @@ class monotonic {
         detail::chunk_header* newest_;
     };
 
-    // Ownership: the source is a member, made from the arguments. Nothing is allocated yet.
+    // Ownership: the source is a member, made from the arguments. Allocates nothing yet.
     monotonic() noexcept(noexcept(Source()))
         requires std::default_initializable<Source>
         : chunks_(chunks_type::default_first) {}
@@ -77,7 +77,7 @@ class monotonic {
     explicit monotonic(first_chunk first, SourceArguments&&... arguments)
         : chunks_(first, std::forward<SourceArguments>(arguments)...) {}
 
-    // Ownership: `buffer` stays the caller's, and must outlive this. The source is asked when it is full.
+    // Ownership: `buffer` stays the caller's, and must outlive this. When it is full, the source supplies more.
     template <class... SourceArguments>
         requires std::constructible_from<Source, SourceArguments...>
     explicit monotonic(initial_buffer buffer, SourceArguments&&... arguments)
@@ -105,14 +105,14 @@ class monotonic {
         return allocate_from_new_chunk(bytes, alignment);
     }
 
-    // Effects: none, but that an address sanitizer reports later accesses. The memory comes back with all the rest.
+    // Effects: none, except that an address sanitizer reports later accesses. The memory comes back with all the rest.
     void deallocate(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
         if (bytes != 0) detail::expect_open(block);
         expect_own(block, bytes + (bytes == 0));
         detail::poison(block, bytes + (bytes == 0));
     }
 
-    // Returns: the present place, for rewind.
+    // Returns: the present position, for rewind.
     [[nodiscard]] checkpoint_type checkpoint() const noexcept {
         if (forward_ != nullptr) return forward_->checkpoint();
         checkpoint_type place;
@@ -135,10 +135,10 @@ class monotonic {
         detail::poison(next_, static_cast<std::size_t>(end_ - next_));
     }
 
-    // Effects: all blocks of `other` belong to this from now on, older than any checkpoint; `other`, empty, passes
-    // every call on to this, and its checkpoints are void. Bindings to both compare equal. This must outlive `other`,
-    // and so must the other's initial buffer. Both sources must be equal, or each the allocator's own. Not over sources
-    // that resize: of two chunks one could not grow.
+    // Effects: takes over all blocks of `other`, as older than any checkpoint. `other`, now empty, passes every call on
+    // to this; its checkpoints are void. Bindings to both compare equal. This must outlive `other`, and so must the
+    // other's initial buffer. The sources must be equal, or each owned by its allocator. Not over sources that resize:
+    // of two chunks one could not grow.
     void absorb(monotonic& other) noexcept
         requires(!resizing_source<Source>)
     {
@@ -154,19 +154,19 @@ class monotonic {
         from.forward_ = &to;
     }
 
-    // Returns: true if blocks of the one may be given to the other: they are one, or absorption made them one.
+    // Returns: true if blocks of one may be given to the other: they are the same, or one has absorbed the other.
     [[nodiscard]] friend bool operator==(const monotonic& a, const monotonic& b) noexcept {
         return a.owner() == b.owner();
     }
 
-    // Effects: forgets every block and keeps the memory. An absorbed allocator has no blocks: nothing happens.
+    // Effects: forgets every block and keeps the memory. Does nothing for an absorbed allocator, which has no blocks.
     void reset() noexcept {
         if (forward_ != nullptr) return;
         chunks_.reset();
         start_in_buffer();
     }
 
-    // Effects: gives all memory back to the source; the destructor does the same. As for reset, if absorbed.
+    // Effects: gives all memory back to the source; the destructor does the same. Does nothing if absorbed.
     void release() noexcept {
         if (forward_ != nullptr) return;
         chunks_.release();
@@ -184,7 +184,7 @@ class monotonic {
         return !detail::address_sanitizer ? 0 : room < gap_bytes ? room : gap_bytes;
     }
 
-    // Effects: reports a block of another allocator, or one that was asked for by another size.
+    // Effects: reports a block of another allocator, or one requested with another size.
     void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes) const noexcept {
         if constexpr (detail::address_sanitizer) {
             const monotonic& by = *owner();
@@ -197,7 +197,7 @@ class monotonic {
                 if (by.is_all_known_) detail::report_to_sanitizer(detail::not_its_own, block);
                 return;
             }
-            // Where there was no room for a gap, what lies behind tells nothing.
+            // Without room for a gap, the bytes behind a block tell nothing.
             if (!by.has_short_gap_ && static_cast<const char*>(block) + bytes + gap_bytes <= end)
                 detail::expect_size(block, bytes);
         }
@@ -211,7 +211,7 @@ class monotonic {
     }
     [[nodiscard]] monotonic* owner() noexcept { return const_cast<monotonic*>(std::as_const(*this).owner()); }
 
-    // Returns: true, and the block, where there is room for it. `bytes` is not 0.
+    // Returns: true, and the block, if there is room for it. `bytes` is not 0.
     [[nodiscard, gnu::always_inline]] bool take(std::size_t bytes, std::size_t alignment, char*& block) noexcept {
         const std::size_t room = static_cast<std::size_t>(end_ - next_);
         const std::size_t padding = detail::padding_to(next_, alignment);
@@ -221,7 +221,7 @@ class monotonic {
         return true;
     }
 
-    // Returns: the block behind `padding` bytes, for which there is room.
+    // Returns: the block behind `padding` bytes; there must be room for it.
     [[nodiscard, gnu::always_inline]] char* put(std::size_t padding, std::size_t bytes) noexcept {
         char* const block = next_ + padding;
         next_ = block + bytes + gap_behind(static_cast<std::size_t>(end_ - block) - bytes);
@@ -245,7 +245,7 @@ class monotonic {
             if (chunks_.newest() != nullptr) {
                 const std::size_t padding = detail::padding_to(next_, alignment);
                 if (grow_by(padding + bytes + gap_needed)) return try_allocate(bytes, alignment);
-                if (gap_needed != 0 && grow_by(padding + bytes)) {  // the limit is not the gap's
+                if (gap_needed != 0 && grow_by(padding + bytes)) {  // the gap does not count against the limit
                     has_short_gap_ = true;
                     return put(padding, bytes);
                 }
@@ -254,13 +254,13 @@ class monotonic {
         detail::chunk_header* chunk = nullptr;
         if constexpr (detail::address_sanitizer) chunk = chunks_.acquire(bytes + padding_at_most + gap_bytes);
         if (chunk == nullptr) {
-            chunk = chunks_.acquire(bytes + padding_at_most);  // the limit is not the gap's
+            chunk = chunks_.acquire(bytes + padding_at_most);  // the gap does not count against the limit
             if (chunk == nullptr) return nullptr;
             has_short_gap_ = gap_needed != 0;
         }
         char* const block = chunk->begin() + detail::padding_to(chunk->begin(), alignment);
         detail::unpoison(block, bytes);
-        // A large block fills its own chunk; then the room of the old one is worth more than the rest of the new one,
+        // A large block fills its own chunk. Then the room of the old chunk is worth more than the rest of the new one,
         // unless that can grow.
         if (resizing_source<Source> || chunk->end() - (block + bytes) >= end_ - next_) {
             next_ = block + bytes + gap_behind(static_cast<std::size_t>(chunk->end() - (block + bytes)));
@@ -296,11 +296,11 @@ class monotonic {
     }
 
     static constexpr std::size_t gap_bytes = 8;
-    // What must be free behind a block: a chunk that grows later would put the next block where the gap was short.
+    // The free bytes needed behind a block: a chunk that grows later would put the next block where the gap was short.
     static constexpr std::size_t gap_needed = detail::address_sanitizer && resizing_source<Source> ? gap_bytes : 0;
     template <int Which>
-    struct nothing {
-        constexpr nothing(bool) noexcept {}
+    struct empty_member {
+        constexpr empty_member(bool) noexcept {}
         constexpr operator bool() const noexcept { return false; }
     };
 
@@ -310,9 +310,9 @@ class monotonic {
     initial_buffer buffer_{nullptr, 0};
     monotonic* forward_ = nullptr;
     // Under an address sanitizer: no block lies in the initial buffer of an allocator that was absorbed.
-    [[no_unique_address]] std::conditional_t<detail::address_sanitizer, bool, nothing<0>> is_all_known_ = true;
+    [[no_unique_address]] std::conditional_t<detail::address_sanitizer, bool, empty_member<0>> is_all_known_ = true;
     // Under an address sanitizer: some block of a chunk that may grow has less than a whole gap behind it.
-    [[no_unique_address]] std::conditional_t<gap_needed != 0, bool, nothing<1>> has_short_gap_ = false;
+    [[no_unique_address]] std::conditional_t<gap_needed != 0, bool, empty_member<1>> has_short_gap_ = false;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// multipool: blocks of many sizes, each size from its own row and its own free list; freed blocks are used again.
+// multipool: blocks of many sizes, each size from its own row and its own free list; freed blocks are reused.
 //
 //   chunk │header│16│16│16│▒▒│24│24│24│▒▒│▒▒│16│16│▒▒▒▒▒▒▒▒│ room │    rows of one size, each longer than the last
 //                                     ▲
@@ -9,24 +9,25 @@
 //   above 4 KiB:   │head│block│head│▒▒ free ▒▒│head│block│  a heap in chunks of its own (block_heap), for all sizes
 //   above 32 KiB, or aligned to more than 64:  │block│record│ ◀─▶ │block│record│  from the source itself
 //
-// Use it for containers that insert and erase. For data that is only built, monotonic is smaller. Memory freed in a
-// class up to 4 KiB serves no other one before reset or release. Freed blocks of up to 32 KiB serve their own class
-// first; before the heap grows, all of them go back to it and become one with their neighbours. Before the source gives
-// a block above 32 KiB, as many bytes of freed ones return to it, so that random sizes hold at most about 1.3 times
-// what is live. A source that uses no memory again (reuses_memory: monotonic, fixed_buffer) gives chunks alone: there
-// the heap serves all classes. Blocks above the largest class return at once, all others not before reset or release.
-// The classes are a parameter (size_classes.hpp). Blocks have no headers, so deallocate must be told the size and the
-// alignment that were asked for, or the block's size. An empty multipool is a few stores, and has allocated nothing;
-// its first chunk is 1 KiB, and later ones double, so that a small container may have a pool of its own.
+// Use it for containers that insert and erase. For data that is only built, monotonic is smaller.
+// Reuse: memory freed in a class up to 4 KiB serves no other class before reset or release. Freed blocks of up to 32
+// KiB serve their own class first; before the heap grows, all of them return to it and join their neighbours. Before
+// the source gives a block above 32 KiB, as many freed bytes return to it, so random sizes hold at most about 1.3 times
+// the live bytes. From a source that reuses no memory (reuses_memory: monotonic, fixed_buffer) it takes only chunks,
+// and the heap serves all classes. Blocks above the largest class return at once, all others at reset or release.
+// The classes are a parameter (size_class_scheme.hpp). Blocks have no headers, so deallocate needs the requested size
+// and alignment, or the block's size. An empty multipool is a few stores and has allocated nothing. Its first chunk is
+// 1 KiB, and later ones double, so a small container may have a pool of its own.
 //
-// allocate, deallocate: O(1), for constant sizes about ten instructions; a large block is one call of the source.
-// allocate of a block above 4 KiB whose class has none left: also O(blocks freed since the last such time).
-// reset: O(chunks + large blocks), chunks kept, blocks above 32 KiB returned. release: O(chunks + large blocks). An
-// owned source that is a managed allocator itself, as in multipool<monotonic<>>, is reset and released along with it.
-// absorb: O(classes), and O(chunks kept by a reset of the other). Only after it may nodes move between containers of
-// the two pools: splice, merge, swap, node handles.
-// Every alignment and every size are served; what cannot be had is null, and nothing has changed. A block of 0 bytes
-// is one of 1. Not thread-safe: one thread, or synchronized_multipool. Following P0089R0, section 3.
+// allocate, deallocate: O(1), about ten instructions for constant sizes; a large block is one call of the source.
+// allocate of a block above 4 KiB whose class has none left: also O(blocks freed since the last such call). reset:
+// O(chunks + large blocks), chunks kept, blocks above 32 KiB returned. release: O(chunks + large blocks). An owned
+// source that is itself a managed allocator, as in multipool<monotonic<>>, is reset and released along with it. absorb:
+// O(classes), and O(chunks kept by a reset of the other). Only after it may nodes move between containers of the two
+// pools: splice, merge, swap, node handles.
+// Serves every alignment and every size; if there is no memory the result is null, and nothing has changed. A block of
+// 0 bytes counts as 1. Not thread-safe: use it in one thread, or use synchronized_multipool. Following P0089R0, section
+// 3.
 //
 // Example:
 //     millpond::multipool<> pool;
@@ -74,7 +75,7 @@ class multipool {
     using free_list = detail::free_list;
 
   public:
-    // Ownership: the source is a member, made from the arguments. Nothing is allocated yet.
+    // Ownership: the source is a member, made from the arguments. Allocates nothing yet.
     multipool() noexcept(noexcept(Source()))
         requires std::default_initializable<Source>
         : chunks_(chunks_type::default_first) {}
@@ -91,7 +92,7 @@ class multipool {
 
     multipool(const multipool&) = delete;
     multipool& operator=(const multipool&) = delete;
-    ~multipool() {  // and chunks_ gives back the memory
+    ~multipool() {  // and chunks_ returns the memory
         if (large_.any()) drop_large_blocks();
         if (forward_ != nullptr) leave_owner();
     }
@@ -102,8 +103,8 @@ class multipool {
         return index < Classes::count ? Classes::bytes_of(index) : 0;
     }
 
-    // Returns: a block of `bytes` aligned to `alignment` (a power of two), or null. Inline at any price, as allocate
-    // and deallocate: gcc, left alone, makes calls of them in large source files, which cost as much as the rest.
+    // Returns: a block of `bytes` aligned to `alignment` (a power of two), or null. Forced inline, as are allocate and
+    // deallocate: otherwise gcc makes calls of them in large source files, which cost as much as the rest.
     [[nodiscard, gnu::always_inline]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (void* block = take_at_hand(bytes, alignment)) [[likely]]
             return block;
@@ -117,7 +118,7 @@ class multipool {
         return allocate_slowly(bytes, alignment);
     }
 
-    // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
+    // Effects: makes the block free for requests of its class. `bytes` and `alignment`: those of the request.
     [[gnu::always_inline]] void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes != 0) detail::expect_open(block);
         expect_own(block, bytes, alignment);
@@ -126,11 +127,11 @@ class multipool {
             [this, block, bytes, alignment] { deallocate_slowly(block, bytes, alignment); });
     }
 
-    // Effects: as deallocate, for callers that know not the request but the size of the block, as block_bytes says it.
+    // Effects: as `deallocate`, for callers that know only the block's size (`block_bytes`).
     void deallocate_block(void* block, std::size_t bytes_of_block) noexcept { deallocate(block, bytes_of_block, 1); }
 
-    // What the two above do without a call, for layers whose own usual way must make none. Returns: a block that is
-    // there already and found by a table, or null: then try_allocate answers.
+    // Does the part of the two above that needs no call, for layers whose own usual path must make none. Returns: a
+    // block that is free already and found by a table, or null: then call try_allocate.
     [[nodiscard, gnu::always_inline]] void* take_at_hand(std::size_t bytes, std::size_t alignment) noexcept {
         void* const block = at_class(
             bytes, alignment, [](class_blocks& from) __attribute__((always_inline)) { return from.take(); },
@@ -138,7 +139,7 @@ class multipool {
         if (detail::memory_checker && block != nullptr) give_out(block, bytes, alignment);
         return block;
     }
-    // Returns: whether the block is free now; if not, nothing has changed, and deallocate_block does it.
+    // Returns: true if the block is free now; if false, nothing has changed, and deallocate_block frees it.
     [[nodiscard, gnu::always_inline]] bool put_at_hand(void* block, std::size_t bytes_of_block) noexcept {
         detail::expect_open(block);
         expect_own(block, bytes_of_block, 1);
@@ -151,8 +152,8 @@ class multipool {
             [] { return false; });
     }
 
-    // Effects: all blocks of `other` belong to this pool from now on, and `other`, empty, passes every call on to it.
-    // Bindings to both compare equal. This must outlive `other`. Both sources must be equal, or each the pool's own.
+    // Effects: takes over all blocks of `other`, which is empty then and passes every call on to this. Bindings to both
+    // compare equal. This must outlive `other`. The sources must be equal, or each owned by its pool.
     void absorb(multipool& other) noexcept
         requires(!slab_source<Source>)
     {
@@ -188,13 +189,13 @@ class multipool {
         for (unsigned i = 0; i < groups; ++i) from.set_group(i, to.groups_[i]);
     }
 
-    // Returns: true if blocks of the one may be given to the other: they are one pool, or absorption made them one.
+    // Returns: true if blocks of one may be given to the other: they are one pool, or one has absorbed the other.
     [[nodiscard]] friend bool operator==(const multipool& a, const multipool& b) noexcept {
         return a.owner() == b.owner();
     }
 
-    // Effects: forgets every block and keeps the chunks; large blocks go back to the source. An absorbed pool has no
-    // blocks: nothing happens.
+    // Effects: forgets every block and keeps the chunks; large blocks go back to the source. Does nothing for an
+    // absorbed pool, which has no blocks.
     void reset() noexcept {
         if (forward_ != nullptr) return;
         drop_large_blocks();
@@ -202,7 +203,7 @@ class multipool {
         start_empty();
     }
 
-    // Effects: gives all memory back to the source; the destructor does the same. As for reset, if absorbed.
+    // Effects: gives all memory back to the source; the destructor does the same. Does nothing if absorbed.
     void release() noexcept {
         if (forward_ != nullptr) return;
         drop_large_blocks();
@@ -217,26 +218,26 @@ class multipool {
 
   private:
     static constexpr std::size_t largest_row_bytes = std::size_t{32} << 10;
-    // A slab holds blocks of one class, and what it has for less than a block is lost. A source of chunks of one size
-    // that says has_long_slabs is asked for slabs of 2, 4, 8 … chunks, up to so many blocks, where a class of large
-    // blocks is much used.
+    // A slab holds blocks of one class, and a rest smaller than a block is lost. A source with one chunk size that
+    // declares has_long_slabs supplies slabs of 2, 4, 8 … chunks, up to so many blocks, for a much-used class of large
+    // blocks.
     static constexpr bool has_long_slabs = requires { requires Source::has_long_slabs; };
     static constexpr std::uint32_t long_slab_blocks = 32;
     static constexpr std::size_t largest_heap_bytes = std::size_t{32} << 10;  // an eighth of the largest chunk
     static constexpr unsigned groups = (Classes::count + class_group::size - 1) / class_group::size;
     using places = detail::class_places<Classes>;
 
-    // A class starts with a cache line, or one block: a vector that grows passes through many of them.
+    // A class starts with a cache line, or one block, because a growing vector passes through many classes.
     static constexpr std::size_t first_row_bytes = 64;
-    // A class of which more is wanted is a container's: the rows behind such short ones are four times as long, others
-    // twice. A container of fifteen nodes comes here three times and not five, and a row is twenty times the work of a
-    // block.
+    // A class that needs more belongs to a container: rows behind such short ones are four times as long, others twice.
+    // A container of fifteen nodes then comes here three times instead of five, and a row costs twenty times as much as
+    // a block.
     static constexpr std::size_t short_row_bytes = 256;
     [[nodiscard]] static constexpr std::uint32_t growth_behind(std::size_t row_bytes) noexcept {
         return !slab_source<Source> && row_bytes < short_row_bytes ? 4 : 2;
     }
 
-    // How the classes of a group start.
+    // The initial state of the classes of each group.
     static constexpr auto new_groups = [] {
         std::array<std::array<detail::class_plan, class_group::size>, groups> table{};
         for (unsigned i = 0; i < Classes::count; ++i) {
@@ -247,7 +248,7 @@ class multipool {
         return table;
     }();
 
-    // Groups of small blocks only: one of those and a row of one block fit into the smallest chunk of a cache.
+    // The groups for small blocks only: such a group and a row of one block fit into the smallest chunk of a cache.
     static constexpr std::size_t most_small_bytes = 512;
     static constexpr std::size_t small_start_bytes =
         sizeof(class_group) + max_class_alignment + detail::gap_in_row(most_small_bytes) + most_small_bytes;
@@ -273,7 +274,7 @@ class multipool {
         return *reinterpret_cast<class_blocks*>(reinterpret_cast<char*>(&group) + offset);
     }
 
-    // Part by part: a copy of the place costs an instruction.
+    // Uses the place part by part: a copy of it costs an instruction.
     [[nodiscard]] class_blocks& small_class(std::size_t bytes) const noexcept {
         return class_at(places::of_small(bytes).group, places::of_small(bytes).offset);
     }
@@ -285,11 +286,12 @@ class multipool {
         return groups_[number / class_group::size]->classes[number % class_group::size];
     }
 
-    // Returns: found(class of the request) if a table tells it, else none(). Each way inlines the action of its own,
-    // which costs less than to bring the ways together again.
+    // Returns: found(class of the request) if a table tells it, else none(). Each path inlines its own action, which
+    // costs less than joining the paths again.
     template <class Found, class None>
     [[gnu::always_inline]] auto at_class(std::size_t bytes, std::size_t alignment, Found found, None none) const {
-        // The size alone first: asked with each alignment, gcc works it out once, into a register, and tests it again.
+        // Tests the size by itself first: tested with each alignment, gcc computes it once into a register and tests it
+        // again.
         if (places::is_small(bytes)) [[likely]] {
             if (places::is_small(bytes, alignment)) [[likely]]
                 return found(small_class(bytes));
@@ -303,13 +305,13 @@ class multipool {
         return none();
     }
 
-    // Effects: so many bytes of the block are open from now on.
+    // Effects: opens so many bytes of the block.
     void give_out(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
         detail::unpoison(block, bytes + (bytes == 0));
         if constexpr (detail::address_sanitizer) identity_.mark(block, bytes, alignment);
     }
 
-    // Effects: a block that comes back and was not given out by this pool, or by another size, is reported.
+    // Effects: reports a block that this pool did not give out, or gave out with another size.
     void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes,
                     [[maybe_unused]] std::size_t alignment) const noexcept {
         if constexpr (detail::address_sanitizer) {
@@ -319,11 +321,11 @@ class multipool {
 
     [[gnu::always_inline]] static void put(void* block, class_blocks& to) noexcept {
         if (detail::is_hardened && to.block_bytes == 0)
-            detail::misuse_found("a pool was given a block that it never gave", block);
+            detail::misuse_found("a pool got back a block that it never gave out", block);
         to.put(block);
     }
 
-    // What no table tells.
+    // Frees blocks whose class no table tells.
     [[gnu::noinline]] void deallocate_slowly(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         const unsigned number = Classes::class_of(bytes, alignment);
         if (number < Classes::count) {
@@ -341,7 +343,7 @@ class multipool {
     }
     [[nodiscard]] multipool* owner() noexcept { return const_cast<multipool*>(std::as_const(*this).owner()); }
 
-    // What stands where there is no group. Nothing is written to it: no block was given out from there.
+    // Used in place of a group that does not exist. It is never written, because no block was given out from it.
     [[nodiscard]] static class_group* no_group() noexcept { return const_cast<class_group*>(&detail::no_blocks); }
 
     // Throws: as allocate.
@@ -357,9 +359,9 @@ class multipool {
         thrown.give_up(bytes, alignment);
     }
 
-    // A small container with a pool of its own spends more on the pool's first block than on all others. So that one
-    // has a way without a call: if the pool is new, the block small, and the source has a chunk at hand.
-    // Returns: that block, or null, and nothing has changed.
+    // A small container with a pool of its own spends more on the pool's first block than on all others. So the first
+    // block has a path without a call, if the pool is new, the block small, and the source has a chunk at hand.
+    // Returns: that block; or null, and nothing has changed.
     [[nodiscard, gnu::always_inline]] void* take_first(std::size_t bytes, std::size_t alignment) noexcept {
         if (chunks_.any() || !places::is_paired_small(bytes, alignment)) return nullptr;
         const bool is_unpaired = places::is_small(bytes, alignment);
@@ -377,7 +379,7 @@ class multipool {
         return block;
     }
 
-    // When the class has no block, or no table tells the class, and for large blocks.
+    // Serves requests whose class has no block or is told by no table, and large blocks.
     [[nodiscard, gnu::noinline, gnu::hot]] void* try_allocate_slowly(std::size_t bytes,
                                                                      std::size_t alignment) noexcept {
         if (forward_ != nullptr) return try_allocate_from_owner(bytes, alignment);
@@ -417,19 +419,19 @@ class multipool {
         return forward_->try_allocate(bytes, alignment);
     }
 
-    // Returns: a block of the class that no row has to be cut for, or null.
+    // Returns: a block of the class for which no row must be cut, or null.
     [[nodiscard, gnu::noinline]] void* take_older(class_blocks& from, class_group& group) noexcept {
         if (void* const block = from.take()) return block;
         return from.turn_over() || take_absorbed(from, group) ? from.take() : nullptr;
     }
 
-    // Effects: makes a group of empty classes, in the room of the last chunk or of a new one. Returns: it, or null
-    // if there is no memory.
+    // Effects: makes a group of empty classes, in the room of the last chunk or of a new one. Returns: the group, or
+    // null if there is no memory.
     [[nodiscard, gnu::always_inline]] class_group* make_group(unsigned number) noexcept {
         class_group* group;
         if constexpr (slab_source<Source>) {
-            group = ::new (&own_groups_[number])
-                class_group(new_groups[number]);  // a slab holds blocks of one size and nothing else
+            group =
+                ::new (&own_groups_[number]) class_group(new_groups[number]);  // a slab holds only blocks of one size
         } else {
             if (!provide_room(sizeof(class_group), alignof(class_group))) return nullptr;
             group = &cut_group(number);
@@ -446,7 +448,7 @@ class multipool {
         return *group;
     }
 
-    // Effects: this pool and all that it has absorbed use the group from now on.
+    // Effects: makes this pool and all that it has absorbed use the group from now on.
     void set_group(unsigned number, class_group* group) noexcept {
         groups_[number] = group;
         if (first_absorbed_ != nullptr) [[unlikely]]
@@ -457,7 +459,7 @@ class multipool {
             pool->set_group(number, group);
     }
 
-    // Returns: true if a pool that was absorbed has left blocks of the class; they are moved to it.
+    // Returns: true if an absorbed pool has left blocks of the class, which are moved to it.
     [[nodiscard]] bool take_absorbed(class_blocks& to, class_group& group) noexcept {
         const auto place = static_cast<std::size_t>(&to - group.classes);
         for (class_group* older = group.absorbed; older != nullptr; older = older->absorbed) {
@@ -483,7 +485,7 @@ class multipool {
             const std::size_t needed = room_for(spacing, alignment);
             chunk_header* chunk = nullptr;
             if constexpr (has_long_slabs) {
-                // Where memory ends, shorter slabs may still be had.
+                // When memory is nearly exhausted, shorter slabs may still be available.
                 for (std::size_t bytes = row; chunk == nullptr && bytes > needed; bytes /= 2)
                     chunk = chunks_.acquire(long_slab_payload_bytes(bytes), block);
                 if (chunk == nullptr) chunk = chunks_.acquire(needed, block);
@@ -503,7 +505,7 @@ class multipool {
         }
     }
 
-    // Returns: the first block of a row from the front of the room, which is aligned for it and has one.
+    // Returns: the first block of a row from the front of the room, which must be aligned and large enough for one.
     [[nodiscard, gnu::always_inline]] void* cut_row(class_blocks& to) noexcept {
         const std::size_t row = (to.block_bytes + detail::gap_in_row(to.block_bytes)) * to.row_blocks;
         cut(to, room_, row);
@@ -520,8 +522,8 @@ class multipool {
         return natural < max_class_alignment ? natural : max_class_alignment;
     }
 
-    // Returns: what fits into the chunk's size that the source prefers, or into that doubled until it has so many
-    // bytes: a source can put such chunks side by side.
+    // Returns: the payload of a chunk of the source's preferred size, doubled until it has so many bytes: such a source
+    // can put chunks side by side.
     [[nodiscard]] static constexpr std::size_t long_slab_payload_bytes(std::size_t bytes) noexcept
         requires has_long_slabs
     {
@@ -530,10 +532,9 @@ class multipool {
         return chunk - sizeof(chunk_header);
     }
 
-    // Where fresh blocks of a class come from: small ones in rows of one size, medium ones from the heap, which is full
-    // of holes of any size, and large ones from the source, each by itself: of large blocks there are few, and what few
-    // blocks leave of a chunk is much. A source that does not use memory again serves chunks alone; and slabs hold
-    // blocks of one size and nothing else.
+    // True if fresh blocks of a class come from the heap: medium ones do. Small ones come from rows of one size. Large
+    // ones come from the source, each by itself, because few of them would waste much of a chunk. A source that reuses
+    // no memory gives only chunks; slabs hold only blocks of one size.
     [[nodiscard]] static constexpr bool is_from_heap(std::size_t block_bytes) noexcept {
         return !slab_source<Source> && block_bytes > block_heap::least_block_bytes && !is_from_source(block_bytes);
     }
@@ -548,7 +549,7 @@ class multipool {
         return take_row(from);
     }
 
-    // Before the heap grows, all that is free serves it.
+    // Takes a block from the heap. Before the heap grows, all free blocks go back to it.
     [[nodiscard, gnu::noinline]] void* take_from_heap(std::size_t bytes) noexcept {
         if (heap_ == nullptr && !make_heap()) return nullptr;
         void* block = heap_->try_allocate(bytes);
@@ -567,7 +568,7 @@ class multipool {
         return block;
     }
 
-    // Before the source gives a block, as many bytes that are free go back to it.
+    // Takes a block from the source. First, as many free bytes go back to the source.
     [[nodiscard, gnu::noinline]] void* take_large(std::size_t bytes, std::size_t alignment) noexcept {
         give_back_freed(bytes);
         const std::size_t gap = detail::gap_before(alignment);
@@ -587,7 +588,7 @@ class multipool {
         large_.deallocate(chunks_.source(), static_cast<char*>(block) - gap, large_bytes(bytes, gap));
     }
 
-    // Returns: the bytes of a block of the source with the gap before it.
+    // Returns: the bytes of a source's block together with the gap before it.
     [[nodiscard]] static constexpr std::size_t large_bytes(std::size_t bytes, std::size_t gap) noexcept {
         return detail::address_sanitizer ? bytes + (bytes == 0) + gap : bytes;
     }
@@ -611,8 +612,8 @@ class multipool {
         return true;
     }
 
-    // Effects: freed blocks of medium classes go to the heap, where they serve every size. Each was freed once, so this
-    // costs no more than the frees did. Returns: true if there was one.
+    // Effects: returns freed blocks of medium classes to the heap, where they serve every size. Each was freed once, so
+    // this costs no more than the frees did. Returns: true if there was one.
     [[nodiscard]] bool collect_freed() noexcept {
         bool found = false;
         for_each_class_above(block_heap::least_block_bytes, [this, &found](class_blocks& from) {
@@ -625,7 +626,7 @@ class multipool {
         return found;
     }
 
-    // Effects: freed blocks of large classes, of so many bytes or a little more, go back to the source. Returns: true
+    // Effects: returns freed blocks of large classes, of so many bytes or a little more, to the source. Returns: true
     // if there was one.
     bool give_back_freed(std::size_t bytes) noexcept {
         std::size_t given = 0;
@@ -653,7 +654,7 @@ class multipool {
         }
     }
 
-    // Effects: sees to it that the room begins with so many aligned bytes. Returns: false if the source has no more.
+    // Effects: ensures that the room begins with so many aligned bytes. Returns: false if the source has no more.
     [[nodiscard, gnu::always_inline]] bool provide_room(std::size_t bytes, std::size_t alignment) noexcept {
         const std::size_t padding = detail::padding_to(room_.begin, alignment);
         if (padding + bytes > room_.bytes()) [[unlikely]]
@@ -668,12 +669,12 @@ class multipool {
         return true;
     }
 
-    // Returns: the bytes behind a chunk's header that hold so many aligned ones for certain.
+    // Returns: the bytes behind a chunk's header that are sure to hold so many aligned ones.
     [[nodiscard]] static constexpr std::size_t room_for(std::size_t bytes, std::size_t alignment) noexcept {
         return bytes + (alignment > alignof(chunk_header) ? alignment - alignof(chunk_header) : 0);
     }
 
-    // Returns: the part of `whole`, which has one, from its first aligned address on.
+    // Returns: the part of `whole` from its first aligned address on, which must exist.
     [[nodiscard]] static region aligned(region whole, std::size_t alignment) noexcept {
         whole.begin += detail::padding_to(whole.begin, alignment);
         return whole;
@@ -690,7 +691,7 @@ class multipool {
 
     [[gnu::noinline]] void drop_large_blocks() noexcept {
         if constexpr (managed_allocator<Source>) {
-            large_.forget();  // they go with the source's other memory
+            large_.forget();  // they go with the other memory of the source
         } else {
             large_.release(chunks_.source());
         }
@@ -719,23 +720,23 @@ class multipool {
                   "preferred_chunk_bytes; choose classes with a smaller largest size");
     static_assert(Classes::largest <= std::size_t{1} << 30, "multipool: the largest size class is too large");
 
-    // Written out one by one: gcc makes a loop of fill, which takes four times as long.
+    // Written out one by one: gcc turns fill into a loop that takes four times as long.
     [[nodiscard]] static std::array<class_group*, groups> all_missing() noexcept {
         return []<std::size_t... I>(std::index_sequence<I...>) {
             return std::array<class_group*, groups>{(static_cast<void>(I), no_group())...};
         }(std::make_index_sequence<groups>());
     }
 
-    struct nothing {};
-    using groups_in_place = std::conditional_t<slab_source<Source>, std::array<class_group, groups>, nothing>;
+    struct empty_member {};
+    using groups_in_place = std::conditional_t<slab_source<Source>, std::array<class_group, groups>, empty_member>;
 
     std::array<class_group*, groups> groups_ = all_missing();
     region room_;
-    block_heap* heap_ = nullptr;  // in a chunk, from the first block of its size on
+    block_heap* heap_ = nullptr;  // lies in a chunk, from the first block of its size on
     detail::large_blocks large_;
     chunks_type chunks_;
-    multipool* forward_ = nullptr;         // to the pool that has absorbed this one
-    multipool* first_absorbed_ = nullptr;  // by this one, which are linked by …
+    multipool* forward_ = nullptr;         // the pool that has absorbed this one
+    multipool* first_absorbed_ = nullptr;  // the pools that this has absorbed, linked by …
     multipool* next_absorbed_ = nullptr;
     [[no_unique_address]] groups_in_place own_groups_;
     [[no_unique_address]] detail::block_owner identity_;

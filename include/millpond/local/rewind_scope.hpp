@@ -4,8 +4,8 @@
 //   │ kept │▒▒ allocated in the scope ▒▒│          ends: │ kept │
 //          ▲ checkpoint
 //
-// Use it for temporary data inside a longer life: one line of a file, one call. Scopes nest as blocks do.
-// Nothing that was allocated in the scope may be used after it. O(chunks given up). As thread-safe as its allocator.
+// Use it for temporary data within a longer lifetime: one line of a file, one call. Scopes nest as blocks do. Nothing
+// allocated in the scope may be used after it. O(chunks given up). As thread-safe as its allocator.
 //
 // Example:
 //     millpond::monotonic<> pool;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// slot_shape: what a slot of a compact_pool is: its bytes, its alignment, and the word whose bits say which are free.
+// slot_shape: the shape of a slot in a compact_pool: its bytes, its alignment, and the word whose bits mark free slots.
 //
 //   slot_shape<40>                      40 bytes, aligned to 8, 64 slots a word
 //   slot_shape<64, 64>                  a cache line each
@@ -30,9 +30,9 @@ namespace millpond::inline MILLPOND_ABI {
 
 template <std::size_t Bytes, std::size_t Alignment = detail::slot_alignment(Bytes), class Word = std::uint64_t>
 struct slot_shape {
-    static_assert(Bytes > 0, "a slot has at least one byte");
+    static_assert(Bytes > 0, "a slot must have at least one byte");
     static_assert(detail::is_power_of_two(Alignment) && Bytes % Alignment == 0,
-                  "in a row of slots each is aligned only where their size is a multiple of the alignment");
+                  "the bytes of a slot must be a multiple of its alignment");
     static_assert(Alignment <= 4096, "slots are aligned within a page");
 
     static constexpr std::size_t bytes = Bytes;

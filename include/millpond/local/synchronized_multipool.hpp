@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: BSL-1.0
-// synchronized_multipool: a multipool for many threads: any of them may free what any of them has allocated.
+// synchronized_multipool: a multipool for many threads: any thread may free what another has allocated.
 //
 //   thread 1 ─▶ │●●●●  │ magazine ─┐ batches of up to 64 freed blocks ┌─ magazine │●●    │ ◀─ thread 2
 //                                  ├──────────────▶ depot ◀───────────┤
 //   thread 3 ─▶ │      │ magazine ─┘ runs of fresh blocks ◀─ chunks   └─ magazine │●●●●●●│    whose thread has ended:
 //                                                        ◀─ source                            the next one gets it
 //
-// Use it for containers that several threads share or pass on: queues, caches, message buffers. Where every thread can
-// have a pool of its own, a multipool for each is faster and smaller: there is nothing to look up. Where calls are
-// rare, synchronized<multipool<>> does with far less memory. Memory freed in one class serves no other one before reset
-// or release, and nothing returns to the source before release.
+// Use it for containers that several threads share or pass on: queues, caches, message buffers. If every thread can
+// have a pool of its own, a multipool for each is faster and smaller: it needs no look-up. If calls are rare,
+// synchronized<multipool<>> needs far less memory. Memory freed in one class serves no other one before reset or
+// release, and no memory returns to the source before release.
 //
-// Each thread has a magazine in each pool that it uses, found by the pool's number in a thread-local table of 16: with
-// more pools than that in one thread some calls take the long way, correct and slower. Blocks go to the magazine of the
-// thread that frees them, and from there, a batch at a time, to those that need some; so one short lock is taken for 64
-// blocks up to 512 bytes, and for fewer of larger ones. Blocks above 16 KiB are the source's, one by one, which costs
-// one call of it for each (as classes may be had up to 1 MiB, they are where the source uses no memory again).
-// Memory beside live blocks, for each thread: 2 KiB, 1 KiB for each class it uses, at most 64 KiB or two blocks of free
-// blocks in each, and of what it has itself allocated and freed again up to 1 MiB more. When a thread ends, all of that
-// serves the others; but a thread whose first allocation comes in a destructor of thread-specific data (pthread_key),
-// behind its thread-local objects, keeps it until reset or release. The first 16 frees of a thread that has allocated
-// nothing take the lock each. Requests below 16 bytes get 16.
+// Each thread has a magazine in each pool that it uses, found by the pool's number in a thread-local table of 16. If
+// one thread uses more pools than that, some calls take a slower path. Freed blocks go to the magazine of the thread
+// that frees them, and from there, a batch at a time, to the threads that need some. So one short lock is taken for 64
+// blocks up to 512 bytes, and for fewer of larger ones. Blocks above 16 KiB come from the source one by one, one call
+// of it for each; if the source reuses no memory, they are classes up to 1 MiB instead.
+// Memory in addition to live blocks, for each thread: 2 KiB; 1 KiB for each class it uses; at most 64 KiB or two blocks
+// of free blocks in each; and up to 1 MiB of blocks that it has itself allocated and freed. When a thread ends, all of
+// that serves the others. A thread whose first allocation comes in a destructor of thread-specific data (pthread_key),
+// after its thread-local objects are gone, keeps it until reset or release. The first 16 frees of a thread that has
+// allocated nothing take the lock each. Requests below 16 bytes get 16.
 //
-// With MILLPOND_HARDENED a second free of any block ends the program, and so does a write to a free block of up to
-// 16 KiB; what larger blocks held is back with the source, which may have given it out again.
+// With MILLPOND_HARDENED a double free of any block ends the program, and so does a write to a free block of up to 16
+// KiB. The memory of larger blocks is back with the source, which may have given it out again.
 //
 // allocate, deallocate: O(1), mostly about twenty instructions, no lock and no atomic operation; a large block is one
-// call of the source. reset: O(chunks + threads), memory kept, large blocks returned. release: the same.
-// Every alignment and every size are served; what cannot be had is null, and nothing has changed.
-// Thread-safe, but reset, release and the destructor need that no other thread still uses the pool or a block of it. A
-// pool may be used by destructors of thread-local and static objects, and may go before its threads or after them.
-// The source is called under the pool's lock, unless is_thread_safe_source (chunk_cache, new_delete).
+// call of the source. reset: O(chunks + threads), memory kept, large blocks returned. release: the same. Serves every
+// alignment and every size; if there is no memory the result is null, and nothing has changed.
+// Thread-safe, but reset, release and the destructor require that no other thread still uses the pool or a block of it.
+// Destructors of thread-local and static objects may use a pool, and it may be destroyed before its threads or after
+// them. The source is called under the pool's lock, unless is_thread_safe_source (chunk_cache, new_delete).
 //
-// fork: the child goes on with the pool; what magazines of threads that it does not have hold is lost to it until
-// release. If such a thread was inside the depot at that instant, the child finds out within a tenth of a second, once,
-// and from then on works without the depot, with memory straight from the source; over a source that is not thread-safe
-// it finds out in two seconds, and has what its own magazine holds, else null. No call ever hangs.
+// fork: the child goes on with the pool. The contents of other threads' magazines are lost to it until release. If one
+// of those threads was inside the depot at that instant, the child finds out within a tenth of a second, once, and from
+// then on takes memory straight from the source, without the depot. Over a source that is not thread-safe it takes two
+// seconds, and then has only its own magazine's blocks, else null. No call ever hangs.
 //
 // Example:
 //     millpond::synchronized_multipool<> pool;
@@ -68,8 +68,8 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// Larger blocks come from the source one by one, unless it does not use memory again: a thread would keep two of each
-// class, and locked the pool for each before.
+// The limit above which blocks come from the source one by one, unless it reuses no memory. Otherwise a thread would
+// keep two of each class, and would lock the pool for each.
 template <class Source>
 using shared_classes = four_an_octave<reuses_memory<Source> ? std::size_t{16} << 10 : std::size_t{1} << 20>;
 
@@ -86,7 +86,7 @@ class synchronized_multipool {
     using magazine = typename detail::magazine_rack<Classes::count>::magazine;
 
   public:
-    // Ownership: the source is a member, made from the arguments. Nothing is allocated yet.
+    // Ownership: the source is a member, made from the arguments. Allocates nothing yet.
     synchronized_multipool() noexcept(noexcept(Source()))
         requires std::default_initializable<Source>
         : depot_(default_first) {}
@@ -103,7 +103,7 @@ class synchronized_multipool {
 
     synchronized_multipool(const synchronized_multipool&) = delete;
     synchronized_multipool& operator=(const synchronized_multipool&) = delete;
-    ~synchronized_multipool() { drop_large_blocks(); }  // and the depot gives back the chunks
+    ~synchronized_multipool() { drop_large_blocks(); }  // and the depot returns the chunks
 
     // Returns: the size of the block that serves the request, a multiple of `alignment`; 0 if it passes to the source.
     [[nodiscard]] static constexpr std::size_t block_bytes(std::size_t bytes, std::size_t alignment) noexcept {
@@ -125,7 +125,7 @@ class synchronized_multipool {
         return allocate_slowly(bytes, alignment);
     }
 
-    // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
+    // Effects: makes the block free for requests of its class. `bytes` and `alignment`: those of the request.
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes != 0) detail::expect_open(block);
         expect_own(block, bytes, alignment);
@@ -161,7 +161,7 @@ class synchronized_multipool {
     [[nodiscard]] Source& source() noexcept { return depot_.source(); }
 
   private:
-    // A thread's magazine and its first stack fit.
+    // Large enough for a thread's magazine and its first stack.
     static constexpr first_chunk default_first{4096 - sizeof(detail::chunk_header)};
 
     [[nodiscard]] static constexpr std::size_t batch_bytes(unsigned index) noexcept {
@@ -190,13 +190,13 @@ class synchronized_multipool {
         thrown.give_up(bytes, alignment);
     }
 
-    // Effects: so many bytes of the free block are open from now on.
+    // Effects: opens so many bytes of the free block.
     void give_out(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) const noexcept {
         detail::mark_used(block, bytes);
         if constexpr (detail::address_sanitizer) identity_.mark(block, bytes, alignment);
     }
 
-    // Effects: a block that comes back and was not given out by this pool, or by another size, is reported.
+    // Effects: reports a block that this pool did not give out, or gave out with another size.
     void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes,
                     [[maybe_unused]] std::size_t alignment) const noexcept {
         if constexpr (detail::address_sanitizer) {
@@ -204,7 +204,7 @@ class synchronized_multipool {
         }
     }
 
-    // Returns: the bytes of a block of the source with the gap before it.
+    // Returns: the bytes of a source's block together with the gap before it.
     [[nodiscard]] static constexpr std::size_t large_bytes(std::size_t bytes, std::size_t gap) noexcept {
         return detail::address_sanitizer ? bytes + (bytes == 0) + gap : bytes;
     }
@@ -269,11 +269,11 @@ class synchronized_multipool {
         return true;
     }
 
-    // Returns: a block from what was kept, from the depot, or fresh; or null.
+    // Returns: a block from the kept ones, from the depot, or fresh; or null.
     [[nodiscard]] void* refill(magazine& mine, unsigned index) noexcept {
         magazine_class& to = mine.classes[index];
         const std::size_t bytes = depot::block_bytes(index);
-        if (to.count != 0) return to.pop();  // taken over
+        if (to.count != 0) return to.pop();  // the stack was taken over
         if (to.kept) {
             to.count = static_cast<std::uint32_t>(to.kept.pop().unpack(to.blocks, bytes));
             --to.kept_count;
@@ -297,8 +297,8 @@ class synchronized_multipool {
         return to.pop();
     }
 
-    // Effects: half of the stack, what was freed first, becomes a batch. As many are kept as this thread once took;
-    // what is more goes to the depot if that is free, else it has to wait here.
+    // Effects: makes a batch of half of the stack, the blocks freed first. The thread keeps as many batches as it once
+    // took; the others go to the depot if it is free, and otherwise wait here.
     void make_room(magazine& mine, unsigned index) noexcept {
         magazine_class& from = mine.classes[index];
         const std::size_t bytes = depot::block_bytes(index);
@@ -319,7 +319,7 @@ class synchronized_multipool {
         }
     }
 
-    // For threads without a magazine: one block of a batch, and the others go back.
+    // Serves threads without a magazine: takes one block of a batch and gives the others back.
     [[nodiscard, gnu::cold]] void* take_one(unsigned index) noexcept {
         const std::size_t bytes = depot::block_bytes(index);
         typename depot::supply found = depot_.take(index, 1);
@@ -333,7 +333,7 @@ class synchronized_multipool {
         return blocks[others];
     }
 
-    // Effects: what the magazines of ended threads hold goes to the depot. Once for each end of a thread.
+    // Effects: moves the blocks in magazines of ended threads to the depot, once for each end of a thread.
     void collect_from_ended_threads() noexcept {
         rack_.for_each_ended(depot::patience, [this](magazine& left) noexcept {
             for (unsigned index = 0; index < Classes::count; ++index) empty(left, index);
@@ -361,7 +361,7 @@ class synchronized_multipool {
 
     void drop_large_blocks() noexcept {
         if constexpr (managed_allocator<Source>) {
-            large_.forget();  // they go with the source's other memory
+            large_.forget();  // they go with the other memory of the source
         } else {
             large_.release(depot_.source());
         }
@@ -372,7 +372,7 @@ class synchronized_multipool {
     [[no_unique_address]] detail::block_owner identity_;
     detail::shared_large_blocks large_;
     depot depot_;
-    detail::magazine_rack<Classes::count> rack_;  // goes first, as its magazines lie in the depot's chunks
+    detail::magazine_rack<Classes::count> rack_;  // destroyed first, as its magazines lie in the depot's chunks
 };
 
 }  // namespace millpond::inline MILLPOND_ABI

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// allocator_nature: what checked has to know of an allocator that the allocator does not say: whether two threads may
-// be inside at once, and whether what it stands on may go before it.
+// allocator_nature: two properties that checked has to know of an allocator: whether two threads may be inside at once,
+// and whether the source beneath it may be destroyed first.
 //
 //   is_for_one_thread<A>    multipool<…>, monotonic<…>, compact_pool<…>, region, …   calls that overlap are a misuse
 //   has_lasting_source<A>   multipool<>, arena: the process's memory      memory may go back to it later than asked
 //                           multipool<upstream_resource>: a resource elsewhere      memory goes back at once
 //
-// Specialise either for an allocator of your own. What nobody says is for several threads, and its source may go.
-// Compile-time only.
+// Specialise either for an allocator of your own. By default an allocator is for several threads, and its source may be
+// destroyed first. Compile-time only.
 #pragma once
 
 #include <cstddef>
@@ -94,7 +94,7 @@ inline constexpr bool has_lasting_source<synchronized<A, Mutex>> = has_lasting_s
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// True if blocks may as well lie elsewhere in the process's memory: no buffer and no source was given for them.
+// True if blocks may as well lie elsewhere in the process's memory: neither a buffer nor a source was given for them.
 template <class A>
 inline constexpr bool is_of_plain_memory = false;
 template <>
@@ -122,13 +122,13 @@ inline constexpr bool is_of_plain_memory<limited<A>> = is_of_plain_memory<A>;
 template <block_source A, class Mutex>
 inline constexpr bool is_of_plain_memory<synchronized<A, Mutex>> = is_of_plain_memory<A>;
 
-// True if several threads may call the allocator at once, but reset, release and destruction need that none is inside.
+// True if several threads may call the allocator at once, but not during reset, release and destruction.
 template <class A>
 inline constexpr bool ends_alone = false;
 template <block_source Source, size_class_scheme Classes>
 inline constexpr bool ends_alone<synchronized_multipool<Source, Classes>> = true;
 
-// True if all memory lies in a buffer that the program gave.
+// True if all memory lies in a buffer that the program provided.
 template <class A>
 inline constexpr bool stands_on_buffer = false;
 template <>
@@ -146,13 +146,13 @@ inline constexpr bool stands_on_buffer<counted<A>> = stands_on_buffer<A>;
 template <block_source A>
 inline constexpr bool stands_on_buffer<limited<A>> = stands_on_buffer<A>;
 
-// True if one of the arguments of an allocator says where its memory is.
+// True if one of the constructor arguments of an allocator determines where its memory is.
 template <class... Arguments>
 inline constexpr bool names_buffer =
     ((std::is_pointer_v<std::decay_t<Arguments>> || std::is_same_v<std::remove_cvref_t<Arguments>, initial_buffer>) ||
      ...);
 
-// The allocator that gives the blocks of A, without what counts, limits or locks around it.
+// The allocator that supplies the blocks of A, without the layers around it that count, limit or lock.
 template <class A>
 struct giver_of {
     using type = A;
@@ -164,12 +164,12 @@ struct giver_of<limited<A>> : giver_of<A> {};
 template <block_source A, class Mutex>
 struct giver_of<synchronized<A, Mutex>> : giver_of<A> {};
 
-// Returns: what the allocator would hold for such a block; or `bytes` rounded up so that the next block, which may be
-// aligned to as much as this one, begins right behind.
+// Returns: the bytes that the allocator would hold for such a block; or `bytes` rounded up so that the next block,
+// which may have the same alignment, begins right behind.
 template <class A>
 [[nodiscard]] constexpr std::size_t held_for(std::size_t bytes, std::size_t alignment) noexcept {
     using giver = typename giver_of<A>::type;
-    if (bytes == 0) return 0;  // there is no such block
+    if (bytes == 0) return 0;  // the allocator has no such block
     if constexpr (requires { giver::block_bytes(bytes, alignment); }) {
         if (const std::size_t held = giver::block_bytes(bytes, alignment); held >= bytes) return held;
     }
@@ -177,14 +177,14 @@ template <class A>
     return align_up(bytes, alignment < default_alignment ? default_alignment : alignment);
 }
 
-// True for allocators that give nothing back to their source before release.
+// True for allocators that return nothing to their source before release.
 template <class A>
 inline constexpr bool keeps_everything = false;
 template <block_source Source>
 inline constexpr bool keeps_everything<monotonic<Source>> = true;
 
-// Returns: true if the allocator keeps a block of this size when it is given back: what lies in it can be looked at
-// later, even if the source is gone by then.
+// Returns: true if the allocator keeps a freed block of this size, so that its contents can be checked later, even if
+// the source is gone by then.
 template <class A>
 [[nodiscard]] constexpr bool keeps_freed(std::size_t bytes, std::size_t alignment) noexcept {
     if constexpr (requires { A::block_bytes(bytes, alignment); }) {

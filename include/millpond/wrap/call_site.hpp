@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// call_site: the place of a call in the program, kept as its return address, and told so that addr2line finds the line.
+// call_site: the place of a call, kept as its return address and printed so that addr2line finds the line.
 //
 //   0x55d0c2a013f7 (program+0x13f7)  ──  addr2line -Cfe program 0x13f7  ──▶  function and line
 //
-// checked notes one for each allocation and each free; a misuse is reported with them. An address costs one word and
-// one instruction; what it lies in is looked up only when it is printed, in /proc/self/maps where there is such a file.
+// checked notes one for each allocation and each free, and reports them with a misuse. An address costs one word and
+// one instruction. Its module is looked up only when it is printed, in /proc/self/maps if that file exists.
 //
 // write: O(mappings of the process), reads one file. Thread-safe.
 //
@@ -32,13 +32,13 @@ class call_site {
     [[nodiscard]] const void* return_address() const noexcept { return return_address_; }
     [[nodiscard]] explicit operator bool() const noexcept { return return_address_ != nullptr; }
 
-    // Effects: writes the site into `text`, at most `size` characters with the end, which is always written.
+    // Effects: writes the site into `text`: at most `size` characters, including the terminating zero.
     void write(char* text, std::size_t size) const noexcept {
         if (return_address_ == nullptr) {
             std::snprintf(text, size, "(unknown)");
             return;
         }
-        // One byte back lies in the call itself, and so on its line.
+        // One byte earlier lies in the call itself, and so on its line.
         const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(return_address_) - 1;
         char name[128];
         if (const std::uintptr_t start = module_of(address, name, sizeof name); start != 0) {
@@ -49,7 +49,7 @@ class call_site {
     }
 
   private:
-    // Returns: where the file that is mapped at `address` begins, and its name without folders; 0 if there is none.
+    // Returns: the start of the file mapped at `address`, and its name without folders; 0 if no file is mapped there.
     [[nodiscard]] static std::uintptr_t module_of(std::uintptr_t address, char* name, std::size_t size) noexcept {
         std::FILE* const maps = std::fopen("/proc/self/maps", "re");
         if (maps == nullptr) return 0;

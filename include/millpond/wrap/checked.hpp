@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: BSL-1.0
-// checked: any allocator, with every block guarded, every free looked up, and every misuse reported with its sites.
+// checked: a layer over any allocator that guards every block, looks up every free and reports every misuse with its
+// sites.
 //
 //   allocate   ─▶ │guard│ block │guard│  from the allocator beneath; its record apart from it (block_ledger.hpp)
 //   deallocate ─▶ known? live? same size and alignment? guards whole? ─▶ overwritten, and kept in quarantine
-//   reset, release, rewind ─▶ all blocks closed; done at the next allocation, when nobody has written to them
-//   …                         or at once, where memory would go to a source that may be gone by then
+//   reset, release, rewind ─▶ all blocks closed; done at the next allocation, after a check for writes
+//   …                         or at once, if the source may be gone by then
 //
-// Use it while developing and in tests, under the name in_mode<A>, which is A itself in other builds. Not for
-// measuring: a block costs about 300 bytes and some hundred nanoseconds more, and memory comes back late, but for that
-// of a source which belongs to somebody else (has_lasting_source, allocator_nature.hpp).
+// Use it while developing and in tests, under the name in_mode<A>, which is A itself in other builds. Do not measure
+// with it: a block costs about 300 bytes and some hundred nanoseconds more. Memory comes back late, except to a source
+// that the allocator does not own (has_lasting_source, allocator_nature.hpp).
 //
-// Found, each with a line of its own (misuse.hpp): double free; overrun and underrun, when the block ends; writes after
-// free, reset, release, rewind, when the memory is about to be used again; blocks given back after those, with a wrong
-// size or alignment, inside another block, to another allocator, to a destroyed one, or to one whose absorber is
-// destroyed; a stale checkpoint, or one of another allocator; an alignment that is no power of two; calls of two
-// threads that overlap, where A is for one; a reset, release or destruction while another thread is inside; absorption
-// over different sources; where asked for, leaks; what a winked-out object owns elsewhere (winking_scope.hpp); blocks
-// given to operator delete, where that is watched, or to the C library's free, where that faults.
-// Of the first 1024 blocks of a process, and of some later ones, reads are found, too, all of it at once, and also when
-// the allocator is gone (lone_block.hpp); of every block, that a pointer is followed that freed memory held
-// (wild_access.hpp). Such faults end in a handler for SIGSEGV, which passes on what it does not know (os/faults.hpp).
-// Not found: reads of other blocks (a memory checker sees them: guards and graves are poisoned), writes that jump into
-// another block, and uses of memory that has been handed out again.
+// It finds these, each with a line of its own (misuse.hpp):
+// - double free; overrun and underrun, when the block ends; blocks given to operator delete, where that is watched, or
+//   to the C library's free, where that faults;
+// - writes after free, reset, release or rewind, when the memory is about to be used again;
+// - blocks given back after those, with a wrong size or alignment, inside another block, to another allocator, to a
+//   destroyed one, or to one whose absorber is destroyed;
+// - a stale checkpoint, or one of another allocator; an alignment that is not a power of two;
+// - calls of two threads that overlap, if A is for one; a reset, release or destruction while another thread is inside;
+// - absorption over different sources; on request, leaks; what a winked-out object owns elsewhere (winking_scope.hpp).
 //
-// The same calls as A's, rewinding and all, with the sizes and alignments that were asked for. Where A has no memory,
-// the quarantine is given up first. Complexity: that of A, and O(bytes of the block). As thread-safe as A.
+// For the first 1024 blocks of a process, and for some later ones, it also finds reads, at once and even after the
+// allocator is gone (lone_block.hpp). For every block it finds pointers followed that freed memory held
+// (wild_access.hpp). Such faults end in a handler for SIGSEGV, which passes on faults that it does not know
+// (os/faults.hpp).
+// It does not find reads of other blocks (a memory checker does: guards and graves are poisoned), writes that jump into
+// another block, or uses of memory that has been handed out again.
+//
+// It has the same calls as A, rewinding included, with the sizes and alignments that were asked for. If A has no
+// memory, the quarantine is given up first. Complexity: that of A, and O(bytes of the block). As thread-safe as A.
 //
 // Example:
 //     millpond::checked<millpond::multipool<>> pool;
@@ -59,12 +64,12 @@
 
 namespace millpond::inline MILLPOND_ABI {
 
-// What checked looks at beyond what is always wrong.
+// Options of checked: checks in addition to those that are always made.
 struct checks {
-    bool leaks = false;  // blocks that are live at reset, release or destruction are a misuse
-    std::size_t quarantine_bytes = std::size_t{1} << 20;  // of blocks given back, kept from being used again
-    bool watches_ended = true;  // reset, release and rewind are done at the next call, to see writes until then
-    bool source_lasts = true;   // else what would go back to the source goes back at once
+    bool leaks = false;  // report blocks that are live at reset, release or destruction
+    std::size_t quarantine_bytes = std::size_t{1} << 20;  // freed blocks kept from being used again
+    bool watches_ended = true;  // delay reset, release and rewind until the next call, to see writes until then
+    bool source_lasts = true;   // false: memory returns to the source at once
 };
 
 template <block_source A>
@@ -75,7 +80,8 @@ class checked {
     using lone_block = detail::lone_block;
 
   public:
-    // What nobody takes back when the allocator goes is a leak; a managed allocator takes everything.
+    // A block that is live when the allocator is destroyed is a leak, unless the allocator is managed and takes all
+    // back.
     static constexpr checks default_checks{.leaks = !managed_allocator<A>, .source_lasts = has_lasting_source<A>};
 
     class checkpoint_type {
@@ -134,7 +140,7 @@ class checked {
         thrown.give_up(bytes, alignment);
     }
 
-    // Effects: takes the block back. `bytes` and `alignment`: as they were asked for.
+    // Effects: takes the block back. `bytes` and `alignment`: those of the request.
     [[gnu::noinline]] void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         const call_site site(__builtin_return_address(0));
         if (!is_alive(site)) return;
@@ -165,7 +171,7 @@ class checked {
         end_all(block_ending::released, "at release", call_site(__builtin_return_address(0)));
     }
 
-    // Returns: the present place, for rewind.
+    // Returns: the present position, for rewind.
     [[nodiscard, gnu::noinline]] checkpoint_type checkpoint() const noexcept
         requires rewindable_allocator<A>
     {
@@ -199,7 +205,7 @@ class checked {
         if (!may_wait()) settle(site);
     }
 
-    // Effects: all blocks of `other` belong to this from now on, and `other` passes every call on to it.
+    // Effects: takes over all blocks of `other`, which passes every call on to this from now on.
     [[gnu::noinline]] void absorb(checked& other) noexcept
         requires requires(A& allocator) { allocator.absorb(allocator); }
     {
@@ -229,14 +235,14 @@ class checked {
         return allocator;
     }
 
-    // Returns: true if blocks of the one may be given to the other, as A has it.
+    // Returns: true if blocks of one may be given to the other, as A defines it.
     [[nodiscard]] friend bool operator==(const checked& a, const checked& b) noexcept
         requires std::equality_comparable<A>
     {
         return const_cast<checked&>(a).owner() == const_cast<checked&>(b).owner() || a.allocator_ == b.allocator_;
     }
 
-    // Returns: what the allocator beneath holds, guards and quarantine included.
+    // Returns: the bytes that the allocator beneath holds, guards and quarantine included.
     [[nodiscard]] std::size_t held_bytes() const noexcept
         requires requires(const A& allocator) { allocator.held_bytes(); }
     {
@@ -253,7 +259,7 @@ class checked {
         return allocator_.source();
     }
 
-    // Effects: looks at all guards and all blocks that were given back, now instead of later. Complexity: O(bytes).
+    // Effects: checks all guards and all freed blocks now instead of later. Complexity: O(bytes).
     [[gnu::noinline]] void verify() noexcept {
         const call_site site(__builtin_return_address(0));
         if (!is_alive(site)) return;
@@ -261,7 +267,7 @@ class checked {
         ledger_.verify(site);
     }
 
-    // Returns: false, and it is reported, if the allocator is destroyed.
+    // Returns: false, after a report, if the allocator is destroyed.
     [[nodiscard, gnu::noinline]] bool expect_alive() const noexcept {
         return is_alive(call_site(__builtin_return_address(0)));
     }
@@ -275,7 +281,7 @@ class checked {
         ledger_.verify(site);
     }
 
-    // Returns: true if a block of this allocator starts here, live or given back and still known.
+    // Returns: true if a block of this allocator starts here, live or freed and still known.
     [[nodiscard]] bool holds(const void* block) noexcept {
         const std::lock_guard lock(ledger_.mutex());
         return ledger_.find(block) != nullptr;
@@ -291,7 +297,8 @@ class checked {
         return reinterpret_cast<std::uintptr_t>(this) ^ 0x6d696c6cu;
     }
 
-    // Reads memory that may be anybody's by now: the best that can be done for a pointer to a destroyed allocator.
+    // Reads memory that may have another owner by now; nothing better is possible for a pointer to a destroyed
+    // allocator.
     [[nodiscard]] bool is_alive(call_site site) const noexcept {
         const checked* allocator = this;
         for (; allocator->mark_ == allocator->mark_of_life(); allocator = allocator->forward_) {
@@ -321,7 +328,7 @@ class checked {
         misuse_handler(found);
     }
 
-    // Two sources that are the allocators' own and managed are absorbed along with them.
+    // Two sources that the allocators own and manage are absorbed along with them.
     [[nodiscard]] static bool have_one_source(A& a, A& b) noexcept {
         if constexpr (requires { a.source() == b.source(); }) {
             return managed_allocator<std::remove_cvref_t<decltype(a.source())>> || a.source() == b.source();
@@ -330,7 +337,7 @@ class checked {
         }
     }
 
-    // Effects: nothing is passed on to this allocator any more, nor does its absorber know it.
+    // Effects: ends the passing on of calls to this allocator, and its absorber forgets it.
     void leave_owner() noexcept {
         for (checked* absorbed = first_absorbed_; absorbed != nullptr; absorbed = absorbed->next_absorbed_)
             absorbed->absorber_is_gone_ = true;
@@ -340,7 +347,7 @@ class checked {
         *place = next_absorbed_;
     }
 
-    // One call of one thread, where no other thread's may overlap.
+    // One call by one thread, which must not overlap another thread's.
     class visit {
       public:
         visit(checked& object, call_site site) noexcept : here_(object.watch_) {
@@ -357,7 +364,7 @@ class checked {
         detail::thread_watch::visit here_;
     };
 
-    // Several threads may be inside such an allocator, but none while another one ends all blocks.
+    // True if several threads may be inside such an allocator, but none while another one ends all blocks.
     static constexpr bool ends_alone = detail::ends_alone<A>;
     static void report_end(const checked& object, call_site site) noexcept {
         misuse found{.kind = misuse_kind::two_threads, .detected_at = site};
@@ -395,8 +402,8 @@ class checked {
         std::atomic<unsigned>& calls_;
     };
 
-    // Returns: true if a block may stay in quarantine. Without us the allocator would keep it as well, so its source is
-    // still there at release or destruction; or it always is.
+    // Returns: true if a block may stay in quarantine: its source always lasts, or the allocator beneath would also
+    // keep the block, so that its source still exists at release or destruction.
     [[nodiscard]] bool is_kept(std::size_t bytes, std::size_t alignment) const noexcept {
         return checks_.source_lasts || detail::keeps_freed<A>(bytes, alignment);
     }
@@ -404,7 +411,7 @@ class checked {
     // Returns: true if the reset, release or rewind that is pending may wait for the next call.
     [[nodiscard]] bool may_wait() const noexcept {
         if (!checks_.watches_ended) return false;
-        // A buffer is its owner's again after a release.
+        // After a release the buffer belongs to its owner again.
         if (pending_ == block_ending::released && has_buffer_) return false;
         if (checks_.source_lasts) return true;
         return pending_ != block_ending::released && ledger_.is_all_pending(&detail::keeps_freed<A>);
@@ -440,7 +447,7 @@ class checked {
         return nullptr;
     }
 
-    // The allocator beneath is called without the lock: a limit's callback may give blocks back to us.
+    // Calls the allocator beneath without the lock, because a limit's callback may give blocks back to us.
     [[nodiscard]] void* obtain_whole(std::size_t bytes, std::size_t alignment, call_site site) noexcept {
         {
             const std::lock_guard lock(ledger_.mutex());
@@ -454,8 +461,8 @@ class checked {
         return allocator_.try_allocate(bytes, alignment);
     }
 
-    // Effects: hands what leaves the quarantine, or all of it, to the allocator beneath. Returns: true if there was
-    // some.
+    // Effects: hands blocks that leave the quarantine, or all of them, to the allocator beneath. Returns: true if there
+    // were some.
     bool pass_on(bool all, call_site site) noexcept {
         bool any = false;
         while (const block_record* const out = ledger_.next_out(all, site)) {
@@ -484,7 +491,7 @@ class checked {
         if (!may_wait()) settle(site);
     }
 
-    // Effects: does what reset, release or rewind has put off, after a look at what was written meanwhile.
+    // Effects: does the reset, release or rewind that was put off, after a check for writes meanwhile.
     void settle(call_site site) const noexcept {
         if (pending_ == block_ending::none) return;
         ledger_.settle(site);
@@ -502,24 +509,24 @@ class checked {
         misuse found{
             .kind = misuse_kind::invalid_alignment, .bytes = bytes, .alignment = alignment, .detected_at = site};
         std::snprintf(found.details, sizeof found.details,
-                      "%zu bytes aligned to %zu were asked for, which is no power of two", bytes, alignment);
+                      "%zu bytes were requested with alignment %zu, which is not a power of two", bytes, alignment);
         misuse_handler(found);
     }
 
-    // What a const call may still have to do: a reset, release or rewind that was put off.
+    // Mutable, because a const call may have to do a reset, release or rewind that was put off.
     mutable A allocator_;
     mutable detail::block_ledger ledger_;
     mutable detail::checkpoint_history history_;
     mutable block_ending pending_ = block_ending::none;
     mutable std::optional<checkpoint_type> pending_place_;
-    checked* forward_ = nullptr;         // to the allocator that has absorbed this one
-    checked* first_absorbed_ = nullptr;  // by this one, linked by …
+    checked* forward_ = nullptr;         // the allocator that has absorbed this one
+    checked* first_absorbed_ = nullptr;  // the ones that this has absorbed, linked by …
     checked* next_absorbed_ = nullptr;
     bool absorber_is_gone_ = false;
     checks checks_;
     bool has_buffer_;  // some memory is the program's own: blocks must lie in it
     [[no_unique_address]] detail::thread_watch watch_;
-    static constexpr unsigned ending_call = 1u << 16;  // more than there are threads inside
+    static constexpr unsigned ending_call = 1u << 16;  // more than the number of threads inside
     std::atomic<unsigned> calls_ = 0;         // threads inside, and `ending_call` for each that ends all blocks
     const void* volatile gone_at_ = nullptr;  // volatile: its last write must not be left out, nor its reads
     volatile std::uintptr_t mark_ = 0;        // likewise

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted: any allocator, with its calls, bytes, live blocks and sizes counted.
+// counted: a layer over any allocator that counts its calls, bytes, live blocks and sizes.
 //
 //   allocate 24 ─▶ allocator beneath      counts: allocations, bytes, live and peak, failures
 //                                         sizes:  how often each size, four an octave ─▶ V, exp(H)
 //                                         U = peak live bytes / bytes allocated
 //
-// Use it to learn what an allocator has to do, in the program itself: which of DVLUC's V and U it has (docs/design.md),
-// how large its buffer should be (peak_live_bytes), or that a hot loop does not allocate. Above the allocator it counts
-// requests; as its source, as in multipool<counted<chunk_cache>>, it counts chunks. It costs a few instructions a call
-// and about 2 KiB.
+// Use it in a program to measure the demands on an allocator: its V and U of DVLUC (docs/design.md), the size of
+// buffer it needs (peak_live_bytes), or whether a hot loop allocates. Above an allocator it counts requests; as its
+// source, as in multipool<counted<chunk_cache>>, it counts chunks. It costs a few instructions a call and about 2 KiB.
 //
-// record() is that of the classic allocators (classic/heap_record.hpp), as far as counts tell: blocks, the bytes
-// requested, in blocks (as A::block_bytes says it, else those requested) and held. Free blocks and lists are 0.
+// record() is that of the classic allocators (classic/heap_record.hpp), as far as counts allow: blocks, and the bytes
+// requested, in blocks (from A::block_bytes, else those requested) and held. Free blocks and lists are 0.
 //
-// After rewind the smaller of what was live then and what is live now counts as live: frees of older blocks and of
-// newer ones are not told apart. Reading is free; V is O(256). Thread-safety: none, whatever the allocator's: for
-// several threads take synchronized<counted<A>>.
+// After rewind, the smaller of the bytes live at the checkpoint and now counts as live, because frees of older and of
+// newer blocks are not told apart. Reading is free; V is O(256). Thread-safety: none, whatever the allocator's; for
+// several threads use synchronized<counted<A>>.
 //
 // Example:
 //     millpond::counted<millpond::multipool<>> pool;
@@ -44,16 +43,16 @@
 
 namespace millpond::inline MILLPOND_ABI {
 
-// What has happened since the allocator was made or clear was called. Blocks and bytes as they were asked for.
+// Counts since the allocator was made or clear was called. Blocks and bytes are those requested.
 struct allocation_counts {
-    std::uint64_t allocations = 0;  // that succeeded
+    std::uint64_t allocations = 0;  // successful ones
     std::uint64_t failures = 0;
     std::uint64_t deallocations = 0;
     std::uint64_t drops = 0;  // resets, releases and rewinds
     std::uint64_t bytes_allocated = 0;
     std::uint64_t live_blocks = 0;
     std::uint64_t live_bytes = 0;
-    std::uint64_t live_block_bytes = 0;  // of the blocks that hold them
+    std::uint64_t live_block_bytes = 0;  // in the blocks that hold them
     std::uint64_t peak_live_blocks = 0;
     std::uint64_t peak_live_bytes = 0;
 };
@@ -86,7 +85,7 @@ class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
 
     // Throws: what the allocator throws.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        void* block = nullptr;  // still null where it throws: a failure
+        void* block = nullptr;  // still null if it throws: a failure
         const noted_at_end noted{*this, block, bytes, alignment};
         return block = detail::allocate_from(allocator_, bytes, alignment);
     }
@@ -143,7 +142,7 @@ class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
     [[nodiscard]] const allocation_counts& counts() const noexcept { return counts_; }
     [[nodiscard]] const size_histogram& sizes() const noexcept { return sizes_; }
 
-    // O(1), or as the record of A where that has one.
+    // O(1), or as the record of A if A has one.
     [[nodiscard]] classic::heap_record record() const noexcept {
         classic::heap_record found;
         if constexpr (requires { found = allocator_.record(); }) {
@@ -167,13 +166,13 @@ class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
     // Returns: V of DVLUC, in [0, 1).
     [[nodiscard]] double variation() const noexcept { return sizes_.variation(); }
 
-    // Returns: U of DVLUC, in [0, 1]: 1 if nothing was ever used again. 0 if nothing was allocated.
+    // Returns: U of DVLUC, in [0, 1]: 1 if no memory was ever reused, 0 if nothing was allocated.
     [[nodiscard]] double utilization() const noexcept {
         if (counts_.bytes_allocated == 0) return 0;
         return static_cast<double>(counts_.peak_live_bytes) / static_cast<double>(counts_.bytes_allocated);
     }
 
-    // Effects: counts from here on; what is live is the new peak and counts as allocated.
+    // Effects: counts from here on; the live blocks and bytes are the new peak and count as allocated.
     void clear() noexcept {
         counts_ = {.bytes_allocated = counts_.live_bytes,
                    .live_blocks = counts_.live_blocks,
@@ -215,7 +214,7 @@ class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
                                                     [[maybe_unused]] std::size_t alignment) noexcept {
         if constexpr (requires { A::block_bytes(bytes, alignment); }) {
             const std::size_t found = A::block_bytes(bytes, alignment);
-            return found != 0 ? found : bytes;  // 0: its source serves it
+            return found != 0 ? found : bytes;  // 0: the allocator's source serves it
         } else {
             return bytes;
         }

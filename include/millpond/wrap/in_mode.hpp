@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// in_mode: an allocator as the program's mode wants it: checked in checked mode, itself in every other.
+// in_mode: an allocator in the form of the program's mode: checked in checked mode, itself in every other.
 //
 //   -DMILLPOND_CHECKED   in_mode<multipool<>>  =  checked<multipool<>>      every misuse is reported with its sites
 //   otherwise            in_mode<multipool<>>  =  multipool<>               nothing is added
 //
-// Write in_mode<A> wherever an allocator is named, and choose the mode of a program where it is built: with CMake by
+// Write in_mode<A> wherever you name an allocator, and choose the mode when you build the program: with CMake by
 // MILLPOND_MODE=release, checked or hardened, else by defining MILLPOND_CHECKED or MILLPOND_HARDENED. All translation
-// units of a program must agree; those that do not have different names and do not link (abi.hpp). Hardened mode is not
-// a wrapper: it encodes the links in freed blocks (hardening.hpp).
+// units of a program must agree; units that disagree have different names and do not link (abi.hpp). Hardened mode is
+// not a wrapper: it encodes the links in freed blocks (hardening.hpp).
 //
 // Compile-time only.
 //
@@ -34,7 +34,7 @@ template <block_source A>
 using in_mode = A;
 #endif
 
-// Effects: where the allocator is checked, or wraps or binds one that is, live blocks are reported as a leak.
+// Effects: if the allocator is checked, or wraps or binds a checked one, reports live blocks as a leak.
 template <class A>
 void expect_empty([[maybe_unused]] A& pool) noexcept {
     if constexpr (detail::is_checked<A>) detail::checker_in(pool)->expect_empty();

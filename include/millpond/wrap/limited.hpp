@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// limited: any allocator, with a hard limit on the bytes that are live.
+// limited: a layer over any allocator that puts a hard limit on its live bytes.
 //
 //   allocate ─▶ live + bytes ≤ limit? ──yes──▶ allocator beneath
 //                    └─no─▶ callback: false ─▶ null, or std::bad_alloc
-//                                     true ──▶ looked at again, if it has freed something or raised the limit
+//                                     true ──▶ tested again, if it has freed something or raised the limit
 //
-// Use it where one customer, request or plug-in must not take all memory. What is limited depends on where it stands:
-// multipool<limited<chunk_cache>> limits the memory that the pool holds, chunks and all; limited<multipool<>> limits
-// what is asked of it, to the byte. Over monotonic, whose frees bring nothing back, put the limit beneath it.
+// Use it where one customer, request or plug-in must not take all memory. Its place decides what is limited:
+// multipool<limited<chunk_cache>> limits the memory that the pool holds, chunks included; limited<multipool<>> limits
+// the requests, to the byte. Frees to monotonic return nothing, so put the limit beneath it.
 //
-// The callback runs inside the allocation that would pass the limit. It may free blocks of this very allocator and
-// change the limit; it must not throw. Give a context to it, and true back for "try again".
+// The callback runs inside the allocation that would exceed the limit. It may free blocks of this same allocator and
+// change the limit; it must not throw. It gets your context, and returns true for "try again".
 //
-// After rewind the smaller of what was live then and what is live now counts as live, so the limit is never passed.
-// allocate, deallocate: O(1) on top of A and the callback. Thread-safety: none, whatever the allocator's: for several
-// threads take synchronized<limited<A>>, whose callback must then free through unlocked().
+// After rewind, the smaller of the bytes live at the checkpoint and now counts as live, so the limit is never exceeded.
+// allocate, deallocate: O(1) on top of A and the callback. Thread-safety: none, whatever the allocator's; for several
+// threads use synchronized<limited<A>>, whose callback must then free through unlocked().
 //
 // Example:
 //     millpond::limited<millpond::multipool<>> pool(millpond::byte_limit{1000});
@@ -64,7 +64,7 @@ class limited : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
     limited(const limited&) = delete;
     limited& operator=(const limited&) = delete;
 
-    // Returns: what the allocator returns, or null if the limit stands in the way.
+    // Returns: what the allocator returns, or null if the request would exceed the limit.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (!fits(bytes) && !make_room(bytes, alignment)) return nullptr;
         return note(allocator_.try_allocate(bytes, alignment), bytes);
@@ -121,13 +121,13 @@ class limited : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
         return allocator_.held_bytes();
     }
 
-    // Effects: `function` (null: none) is called with `context` when a request does not fit.
+    // Effects: from now on calls `function` (null: none) with `context` when a request does not fit.
     void on_limit(limit_function* function, void* context) noexcept {
         function_ = function;
         context_ = context;
     }
 
-    // Effects: what is live stays, even where it is more than the new limit.
+    // Effects: sets the limit. Live blocks stay, even if they exceed it.
     void set_limit_bytes(std::size_t bytes) noexcept { limit_bytes_ = bytes; }
 
     [[nodiscard]] std::size_t limit_bytes() const noexcept { return limit_bytes_; }
@@ -135,7 +135,7 @@ class limited : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
     [[nodiscard]] A& target() noexcept { return allocator_; }
 
   private:
-    // A block of 0 bytes is one of 1, or there could be any number of them.
+    // A block of 0 bytes counts as 1, because their number would be unlimited otherwise.
     [[nodiscard]] static constexpr std::size_t counted_bytes(std::size_t bytes) noexcept {
         return bytes + (bytes == 0);
     }
@@ -149,9 +149,9 @@ class limited : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
         return block;
     }
 
-    // Effects: calls the callback until the request fits, or nothing gets better any more.
+    // Effects: calls the callback until the request fits, or nothing improves any more.
     [[gnu::noinline, gnu::cold]] bool make_room(std::size_t bytes, std::size_t alignment) noexcept {
-        const detail::kept_exception of_the_callback;  // which is none of this request
+        const detail::kept_exception of_the_callback;  // apart from this request's own exception
         while (function_ != nullptr) {
             const std::size_t live_before = live_bytes_, limit_before = limit_bytes_;
             if (!function_(context_, bytes, alignment)) return false;

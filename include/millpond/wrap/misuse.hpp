@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// misuse: what checked found out about a program, the line that says so, and the handler that is called with it.
+// misuse: an error that checked found in a program, the line that reports it, and the handler that is called with it.
 //
 //   millpond: double free: block of 24 bytes at 0x5581a0 was given back before; allocated at 0x…(app+0x1a2b), …
 //             └ name of the kind     └ the block               └ what happened          └ sites (call_site.hpp)
 //
 // The default handler writes the line to standard error and aborts. Set misuse_handler to go on instead: the call that
-// found the misuse then does what of it is still safe, and the block in question counts as given back.
-// The handler must not throw, and must not use the allocator of the misuse, which is locked meanwhile.
+// found the misuse then does only what is still safe, and the block in question counts as given back. The handler must
+// not throw, and must not use the allocator of the misuse, which is locked meanwhile.
 //
 // Thread-safety: set the handler before the first thread starts; it may be called by several threads at once.
 //
@@ -40,17 +40,17 @@ enum class misuse_kind : unsigned char {
     use_after_rewind,     // … or a rewind to an older checkpoint
     wrong_size,           // a block was given back with another size
     wrong_alignment,      // a block was given back with another alignment
-    foreign_pointer,      // what was given back is no block of this allocator
-    other_allocator,      // what was given back is a block of another checked allocator
+    foreign_pointer,      // the pointer given back is no block of this allocator
+    other_allocator,      // the pointer given back is a block of another checked allocator
     destroyed_allocator,  // an allocator, or a block of it, was used after its destructor
-    invalid_alignment,    // an alignment that is no power of two was asked for
+    invalid_alignment,    // a requested alignment is not a power of two
     invalid_checkpoint,   // rewind to a place that is no longer there
     leak,                 // blocks are live where none should be
     owner_winked_out,     // a destructor that wink_out skips frees memory elsewhere
     two_threads,          // calls of two threads overlap in an allocator for one
     dropped_object,       // an object was used after wink_out had dropped it
     null_pointer,         // a pointer that must not be null is
-    different_sources,    // an allocator absorbed one of another source, or itself
+    different_sources,    // an allocator absorbed one with another source, or itself
     operator_deleted,     // a block of an allocator was given to operator delete or free
     foreign_iterator,     // a container was called with an iterator of another one, or with its end
     stale_iterator,       // an iterator was used after its container had changed
@@ -88,13 +88,13 @@ enum class misuse_kind : unsigned char {
 
 struct misuse {
     misuse_kind kind;
-    const void* block = nullptr;  // its start; for foreign pointers what was given back; else null
-    bool is_known = false;        // bytes and alignment are those of the block, else those that were given
+    const void* block = nullptr;  // its start; for foreign pointers the pointer given back; else null
+    bool is_known = false;        // bytes and alignment are those of the block, not of the call
     std::size_t bytes = 0;
     std::size_t alignment = 0;
     char details[200] = "";  // what happened, in words and numbers
     call_site allocated_at{};
-    call_site ended_at{};     // freed, or gone with reset, release, rewind
+    call_site ended_at{};     // the free, reset, release or rewind
     call_site detected_at{};  // the call that found it
 
     // Effects: writes the whole line, without a line break, into `text`.
@@ -125,7 +125,7 @@ struct misuse {
 
 using misuse_function = void(const misuse& what);
 
-// Effects: says on standard error what was found, and aborts.
+// Effects: reports the misuse on standard error and aborts.
 inline void report_misuse(const misuse& what) {
     char line[1200];
     what.write(line, sizeof line);
@@ -133,14 +133,14 @@ inline void report_misuse(const misuse& what) {
     std::abort();
 }
 
-// Called with every misuse that is found.
+// Called for every misuse that is found.
 inline misuse_function* misuse_handler = &report_misuse;
 
 }  // namespace millpond::inline MILLPOND_ABI
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// Effects: reports a misuse that is no block's.
+// Effects: reports a misuse that concerns no block.
 inline void report_use(misuse_kind kind, const char* what) {
     misuse found{.kind = kind};
     std::snprintf(found.details, sizeof found.details, "%s", what);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// size_histogram: how often each size was asked for, sizes near one another together, and what that says of a program.
+// size_histogram: counts requests by size, close sizes together, and computes measures of their variation.
 //
 //   up to  0 │ 1 │ 2 │ … │ 8 │ 10 │ 12 │ 14 │ 16 │ 20 │ …  bytes: four classes an octave
 //   count    │   │   │   │ 9 │    │    │    │ 41 │    │ …
 //
-// H is the entropy of the shares, in nats. exp(H) is the effective number of sizes: 1 if all are alike, n if n sizes
+// H is the entropy of the shares, in nats. exp(H) is the effective number of sizes: 1 if all are the same, n if n sizes
 // are equally common. V = 1 − exp(−H), in [0, 1), is the variation of P0089R0, section 5, as the laboratory computes
 // it.
 //
-// add: O(1). entropy and what rests on it: O(classes). Not thread-safe.
+// add: O(1). entropy and the measures based on it: O(classes). Not thread-safe.
 //
 // Example:
 //     millpond::size_histogram sizes;

@@ -5,11 +5,11 @@
 //   thread 2 ─┼─▶ lock ─▶ allocator ─▶ block source
 //   thread 3 ─┘
 //
-// Use it where several threads really share one allocator. Where each thread can have its own, that is faster, and the
-// default block source is thread-safe already. One lock for each call: under contention threads wait for one another.
-// release, reset and rewind are locked too, yet whoever calls them must know that no thread still uses a block.
+// Use it where several threads really share one allocator. An allocator for each thread is faster, and the default
+// block source is thread-safe already. One lock for each call: under contention threads wait for one another. release,
+// reset and rewind are locked too, but their caller must know that no thread still uses a block.
 //
-// Complexity: that of the allocator, and one lock. Thread-safe, but for unlocked(). Mutex: anything with lock, unlock.
+// Complexity: that of the allocator, and one lock. Thread-safe, except unlocked(). Mutex: any type with lock, unlock.
 //
 // Example:
 //     millpond::synchronized<millpond::multipool<>> pool;
@@ -86,7 +86,7 @@ class synchronized {
         allocator_.rewind(place);
     }
 
-    // Returns: the allocator itself, for a thread that knows that it is alone.
+    // Returns: the allocator itself, for a thread that knows that no other thread uses it.
     [[nodiscard]] Allocator& unlocked() noexcept { return allocator_; }
 
   private:

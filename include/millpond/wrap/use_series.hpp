@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// use_series: any allocator that has record(), with a record of it after every so many calls.
+// use_series: a layer over any allocator with record() that keeps a record after every so many calls.
 //
 //   calls    ──┬────┬────┬────┬────▶        room of 4, step 100:  100  200  300  400
 //            100  200  300  400                                   200  400  600  800   when it was full: step 200
 //
 // Use it to see how memory, lists and fragmentation develop: over a classic allocator, or over counted<A> for any
-// other. The samples lie in the caller's memory, and the series allocates nothing: where the room is full, every second
-// sample goes and the step doubles, so the samples are always those of the whole run.
+// other. The samples lie in the caller's memory, and the series allocates nothing. When the room is full, every second
+// sample is dropped and the step doubles, so the samples always cover the whole run.
 //
-// allocate, deallocate: as A; each step's last call: also O(blocks), to make the record. Not thread-safe.
+// allocate, deallocate: as A; the last call of each step also O(blocks), for the record. Not thread-safe.
 //
 // Example:
 //     using heap_type = millpond::classic::first_fit<millpond::classic::pointer_words>;
@@ -31,7 +31,7 @@
 namespace millpond::inline MILLPOND_ABI {
 
 struct use_sample {
-    std::uint64_t operation = 0;  // calls so far
+    std::uint64_t operation = 0;  // number of calls so far
     classic::heap_record record;
 };
 
@@ -50,7 +50,7 @@ class use_series {
     use_series(const use_series&) = delete;
     use_series& operator=(const use_series&) = delete;
 
-    // Returns: what the allocator returns; one that is refused is a call, too.
+    // Returns: what the allocator returns; a failed call counts, too.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         void* const block = allocator_.try_allocate(bytes, alignment);
         note();
@@ -92,7 +92,7 @@ class use_series {
 
     [[nodiscard]] classic::heap_record record() const noexcept { return allocator_.record(); }
 
-    // Returns: the samples so far, each `step` calls after the one before.
+    // Returns: the samples so far, each `step` calls after the previous one.
     [[nodiscard]] std::span<const use_sample> samples() const noexcept { return room_.first(filled_); }
     [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
 

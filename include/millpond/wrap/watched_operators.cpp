@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// watched_operators: operator new and delete of a program in checked mode. They are malloc and free, tell winking_scope
-// what is deleted while a skipped destructor runs, and report blocks of checked allocators that are deleted.
+// watched_operators: operator new and delete for a program in checked mode. They call malloc and free. They tell
+// winking_scope what is deleted while a skipped destructor runs, and report checked blocks given to delete.
 //
 // Compile it into a program once: the CMake option MILLPOND_MODE=checked does so for executables. All are weak: a
-// program with operators of its own keeps them, and can call winking_scope::note_freed_elsewhere itself.
+// program with operators of its own keeps those, and can call winking_scope::note_freed_elsewhere itself.
 #include <cstdlib>
 #include <new>
 
@@ -21,7 +21,7 @@ void* new_block(std::size_t bytes, std::size_t alignment) noexcept {
     return std::aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1));
 }
 
-// As the standard asks: the new handler may find memory, or throw.
+// Calls the new handler, which may find memory or throw, as the standard requires.
 void* new_block_or_throw(std::size_t bytes, std::size_t alignment) {
     for (;;) {
         if (void* const block = new_block(bytes, alignment)) return block;
@@ -49,7 +49,7 @@ void* new_block_or_null(std::size_t bytes, std::size_t alignment) noexcept {
 #endif
 }
 
-// A block of a checked allocator has its guard in front; only then is it worth to ask all allocators.
+// A block of a checked allocator has its guard in front; only then is it worth asking all allocators.
 void expect_none_of_ours(const void* block, const void* return_address) noexcept {
     if (block == nullptr || millpond::detail::memory_checker ||
         !millpond::detail::guarded_block::has_guard_in_front(block))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// winking_scope: while it lives, this thread runs destructors that wink_out would have skipped; what they free must be
+// winking_scope: a scope in which this thread runs destructors that wink_out would have skipped. What they free must be
 // memory of that pool.
 //
 //   wink_out in checked mode:  scope(pool) ─▶ destructor ─▶ deallocate of pool              as it should be
@@ -7,8 +7,8 @@
 //                                                        ─▶ operator delete, if watched      wink-out of an owner
 //
 // Operator delete is watched in programs that contain wrap/watched_operators.cpp: executables built with the CMake
-// option MILLPOND_MODE=checked do; others add that file to their sources. Memory that is freed another way (free,
-// munmap, an allocator that is not checked), files and locks are not seen: it detects, it cannot prove.
+// option MILLPOND_MODE=checked do; others add that file to their sources. It does not see memory freed another way
+// (free, munmap, an allocator that is not checked), files or locks: it detects, it cannot prove.
 //
 // O(1). Thread-safe: each thread has its own.
 //
@@ -39,7 +39,7 @@ class winking_scope {
     // Returns: the pool of the innermost scope of this thread, or null.
     [[nodiscard]] static const void* pool() noexcept { return pool_; }
 
-    // Effects: reports that `block` is given to somebody else than the pool; nothing outside a scope.
+    // Effects: inside a scope, reports that `block` is given to another owner than the pool; otherwise does nothing.
     static void note_freed_elsewhere(const void* block, const char* by, call_site site) noexcept {
         if (pool_ == nullptr || block == nullptr) return;
         const winking_scope paused(nullptr);
@@ -58,13 +58,13 @@ class winking_scope {
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// An allocator that checks its blocks itself.
+// An allocator that checks its own blocks.
 template <class A>
 concept block_checker = requires(A& allocator) {
     { allocator.expect_empty() } noexcept;
 };
 
-// Returns: the checked allocator in `pool`, which may be wrapped or bound; null if there is none.
+// Returns: the checked allocator in `pool`, which may be wrapped or bound; null if `pool` contains none.
 template <class A>
 [[nodiscard]] auto checker_in(A& pool) noexcept {
     if constexpr (block_checker<A>) {

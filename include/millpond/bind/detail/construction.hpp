@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// construction: uses-allocator construction as our bindings do it: std's, and tuples whose parts have no default
+// construction: uses-allocator construction for our bindings. It extends std's to tuples whose parts have no default
 // allocator.
 //
 //   string                  ─▶ string(arguments…, allocator)
@@ -8,11 +8,11 @@
 //                              each part is made with the allocator and moved in
 //   everything else         ─▶ as it is
 //
-// std::tuple takes an argument only if the part could be made from it without an allocator, which holds for
-// std::pmr::string and for none of our containers: ours have no default allocator. Where an argument list names an
-// allocator already, as that of std::scoped_allocator_adaptor does, none is added.
+// std::tuple takes an argument only if the part could be made from it without an allocator. That holds for
+// std::pmr::string and for none of our containers, which have no default allocator. Where an argument list already
+// names an allocator, as that of std::scoped_allocator_adaptor does, none is added.
 //
-// Compile-time, and the constructors' own cost; at most one move of each part of a tuple.
+// Costs nothing but the constructors at run time, and at most one move of each part of a tuple.
 //
 // Example:
 //     millpond::multipool<> pool;
@@ -79,7 +79,7 @@ template <class T, class Alloc, class... Arguments>
     return {allocator, std::tuple<Arguments&&...>(std::forward<Arguments>(arguments)...)};
 }
 
-// Returns: what a part of a tuple is made from: the argument itself where no allocator is to be added.
+// Returns: the argument for a part of a tuple: the argument itself where no allocator is to be added.
 template <class T, class Alloc, class Argument>
 [[nodiscard]] constexpr decltype(auto) part_from(const Alloc& allocator, Argument&& argument) noexcept {
     using plain = std::remove_cv_t<T>;
@@ -90,16 +90,16 @@ template <class T, class Alloc, class Argument>
     }
 }
 
-// True for what takes an allocator and has none by default. Whether it could be made without one is then not to be
-// asked: libstdc++'s containers say no under gcc, and do not compile under clang.
+// True for types that take an allocator and have no default one. The traits must not ask whether such a type could be
+// made without one: libstdc++'s containers answer no under gcc, and do not compile under clang.
 template <class T>
 inline constexpr bool needs_allocator = false;
 template <class T>
     requires requires { typename T::allocator_type; }
 inline constexpr bool needs_allocator<T> = !std::is_default_constructible_v<typename T::allocator_type>;
 
-// True for tuples that std::tuple does not make right: of pairs it does not know that their parts may take an
-// allocator, and of parts it asks whether they could be made without one.
+// True for tuples that std::tuple does not construct correctly: it does not pass allocators to the parts of pairs, and
+// it asks whether parts could be made without one.
 template <class T>
 inline constexpr bool is_made_by_parts = false;
 template <class... Parts>
@@ -108,7 +108,7 @@ inline constexpr bool is_made_by_parts<std::tuple<Parts...>> =
       is_made_by_parts<std::remove_cv_t<Parts>>) ||
      ...);
 
-// The arguments for a pair: those of both parts, whatever form they come in.
+// The arguments for a pair: those for both parts, in whichever form they were given.
 template <class Pair, class Alloc>
 struct arguments_of_pair {
     using first = typename Pair::first_type;
@@ -152,7 +152,7 @@ struct arguments_of_pair {
     }
 };
 
-// The arguments for a tuple that std::tuple would not take: one for each part.
+// The arguments for a tuple that std::tuple would not accept: one for each part.
 template <class Tuple, class Alloc>
 struct arguments_of_tuple;
 template <class... Parts, class Alloc>
@@ -194,7 +194,7 @@ struct arguments_of_tuple<std::tuple<Parts...>, Alloc> {
     }
 };
 
-// Returns: what a T is to be constructed from, as a tuple: std::uses_allocator_construction_args with tuples.
+// Returns: a tuple of a T's constructor arguments, as std::uses_allocator_construction_args, extended to tuples.
 template <class T, class Alloc, class... Arguments>
 constexpr auto construction_arguments(const Alloc& allocator, Arguments&&... arguments) noexcept {
     using plain = std::remove_cv_t<T>;

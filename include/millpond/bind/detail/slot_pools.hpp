@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// slot_pools: what the copies of a suballocator share: the allocator beneath, and a compact_pool for each size of slot.
+// slot_pools: the state shared by copies of a suballocator: its upstream, and a compact_pool for each size of slot.
 //
 //   suballocator<int> ───┐               ┌▶ pool of 40-byte slots   set<int>'s nodes, list<array<char, 24>>'s nodes, …
 //   suballocator<node> ──┴▶ slot_pools ──┴▶ pool of 24-byte slots   made when it is first asked for
 //                            count of copies, the user's allocator: gives every chunk, and gets it back
 //
-// For suballocator alone. pool: O(sizes). Copies may be made and dropped by several threads at once, as reading a
-// container asks for it; everything else is for one thread at a time. Ownership: the last copy gives all memory back.
+// Part of suballocator. pool: O(sizes). Several threads may copy and drop at once, because reading a container does so;
+// everything else is for one thread at a time. Ownership: the last copy gives all memory back.
 #pragma once
 
 #include <atomic>
@@ -30,11 +30,11 @@ template <class Alloc, class Word>
 class slot_pools {
     using source = std_source<Alloc>;
     using source_handle = source_ref<source>;
-    struct nothing {
-        explicit nothing(source&) noexcept {}
+    struct empty_member {
+        explicit empty_member(source&) noexcept {}
     };
     static constexpr bool has_extents = holds_freed_pages<Alloc>;
-    using extents = std::conditional_t<has_extents, extent_source<source_handle>, nothing>;
+    using extents = std::conditional_t<has_extents, extent_source<source_handle>, empty_member>;
     using chunk_handle = source_ref<std::conditional_t<has_extents, extents, source>>;
 
     struct known_pool {
@@ -60,7 +60,7 @@ class slot_pools {
     template <class Shape>
     using pool_type = decltype(pool_of<Shape>::pool);
 
-    // Throws: what the allocator throws. Returns: what one copy, the caller, refers to.
+    // Returns: new pools with one copy, the caller's. Throws: what the allocator throws.
     [[nodiscard]] static slot_pools* make(const Alloc& upstream) {
         source from(upstream);
         void* const memory = from.allocate(sizeof(slot_pools), alignof(slot_pools));
@@ -72,7 +72,7 @@ class slot_pools {
 
     void add_copy() noexcept { copies_.fetch_add(1, std::memory_order_relaxed); }
 
-    // Effects: the last one gives everything back.
+    // Effects: gives everything back when the last copy is dropped.
     void drop_copy() noexcept {
         if (copies_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
         source from(upstream_);
@@ -80,7 +80,7 @@ class slot_pools {
         from.deallocate(this, sizeof(slot_pools), alignof(slot_pools));
     }
 
-    // Returns: the pool of such slots. Throws: std::bad_alloc.
+    // Returns: the pool of slots of this shape. Throws: std::bad_alloc.
     template <class Shape>
     [[nodiscard]] pool_type<Shape>& pool() {
         for (known_pool* known = pools_; known != nullptr; known = known->next) {
@@ -95,7 +95,7 @@ class slot_pools {
 
     [[nodiscard]] const Alloc& upstream() const noexcept { return upstream_; }
 
-    // Returns: what gives arrays in checked mode; in others they are the upstream's own.
+    // Returns: the allocator of arrays in checked mode; in other modes arrays come directly from the upstream.
     [[nodiscard]] checked<source_handle>& arrays() noexcept
         requires is_checked_mode
     {
@@ -125,7 +125,7 @@ class slot_pools {
     [[no_unique_address]] Alloc upstream_;
     source source_;
     [[no_unique_address]] extents extents_;
-    [[no_unique_address]] std::conditional_t<is_checked_mode, checked<source_handle>, nothing> arrays_;
+    [[no_unique_address]] std::conditional_t<is_checked_mode, checked<source_handle>, empty_member> arrays_;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI::detail

@@ -5,23 +5,22 @@
 //   bin 2 KiB                  ▲
 //   bin 3 KiB  ─▶│link│▒▒▒▒▒▒│ └── idle for two epochs: upstream      sizes: chunk_sizes.hpp
 //
-// A page that goes back to the system costs about a thousand times an allocation when it is faulted in again, so
-// chunks stay here. They are aligned to 64. What has no bin passes straight to the upstream.
+// A page that went back to the system costs about a thousand times an allocation when it is faulted in again, so chunks
+// stay here. They are aligned to 64. Chunks without a bin pass straight to the upstream.
 //
-// Held bytes never exceed the budget: a chunk that would go beyond it is given upstream. When the upstream has no
-// memory, the cache gives it everything that it holds and asks once more.
-// Sizes that do not recur are not hoarded: for what the upstream has to give, as many bytes go back to it, from the
-// bins that were asked for least recently (256 KiB stay). So work that repeats itself finds all its chunks again, and
-// random sizes do not keep one chunk of each. A peak is not hoarded: an epoch lasts until twice as many bytes were
-// released here as are held; chunks of which a bin never had fewer during two epochs on end were not needed, and the
-// releases that follow give them upstream, at most four a release. A program that releases nothing more calls trim().
+// Held bytes never exceed the budget: a chunk that would exceed it is given upstream. When the upstream has no memory,
+// the cache gives it everything it holds and asks once more.
+// Sizes that do not recur are not hoarded: when the upstream has to supply a chunk, as many bytes go back to it, from
+// the bins that were asked for least recently (256 KiB stay). So repeated work finds all its chunks again, and random
+// sizes do not keep one chunk of each. A peak is not hoarded either: an epoch lasts until twice the held bytes have
+// been released here. A bin's smallest number of chunks during two epochs was not needed, and the releases that follow
+// give that many upstream, at most four a release. A program that releases nothing more calls trim().
 //
-// allocate, deallocate: O(1). Thread-safe: one brief_lock is held for a few instructions; a thread that does not get
-// it in about a microsecond goes to the upstream instead, so no thread ever waits. A child of fork() in whose parent
-// another thread held the lock at that instant works without the cache for its whole life, instead of hanging.
+// allocate, deallocate: O(1). Thread-safe: one brief_lock is held for a few instructions. A thread that does not get it
+// in about a microsecond goes to the upstream instead, so no thread ever waits. A child of fork() works without the
+// cache for its whole life, instead of hanging, if another thread of its parent held the lock at that instant.
 //
-// The destructor gives everything back; of an immortal cache, one that static destructors may still use, it does
-// nothing.
+// The destructor gives everything back. For an immortal cache, which static destructors may still use, it does nothing.
 //
 // Example:
 //     millpond::detail::basic_chunk_cache<millpond::new_delete> cache;
@@ -67,7 +66,7 @@ class basic_chunk_cache {
         return try_allocate_at_least(bytes, alignment).start;
     }
 
-    // Returns: the same, and how many bytes it really has.
+    // Returns: the same, and its real size.
     [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept {
         const unsigned bin = chunk_sizes::bin_of(bytes, alignment);
         if (bin == chunk_sizes::count) return {try_upstream(bytes, alignment), bytes};
@@ -89,7 +88,8 @@ class basic_chunk_cache {
         out_of_memory(bytes, alignment);
     }
 
-    // Effects: keeps the chunk, or gives it upstream if the budget is spent. `bytes`: as asked for, or as given.
+    // Effects: keeps the chunk, or gives it upstream if the budget is spent. `bytes`: the size asked for, or the real
+    // one.
     void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept {
         const unsigned bin = chunk_sizes::bin_of(bytes, alignment);
         if (bin == chunk_sizes::count) {
@@ -99,12 +99,12 @@ class basic_chunk_cache {
         }
     }
 
-    // Effects: as deallocate, of a chunk of the bin.
+    // Effects: as deallocate, for a chunk of the bin.
     void deallocate_to(unsigned bin, void* chunk) noexcept {
         if (!push(bin, chunk)) give_upstream(bin, chunk);
     }
 
-    // Effects: counts releases that were kept elsewhere, so that epochs pass even if none comes here.
+    // Effects: counts releases that were kept elsewhere, so that epochs end even if none comes here.
     void note_released(std::size_t bytes) noexcept {
         if (!lock_.try_lock()) return;
         idle_chunks idle;
@@ -114,14 +114,14 @@ class basic_chunk_cache {
         give_upstream(idle);
     }
 
-    // Returns: what a chunk of `bytes`, aligned as malloc aligns, really holds; asking for that much costs no more.
+    // Returns: the real size of a chunk of `bytes`, aligned as malloc aligns; asking for that much costs no more.
     [[nodiscard]] static constexpr std::size_t good_bytes(std::size_t bytes) noexcept {
         const unsigned bin = chunk_sizes::bin_of(bytes, 1);
         return bin == chunk_sizes::count ? bytes : chunk_sizes::bytes_of(bin);
     }
 
-    // Returns: true if so many bytes of the budget are now set aside for chunks that are kept elsewhere; at most half
-    // of it is.
+    // Returns: true if so many bytes of the budget are now set aside for chunks that are kept elsewhere. At most half
+    // of the budget is.
     [[nodiscard]] bool try_reserve(std::size_t bytes) noexcept {
         if (reserved_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= budget_bytes() / 2) return true;
         unreserve(bytes);
@@ -129,8 +129,8 @@ class basic_chunk_cache {
     }
     void unreserve(std::size_t bytes) noexcept { reserved_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
 
-    // Effects: gives chunks upstream, the largest first, until at most `bytes_to_keep` are held.
-    // Complexity: O(chunks given back). No other thread is held up; under heavy use by them some chunks may stay.
+    // Effects: gives chunks upstream, the largest first, until at most `bytes_to_keep` are held. Complexity: O(chunks
+    // given back). No other thread is held up; if others use the cache heavily, some chunks may stay.
     void trim(std::size_t bytes_to_keep = 0) noexcept {
         for (unsigned bin = chunk_sizes::count; bin-- > 0;) {
             while (held_bytes() > bytes_to_keep) {
@@ -141,7 +141,7 @@ class basic_chunk_cache {
         }
     }
 
-    // Effects: from now on at most `bytes` are held; what is too much goes upstream at once. 0 switches the cache off.
+    // Effects: from now on holds at most `bytes`; the excess goes upstream at once. 0 switches the cache off.
     void set_budget_bytes(std::size_t bytes) noexcept {
         budget_bytes_.store(bytes, std::memory_order_relaxed);
         trim(bytes);
@@ -156,18 +156,18 @@ class basic_chunk_cache {
 
   private:
     static constexpr std::size_t shortest_epoch_bytes = std::size_t{1} << 20;
-    static constexpr std::size_t little_bytes = std::size_t{256} << 10;  // not worth being given upstream
+    static constexpr std::size_t little_bytes = std::size_t{256} << 10;  // too little to give upstream
 
     struct bin_state {
         free_chunks chunks;
         std::uint32_t count = 0;
-        std::uint32_t fewest = 0;         // of this epoch so far
-        std::uint32_t fewest_before = 0;  // of the epoch before
+        std::uint32_t fewest = 0;         // in this epoch so far
+        std::uint32_t fewest_before = 0;  // in the epoch before
         std::uint32_t idle = 0;           // to be given upstream
-        std::uint64_t asked_at = 0;       // by the number of requests of the cache
+        std::uint64_t asked_at = 0;       // the request's number, counted over the whole cache
     };
 
-    // What one call gives upstream, once the lock is free again.
+    // The chunks that one call gives upstream after unlocking.
     struct idle_chunks {
         static constexpr unsigned most = 4;
         void* chunks[most];
@@ -191,7 +191,8 @@ class basic_chunk_cache {
         return chunk;
     }
 
-    // Returns: a chunk of the bin; or null, and what the upstream gets for the one that it has to give.
+    // Returns: a chunk of the bin; or null, and in `replaced` the chunks to give the upstream for the one that it
+    // supplies.
     [[nodiscard]] void* pop_or_replace(unsigned bin, idle_chunks& replaced) noexcept {
         if (!lock_.try_lock()) return nullptr;
         bins_[bin].asked_at = ++requests_;
@@ -201,7 +202,7 @@ class basic_chunk_cache {
         return chunk;
     }
 
-    // Under the lock: moves chunks of so many bytes out. What is too large to be moved now counts the next time.
+    // Moves chunks of so many bytes out, under the lock. Bytes that are too large to be moved now count the next time.
     void replace(std::size_t bytes, idle_chunks& out) noexcept {
         missing_bytes_ = held_bytes() > little_bytes ? missing_bytes_ + bytes : 0;
         while (out.count < idle_chunks::most && held_bytes() > little_bytes) {
@@ -213,7 +214,8 @@ class basic_chunk_cache {
         }
     }
 
-    // Under the lock. Returns: the bin that has chunks and was asked for one the longest ago. One of them has some.
+    // Returns: the bin with chunks that was asked for one the longest ago. Call it under the lock, with chunks in some
+    // bin.
     [[nodiscard]] unsigned least_recently_asked() const noexcept {
         unsigned found = 0;
         for (unsigned bin = 0; bin < chunk_sizes::count; ++bin) {
@@ -240,7 +242,7 @@ class basic_chunk_cache {
         return fits;
     }
 
-    // Under the lock.
+    // Call it under the lock.
     [[nodiscard]] void* take(unsigned bin) noexcept {
         bin_state& from = bins_[bin];
         void* const chunk = from.chunks.pop(chunk_sizes::bytes_of(bin));
@@ -254,7 +256,7 @@ class basic_chunk_cache {
         return chunk;
     }
 
-    // Under the lock. Twice what is held: while one container only releases, no epoch ends, however large it was.
+    // Call it under the lock. An epoch is twice what is held: while one container only releases, no epoch ends.
     void end_epoch_if_due(std::size_t released_bytes) noexcept {
         released_bytes_ += released_bytes;
         if (released_bytes_ < shortest_epoch_bytes || released_bytes_ / 2 < held_bytes()) return;
@@ -268,7 +270,7 @@ class basic_chunk_cache {
         }
     }
 
-    // Under the lock: moves a few idle chunks out, the largest first.
+    // Moves a few idle chunks out, the largest first, under the lock.
     void collect_idle(idle_chunks& out) noexcept {
         for (unsigned bin = chunk_sizes::count; idle_ > 0 && out.count < idle_chunks::most && bin-- > 0;) {
             while (bins_[bin].idle > 0 && out.count < idle_chunks::most) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// chunk_magazine: the few chunks that one thread keeps for itself, so that it need not lock the cache for each.
+// chunk_magazine: a few chunks that one thread keeps for itself, to avoid locking the cache for each.
 //
 //   this thread ─push, pop─▶ │ 1 KiB ▸│ 2 KiB ▸│ … │ 64 KiB ▸│  at most 256 KiB     ─full, empty─▶  the shared cache
 //
-// Part of chunk_cache; nothing else uses it. A magazine starts closed: it takes nothing and has nothing. Its thread
+// Part of chunk_cache; nothing else uses it. A magazine starts closed: it accepts nothing and holds nothing. Its thread
 // opens it at the first release, and closes it when the thread ends.
-// push, pop: O(1), no atomic operation. Not thread-safe: one thread's own.
+// push, pop: O(1), no atomic operation. Not thread-safe: it belongs to one thread.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class chunk_magazine {
     static constexpr std::size_t capacity_bytes = std::size_t{256} << 10;
     static constexpr std::size_t largest_chunk_bytes = std::size_t{64} << 10;
     static constexpr unsigned bins = chunk_sizes::bin_of(largest_chunk_bytes, 1) + 1;
-    // After so many chunks push is refused once, for the cache to hear of them; of at least so many bytes.
+    // After this many pushes, of at least that many bytes, one push is refused so that the cache learns of them.
     static constexpr std::uint32_t report_pushes = 256;
     static constexpr std::size_t report_bytes = report_pushes * chunk_sizes::smallest;
 
@@ -51,7 +51,7 @@ class chunk_magazine {
     // Returns: the size of the chunks in `bin`, which must be below `bins`.
     [[nodiscard]] static std::size_t bytes_of(unsigned bin) noexcept { return sizes[bin]; }
 
-    // `trims`: how often the cache had been trimmed by then.
+    // `trims`: the number of times that the cache has been trimmed so far.
     void open(std::size_t trims) noexcept {
         is_open_ = true;
         trims_seen_ = trims;
@@ -59,7 +59,7 @@ class chunk_magazine {
         unreported_ = 0;
     }
 
-    // Effects: hands every chunk to `take(bin, chunk)`, and takes none before it is opened again.
+    // Effects: passes every chunk to `take(bin, chunk)`, and accepts none until it is opened again.
     template <class Take>
     void close(Take take) noexcept {
         for (unsigned bin = 0; bin < bins; ++bin) {
@@ -69,7 +69,7 @@ class chunk_magazine {
         room_bytes_ = 0;
     }
 
-    // Effects: as close, for good.
+    // Effects: as close, permanently.
     template <class Take>
     void end(Take take) noexcept {
         close(take);
@@ -85,7 +85,7 @@ class chunk_magazine {
     [[nodiscard]] std::size_t held_bytes() const noexcept { return is_open_ ? capacity_bytes - room_bytes_ : 0; }
 
   private:
-    // A table: less than arithmetic.
+    // A table is faster than arithmetic.
     static constexpr auto sizes = [] {
         std::array<std::uint32_t, bins> table{};
         for (unsigned bin = 0; bin < bins; ++bin) table[bin] = static_cast<std::uint32_t>(chunk_sizes::bytes_of(bin));
@@ -96,7 +96,7 @@ class chunk_magazine {
     bool has_ended_ = false;
     std::size_t trims_seen_ = 0;
     std::size_t room_bytes_ = 0;
-    std::uint32_t unreported_ = 0;  // pushes
+    std::uint32_t unreported_ = 0;  // pushes that the cache has not heard of
     free_chunks chunks_[bins] = {};
 };
 

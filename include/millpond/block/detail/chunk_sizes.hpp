@@ -3,13 +3,13 @@
 //
 //   1 2 3 4 5 6 7 8 KiB │ 10 12 14 16 │ 20 24 28 32 │ … │ 20 24 28 32 MiB      every KiB first, then four an octave
 //
-// Above 32 KiB each chunk is one line (64 bytes) longer: allocators ask for a block of a round size and a record of it,
-// and without the line every such chunk would be of the next larger size.
+// Above 32 KiB each chunk is one line (64 bytes) longer. Allocators ask for a block of a round size and a record of it;
+// without the line every such chunk would be of the next larger size.
 //
-// Smaller requests, larger ones, and those aligned to more than 64 have no bin: they are not worth keeping, or rare;
-// nor have those of less than 4 KiB that are aligned to more than 16. Such small chunks are aligned as malloc aligns:
-// the aligned form of operator new leaves a gap before each, and a thousand pools of 1 KiB lie further apart. O(1),
-// arithmetic alone. Thread-safe: there is no state.
+// Three kinds of request have no bin, because they are rare or not worth keeping: smaller and larger ones, those
+// aligned to more than 64, and those of less than 4 KiB aligned to more than 16. Chunks below 4 KiB are aligned as
+// malloc aligns, because the aligned form of operator new leaves a gap before each, and a thousand pools of 1 KiB would
+// lie further apart. O(1), arithmetic only. Thread-safe: there is no state.
 //
 // Example:
 //     static_assert(millpond::detail::chunk_sizes::bytes_of(millpond::detail::chunk_sizes::bin_of(5000, 16)) == 5120);
@@ -40,7 +40,7 @@ struct chunk_sizes {
   public:
     static constexpr unsigned count = scheme::count;
 
-    // Returns: the bin of the smallest chunks that fit; `count` if there is none.
+    // Returns: the bin of the smallest chunks that fit; `count` if none does.
     [[nodiscard]] static constexpr unsigned bin_of(std::size_t bytes, std::size_t requested_alignment) noexcept {
         if (bytes < smallest || requested_alignment > alignment_of(bytes)) return count;
         const std::size_t round = bytes <= largest_round ? bytes : without_line(bytes);
@@ -48,7 +48,7 @@ struct chunk_sizes {
         return scheme::class_of(round, 1);
     }
 
-    // True of the chunks that most allocators ask for, whose bin one look into a table tells.
+    // True for requests that most allocators make, whose bin is one table look-up away.
     [[nodiscard]] static constexpr bool is_common(std::size_t bytes, std::size_t requested_alignment) noexcept {
         return bytes - smallest <= largest_round - smallest && requested_alignment <= alignment_of(bytes);
     }
@@ -56,7 +56,7 @@ struct chunk_sizes {
         return common_bins[(bytes + smallest - 1) / smallest];
     }
 
-    // Returns: what chunks of so many bytes are aligned to, or those of the bin for as many.
+    // Returns: the alignment of chunks of so many bytes, and of their bin.
     [[nodiscard]] static constexpr std::size_t alignment_of(std::size_t bytes) noexcept {
         return bytes < smallest_aligned ? default_alignment : largest_alignment;
     }
@@ -72,7 +72,7 @@ struct chunk_sizes {
         return bytes > largest_round + line_bytes ? bytes - line_bytes : largest_round + 1;
     }
 
-    // A table for the sizes of which there are many: less than arithmetic.
+    // A table covers the common sizes; it is faster than arithmetic.
     static constexpr std::size_t common_bytes = std::size_t{64} << 10;
     static constexpr auto common_bins = [] {
         std::array<std::uint8_t, common_bytes / smallest + 1> table{};

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// extent_source: takes chunks of 4 KiB from the allocator beneath many at a time, and gives the pages of empty ones
-// back to the system even where that allocator keeps them.
+// extent_source: takes many chunks of 4 KiB at once from the allocator beneath, and gives the pages of empty ones back
+// to the system even if that allocator keeps them.
 //
 //   extent of 1, 8 or 63 chunks   │header│ chunk │ chunk │░░░░░░░░░░░░░░░│ chunk │      ░ empty: pages let go
 //                                         ▲ owner, 16 bytes before each chunk
 //   block of 1 to 8 extents       │extent│extent│extent│extent│      all empty: its pages are let go, and it goes back
 //
-// For sources of the process's memory that hold on to what is freed: malloc keeps the top of its heap and everything
-// below a block that lives, multipool keeps all small blocks. What such a source writes into an extent that came back
-// are its first page and its last ones. Chunks that are free are used again, the lowest address first. What is not a
-// chunk passes to the source as it is.
+// Use it for sources of process memory that hold on to freed memory: malloc keeps the top of its heap and everything
+// below a live block, multipool keeps all small blocks. Such a source writes only into the first page and the last
+// pages of an extent that came back. Free chunks are used again, the lowest address first. Requests of other sizes pass
+// to the source unchanged.
 //
-// Pages are let go once 16 chunks of an extent are empty and have been used, or all but two, and with a block of
-// several extents; never where a single one has had fewer than 8 chunks in use, so that small pools keep their pages.
+// An extent lets the pages of its empty chunks go once 16 of them are empty and have been used, or all but two. A
+// block of several extents lets all its pages go when it is returned. A single extent that never had 8 chunks in use
+// keeps its pages, so small pools keep theirs.
 //
 // try_allocate, deallocate: O(1), but O(extents) for a new block in the middle of the others, and a system call for
-// each run of empty chunks that is let go. Not thread-safe. Ownership: of the blocks; all chunks must be back before
-// it ends.
+// each run of empty chunks that is let go. Not thread-safe. Ownership: of the blocks; all chunks must be back before it
+// is destroyed.
 #pragma once
 
 #include <algorithm>
@@ -130,11 +131,11 @@ class extent_source {
         return chunk;
     }
 
-    // Returns: the first extent of a new block, or null. Small pools do with few chunks; where the source has not
-    // enough, fewer will do.
+    // Returns: the first extent of a new block, or null. Small pools take few chunks at a time; where the source has
+    // not enough, fewer will do.
     [[nodiscard]] extent* grow() noexcept {
         const unsigned wanted = chunks_ == 0 ? 1 : chunks_ <= few_chunks ? few_chunks : most_chunks;
-        // As many as there are, rounded up: each block leaves its first page and its last one with the source.
+        // The pool doubles, rounded up: each block leaves its first page and its last one with the source.
         const unsigned as_many = (chunks_ + most_chunks - 1) / most_chunks;
         for (unsigned extents = std::clamp(as_many, 1U, most_extents); extents > 1; extents /= 2) {
             if (extent* const made = try_block(extents, most_chunks)) return made;
@@ -169,12 +170,12 @@ class extent_source {
         (below == nullptr ? lowest_ : below->higher) = made;
     }
 
-    // Effects: a block that is empty goes back.
+    // Effects: gives an empty block back.
     void give_back(extent& first) noexcept {
         const std::size_t bytes = bytes_of(first.extents, first.chunks);
         const unsigned chunks = first.extents * first.chunks;
         auto* const memory = reinterpret_cast<char*>(&first);
-        bool lets_go = first.extents > 1;  // a page of each is in use from the start
+        bool lets_go = first.extents > 1;  // a page of each extent is in use from the start
         extent* last = &first;
         for (unsigned n = 1;; ++n) {
             lets_go |= last->was_large;

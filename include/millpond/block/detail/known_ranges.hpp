@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// known_ranges: in checked mode, which addresses are reserved and for what, so that a fault there tells whose it is:
-// behind what is committed, behind the limit, given back to the system, or of an owner that is gone. Else nothing.
+// known_ranges: in checked mode, a list of reserved address ranges that lets a fault report name the range that was hit
+// and why the access was wrong: behind the committed part, behind the limit, given back to the system, or its owner
+// destroyed. Else empty.
 //
 //   range of a dyn_array ├── committed ──┤▒▒ was committed ▒▒┤▒▒ reserved ▒▒┤ guard │      overrun, use after free
 //   range that was released ├▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒┤               use after release
 //
-// The last 16 released ranges keep their addresses, without memory, so that nothing else is found there; where
-// addresses run short, they go first. A report is a line on standard error, and the program ends.
+// The last 16 released ranges keep their addresses, without memory, so that the system reuses none of them. Where
+// addresses run short, they are released first. A report is a line on standard error, and the program ends.
 //
 // Part of reservation. All functions: O(ranges), at most 512 are known. Thread-safe.
 #pragma once
@@ -37,14 +38,14 @@ struct known_range {
     std::size_t committed = 0;
     std::size_t most_committed = 0;
     const char* what = "reservation";
-    std::uint64_t released = 0;  // the n-th to be released; 0: not
+    std::uint64_t released = 0;  // its number among the released ranges; 0: not released
 };
 
 class known_ranges {
     using range = known_range;
 
   public:
-    // Effects: the range, of `bytes` with its guard page, is known from now on; `size` of them may be committed.
+    // Effects: adds the range, of `bytes` with its guard page, of which `size` may be committed.
     static void add(const void* begin, std::size_t size, std::size_t bytes) noexcept {
         if (!is_watched_.exchange(true)) os::faults::watch(&explain);
         const hold here;
@@ -53,7 +54,7 @@ class known_ranges {
         *free = {.begin = static_cast<const char*>(begin), .size = size, .bytes = bytes};
     }
 
-    // Effects: reports say `what` lies there.
+    // Effects: reports call the range `what`.
     static void name(const void* begin, const char* what) noexcept {
         change(begin, [&](range& found) { found.what = what; });
     }
@@ -65,7 +66,8 @@ class known_ranges {
         });
     }
 
-    // Effects: the owner of the range, which starts at `begin` and has `bytes`, is gone. The addresses go back later.
+    // Effects: notes that the owner of the range is gone. The range starts at `begin`, has `bytes`, and is unmapped
+    // later.
     static void release(void* begin, std::size_t bytes) noexcept {
         range given_up;
         {
@@ -148,7 +150,7 @@ class known_ranges {
         if (what.begin != nullptr) os::pages::release(const_cast<char*>(what.begin), what.bytes);
     }
 
-    // The table is read without the lock: this thread may have it.
+    // Reads the table without the lock, because this thread may hold it.
     static bool explain(const os::fault& what) noexcept {
         const auto at = reinterpret_cast<std::uintptr_t>(what.address);
         for (const range& one : ranges_) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// recent_peak: how much was in use at most lately, so that memory is neither given back in every round nor for ever
-// kept.
+// recent_peak: the highest use in recent rounds. A caller keeps that much memory and returns the rest.
 //
 //   falls of use    100 │ 3 │ 4 │ 3 ║ 5 │ 3 │ 4 │ 4 ║ 3 …       ║ an epoch of four ends
 //   note returns    100  100 100 100  100 100 100 100   5       the peak is forgotten after four to seven more falls
 //
-// Note each fall of use; what lies above the answer may go back to where it came from. Work that repeats itself, in up
-// to four falls a round, gives nothing back and so takes nothing anew; the memory of a single peak is not hoarded.
+// Note each fall of use; memory above the result may go back to its source. Work that repeats itself, in up to four
+// falls a round, then returns nothing and so allocates nothing again, and the memory of a single peak is not hoarded.
 //
 // note: O(1), a few instructions. A value; not thread-safe.
 //
@@ -27,7 +26,8 @@ class recent_peak {
   public:
     static constexpr unsigned falls_in_epoch = 4;
 
-    // Effects: use had risen to `peak` and falls now. Returns: the highest use of this epoch and the one before.
+    // Effects: notes that use had risen to `peak` and falls now. Returns: the highest use of this epoch and the one
+    // before.
     std::size_t note(std::size_t peak) noexcept {
         if (peak > in_epoch_) in_epoch_ = peak;
         const std::size_t recent = in_epoch_ > before_ ? in_epoch_ : before_;

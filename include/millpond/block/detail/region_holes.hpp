@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// region_holes: the addresses of large blocks that came back to a region from its middle, for blocks of the same size.
+// region_holes: the addresses of large blocks freed in the middle of a region, kept for blocks of the same size.
 //
 //   │block│next, bytes┊▒▒▒▒▒▒▒ no memory ▒▒▒▒▒▒▒│block│next, bytes┊▒▒▒▒▒▒│block│        a hole keeps its first page
 //          ▲ bins, one an octave ─────────────────────────▲
 //
-// Part of region. A pool's large blocks have few sizes, so holes of exactly the size that is asked for are there again
-// and again; holes are neither cut nor joined, or what is left of them would shrink to nothing.
+// Part of region. A pool's large blocks have few sizes, so holes of exactly the right size recur. Holes are neither cut
+// nor joined, because the rests would become ever smaller.
 // Holes of more than 1 MiB have any size and are few: they are kept by address, joined with their neighbours and cut.
-// note: O(1). take: up to 64 holes are looked at. note_wide, take_wide: O(wide holes). Not thread-safe.
+// note: O(1). take: looks at up to 64 holes. note_wide, take_wide: O(wide holes). Not thread-safe.
 #pragma once
 
 #include <bit>
@@ -23,7 +23,7 @@ namespace millpond::inline MILLPOND_ABI::detail {
 
 class region_holes {
   public:
-    // Smaller blocks are too many to look through, and a hole of theirs would keep much of its memory.
+    // Smaller blocks are too many to search, and a hole of theirs would keep much of its memory.
     static constexpr std::size_t least_bytes = std::size_t{32} << 10;
     static constexpr std::size_t wide_alignment = 8;  // of wide holes and of their sizes
 
@@ -66,7 +66,7 @@ class region_holes {
     // Returns: true for holes that are joined and cut.
     [[nodiscard]] static constexpr bool is_wide(std::size_t bytes) noexcept { return bytes > widest_of_pools; }
 
-    // Effects: remembers the poisoned block, which is_wide, as one with the holes around it. Returns: that hole.
+    // Effects: remembers the poisoned block, which is_wide, joined with the holes around it. Returns: the joined hole.
     [[nodiscard]] allocation note_wide(char* start, std::size_t bytes) noexcept {
         hole before{wide_, nullptr, 0};
         char* place_before = nullptr;
@@ -91,7 +91,7 @@ class region_holes {
 
     // Returns: a block out of the lowest hole that holds it, poisoned; or null.
     [[nodiscard]] void* take_wide(std::size_t bytes, std::size_t alignment) noexcept {
-        if (bytes % wide_alignment != 0) return nullptr;  // a rest would lie askew
+        if (bytes % wide_alignment != 0) return nullptr;  // a rest would be misaligned
         hole before{wide_, nullptr, 0};
         char* place_before = nullptr;
         while (before.next != nullptr) {
@@ -135,7 +135,7 @@ class region_holes {
         ::new (place) hole(content);
         poison(place, sizeof(hole));
     }
-    // Effects: the hole before, or the front of the list, goes on with `next`.
+    // Effects: makes `next` the hole behind the one before, or the front of the list.
     void link(char* place_before, const hole& before, char* next) noexcept {
         auto* const following = reinterpret_cast<hole*>(next);
         if (place_before == nullptr) {

@@ -4,11 +4,11 @@
 //   base ▼                          end ▼
 //        │ taken by extend, in order    │ committed ahead by the region │ reserved
 //
-// It reads and writes words anywhere in that memory, and links between places of it. One that has not been extended
-// yet has no memory. Words are copied, never pointed to: the same bytes hold what a program puts into its blocks.
+// It reads and writes words anywhere in the memory taken by extend, and links between places in it. Words are copied,
+// never pointed to, because the same bytes hold what a program puts into its blocks.
 //
-// extend: O(1), and a system call where the region has to grow; null, and nothing has changed, where it cannot.
-// Not thread-safe. Owns its region.
+// extend: O(1), and a system call where the region has to grow; if it cannot, the result is null and nothing has
+// changed. Not thread-safe. Owns its region.
 //
 // Example:
 //     millpond::detail::break_heap<millpond::classic::pointer_words, millpond::region> heap(std::size_t{1} << 30);
@@ -36,7 +36,7 @@ class break_heap {
     explicit break_heap(std::size_t limit_bytes) noexcept
         : region_(limit_bytes < Words::most_heap_bytes ? limit_bytes : Words::most_heap_bytes) {}
 
-    // Returns: the start of `bytes` more, behind what was given before; null where there are no more.
+    // Returns: the start of `bytes` more, behind what was given before; null if the region has no more.
     [[nodiscard]] std::byte* extend(std::size_t bytes) noexcept {
         if (bytes > max_bytes - used_) return nullptr;
         if (base_ == nullptr) {
@@ -51,10 +51,10 @@ class break_heap {
         return base_ + used_ - bytes;
     }
 
-    // Effects: nothing is taken any more; the memory stays.
+    // Effects: frees all that was taken; the memory stays.
     void reset() noexcept { used_ = 0; }
 
-    // Effects: all memory goes back to the system.
+    // Effects: returns all memory to the system.
     void release() noexcept {
         if (base_ != nullptr) region_.deallocate(base_, given_, page_bytes);
         region_.release();
@@ -69,7 +69,7 @@ class break_heap {
     [[nodiscard]] std::byte* end() const noexcept { return base_ + used_; }
     [[nodiscard]] std::size_t used_bytes() const noexcept { return used_; }
 
-    // Returns: the bytes used, held and mapped; the blocks are the heap's to tell.
+    // Returns: the bytes used, held and mapped; the heap itself adds its blocks.
     [[nodiscard]] classic::heap_use use() const noexcept {
         classic::heap_use found;
         found.used_bytes = used_;

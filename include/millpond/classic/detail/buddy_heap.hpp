@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// buddy_heap: blocks of a series of sizes, each of which is the sum of two smaller ones; a free pair becomes one again.
+// buddy_heap: block sizes in a series where each is the sum of two smaller ones; a free pair becomes one block again.
 //
 //   size n = size n-1 + size n-Step        Step 1: 32, 64, 128, 256 …        Step 2: 32, 64, 96, 160, 256 …
 //
@@ -7,12 +7,12 @@
 //   └───────────── left, n-1 ───────────────────┴──── right, n-Step ──────┘    the parent's side, kept by the left ·
 //                                                                             and its parent's, by the right · free
 //
-// A block finds its buddy by its size and side. A left block keeps its parent's side, a right one what the parent kept,
-// so that a block that is whole again knows both (Cranston and Thomas). All of the heap is a left block; it grows by
-// becoming the left part of one that is the next size. The document names the two systems and gives no figures.
+// A block finds its buddy by its size and side. A left block keeps its parent's side, and a right one what the parent
+// kept, so a rejoined block knows both (Cranston and Thomas). The whole heap is a left block; it grows by becoming the
+// left part of the next size. The paper names the two systems and gives no figures.
 //
-// allocate, deallocate: O(log bytes), by address alone. Not thread-safe. Source: Grunwald, Zorn and Henderson 1993,
-// section 2.1 (Standish's categories).
+// allocate, deallocate: O(log bytes); deallocate needs only the address. Not thread-safe. Source: Grunwald, Zorn and
+// Henderson 1993, section 2.1 (Standish's categories).
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ class buddy_heap : public heap_shell<buddy_heap<Words, Counts, Region, Step>, br
 
     explicit buddy_heap(std::size_t limit_bytes = shell::default_limit_bytes) noexcept : shell(limit_bytes) {}
 
-    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
+    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null if there is no memory.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (alignment <= Words::alignment) return take(bytes, bytes);
         if (alignment > max_bytes || bytes > max_bytes - alignment) return nullptr;
@@ -96,7 +96,7 @@ class buddy_heap : public heap_shell<buddy_heap<Words, Counts, Region, Step>, br
     struct block_tag {
         std::size_t number = 0;
         bool is_right = false;
-        bool kept = false;  // a left block: whether its parent is a right one; a right block: what its parent kept
+        bool kept = false;  // left block: whether its parent is a right one; right block: what its parent kept
         bool is_free = false;
     };
 
@@ -162,7 +162,8 @@ class buddy_heap : public heap_shell<buddy_heap<Words, Counts, Region, Step>, br
         return nullptr;
     }
 
-    // Effects: cuts a block in two; the part that is not needed is free. Returns: the other, whose tag is `found`.
+    // Effects: cuts a block in two and frees the part that is not needed. Returns: the other part, whose tag is
+    // `found`.
     [[nodiscard]] std::byte* split(std::byte* user, block_tag& found, std::size_t whole) noexcept {
         counts_.note_split();
         const block_tag left{found.number - 1, false, found.is_right, true};
@@ -181,7 +182,7 @@ class buddy_heap : public heap_shell<buddy_heap<Words, Counts, Region, Step>, br
         return user;
     }
 
-    // Effects: a free block, one with its buddy as long as that is free.
+    // Effects: makes the block free and joins it with its buddy as long as that is free.
     void put_back(std::byte* user) noexcept {
         block_tag own = tag(user);
         while (own.number != root_) {
@@ -201,7 +202,7 @@ class buddy_heap : public heap_shell<buddy_heap<Words, Counts, Region, Step>, br
         insert(user, own.number);
     }
 
-    // Effects: the heap becomes the left part of the next size. Returns: false where there is no memory.
+    // Effects: makes the heap the left part of the next size. Returns: false if there is no memory.
     [[nodiscard]] bool grow(std::size_t whole) noexcept {
         if (first_ == nullptr) return begin(whole);
         if (root_ + 1 >= sizes) return false;
@@ -230,7 +231,7 @@ class buddy_heap : public heap_shell<buddy_heap<Words, Counts, Region, Step>, br
         return true;
     }
 
-    // Lists of free blocks: rings through the blocks alone.
+    // The lists of free blocks are rings through the blocks, without heads in them.
     void insert(std::byte* user, std::size_t number) noexcept {
         std::byte*& first = free_[number];
         if (first == nullptr) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// heap_shell: the part of the interface that all classic allocators share, with their memory and their counts.
+// heap_shell: the interface that all classic allocators share, with their memory and their counts.
 //
 //   heap_shell<bsd, break_heap, Counts>        allocate, deallocate, reset, release, contains, operations, record
 //     └ bsd                                    try_allocate, usable_bytes, use, for_each_list
 //                                              and for the shell: give_back, forget
 //
-// Memory is a break_heap, or another heap where that is in charge of the memory, as gnu_gxx in quick_fit.
+// Memory is a break_heap, or the heap that owns the memory, as gnu_gxx in quick_fit.
 // All functions are O(1) beyond what they call. Not thread-safe.
 //
 // Example:
@@ -34,35 +34,35 @@ class heap_shell {
         out_of_memory(bytes, alignment);
     }
 
-    // `block`: from this heap and not given back since; null is none.
+    // `block`: from this heap and not given back since, or null.
     void deallocate(void* block) noexcept {
         if (block == nullptr) return;
         counts_.note_unsized();
         heap().give_back(static_cast<std::byte*>(block));
     }
 
-    // The same: the heap knows size and alignment. `bytes` as they were asked for are for the counts.
+    // The same: the heap knows size and alignment. The `bytes` asked for are used by the counts.
     void deallocate(void* block, std::size_t bytes, std::size_t) noexcept {
         if (block == nullptr) return;
         counts_.note_sized(bytes);
         heap().give_back(static_cast<std::byte*>(block));
     }
 
-    // Effects: no block is taken any more; the memory stays.
+    // Effects: frees all blocks; the memory stays.
     void reset() noexcept {
         memory_.reset();
         counts_.note_reset();
         heap().forget();
     }
 
-    // Effects: no block is taken any more; all memory goes back to the system.
+    // Effects: frees all blocks; all memory goes back to the system.
     void release() noexcept {
         memory_.release();
         counts_.note_reset();
         heap().forget();
     }
 
-    // Returns: true for every address in the memory that the heap has taken, so for those of all its blocks.
+    // Returns: true for every address in the memory that the heap has taken, which includes all its blocks.
     [[nodiscard]] bool contains(const void* place) const noexcept { return memory_.contains(place); }
 
     [[nodiscard]] const Counts& operations() const noexcept { return counts_; }

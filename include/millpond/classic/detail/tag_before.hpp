@@ -4,7 +4,7 @@
 //   │ tag │ user's bytes …                         what the allocator wrote: an even number
 //   │ tag │ …   │ tag │ user's bytes, aligned …    the second: how far the first is away, and 1
 //
-// Allocators with one tag serve alignments beyond their own by a larger block and a second tag in it.
+// Allocators with one tag serve larger alignments than their own with a larger block that contains a second tag.
 // All functions are O(1). Thread-safe for different blocks: there is no state.
 //
 // Example:
@@ -40,7 +40,7 @@ struct tag_before {
         return user + distance;
     }
 
-    // Returns: the user's bytes as they were before they were aligned.
+    // Returns: the start of the user's bytes before they were aligned.
     [[nodiscard]] static std::byte* origin(std::byte* user) noexcept {
         const word tag = read(user);
         return (tag & 1) != 0 ? user - tag / 2 : user;

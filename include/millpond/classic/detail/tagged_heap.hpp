@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// tagged_heap: blocks with a tag at each end, and lists of the free ones: what first_fit, gnu_gxx and best_fit share.
+// tagged_heap: blocks with a tag at each end, and lists of the free ones; the basis of first_fit, gnu_gxx and best_fit.
 //
 //   base                                      alignment ▼ of what the user gets
 //   │ heads of the lists │end│ tag │ user's bytes … │tag│ tag │ next │ prev │ … free … │tag│end│
 //                              └── size, tag and tag ───┘ └────────── size ────────────────┘
 //
-// A tag is a word: the size of the block with its two tags, and 1 where it is taken. The two ends are tags of a block
-// without bytes that is always taken, so no block asks whether it has a neighbour. Heads are links in the same memory:
-// lists are rings.
+// A tag is a word: the size of the block with its two tags, plus 1 if it is in use. The two ends are tags of an empty
+// block that is always in use, so no block has to check whether it has a neighbour. The heads are links in the same
+// memory, so each list is a ring.
 //
-// Policy says what differs:
-//   lists, list_of(bytes)       how many lists of free blocks, and which one a size belongs to
-//   find(heap, bytes)           a free block of at least that size, or null, and how many blocks were looked at
-//   begin, inserted, unlinked   what it must know of the lists
+// Policy defines the differences:
+//   lists, list_of(bytes)       the number of lists of free blocks, and the list of a size
+//   find(heap, bytes)           a free block of at least that size, or null, and the number of blocks examined
+//   begin, inserted, unlinked   notices of changes to the lists
 //   merging                     when neighbours become one: classic/coalescing.hpp
 //
-// allocate: as the search is; deallocate: O(1). A block is not cut where less than 24 bytes would be left (section
-// 2.1); the lower part is given, the upper takes its place in the list. Memory grows by whole pages of 4 KiB. Not
-// thread-safe. Source: Grunwald, Zorn and Henderson 1993, section 2.1.
+// allocate: as the search; deallocate: O(1). A block is not cut if less than 24 bytes would be left (section 2.1). The
+// lower part of a cut block is given, and the upper takes its place in the list. Memory grows by whole pages of 4 KiB.
+// Not thread-safe. Source: Grunwald, Zorn and Henderson 1993, section 2.1.
 #pragma once
 
 #include <cstddef>
@@ -50,15 +50,15 @@ class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>
 
     explicit tagged_heap(std::size_t limit_bytes = shell::default_limit_bytes) noexcept : shell(limit_bytes) {}
 
-    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
+    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null if there is no memory.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         std::byte* const node = take_uncounted(bytes, alignment);
         if (node != nullptr) counts_.note_allocation(bytes, size_of(node));
         return node;
     }
 
-    // For heaps whose memory this one is in charge of: `uncounted` are the blocks that they cut further. Unless it
-    // `may_grow`, only free blocks serve.
+    // For heaps that take their memory from this one: blocks that they cut further are left out of the counts. Unless
+    // it `may_grow`, only free blocks serve.
     [[nodiscard]] std::byte* take_uncounted(std::size_t bytes, std::size_t alignment, bool may_grow = true) noexcept {
         if (bytes > max_bytes / 2 || alignment > max_bytes / 4) return nullptr;
         const std::size_t size = block_bytes(bytes);
@@ -71,8 +71,8 @@ class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>
         if constexpr (Policy::merging == classic::coalescing::deferred) freed_bytes_ += size;
         put_back(node, size);
     }
-    // Effects: the taken block gets `more` bytes, of a free block behind it or, if it `may_grow`, of the heap's end.
-    // Returns: false where there are none, and nothing has changed.
+    // Effects: gives the block `more` bytes, of a free block behind it or, if it `may_grow`, of the heap's end.
+    // Returns: false if there are none; then nothing has changed.
     [[nodiscard]] bool enlarge_uncounted(std::byte* node, std::size_t more, bool may_grow) noexcept {
         more = align_up(more, unit);
         std::byte* const after = node + size_of(node);
@@ -128,7 +128,7 @@ class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>
         return found;
     }
 
-    // What policies walk: nodes are where a free block's links lie, or the head of a list.
+    // For policies: a node is the place of a free block's links, or the head of a list.
     [[nodiscard]] std::byte* head(std::size_t list) const noexcept { return memory_.base() + list * 2 * word_bytes; }
     [[nodiscard]] std::byte* next(const std::byte* node) const noexcept { return memory_.load_link(node); }
     [[nodiscard]] bool is_head(const std::byte* node) const noexcept { return node < first_; }
@@ -143,7 +143,7 @@ class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>
     static constexpr word taken = 1;
     static constexpr std::size_t heads_bytes = Policy::lists * 2 * word_bytes;
 
-    // Returns: the size of the block for so many of the user's bytes.
+    // Returns: the size of the block that holds so many bytes of the user.
     [[nodiscard]] static std::size_t block_bytes(std::size_t bytes) noexcept {
         const std::size_t size = align_up(bytes + tag_bytes, unit);
         return size < least_block_bytes ? least_block_bytes : size;
@@ -152,7 +152,7 @@ class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>
     [[nodiscard]] static bool is_taken(const std::byte* node) noexcept {
         return (memory::load(node - word_bytes) & taken) != 0;
     }
-    // Returns: the size of the block before this one where it is free, else 0.
+    // Returns: the size of the block before this one if that is free, else 0.
     [[nodiscard]] static std::size_t free_bytes_before(const std::byte* node) noexcept {
         const word tag = memory::load(node - tag_bytes);
         return (tag & taken) == 0 ? static_cast<std::size_t>(tag) : 0;
@@ -170,7 +170,7 @@ class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>
         freed_bytes_ = 0;
     }
 
-    // Returns: a block of `size` bytes or a little more, marked as taken; null where there is no memory.
+    // Returns: a block of `size` bytes or a little more, marked as in use; null if there is no memory.
     [[nodiscard]] std::byte* take(std::size_t size, bool may_grow) noexcept {
         std::byte* node = first_ != nullptr ? find(size) : nullptr;
         if (node == nullptr) {
@@ -203,14 +203,14 @@ class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>
         return node;
     }
 
-    // Returns: a free block of at least `size` bytes at the end of the heap, in its list; null where there is none.
+    // Returns: a free block of at least `size` bytes at the end of the heap, in its list; null if there is no memory.
     [[nodiscard]] std::byte* grow(std::size_t size) noexcept {
         if (first_ == nullptr && !begin()) return nullptr;
         std::byte* const node = memory_.end();
         std::size_t more = size;
         if constexpr (Policy::merging == classic::coalescing::at_once) {
             const std::size_t before = free_bytes_before(node);
-            if (before >= size) return node - before;  // one that the search did not look at
+            if (before >= size) return node - before;  // a block that the search did not look at
             more -= before;
         }
         more = align_up(more, memory::page_bytes);
@@ -232,7 +232,7 @@ class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>
         return true;
     }
 
-    // Effects: makes these bytes a free block, one with its neighbours where that is the policy. Returns: the block.
+    // Effects: makes these bytes a free block, joined with its neighbours if the policy says so. Returns: the block.
     std::byte* put_back(std::byte* node, std::size_t size) noexcept {
         if constexpr (Policy::merging == classic::coalescing::at_once) {
             std::byte* const after = node + size;
@@ -257,7 +257,7 @@ class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>
         return node;
     }
 
-    // Effects: free blocks side by side become one, everywhere. O(blocks).
+    // Effects: joins adjacent free blocks everywhere. O(blocks).
     void merge_all() noexcept {
         freed_bytes_ = 0;
         for (std::size_t list = 0; list < Policy::lists; ++list) link(head(list), head(list));
@@ -278,7 +278,7 @@ class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>
         }
     }
 
-    // Returns: the block in this taken one that is so aligned; what lies before it, and behind, is free again.
+    // Returns: an aligned block cut out of this one; the parts before and behind it are free again.
     [[nodiscard]] std::byte* cut_to(std::byte* node, std::size_t size, std::size_t alignment) noexcept {
         const std::size_t whole = size_of(node);
         std::size_t before = padding_to(node, alignment);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// associative: the standard's interface of an associative container, and order statistics, over any core.
+// associative: the standard interface of an associative container, and order statistics, over any core.
 //
 //   counted_set<Key> ─▶ associative ─▶ associative_changes ─▶ associative_search ─▶ weight_tree
 //                       copies         insert, erase          find, rank, nth       or ordered_core
 //
-// Part of counted_set, ordered_set and their kind. A core has elements in an order that it does not know:
+// Part of counted_set, ordered_set and their variants. A core keeps elements in an order that it does not know:
 //   position, place    trivially copyable: an element or the end; where a new one goes. hint_place: before a position
 //   searches by key    find, lower, upper; unique_place, first_place, last_place; lower_index, upper_index
 //   changes            insert(place, arguments…), make and insert_made, extract and insert_held, transfer, erase
 //   whole              fill, take_elements, swap_elements, clear, set_allocator, swap_allocators
 //   in checked mode    owns(iterator), and is_stale(iterator) where changes end iterators
 //
-// Exceptions: as of the standard's containers. Where the elements of a container with an unequal allocator are taken
-// over, that one stays as it was, or, of elements that are neither copied nor moved without exceptions, keeps those
-// that were not moved. A map's element of that kind whose value throws has lost its key by then: the container or
-// the handle is to be cleared. Not thread-safe.
+// Exceptions: as in the standard's containers. If elements of a container with an unequal allocator are taken over, a
+// failure leaves that container as it was; elements that are neither copied nor moved without exceptions stay there as
+// far as they were not moved. A map's element of that kind whose value throws has lost its key by then, so clear the
+// container or the handle. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -112,7 +112,7 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
         copy_into(core_, other);
     }
     associative(associative&&) = default;
-    // Effects: takes the elements as they are where the allocators are equal, else moves each.
+    // Effects: takes the elements where they are if the allocators are equal; otherwise moves each.
     associative(associative&& other, const std::type_identity_t<allocator_type>& allocator)
         : base(other.compare_, allocator) {
         take(other);
@@ -120,7 +120,7 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
 
     void swap(Derived& other) noexcept(is_swap_safe) {
         using std::swap;
-        swap(this->compare_, other.compare_);  // which may throw
+        swap(this->compare_, other.compare_);  // may throw
         if constexpr (allocator_traits::propagate_on_container_swap::value) core_.swap_allocators(other.core_);
         core_.swap_elements(other.core_);
     }
@@ -128,7 +128,7 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
 
     [[nodiscard]] value_compare value_comp() const { return value_compare(this->compare_); }
 
-    // Effects: takes from `source` what belongs here: all elements, or those that have no equal here.
+    // Effects: takes elements from `source`: all, or those that have no equal here.
     template <class D, class C, bool U>
     void merge(associative<D, Core, C, U>& source) {
         if (static_cast<const void*>(&source.core_) == &core_) return;
@@ -142,7 +142,7 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
         merge(source);
     }
 
-    // Effects: erases what the predicate is true of. Returns: how many.
+    // Effects: erases the elements for which the predicate is true. Returns: their number.
     template <class Predicate>
     friend size_type erase_if(Derived& from, Predicate predicate) {
         const size_type before = from.size();
@@ -164,7 +164,7 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
   protected:
     using base::core_;
 
-    // The copy is made first: where that fails, nothing has changed.
+    // Makes the copy first: if that fails, nothing has changed.
     associative& operator=(const associative& other) {
         if (this == &other) return *this;
         constexpr bool takes_allocator = allocator_traits::propagate_on_container_copy_assignment::value;
@@ -199,17 +199,17 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
 
   private:
     using stored_key = std::remove_const_t<typename base::key_type>;
-    // What a map's element is made of besides its key; of a set, the key once more.
+    // The part of a map's element besides its key; for a set, the key once more.
     using stored_value = std::conditional_t<element::is_map, typename element::mapped_type, stored_key>;
 
-    // An element is made here by its own move, which cannot fail, and can go back by it.
+    // True if elements are made here by their own move, which cannot fail, and can be moved back.
     template <class Part>
     static constexpr bool goes_back =
         std::is_nothrow_move_constructible_v<Part> && std::is_nothrow_destructible_v<Part> &&
         !might_take_allocator<Part, allocator_type>;
     static constexpr bool moves_back = goes_back<stored_key> && goes_back<stored_value>;
 
-    // Effects: the elements of `other`, one by one where the allocators differ. Precondition: none are here.
+    // Effects: takes the elements of `other`, one by one if the allocators differ. Precondition: this is empty.
     void take(associative& other) {
         if (core_.is_compatible(other.core_)) return core_.take_elements(other.core_);
         position from = other.core_.begin();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// associative_changes: what changes an associative container: insertion, erasure, extraction, by key, place and rank.
+// associative_changes: the changes of an associative container: insertion, erasure, extraction, by key, place and rank.
 //
 //   insert, emplace ──▶ search the place ──▶ make the element ──▶ core.insert(place)
 //                       may throw            may throw            counts and links: nothing is lost before this point
 //
-// Part of the associative containers (associative.hpp). The place is searched first where the key can be seen in the
-// arguments, so that nothing is made of an element that is there already; else the element is made first.
+// Part of the associative containers (associative.hpp). If the key is visible in the arguments, it searches the place
+// first, so that no element is made when an equal one exists; otherwise it makes the element first.
 //
 // All O(log n) for each element. Not thread-safe.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// The key in the arguments of an emplace, where it is to be seen there.
+// The key in the arguments of an emplace, if it is visible there.
 template <class Element, class... Arguments>
 struct visible_key {
     static constexpr bool is_there = false;
@@ -78,7 +78,7 @@ class associative_changes : public associative_search<Core, Compare, IsUnique> {
     using typename base::value_type;
     using node_type = node_handle<Core>;
     using insert_return_type = node_insert_result<iterator, node_type>;
-    // Where the element is, and, of containers without equal keys, whether it is new.
+    // The position of the element and, for containers without equal keys, whether it is new.
     using insert_result = std::conditional_t<IsUnique, std::pair<iterator, bool>, iterator>;
 
     insert_result insert(const value_type& value) { return emplace(value); }
@@ -110,7 +110,7 @@ class associative_changes : public associative_search<Core, Compare, IsUnique> {
     insert_result emplace(Arguments&&... arguments) {
         return put([&](const auto& key) { return find_place(key); }, std::forward<Arguments>(arguments)...);
     }
-    // Effects: as emplace; where the element belongs directly before the hint, or behind it, without a search.
+    // Effects: as emplace; needs no search if the element belongs directly before or behind the hint.
     template <class... Arguments>
     iterator emplace_hint(const_iterator hint, Arguments&&... arguments) {
         if (!this->is_mine(hint)) hint = this->cend();
@@ -119,7 +119,7 @@ class associative_changes : public associative_search<Core, Compare, IsUnique> {
             put([&](const auto& key) { return find_place(near, key); }, std::forward<Arguments>(arguments)...));
     }
 
-    // Effects: inserts the element of the handle, if it has one. Where an equal one is there, the handle keeps it.
+    // Effects: inserts the element of the handle, if it has one. If an equal one exists, the handle keeps its element.
     auto insert(node_type&& node) {
         if constexpr (IsUnique) {
             if (node.empty()) return insert_return_type{this->end(), false, node_type()};
@@ -153,7 +153,7 @@ class associative_changes : public associative_search<Core, Compare, IsUnique> {
         return extract_key(key);
     }
 
-    // Returns: what is behind the element that was erased.
+    // Returns: the element behind the erased one.
     iterator erase(const_iterator where) {
         return this->is_my_element(where) ? to_iterator(core_.erase(core_.position_of(where))) : this->end();
     }
@@ -166,16 +166,16 @@ class associative_changes : public associative_search<Core, Compare, IsUnique> {
         if (!iterator_checks::is_my_range(core_, first, last)) return this->end();
         return to_iterator(core_.erase(core_.position_of(first), core_.position_of(last)));
     }
-    // Returns: how many elements there were.
+    // Returns: the number of erased elements.
     size_type erase(const key_type& key) { return erase_key(key); }
     template <class Key>
         requires key_of_another_type<Key, Compare, iterator, const_iterator>
     size_type erase(Key&& key) {
         return erase_key(key);
     }
-    // Effects: erases the element that so many come before. Precondition: index < size().
+    // Effects: erases the element with rank `index`. Precondition: index < size().
     iterator erase_nth(size_type index) { return erase(this->nth(index)); }
-    // Effects: erases the elements of ranks [first, last), as far as there are such.
+    // Effects: erases the elements of ranks [first, last), as far as they exist.
     iterator erase_ranks(size_type first, size_type last) {
         const auto erased = this->ranks(first, last);
         return to_iterator(core_.erase(core_.position_of(erased.begin()), core_.position_of(erased.end())));
@@ -193,7 +193,7 @@ class associative_changes : public associative_search<Core, Compare, IsUnique> {
             return {core_.last_place(key, compare_), true};
         }
     }
-    // The same; of several places for equal keys the one nearest to `near`.
+    // The same; of several places for equal keys, returns the one nearest to `near`.
     [[nodiscard]] search_result<hint_place> find_place(position near, const key_type& key) const {
         if (near == core_.end() || comes_before(key, near)) {
             if (near == core_.begin() || comes_behind(key, core_.previous(near))) return new_before(near);
@@ -222,7 +222,7 @@ class associative_changes : public associative_search<Core, Compare, IsUnique> {
     }
 
   private:
-    // Containers of equal keys take them as coming before each other.
+    // In containers with equal keys, equal keys count as coming before each other.
     [[nodiscard]] bool comes_before(const key_type& key, position other) const {
         return IsUnique ? compare_(key, core_.key(other)) : !compare_(core_.key(other), key);
     }
@@ -253,7 +253,7 @@ class associative_changes : public associative_search<Core, Compare, IsUnique> {
         }
     }
 
-    // Effects: inserts the elements of the range as long as they come in order; `first` is the next one then.
+    // Effects: inserts the elements of the range as long as they are in order, and advances `first` to the next one.
     template <class First, class Last>
     void append_sorted(First& first, const Last& last) {
         using key_in = visible_key<element, std::iter_reference_t<First>>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// associative_map: what a map with one value for each key has besides: operator[], at, try_emplace, insert_or_assign.
+// associative_map: the extra members of a map with unique keys: operator[], at, try_emplace, insert_or_assign.
 //
 //   try_emplace(key, arguments…) ──▶ the key is there: nothing is made, nothing is moved from
 //                                └─▶ else the element is made of both, where it belongs
@@ -29,7 +29,7 @@ class associative_map : public associative<Derived, Core, Compare, true> {
 
     using base::base;
 
-    // Returns: what the key stands for, which is made where there is nothing yet.
+    // Returns: the value of the key, which is inserted if the key is new.
     mapped_type& operator[](const key_type& key) { return try_emplace(key).first->second; }
     mapped_type& operator[](key_type&& key) { return try_emplace(std::move(key)).first->second; }
     // Throws: std::out_of_range.

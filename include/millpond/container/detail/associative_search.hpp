@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// associative_search: what an associative container with order statistics answers without being changed.
+// associative_search: the constant members of an associative container with order statistics.
 //
 //   rank ─────▶  0   1   2   3   4   5      rank(e) = 3, nth(3) = e      count_between(c, f) = 3: c, d, e
 //   elements     b   c   d   e   f   g      ranks(1, 4): c, d, e         lower_bound, find, … as std::set
 //
-// Part of the associative containers (associative.hpp). Each search is there for the key's type, and for any other one
-// where the comparison is transparent.
+// Part of the associative containers (associative.hpp). Each search takes the key's type, and any other type if the
+// comparison is transparent.
 //
-// All O(log n), the counts too. Thread-safe as long as nobody changes the container.
+// All O(log n), the counts too. Thread-safe as long as no thread changes the container.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class associative_search {
     using const_iterator = typename Core::const_iterator;
     using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = std::reverse_iterator<const_iterator>;
-    // Elements by their ranks: it knows how many they are.
+    // Elements in a range of ranks, with their number.
     using rank_range = std::ranges::subrange<iterator, iterator, std::ranges::subrange_kind::sized>;
     using const_rank_range = std::ranges::subrange<const_iterator, const_iterator, std::ranges::subrange_kind::sized>;
 
@@ -92,9 +92,9 @@ class associative_search {
     [[nodiscard]] std::pair<const_iterator, const_iterator> equal_range(const key_type& key) const {
         return {lower_bound(key), upper_bound(key)};
     }
-    // Returns: how many elements come before the key.
+    // Returns: the number of elements that come before the key.
     [[nodiscard]] size_type rank(const key_type& key) const { return core_.lower_index(key, compare_); }
-    // Returns: how many elements there are from `low` on that come before `high`.
+    // Returns: the number of elements from `low` on that come before `high`.
     [[nodiscard]] size_type count_between(const key_type& low, const key_type& high) const {
         return between(low, high);
     }
@@ -160,14 +160,14 @@ class associative_search {
         return between(low, high);
     }
 
-    // Returns: the element that so many come before; end() if there are not so many.
+    // Returns: the element with rank `index`; end() if there are not so many.
     [[nodiscard]] iterator nth(size_type index) noexcept { return to_iterator(core_.nth(index)); }
     [[nodiscard]] const_iterator nth(size_type index) const noexcept { return to_iterator(core_.nth(index)); }
-    // Returns: how many elements come before this one: size() for end().
+    // Returns: the number of elements that come before this one: size() for end().
     [[nodiscard]] size_type rank(const_iterator where) const noexcept {
         return is_mine(where) ? core_.index_of(core_.position_of(where)) : 0;
     }
-    // Returns: the elements of ranks [first, last), as far as there are such.
+    // Returns: the elements of ranks [first, last), as far as they exist.
     [[nodiscard]] rank_range ranks(size_type first, size_type last) noexcept {
         return ranks_of<rank_range>(*this, first, last);
     }
@@ -182,14 +182,14 @@ class associative_search {
 
     [[nodiscard]] iterator to_iterator(position where) const noexcept { return core_.iterator_at(where); }
 
-    // Returns: false, and has reported it, in checked mode, if the iterator is of another container, or no longer one.
+    // Returns: false, after a report in checked mode, if the iterator is of another container or no longer valid.
     [[nodiscard]] bool is_mine(const_iterator where) const noexcept { return iterator_checks::is_mine(core_, where); }
-    // Returns: as is_mine; false for the end, too.
+    // Returns: as is_mine, but false for the end, too.
     [[nodiscard]] bool is_my_element(const_iterator where) const noexcept {
         return iterator_checks::is_my_element(core_, where);
     }
 
-    [[no_unique_address]] Compare compare_;  // before the core: where its copy throws, no element has moved yet
+    [[no_unique_address]] Compare compare_;  // before the core: if its copy throws, no element has moved yet
     Core core_;
 
   private:

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted_tree: a B+-tree whose inner nodes know the number of elements below each child; the core of vector_tree and
-// of the ordered_ sets and maps.
+// counted_tree: a B+-tree whose inner nodes count the elements below each child; the core of vector_tree and of the
+// ordered_ sets and maps.
 //
 //                     │ 70 │ 52 │ 61 │               element 75 is number 5 below the second child
 //              ┌────────┘    │     └──────┐
 //         │ a … │ ⇄ │ … │ ⇄ │ b … │ ⇄ │ … │         leaves of 512 bytes, linked; all elements are here
 //
-// An element is named by a position, a leaf and a slot; every change ends all positions but those it returns. Order is
-// a policy: no_order, or a struct with key_type and `static const key_type& key(const T&)`. Shape says how many entries
-// nodes have (tree_shape), Tracking learns of elements that move.
+// A position, a leaf and a slot, names an element; every change invalidates all positions except those it returns.
+// Order is a policy: no_order, or a struct with key_type and `static const key_type& key(const T&)`. Shape defines the
+// number of entries in nodes (tree_shape); Tracking is told of elements that move.
 //
-// What is answered without a change is in counted_tree_search. emplace, erase, split, append(tree): O(log size()).
-// erase(range): O(log size() + elements erased). append_all: O(elements).
+// counted_tree_search has the constant members. emplace, erase, split, append(tree): O(log size()). erase(range): O(log
+// size() + elements erased). append_all: O(elements).
 // Guarantee: strong, for emplace, split and append(tree); erase throws nothing. An element whose move may throw has
-// memory of its own (leaf_slot). append_all keeps what was appended before an exception. Not thread-safe; constant
-// calls by several threads are.
+// memory of its own (leaf_slot). append_all keeps what was appended before an exception. Not thread-safe; several
+// threads may make constant calls.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-template <class T, class Alloc, class Order = no_order, class Shape = tree_shape<T, Order>,
-          class Tracking = no_tracking>
+template <class T, class Alloc, class Order = no_order, class Shape = tree_shape<T, Order>, class Tracking = no_tracker>
 class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking> {
     using base = counted_tree_search<T, Alloc, Order, Shape, Tracking>;
     using base::first_;
@@ -64,25 +63,25 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
     ~counted_tree() { clear(); }
 
     [[nodiscard]] Alloc get_allocator() const noexcept { return Alloc(leaf_alloc_); }
-    // Effects: the allocator of `other` as well; for an empty tree, or with the elements.
+    // Effects: takes the allocator of `other`. The tree must be empty, or take the elements of `other` as well.
     void set_allocator(const counted_tree& other) noexcept {
         leaf_alloc_ = other.leaf_alloc_;
         inner_alloc_ = other.inner_alloc_;
     }
 
-    // Effects: makes an element in front of `before`, or at a place that was found in this tree. Returns: where it is.
+    // Effects: makes an element in front of `before`, or at a place found in this tree. Returns: its position.
     template <class Place, class... Arguments>
     position emplace(const Place& to, Arguments&&... arguments) {
         held_element<T, typename base::leaf_alloc> held(leaf_alloc_, std::forward<Arguments>(arguments)...);
         return insert(to, held);
     }
-    // The same of an element that is there already: held.pass_on(slot) is called when nothing can fail any more.
+    // The same for an element that exists already: calls held.pass_on(slot) when nothing can fail any more.
     template <class Held>
     position insert(const position& before, Held& held) {
         if (before.at == nullptr) return put_first(held);
         position to = before;
         if (to.slot == 0 && to.at->previous != nullptr && to.at->previous->n < leaf_slots) {
-            this->renew_bound(to.at);  // it may be that of an element in front of the new one, erased since
+            this->renew_bound(to.at);  // the bound may be that of an element in front of the new one, erased since
             to = {to.at->previous, to.at->previous->n};
         }
         if (to.at->n == leaf_slots) return put_in_full(to, held);
@@ -110,7 +109,7 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
                 if (to != nullptr) spare.add_inners_for(to->parent);
                 to = spare.take_leaf();
             }
-            filling filled(*this, spare, to);
+            leaf_filler filled(*this, spare, to);
             while (is_more && filled.n < leaf_slots) {
                 is_more = make(leaf_alloc_, to->slots[filled.n]);
                 if (is_more) ++filled.n;
@@ -118,20 +117,20 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
         }
     }
 
-    // Effects: destroys an element. Returns: where the one behind it is now.
+    // Effects: destroys an element. Returns: the new position of the one behind it.
     position erase(const position& gone) noexcept {
         if (is_last_of_leaf(gone.at)) return erase_with_leaf(gone);
         this->add_above(gone.at, static_cast<std::size_t>(-1));
         return remove(gone);
     }
-    // The same, at a place that was found in this tree.
+    // The same, at a place found in this tree.
     position erase(const place& gone) noexcept {
         if (is_last_of_leaf(gone.at)) return erase_with_leaf({gone.at, gone.slot});
         const std::uint8_t* child = gone.children;
         for (inner* parent = gone.at->parent; parent != nullptr; parent = parent->parent) --parent->counts[*child++];
         return remove({gone.at, gone.slot});
     }
-    // Effects: destroys elements [first, last), by their numbers.
+    // Effects: destroys the elements with numbers [first, last).
     void erase(std::size_t first, std::size_t last) noexcept {
         if (first == last) return;
         if (last - first == size_) return clear();
@@ -147,7 +146,7 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
         forget();
     }
 
-    // Effects: elements [index, size()) become those of `right`, which is empty and has an equal allocator.
+    // Effects: moves elements [index, size()) to `right`, which is empty and has an equal allocator.
     void split(std::size_t index, counted_tree& right) {
         if (index == size_) return;
         if (index == 0) return right.take(*this);
@@ -169,7 +168,7 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
         right.repair(0);
     }
 
-    // Effects: the elements of `other`, which has an equal allocator, come behind those of this tree.
+    // Effects: appends the elements of `other`, which has an equal allocator.
     void append(counted_tree& other) {
         if (other.size_ == 0) return;
         if (size_ == 0) return take(other);
@@ -207,7 +206,7 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
         this->repair(before);
     }
 
-    // Effects: takes over the elements of a tree with an equal allocator; this one is empty.
+    // Effects: takes over the elements of a tree with an equal allocator. Precondition: this one is empty.
     void take(counted_tree& other) noexcept {
         root_ = other.root_;
         height_ = other.height_;
@@ -231,16 +230,16 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
     }
 
   private:
-    // A neighbour with no more elements takes some of a full leaf: then both have room.
+    // A neighbour with no more elements than this takes some of a full leaf: then both have room.
     static constexpr std::size_t most_shared = std::min(leaf_slots * 3 / 4, leaf_slots - 2);
 
-    // Elements that append_all has made in the last leaf, or in one that becomes it.
-    struct filling {
-        filling(counted_tree& of, spare_nodes& from, leaf* into) noexcept
+    // The elements that append_all has made in the last leaf, or in one that becomes it.
+    struct leaf_filler {
+        leaf_filler(counted_tree& of, spare_nodes& from, leaf* into) noexcept
             : tree(of), spare(from), to(into), n(into->n) {}
-        filling(const filling&) = delete;
-        filling& operator=(const filling&) = delete;
-        ~filling() { tree.add_filled(to, n, spare); }
+        leaf_filler(const leaf_filler&) = delete;
+        leaf_filler& operator=(const leaf_filler&) = delete;
+        ~leaf_filler() { tree.add_filled(to, n, spare); }
 
         counted_tree& tree;
         spare_nodes& spare;
@@ -258,7 +257,7 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
         return {only, 0};
     }
 
-    // Effects: puts the element into a leaf with room; the numbers above tell of it already.
+    // Effects: puts the element into a leaf with room; the counts above include it already.
     template <class Held>
     position put(const position& to, Held& held) noexcept {
         nodes::move_slots(leaf_alloc_, to.at, to.slot, to.at->n - to.slot, to.at, to.slot + 1);
@@ -294,8 +293,8 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
                          separator::make(right), spare, is_at_end);
         return made;
     }
-    // Effects: a full leaf gives elements to a neighbour in the same parent that has much room, and `to` follows.
-    // Returns: false, and nothing has changed, if neither has.
+    // Effects: moves elements of a full leaf to a neighbour in the same parent that has much room; `to` follows.
+    // Returns: false, and nothing has changed, if neither neighbour has.
     [[nodiscard]] bool share_with_neighbour(position& to) noexcept {
         inner* const parent = to.at->parent;
         if (parent == nullptr || to.slot == 0 || to.slot == leaf_slots) return false;
@@ -316,7 +315,8 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
         return true;
     }
 
-    // Returns: where a full leaf is cut to insert at a slot: where many come in a row, the rest stays full.
+    // Returns: the place to cut a full leaf for an insertion at a slot. If many insertions follow one another, the
+    // other part stays full.
     [[nodiscard]] static std::size_t cut_of(const position& to) noexcept {
         if (to.slot == leaf_slots) return to.at->next == nullptr ? leaf_slots : leaf_slots - leaf_slots / 4;
         if (to.slot == 0) return to.at->previous == nullptr ? 0 : leaf_slots / 4;
@@ -346,7 +346,7 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
         from->n -= static_cast<std::uint32_t>(last - first);
     }
 
-    // Returns: true if the leaf may not stay when an element of it goes, and has no neighbour in its parent.
+    // Returns: true if the leaf must go when an element of it goes, and has no neighbour in its parent.
     [[nodiscard]] bool is_last_of_leaf(const leaf* at) const noexcept {
         return at->n == 1 && (at->parent == nullptr || at->parent->n == 1);
     }
@@ -356,7 +356,7 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
         return nth(index);
     }
 
-    // Effects: destroys an element; the numbers above do not count it any more.
+    // Effects: destroys an element, which the counts above do not include any more.
     position remove(position gone) noexcept {
         remove_slots(gone.at, gone.slot, gone.slot + 1);
         --size_;
@@ -365,7 +365,7 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
         return normal(gone);
     }
 
-    // Effects: a sparse leaf takes elements of a neighbour, or the two become one. Returns: where `of` is then.
+    // Effects: a sparse leaf takes elements of a neighbour, or the two become one. Returns: the new position of `of`.
     [[gnu::noinline]] position mend(position of) noexcept {
         inner* const parent = of.at->parent;
         if (parent->n > 1) {
@@ -383,7 +383,7 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
         return normal(of);
     }
 
-    // Effects: destroys elements [first, last) of those below `top`; at least one other is there.
+    // Effects: destroys elements [first, last) of those below `top`, which keeps at least one other.
     void erase_below(node* top, std::size_t level, std::size_t first, std::size_t last) noexcept {
         if (level == 0) return remove_slots(static_cast<leaf*>(top), first, last);
         inner* const parent = static_cast<inner*>(top);
@@ -407,7 +407,7 @@ class counted_tree : public counted_tree_search<T, Alloc, Order, Shape, Tracking
         if (gone_last != 0) nodes::remove_entries(parent, gone_first, gone_last);
     }
 
-    // Returns: a new node beside `top` with the elements from `index` on; neither of the two is empty.
+    // Returns: a new node to the right of `top` with the elements from `index` on; neither of the two is empty.
     node* cut_at(node* top, std::size_t level, std::size_t index, spare_nodes& spare) noexcept {
         if (level == 0) {
             leaf* const left = static_cast<leaf*>(top);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted_tree_body: the nodes of a counted_tree as a whole: where they come from, how elements are found by number,
-// how a full node is split and a sparse one filled up again.
+// counted_tree_body: the nodes of a counted_tree: it allocates them, finds elements by number, splits full nodes and
+// fills sparse ones.
 //
 //   add_behind:  │ left │ ─▶ │ left │ right │ in the parent; a full parent is split likewise, up to a new root
 //   repair(i):   on the way to element i no node stays sparse: it takes entries of a neighbour, or the two become one
@@ -35,14 +35,14 @@ class counted_tree_body {
 
     static constexpr std::size_t leaf_slots = Shape::leaf_slots;
     static constexpr std::size_t inner_slots = Shape::inner_slots;
-    // Below these a node is sparse.
+    // Nodes with fewer entries are sparse.
     static constexpr std::size_t min_slots = leaf_slots / 3 > 0 ? leaf_slots / 3 : 1;
     static constexpr std::size_t min_children = inner_slots / 3 > 2 ? inner_slots / 3 : 2;
 
     counted_tree_body() = default;
     explicit counted_tree_body(const Alloc& alloc) noexcept : leaf_alloc_(alloc), inner_alloc_(alloc) {}
 
-    // Nodes that are ready for an insertion; what it does not use is freed.
+    // Nodes that are ready for an insertion; those that it does not use are freed.
     class spare_nodes {
       public:
         explicit spare_nodes(counted_tree_body& tree) noexcept : tree_(tree) {}
@@ -59,7 +59,7 @@ class counted_tree_body {
             added->parent = inners_;
             inners_ = added;
         }
-        // Effects: as many inner nodes as add_behind needs below `parent`.
+        // Effects: adds as many inner nodes as add_behind needs below `parent`.
         void add_inners_for(const inner* parent) {
             for (; parent != nullptr && parent->n == inner_slots; parent = parent->parent) add_inner();
             if (parent == nullptr) add_inner();
@@ -121,13 +121,13 @@ class counted_tree_body {
         return static_cast<leaf*>(top);
     }
 
-    // Effects: adds to the number of elements of every node above `below`. Negative numbers wrap.
+    // Effects: adds to the count of every node above `below`. Negative numbers wrap.
     static void add_above(node* below, std::size_t number) noexcept {
         for (inner* parent = below->parent; parent != nullptr; below = parent, parent = parent->parent)
             parent->counts[parent->index_of(below)] += number;
     }
 
-    // Effects: the separator in front of a leaf is made again, after its first element changed.
+    // Effects: renews the separator in front of a leaf, after its first element changed.
     static void renew_bound(leaf* from) noexcept {
         if constexpr (nodes::is_ordered) {
             node* below = from;
@@ -138,8 +138,8 @@ class counted_tree_body {
         }
     }
 
-    // Effects: `right`, of whose elements the numbers above `left` tell already, becomes the node behind it. `i`:
-    // which child `left` is of its parent. `at_end`: more will come behind it, so what is full stays full.
+    // Effects: makes `right` the node behind `left`; the counts above `left` include its elements already. `i`: the
+    // index of `left` in its parent. `at_end`: more will come behind it, so full nodes stay full.
     void add_behind(node* left, std::size_t i, node* right, std::size_t right_size, separator_type bound,
                     spare_nodes& spare, bool at_end) noexcept {
         for (;;) {
@@ -177,7 +177,7 @@ class counted_tree_body {
         return of->n < (level == 0 ? min_slots : min_children);
     }
 
-    // Effects: no node on the way to element `index` is sparse, nor one on the way to the element before.
+    // Effects: mends every sparse node on the way to element `index`, and on the way to the element before it.
     void repair(std::size_t index) noexcept {
         if (size_ == 0) return;
         while (repair_once(index < size_ ? index : size_ - 1)) {
@@ -208,7 +208,7 @@ class counted_tree_body {
         --height_;
     }
 
-    // Effects: the two children at `i` become one, or have as many entries each.
+    // Effects: joins the two children at `i`, or gives each the same number of entries.
     void fill_up(inner* parent, std::size_t i, std::size_t level) noexcept {
         node* const left = parent->children[i];
         node* const right = parent->children[i + 1];
@@ -235,7 +235,7 @@ class counted_tree_body {
         }
     }
 
-    // Effects: `left` has `to_left` entries. Returns: how many elements went to the other side.
+    // Effects: moves entries so that `left` has `to_left`. Returns: the number of elements that went to the other side.
     std::size_t shift(leaf* left, leaf* right, std::size_t to_left) noexcept {
         if (left->n <= to_left) {
             const std::size_t n = to_left - left->n;

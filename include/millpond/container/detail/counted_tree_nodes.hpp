@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted_tree_nodes: the leaves and inner nodes of a counted_tree, and how entries move within and between them.
+// counted_tree_nodes: the leaves and inner nodes of a counted_tree, and the moves of entries within and between them.
 //
-//   inner   parent, n │ separators │ children │ counts      one of each a child; the first separator is not used
+//   inner   parent, n │ separators │ children │ counts      one of each per child; the first separator is not used
 //   leaf    parent, n, previous, next │ slots
 //
-// A separator bounds a child's elements from below, and those of the child before it from above. Small trivial keys
-// are copied; for others it is the first leaf below the child, whose first element is the key.
+// A separator bounds a child's elements from below, and those of the child before it from above. Small trivial keys are
+// copied. For others the separator is the first leaf below the child, whose first element is the key.
 //
 // Part of counted_tree. Everything is O(entries moved), without exceptions. Not thread-safe.
 #pragma once
@@ -23,7 +23,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// The order of a tree that has none: positions alone say where elements go.
+// The policy of a tree without an order: positions decide where elements go.
 struct no_order {};
 
 template <class Order>
@@ -35,8 +35,8 @@ struct tree_node {
     std::uint32_t n = 0;
 };
 
-// What an owner keeps in each leaf and learns of elements that move: nothing. For iterators that follow theirs.
-struct no_tracking {
+// The policy of a tree whose elements have no followers.
+struct no_tracker {
     template <class Leaf>
     struct in_leaf {};
     template <class Leaf>
@@ -122,7 +122,8 @@ struct tree_nodes {
             while (children[i] != child) ++i;
             return i;
         }
-        // Returns: the child with element number `index`, which becomes its number there. It is below this node.
+        // Returns: the child with element number `index`, which becomes its number there. The element is below this
+        // node.
         [[nodiscard]] std::size_t child_with(std::size_t& index) const noexcept {
             std::size_t i = 0;
             while (index >= counts[i]) index -= counts[i++];
@@ -135,7 +136,7 @@ struct tree_nodes {
         }
     };
 
-    // Effects: entries [from, to) of a node go to `at` of another one, where there is room; parents follow.
+    // Effects: moves entries [from, to) of a node to `at` of another one that has room; parents follow.
     static void copy_entries(inner* a, std::size_t from, std::size_t to, inner* b, std::size_t at) noexcept {
         const std::size_t n = to - from;
         std::memmove(b->children + at, a->children + from, n * sizeof(node*));
@@ -158,8 +159,8 @@ struct tree_nodes {
         from->n -= static_cast<std::uint32_t>(last - first);
     }
 
-    // Effects: [from, to) of an inner node become the first or last entries of the neighbour on that side, the whole
-    // node's and neighbour's numbers following. `bound`: that of the right one of the two before.
+    // Effects: moves [from, to) of an inner node to the front or end of the neighbour on that side; the counts of both
+    // follow. `bound`: that of the right one of the two before.
     static void shift_left(inner* left, inner* right, std::size_t n, separator_type bound) noexcept {
         right->set_bound(0, bound);
         copy_entries(right, 0, n, left, left->n);
@@ -174,7 +175,7 @@ struct tree_nodes {
         left->n -= static_cast<std::uint32_t>(n);
     }
 
-    // Effects: `n` elements move within a leaf or between two; the numbers of both are the caller's to correct.
+    // Effects: moves `n` elements within a leaf or between two; the caller corrects the counts of both.
     template <class Alloc>
     static void move_slots(Alloc& alloc, leaf* from, std::size_t first, std::size_t n, leaf* to,
                            std::size_t at) noexcept {
@@ -209,9 +210,9 @@ struct tree_nodes {
     }
 };
 
-// The sizes of nodes. 504 bytes: with a head of malloc 512, and a slot of compact_pool. A leaf's head is four words and
-// what Tracking keeps there.
-template <class T, class Order, class Tracking = no_tracking, std::size_t LeafBytes = 504, std::size_t InnerBytes = 504>
+// The sizes of nodes. 504 bytes are 512 with malloc's header, and fit a slot of compact_pool. A leaf's head is four
+// words and the data of Tracking.
+template <class T, class Order, class Tracking = no_tracker, std::size_t LeafBytes = 504, std::size_t InnerBytes = 504>
 struct tree_shape {
     struct any_leaf {};
     static constexpr std::size_t separator_bytes = [] {

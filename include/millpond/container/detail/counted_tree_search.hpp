@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted_tree_search: what a counted_tree answers without being changed: elements by number and by key, their numbers.
+// counted_tree_search: the constant members of a counted_tree: elements by number and by key, and their numbers.
 //
 //                     │ 70 │ 52 │ 61 │             nth(75): 70 are below the first child, number 5 of the second
-//              ┌────────┘    │     └──────┐        lower_bound(key): separators say which child, a halving which slot
+//              ┌────────┘    │     └──────┐        lower_bound(key): separators give the child, binary search the slot
 //         │ a … │ ⇄ │ … │ ⇄ │ b … │ ⇄ │ … │        index_of: the numbers in front, summed on the way up
 //
-// Part of counted_tree. The calls with a key take the comparison each, and need an order.
+// Part of counted_tree. Each call with a key takes the comparison, and needs an order.
 //
 // place_of, lower_bound, upper_bound, find, nth, index_of, lower_index, upper_index: O(log size()). step: O(1).
-// is_sound: O(size()). Thread-safe as long as nobody changes the tree.
+// is_sound: O(size()). Thread-safe as long as no thread changes the tree.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
     using value_type = T;
     using allocator_type = Alloc;
 
-    // An element, or the end: behind the last slot of the last leaf; no leaf in an empty tree.
+    // An element or the end, which lies behind the last slot of the last leaf. An empty tree has no leaf.
     struct position {
         leaf* at = nullptr;
         std::size_t slot = 0;
@@ -58,12 +58,12 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
         friend bool operator==(const position&, const position&) = default;
     };
 
-    // Where an element with a key is, or goes: the next one in front of it that may share its leaf.
+    // The place of an element with a key, existing or new: the next element in front of it that may share its leaf.
     struct place {
         leaf* at;
         std::size_t slot;
         bool is_found;              // the element there has that key
-        std::uint8_t children[64];  // on the way there, the lowest first
+        std::uint8_t children[64];  // the index of each child on the way there, lowest first
         static_assert(Shape::inner_slots <= 256);
 
         [[nodiscard]] position found() const noexcept { return normal({at, slot}); }
@@ -78,7 +78,7 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
     [[nodiscard]] position begin() const noexcept { return {first_, 0}; }
     [[nodiscard]] position end() const noexcept { return {last_, last_ == nullptr ? 0 : last_->n}; }
 
-    // Effects: to the next element or the end; or to the previous one. Leaves are not empty.
+    // Effects: moves to the next element or the end; or to the previous one. Leaves are not empty.
     static void step(position& from) noexcept {
         if (++from.slot < from.at->n || from.at->next == nullptr) [[likely]]
             return;
@@ -101,7 +101,7 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
         }
     }
 
-    // Effects: asks for a leaf or an inner node that is read soon.
+    // Effects: prefetches a leaf or an inner node that is read soon.
     static void prefetch(const void* at) noexcept {
         const char* const bytes = static_cast<const char*>(at);
         for (std::size_t i = 0; i < std::min<std::size_t>(sizeof(leaf), 512); i += 64) __builtin_prefetch(bytes + i);
@@ -118,13 +118,14 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
         return {static_cast<leaf*>(at), index};
     }
 
-    // Returns: the last leaf of the tree that a leaf is of.
+    // Returns: the last leaf of the tree to which a leaf belongs.
     [[nodiscard]] static leaf* last_beside(leaf* any) noexcept {
         std::size_t levels = 0;
         node* const root = root_above(any, levels);
         return body::last_leaf(root, levels);
     }
-    // Returns: element number `index` of the tree that a leaf is of; a slot behind its last leaf if there is none.
+    // Returns: element number `index` of the tree to which a leaf belongs; a slot behind its last leaf if it does not
+    // exist.
     [[nodiscard]] static position nth_beside(leaf* any, std::size_t index) noexcept {
         std::size_t levels = 0;
         node* at = root_above(any, levels);
@@ -137,7 +138,7 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
         return {static_cast<leaf*>(at), index};
     }
 
-    // Returns: the number of an element: how many are before it. The end: size().
+    // Returns: the number of elements before this one. For the end: size().
     [[nodiscard]] static std::size_t index_of(const position& of) noexcept {
         std::size_t before = of.slot;
         const node* below = of.at;
@@ -147,7 +148,7 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
         return before;
     }
 
-    // Returns: the place of the element that is equivalent to `key`, or where it goes. For trees of unique keys.
+    // Returns: the place of the element that is equivalent to `key`, or the place for it. For trees of unique keys.
     template <class Key, class Compare>
     [[nodiscard]] place place_of(const Key& key, const Compare& compare) const {
         place to;
@@ -174,7 +175,7 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
         const std::size_t slot = slots_before(at, key, compare);
         return slot < at->n && !compare(key, key_at(at, slot)) ? position{at, slot} : end();
     }
-    // Returns: the first element that is not less, or greater; the end if there is none.
+    // Returns: the first element that is not less, or greater; the end if no element is.
     template <class Key, class Compare>
     [[nodiscard]] position lower_bound(const Key& key, const Compare& compare) const {
         leaf* const at = descend<false>(key, compare, nullptr);
@@ -200,7 +201,7 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
         return at == nullptr ? 0 : before + slots_not_behind(at, key, compare);
     }
 
-    // Returns: true if numbers, links, parents, separators and fill are what they should be. For tests; O(size()).
+    // Returns: true if numbers, links, parents, separators and fill are correct. For tests; O(size()).
     template <class Compare>
     [[nodiscard]] bool is_sound(const Compare& compare) const {
         const leaf* last = nullptr;
@@ -219,7 +220,7 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
     }
 
   private:
-    // Effects: `levels` is how many inner nodes the root is above the leaf.
+    // Effects: sets `levels` to the number of inner nodes from the root down to the leaf.
     [[nodiscard]] static node* root_above(node* at, std::size_t& levels) noexcept {
         for (levels = 0; at->parent != nullptr; ++levels) at = at->parent;
         return at;
@@ -229,7 +230,7 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
         return Order::key(at->slots[slot].value());
     }
 
-    // Returns: how many of the first `n` numbers are before; they come first.
+    // Returns: the number of leading entries, of the first `n`, for which `before` is true.
     template <class Before>
     [[nodiscard]] static std::size_t count_before(std::size_t n, Before before) {
         std::size_t first = 0;
@@ -249,7 +250,7 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
         return count_before(at->n, [&](std::size_t i) -> bool { return !compare(key, key_at(at, i)); });
     }
 
-    // Returns: the leaf where elements with `key` are; with Rightmost the last one, else the first one.
+    // Returns: the leaf that contains elements with `key`: with Rightmost the last one, else the first one.
     template <bool Rightmost, class Key, class Compare>
     [[nodiscard]] leaf* descend(const Key& key, const Compare& compare, std::uint8_t* children,
                                 std::size_t* before = nullptr) const {
@@ -274,7 +275,7 @@ class counted_tree_search : protected counted_tree_body<T, Alloc, Order, Shape, 
 
     static constexpr std::size_t unsound = static_cast<std::size_t>(-1);
 
-    // Returns: the elements below a node, or `unsound`. `last`: the leaf before.
+    // Returns: the number of elements below a node, or `unsound`. `last`: the leaf before.
     template <class Compare>
     std::size_t count_sound(const node* top, std::size_t level, const leaf*& last, const Compare& compare) const {
         if (top->n == 0 || top->n > (level == 0 ? leaf_slots : inner_slots)) return unsound;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// counted_tree_slots: how a counted_tree keeps its elements in a leaf, so that moving one within the tree cannot fail.
+// counted_tree_slots: the elements of a counted_tree in a leaf, kept so that moving one within the tree cannot fail.
 //
 //   moves without exceptions, ≤ 64 bytes   │ T │ T │ T │ …   in the leaf itself
 //   everything else                        │ ● │ ● │ ● │ …   a pointer to an element of its own: it never moves
 //                                            └─▶ T
 //
 // Part of counted_tree. A leaf shifts its elements at each insertion and passes half of them on when it is split. An
-// element whose move may throw would leave a hole there; it gets memory of its own, and every operation keeps the
-// strong guarantee. The key of a std::pair<const Key, Value> is moved all the same: the pair is made again elsewhere.
+// element whose move may throw would leave a hole there. It gets memory of its own instead, so every operation keeps
+// the strong guarantee. The key of a std::pair<const Key, Value> is moved all the same: the pair is made again
+// elsewhere.
 //
-// create, destroy: O(1). relocate: O(elements), memmove where T allows. Not thread-safe.
+// create, destroy: O(1). relocate: O(elements), memmove if T allows. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -65,13 +66,13 @@ class leaf_slot {
         std::allocator_traits<Alloc>::destroy(alloc, std::addressof(value()));
     }
 
-    // Effects: the element goes to a slot elsewhere; what is left here is good for destroy alone.
+    // Effects: moves the element to a slot elsewhere; what is left here may only be destroyed.
     template <class Alloc>
     void give(Alloc& alloc, leaf_slot& to) noexcept {
         relocation<T>::construct(alloc, reinterpret_cast<T*>(to.bytes_), std::addressof(value()));
     }
 
-    // Effects: moves `n` elements from `from` to `to`, where no others are; the two may overlap.
+    // Effects: moves `n` elements from `from` to `to`, which holds no others; the two may overlap.
     template <class Alloc>
     static void relocate([[maybe_unused]] Alloc& alloc, leaf_slot* to, leaf_slot* from, std::size_t n) noexcept {
         if constexpr (is_bitwise) {
@@ -136,7 +137,7 @@ class leaf_slot<T, false> {
     T* element_;
 };
 
-// An element that is made before the tree makes room for it: what it is made from may lie in the tree.
+// An element made before the tree makes room for it, because its arguments may lie in the tree.
 template <class T, class Alloc>
 class held_element {
   public:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// element_allocator: the group_allocator for a container's elements, as get_allocator() of the standard container gives
-// it.
+// element_allocator: the group_allocator for a container's elements, which get_allocator() of the standard container
+// returns.
 //
 //   get_allocator() ─▶ state: a reference to the pool │ stored: the allocator in the container │ its operations
 //
-// The adaptor reaches the allocator in its container by it; the standard library makes temporary containers and node
-// handles with it, which share the pool. It allocates no node: what it is asked for comes from the upstream. O(1).
+// The adaptor reaches the allocator in its container through it. The standard library makes temporary containers and
+// node handles with it, which share the pool. It allocates no node: requests to it go to the upstream. O(1).
 #pragma once
 
 #include <concepts>
@@ -20,7 +20,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// The one that names a container's.
+// The form that names a container's allocator.
 template <class Element, class T, class Upstream, class Policy>
     requires is_element<Element, T>
 class group_allocator<Element, T, Upstream, Policy> : public group_propagation<Upstream> {
@@ -42,12 +42,12 @@ class group_allocator<Element, T, Upstream, Policy> : public group_propagation<U
         requires std::default_initializable<Upstream>
     = default;
 
-    // From what a user gives for an upstream: pools of its own.
+    // Converts a user's upstream: the copy makes pools of its own.
     template <class Given>
         requires(!std::same_as<std::remove_cvref_t<Given>, group_allocator> && std::convertible_to<Given, Upstream>)
     group_allocator(Given&& upstream) noexcept : upstream_(std::forward<Given>(upstream)) {}
 
-    // From the one that a container or a node handle holds.
+    // Converts the allocator that a container or a node handle holds.
     template <class Node>
         requires(!is_element<Node, T>)
     group_allocator(const group_allocator<Node, T, Upstream, Policy>& stored) noexcept
@@ -58,7 +58,7 @@ class group_allocator<Element, T, Upstream, Policy> : public group_propagation<U
         if (refers_to_pool(state_)) operations_->refer(state_);
     }
 
-    // From another one.
+    // Converts one for another element type.
     template <class Other>
         requires(is_element<Other, T> && !std::same_as<Other, Element>)
     group_allocator(const group_allocator<Other, T, Upstream, Policy>& other) noexcept
@@ -95,10 +95,10 @@ class group_allocator<Element, T, Upstream, Policy> : public group_propagation<U
 
     [[nodiscard]] const Upstream& upstream() const noexcept { return upstream_; }
 
-    // Returns: the allocator that this was made from, if it is still there, and what can be asked of it.
+    // Returns: the allocator from which this was made, if it still exists, and its operations.
     [[nodiscard]] void* stored() const noexcept { return const_cast<void*>(stored_); }
     [[nodiscard]] std::uintptr_t& state() noexcept { return state_; }
-    // Effects: what is made from this shares the pool, and does not refer to the container.
+    // Effects: from now on, objects made from this share the pool but do not refer to the container.
     void forget_stored() noexcept { stored_ = nullptr; }
     [[nodiscard]] const group_operations& operations() const noexcept { return *operations_; }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// element_order: how containers compare elements for their operator<=>: by <=> where they have it, else by <.
+// element_order: compares elements for a container's operator<=>: by <=> if they have it, else by <.
 //
-//     3 <=> 4 ─▶ strong_ordering::less        elements with operator< alone ─▶ a weak_ordering
+//     3 <=> 4 ─▶ strong_ordering::less        elements with only operator< ─▶ a weak_ordering
 //
 // compare_in_order is std::lexicographical_compare_three_way, which libc++ lacks before version 17.
-// element_order: O(1) calls of the elements' operators. compare_in_order: O(elements). Thread-safe as these.
+// element_order: O(1) calls of the elements' operators. compare_in_order: O(elements). As thread-safe as these
+// operators.
 #pragma once
 
 #include <compare>

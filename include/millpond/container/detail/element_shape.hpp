@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// element_shape: what an associative container keeps as one element, where its key is, and how it is moved.
+// element_shape: the element type of an associative container, the place of its key, and its move.
 //
 //   set_element<Key>          Key                            key: the element
 //   map_element<Key, Mapped>  std::pair<const Key, Mapped>   key: the first of the pair
 //
-// Part of the associative containers. An element that its container moves gives its key away, although the key is
-// const for everyone else: nobody looks at an element that is about to end.
+// Part of the associative containers. When a container moves an element, it moves from its const key as well: no code
+// reads the key of an element that is about to end.
 //
 // O(1). Thread-safe.
 #pragma once
@@ -27,8 +27,8 @@ struct set_element {
     [[nodiscard]] static const Key& key(const value_type& value) noexcept { return value; }
     static const Key& key(const value_type&&) = delete;  // the key is a part of the element
 
-    // Effects: calls `make` with what an element is made from that takes the place of this one. As the standard's
-    // containers, it copies what might throw while it is moved: should it fail, the old element is whole.
+    // Effects: calls `make` with the arguments for an element that takes the place of this one. Like the standard's
+    // containers, it copies if a move might throw, so that a failure leaves the old element whole.
     template <class Make>
     static decltype(auto) moved(value_type& value, Make&& make) {
         return make(std::move_if_noexcept(value));
@@ -56,7 +56,7 @@ struct map_element {
     }
 };
 
-// Where an element belongs, or, if it would not be new, where its equal is.
+// The place for an element or, if it would not be new, the place of its equal.
 template <class Place>
 struct search_result {
     Place to;

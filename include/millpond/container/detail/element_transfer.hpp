@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// element_transfer: how elements can go from one container to another whose allocator is unequal, so that all of them
-// go or none.
+// element_transfer: chooses how elements go to a container with an unequal allocator, so that all of them go or none.
 //
-//   moves without exceptions, no allocator inside    move each; where memory runs out, move all of them back
-//   else, where it can be copied                     copy each, then erase the old ones
+//   moves without exceptions, no allocator inside    move each; if memory runs out, move all of them back
+//   else, if it can be copied                         copy each, then erase the old ones
 //   else                                             one by one
 //
 // Part of vector_tree and of the associative containers. Compile-time only.
@@ -18,7 +17,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// True if elements may be made with the allocator besides what they are made from: their own move is not used then.
+// True if elements may be made with the allocator in addition to their arguments: then their own move is not used.
 template <class T, class Allocator>
 inline constexpr bool might_take_allocator = std::uses_allocator_v<T, Allocator>;
 template <class First, class Second, class Allocator>
@@ -29,14 +28,14 @@ template <class... Parts, class Allocator>
 inline constexpr bool might_take_allocator<std::tuple<Parts...>, Allocator> =
     (might_take_allocator<std::remove_cv_t<Parts>, Allocator> || ...);
 
-// True if T can be copied. Containers say so of themselves whatever they hold, so those are asked for their elements.
+// True if T can be copied. Containers claim so whatever they hold, so this looks at their elements.
 template <class T>
 inline constexpr bool is_copyable = std::is_copy_constructible_v<T>;
 template <class T>
     requires requires { typename T::value_type; } && (!std::is_same_v<T, typename T::value_type>)
 inline constexpr bool is_copyable<T> = std::is_copy_constructible_v<T> && is_copyable<typename T::value_type>;
 
-// What is left of elements that were made and are not kept: nothing to be done before they are destroyed.
+// The default for elements that were made and are not kept: they need no undo before they are destroyed.
 struct nothing_to_undo {
     template <class T>
     void operator()(T&) const noexcept {}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// forward_order: sorts a list whose nodes know only the next one, and merges two, with all nodes in a list at any time.
+// forward_order: sorts a singly linked list, and merges two, so that every node is in a list at any time.
 //
 //   before ─▶ │ left run │ ─▶ │ right run │      a node of the right run that comes first is spliced behind `before`
 //
-// Part of pooled_forward_list: the standard libraries' own take the list apart, and lose nodes where a comparison
-// throws. Stable. sort: O(n log n) comparisons, at most 2 n log n steps. merge: O(n + m). Both throw what comparison
-// does: every node is then in one of the lists, in some order. Not thread-safe.
+// Part of pooled_forward_list: the standard libraries' own functions take the list apart, and lose nodes if a
+// comparison throws. Stable. sort: O(n log n) comparisons, at most 2 n log n steps. merge: O(n + m). Both throw what
+// the comparison throws: every node is then in one of the lists, in some order. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// Effects: moves the nodes of `from` into `list`; both are in order.
+// Effects: moves the nodes of `from` into `list`; both are sorted.
 template <class List, class From, class Compare>
 void merge_forward(List& list, From& from, Compare& compare) {
     for (auto before = list.before_begin(); !from.empty(); ++before) {
@@ -25,8 +25,8 @@ void merge_forward(List& list, From& from, Compare& compare) {
     }
 }
 
-// Effects: merges the runs behind `before`: one that ends with `left_last`, and the next `right` nodes.
-// Returns: the last node of both.
+// Effects: merges two runs behind `before`: one that ends with `left_last`, and the next `right` nodes. Returns: the
+// last node of both.
 template <class List, class Iterator, class Compare>
 Iterator merge_runs(List& list, Iterator before, Iterator left_last, std::size_t right, Compare& compare) {
     while (right != 0 && before != left_last) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// group_allocator: the allocator inside a pooled container: one word, from which the container's nodes come.
+// group_allocator: the allocator inside a pooled container: one word, through which it allocates its nodes.
 //
 //   word  0, or an odd number   n nodes at most came from the upstream one by one (2 n + 1): no pool yet
 //         an address + 2        a temporary inside a list: the list's own allocator does it all
 //         an address            a grouped_pool; nodes that lie in no pool of its group belong to the upstream
 //
-//   group_allocator<node, T, …>   what the container holds: counted with its pool
-//   group_allocator<T, T, …>      what get_allocator() of the container gives (element_allocator.hpp)
+//   group_allocator<node, T, …>   the allocator in the container: counted by its pool
+//   group_allocator<T, T, …>      the result of the container's get_allocator() (element_allocator.hpp)
 //
-// A pool is made for the node after the first `outside_nodes`, so that a small container costs what it costs without
-// one. Allocators compare equal where their upstreams do, as nodes come before their new container only after the
-// adaptor has joined the pools. A move takes the pool along and leaves the source without one.
+// A pool is made for the node after the first `outside_nodes`, so a small container costs no more than one without a
+// pool. Allocators compare equal if their upstreams do, because nodes reach a new container only after the adaptor has
+// joined the pools. A move takes the pool along and leaves the source without one.
 // For pooled containers only. allocate, deallocate: those of grouped_pool. For one thread at a time.
 #pragma once
 
@@ -28,7 +28,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// The one that a container holds.
+// The form that a container holds.
 template <class Node, class T, class Upstream, class Policy>
 class group_allocator : public group_propagation<Upstream> {
     using shared = group_traits<T, Upstream, Policy>;
@@ -44,7 +44,7 @@ class group_allocator : public group_propagation<Upstream> {
     template <class, class, class, class>
     friend class group_allocator;
 
-    // Looked at when memory is asked for: elements may be of an incomplete type, as those of a tree of maps.
+    // Evaluated when memory is requested, because elements may be of an incomplete type, as those of a tree of maps.
     struct pools {
         static constexpr bool is_slot = sizeof(Node) <= 512 && alignof(Node) <= 64;
         static constexpr std::size_t natural = slot_alignment(sizeof(Node));
@@ -84,12 +84,12 @@ class group_allocator : public group_propagation<Upstream> {
         if (allocates_by_copies && state_ == unused) state_ = 0;
     }
 
-    // From one for nodes of another type: no pool, as its slots are of another size.
+    // Converts one for nodes of another type: it has no pool, as its slots are of another size.
     template <class U>
         requires(!std::same_as<U, Node> && !is_element<U, T>)
     group_allocator(const group_allocator<U, T, Upstream, Policy>& other) noexcept : upstream_(other.upstream_) {}
 
-    // From what get_allocator() gave: the pool of that container.
+    // Converts the result of get_allocator(): it has the pool of that container.
     template <class U>
         requires is_element<U, T>
     group_allocator(const group_allocator<U, T, Upstream, Policy>& other) noexcept : upstream_(other.upstream_) {
@@ -154,7 +154,7 @@ class group_allocator : public group_propagation<Upstream> {
 
     [[nodiscard]] std::size_t max_size() const noexcept { return node_traits::max_size(node_upstream(upstream_)); }
 
-    // Effects: constructs as the upstream does, where it has a way of its own.
+    // Effects: constructs as the upstream does, if it defines construct.
     template <class U, class... Arguments>
         requires requires(rebound<U> upstream, U* place, Arguments&&... arguments) {
             upstream.construct(place, std::forward<Arguments>(arguments)...);
@@ -185,14 +185,14 @@ class group_allocator : public group_propagation<Upstream> {
     [[nodiscard]] const Upstream& upstream() const noexcept { return upstream_; }
 
   private:
-    // Lists of libc++ allocate through a copy of their allocator, that has to know which one it is of.
+    // Lists of libc++ allocate through a copy of their allocator, which must know the original.
 #if defined(_LIBCPP_VERSION)
     static constexpr bool allocates_by_copies = !Policy::has_handles;
 #else
     static constexpr bool allocates_by_copies = false;
 #endif
     static constexpr std::uintptr_t last_outside = 2 * outside_nodes + 1;
-    static constexpr std::uintptr_t unused = ~std::uintptr_t{2};  // a temporary: its copies are on their own
+    static constexpr std::uintptr_t unused = ~std::uintptr_t{2};  // a temporary: its copies are independent
 
     [[nodiscard]] static bool is_guest(std::uintptr_t state) noexcept { return (state & 3) == 2; }
     [[nodiscard]] static std::uintptr_t guest_of(const void* host) noexcept {

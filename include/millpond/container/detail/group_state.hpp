@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// group_state: the word of a group_allocator, and what a pooled container asks of it without knowing its type.
+// group_state: the word of a group_allocator, and its operations for a pooled container that does not know its type.
 //
 //   0, or an odd number   n nodes at most came from the upstream one by one (2 n + 1): no pool yet
 //   an address            a grouped_pool, for which this is a reference
 //
-// For group_allocator and basic_pooled. join, leave: O(1). is_alone, stats, drop: O(pools of the group).
+// Part of group_allocator and basic_pooled. join, leave: O(1). is_alone, stats, drop: O(pools of the group).
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// In checked mode every node lies in a pool, which checks it.
+// In checked mode every node lies in a pool, which checks it, so none comes from the upstream.
 inline constexpr std::size_t outside_nodes = is_checked_mode ? 0 : 16;
 
-// Word: in which a pool searches for free slots. Lists have no node handles; their temporary lists inside libstdc++
+// Word: the type in which a pool searches for free slots. Lists have no node handles; temporary lists inside libstdc++
 // allocate for them.
 template <class Word, bool HasHandles>
 struct group_policy {
@@ -31,7 +31,7 @@ struct group_policy {
     static constexpr bool has_handles = HasHandles;
 };
 
-// True if the upstream has a way of its own to destroy. That of std::pmr is deprecated, and is the usual one.
+// True if the upstream defines destroy. That of std::pmr is deprecated, and is the usual one.
 template <class Upstream, class T>
 inline constexpr bool upstream_destroys =
     requires(Upstream& upstream, T* place) { upstream.destroy(place); } && !is_binding<Upstream>::value;
@@ -39,7 +39,7 @@ inline constexpr bool upstream_destroys =
 template <class Node, class T, class Upstream, class Policy>
 class group_allocator;
 
-// True for the element type, and for what the maps of libc++ wrap it in: an allocator of it has no nodes to give.
+// True for the element type, and for the types in which libc++ wraps it for maps: their allocators give no nodes.
 template <class U, class T>
 inline constexpr bool is_element = std::is_same_v<U, T>;
 template <template <class, class> class Wrapper, class K, class V>
@@ -53,7 +53,7 @@ struct group_traits {
     using rebound = typename upstream_traits::template rebind_alloc<U>;
 };
 
-// What both group_allocators say of themselves. Their upstreams move along wherever that makes no difference.
+// The traits of both group_allocators. Upstreams move along wherever that makes no difference.
 template <class Upstream>
 struct group_propagation {
     using size_type = std::size_t;
@@ -68,8 +68,8 @@ struct group_propagation {
         std::disjunction<is_always_equal, typename std::allocator_traits<Upstream>::propagate_on_container_swap>;
 };
 
-// What the adaptor asks of the allocator in its container, whose type only the container knows.
-// A state is the word of a group_allocator.
+// The operations that the adaptor needs of the allocator in its container, whose type only the container knows. A state
+// is the word of a group_allocator.
 struct group_operations {
     void (*refer)(std::uintptr_t state) noexcept;
     void (*leave)(std::uintptr_t& state) noexcept;
@@ -110,14 +110,14 @@ class group_state {
         return has_pool(state) ? pool(state).references() : 0;
     }
 
-    // Effects: the state refers to the head of its group.
+    // Effects: makes the state refer to the head of its group.
     static Pool& go_to_head(std::uintptr_t& state) noexcept {
         Pool& head = pool(state).head();
         if (&head != &pool(state)) refer_to(head, state);
         return head;
     }
 
-    // Effects: `to` can free the nodes that `from` can. Their upstreams are equal.
+    // Effects: enables `to` to free the nodes that `from` can free. Their upstreams are equal.
     static void join(std::uintptr_t& to, std::uintptr_t& from) noexcept {
         if (&to == &from) return;
         if (!has_pool(from)) return add_outside(to, from >> 1);
@@ -131,7 +131,7 @@ class group_state {
         go_to_head(from);
     }
 
-    // Returns: at most so many nodes came from the upstream.
+    // Returns: the most nodes that came from the upstream.
     [[nodiscard]] static std::size_t outside(std::uintptr_t state) noexcept {
         return has_pool(state) ? pool(state).head().outside() : state >> 1;
     }

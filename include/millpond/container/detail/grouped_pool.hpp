@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// grouped_pool: the compact_pool of one container, and the group of pools between whose containers nodes have moved.
+// grouped_pool: the compact_pool of one container, in a group of pools between whose containers nodes have moved.
 //
 //   set a ──▶ pool A, the head ◀──forward── pool B ◀── set b       after a.merge(b): both allocate from A
 //               └────────── ring ────────────┘                     a node of B that is freed is found through the ring
 //
-// A pool ends when no allocator refers to it and none of its slots is live; its memory goes back then, or, while an
-// allocator still refers to it, as soon as its last slot is free. So one live node keeps its own page or chunk, and the
-// books of its pool; never the other pools of the group.
+// A pool ends when no allocator refers to it and none of its slots is live. Its memory goes back then; or earlier, when
+// its last slot is freed while an allocator still refers to it. So a live node keeps its own page or chunk, and the
+// bookkeeping of its pool, but never the other pools of the group.
 //
-// allocate, deallocate: those of compact_pool, one addition more. deallocate of a node of another pool: a small group
-// is asked pool by pool, a large one has an index (pool_index), O(1). join: O(1), no allocation. For one thread only.
-// Ownership: a pool is counted by the allocators that refer to it and by the pools that forward to it.
+// allocate, deallocate: those of compact_pool, plus one addition. deallocate of a node of another pool: a small group
+// is searched pool by pool, a large one has an index (pool_index), O(1). join: O(1), no allocation. For one thread
+// only. Ownership: a pool is counted by the allocators that refer to it and by the pools that forward to it.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,8 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// Where the pools of a container get their memory from: std::allocator is operator new, so that a pool may reserve a
-// range of its own.
+// The source of a container's pools. std::allocator counts as operator new, so that a pool may reserve a range of its
+// own.
 template <class Upstream>
 struct source_over {
     using type = std_source<Upstream>;
@@ -51,7 +51,7 @@ class grouped_pool {
     using index = pool_index<grouped_pool>;
 
   public:
-    // Throws: what the upstream throws. Returns: what one allocator, the caller, refers to.
+    // Returns: a pool with one reference, the caller's. Throws: what the upstream throws.
     [[nodiscard]] static grouped_pool* make(const Upstream& upstream, std::size_t outside) {
         source from = source_over<Upstream>::make(upstream);
         void* const memory = from.allocate(sizeof(grouped_pool), alignof(grouped_pool));
@@ -61,13 +61,13 @@ class grouped_pool {
     grouped_pool(const grouped_pool&) = delete;
     grouped_pool& operator=(const grouped_pool&) = delete;
 
-    // As reading a node handle may copy its allocator, several threads may do this at once.
+    // Several threads may call it at once, because reading a node handle may copy its allocator.
     void refer() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
     void leave() noexcept {
         if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1 && live_ == 0) end();
     }
 
-    // Effects: `count` references that nothing will end are ended. Others remain.
+    // Effects: ends `count` references that no destructor will end. Others remain.
     void forget_references(std::size_t count) noexcept { references_.fetch_sub(count, std::memory_order_relaxed); }
 
     // Throws: what the upstream throws.
@@ -77,7 +77,7 @@ class grouped_pool {
         return slot;
     }
 
-    // Effects: frees a slot of this pool. Returns: false if it is none.
+    // Effects: frees a slot of this pool. Returns: false if it is not a slot of this pool.
     [[nodiscard]] bool try_deallocate(void* slot, std::size_t bytes, std::size_t alignment) noexcept {
         if (!slots_.holds(slot)) [[unlikely]]
             return false;
@@ -87,7 +87,8 @@ class grouped_pool {
         return true;
     }
 
-    // Effects: frees a slot of any other pool of the group. Returns: false if it is none. This is the head.
+    // Effects: frees a slot of any other pool of the group; call it on the head. Returns: false if no pool has the
+    // slot.
     [[nodiscard, gnu::noinline]] bool try_deallocate_elsewhere(void* slot, std::size_t bytes,
                                                                std::size_t alignment) noexcept {
         grouped_pool* const owner = find_other(slot);
@@ -95,7 +96,7 @@ class grouped_pool {
         return owner->try_deallocate(slot, bytes, alignment);
     }
 
-    // Effects: as a node that lies in no pool of the group is freed, in checked mode: that is reported.
+    // Effects: in checked mode, reports the free of a node that lies in no pool of the group.
     void report_foreign(void* slot, std::size_t bytes, std::size_t alignment) noexcept {
         slots_.deallocate(slot, bytes, alignment);
     }
@@ -108,7 +109,7 @@ class grouped_pool {
     }
     [[nodiscard]] bool is_head() const noexcept { return forward_ == nullptr; }
 
-    // Effects: two groups become one. Both pools are heads. Returns: the head, the one with more live slots.
+    // Effects: joins two groups, given by their heads. Returns: the new head, the one with more live slots.
     [[nodiscard]] static grouped_pool& join(grouped_pool& a, grouped_pool& b) noexcept {
         if (&a == &b) return a;
         grouped_pool& head = a.live_ < b.live_ ? b : a;
@@ -123,12 +124,12 @@ class grouped_pool {
         return head;
     }
 
-    // Nodes that the containers of a group took from the upstream one by one: at most so many are live.
+    // The most live nodes that the containers of a group took from the upstream one by one.
     [[nodiscard]] std::size_t outside() const noexcept { return outside_; }
     void add_outside(std::size_t count) noexcept { outside_ += count; }
     void note_outside_freed() noexcept { outside_ -= outside_ != 0; }
 
-    // Returns: true if a single allocator refers to the group. This is its head. O(pools with live slots).
+    // Returns: true if a single allocator refers to the group. Call it on the head. O(pools with live slots).
     [[nodiscard]] bool is_alone() noexcept {
         if (references() > 1 + others_) return false;
         std::size_t forwarding = 0;
@@ -143,7 +144,7 @@ class grouped_pool {
         return references() == 1 + forwarding;
     }
 
-    // Effects: all slots of the group are gone with their memory. This is its head, and alone.
+    // Effects: drops all slots of the group with their memory. Call it on a head to which one allocator refers.
     void drop() noexcept {
         while (next_ != this) {
             next_->live_ = 0;
@@ -153,7 +154,7 @@ class grouped_pool {
         slots_.release();
     }
 
-    // Effects: `bytes` of slots are free, except in checked mode. Throws: what the upstream throws.
+    // Effects: makes `bytes` of slots free, except in checked mode. Throws: what the upstream throws.
     void reserve([[maybe_unused]] std::size_t bytes) {
         if constexpr (!is_checked_mode) {
             kept_exception thrown;
@@ -161,7 +162,7 @@ class grouped_pool {
         }
     }
 
-    // Returns: true if the address lies in a pool of the group. This is the head.
+    // Returns: true if the address lies in a pool of the group. Call it on the head.
     [[nodiscard]] bool lies_in_group(const void* address) noexcept {
         return slots_.holds(address) || find_other(address) != nullptr;
     }
@@ -192,7 +193,7 @@ class grouped_pool {
     grouped_pool(const source& from, std::size_t outside) : outside_(outside), slots_(from) {}
     ~grouped_pool() = default;
 
-    // Effects: as the last slot was freed.
+    // Effects: handles the free of the last slot.
     [[gnu::noinline]] void note_empty() noexcept {
         if (references() == 0) return end();
         if (is_head()) return;
@@ -209,7 +210,7 @@ class grouped_pool {
         from.deallocate(this, sizeof(grouped_pool), alignof(grouped_pool));
     }
 
-    // Effects: this pool, which has no live slot, is found no more.
+    // Effects: removes this pool, which has no live slot, from the ring.
     void leave_ring() noexcept {
         if (next_ == this) return;
         before_->next_ = next_;
@@ -227,7 +228,7 @@ class grouped_pool {
 
     [[nodiscard]] source& source_of() noexcept { return slots_.source(); }
 
-    // Effects: as other's group becomes part of this one: the larger index serves both.
+    // Effects: keeps the larger index when other's group becomes part of this one.
     void adopt_index(grouped_pool& other) noexcept {
         unknown_ += other.others_ + 1;
         others_ += other.others_ + 1;
@@ -240,7 +241,7 @@ class grouped_pool {
         other.others_ = other.unknown_ = 0;
     }
 
-    // Returns: the other pool of the group in which an address lies, or null. Many are found by an index.
+    // Returns: the other pool of the group in which an address lies, or null. An index finds it if there are many.
     [[nodiscard]] grouped_pool* find_other(const void* address) noexcept {
         if (!is_checked_mode && others_ > most_asked) {
             if (unknown_ != 0) index_others();
@@ -253,7 +254,7 @@ class grouped_pool {
         return nullptr;
     }
 
-    // Effects: the pools that have joined since the last time are in the index, if there is memory for it.
+    // Effects: adds the pools that have joined since the last call to the index, if there is memory for it.
     void index_others() noexcept {
         if constexpr (!is_checked_mode) {
             source from = source_of();
@@ -273,7 +274,7 @@ class grouped_pool {
         return ++last;
     }
 
-    static constexpr std::size_t most_asked = 4;  // other pools, without an index
+    static constexpr std::size_t most_asked = 4;  // other pools searched without an index
 
     std::size_t live_ = 0;
     grouped_pool* forward_ = nullptr;  // towards the head
@@ -281,12 +282,12 @@ class grouped_pool {
     std::size_t outside_;
     grouped_pool* next_ = this;
     grouped_pool* before_ = this;
-    // Of a head: the other pools of its ring, those that its index does not know, and the name of the index.
+    // For a head: the other pools of its ring, those missing in its index, and the number of the index.
     std::size_t others_ = 0;
     std::size_t unknown_ = 0;
     index index_;
     std::size_t serial_ = 0;
-    // Of the others: the index that knows this pool, and by which number.
+    // For the others: the index that knows this pool, and the pool's number there.
     std::size_t known_to_ = 0;
     std::size_t number_ = index::none;
     slots slots_;

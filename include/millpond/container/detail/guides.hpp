@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// guides: what the deduction guides of associative and pooled containers ask of their arguments, as the standard says.
+// guides: the standard's requirements on arguments, for the deduction guides of associative and pooled containers.
 //
 //   It over std::pair<int, text> ──▶ guide_key<It> int, guide_mapped<It> text, guide_pair<It> pair<const int, text>
 //
@@ -17,7 +17,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// What may be taken for an allocator.
+// True for types that qualify as an allocator.
 template <class T>
 concept is_allocator = requires(T& allocator) {
     typename T::value_type;
@@ -28,7 +28,7 @@ concept is_allocator = requires(T& allocator) {
 template <class H>
 concept guide_hash = !std::integral<H> && !is_allocator<H>;
 
-// Of what an iterator over pairs gives.
+// The key and value types of an iterator over pairs.
 template <class Pair>
 using key_of = std::remove_const_t<typename Pair::first_type>;
 template <class Pair>

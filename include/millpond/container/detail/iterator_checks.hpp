@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// iterator_checks: in checked mode, iterators that a container is called with are its own; else nothing.
+// iterator_checks: in checked mode, verifies that iterators passed to a container are its own; else empty.
 //
-//   a.erase(b.begin())  ──▶ "millpond: foreign iterator: it is not of the container that is called with it", and an end
+//   a.erase(b.begin())  ──▶ "millpond: foreign iterator: the iterator belongs to another container"
 //
-// Part of the associative containers. A core's `owns` says what it can know: a tree of nodes climbs to its head; a
-// B-tree compares what the iterator remembers of it. Where misuse_handler goes on, the container's call does nothing.
+// Part of the associative containers. A core's `owns` checks what it can: a tree of nodes climbs to its head; a B-tree
+// compares what the iterator remembers of it. If misuse_handler returns, the container's call does nothing.
 //
-// O(log n); without MILLPOND_CHECKED not an instruction. Thread-safe as the container.
+// O(log n); no instruction without MILLPOND_CHECKED. As thread-safe as the container.
 #pragma once
 
 #include "../../core/abi.hpp"
@@ -25,7 +25,7 @@ struct iterator_checks {
             if (core.is_stale(where)) return expect_fresh(false);
         }
         if (core.owns(where)) return true;
-        report_use(misuse_kind::foreign_iterator, "it is not of the container that is called with it");
+        report_use(misuse_kind::foreign_iterator, "the iterator belongs to another container");
         return false;
     }
     template <class Core, class Iterator>
@@ -41,7 +41,7 @@ struct iterator_checks {
         return false;
     }
     static bool expect_element(bool holds) noexcept {
-        if (!holds) report_use(misuse_kind::foreign_iterator, "the end of a container is no element of it");
+        if (!holds) report_use(misuse_kind::foreign_iterator, "the end of a container was used as an element");
         return holds;
     }
     static bool expect_fresh(bool holds) noexcept {

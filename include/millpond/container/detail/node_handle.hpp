@@ -3,8 +3,8 @@
 //
 //   a.extract(7) ──▶ node_handle ──▶ b.insert(std::move(handle))      key() may be changed on the way
 //
-// What it holds is the core's `held`: the node itself where containers have nodes, else the value. Handles fit all
-// containers of one core and element, so that a node of a set goes into a multiset.
+// It holds the core's `held`: the node itself if containers have nodes, else the value. Handles fit all containers of
+// one core and element, so a node of a set goes into a multiset.
 //
 // O(1). Not thread-safe. Ownership: the element, until a container takes it.
 #pragma once
@@ -29,7 +29,7 @@ class node_handle {
 
     [[nodiscard]] bool empty() const noexcept { return !held_; }
     [[nodiscard]] explicit operator bool() const noexcept { return !empty(); }
-    // Precondition of these: not empty.
+    // Precondition of these: the handle is not empty.
     [[nodiscard]] allocator_type get_allocator() const { return held_.get_allocator(); }
     [[nodiscard]] auto& value() const noexcept
         requires(!element::is_map)
@@ -53,7 +53,7 @@ class node_handle {
     }
     friend void swap(node_handle& a, node_handle& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
 
-    // Returns: what a container takes its element from.
+    // Returns: the element, for a container to take.
     [[nodiscard]] held& content() noexcept { return held_; }
     [[nodiscard]] const held& content() const noexcept { return held_; }
 
@@ -61,7 +61,7 @@ class node_handle {
     held held_;
 };
 
-// What insert returns of a handle: where the element is, or the handle again where an equal one was there.
+// The result of inserting a handle: the position of the element, and the handle again if an equal one existed.
 template <class Iterator, class Node>
 struct node_insert_result {
     Iterator position;

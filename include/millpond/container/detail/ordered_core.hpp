@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// ordered_core: a counted B+-tree as the core of an associative container: of ordered_set and its kind.
+// ordered_core: the core of ordered_set and its variants: a counted B+-tree as an associative container.
 //
 //   associative ──position, place──▶ ordered_core ──▶ counted_tree      held: │ slot │ allocator │, an element apart
 //
-// Part of the associative containers; associative.hpp says what a core has, counted_tree.hpp what the tree does. Every
-// change ends all positions but the one that it returns.
+// Part of the associative containers; associative.hpp defines a core, counted_tree.hpp the tree. Every change
+// invalidates all positions except the one that it returns.
 //
 // As counted_tree. Not thread-safe.
 #pragma once
@@ -45,7 +45,7 @@ class ordered_core {
     using iterator = ordered_iterator<tree, value, !Element::is_map>;
     using const_iterator = ordered_iterator<tree, value, true>;
 
-    // An element that is in no tree, with its allocator: what node handles hold.
+    // An element in no tree, with its allocator, as node handles hold it.
     class held {
       public:
         held() = default;
@@ -66,7 +66,7 @@ class ordered_core {
         [[nodiscard]] explicit operator bool() const noexcept { return is_there_; }
         [[nodiscard]] value& get() const noexcept { return const_cast<leaf_slot<value>&>(slot_).value(); }
         [[nodiscard]] allocator_type get_allocator() const { return *allocator_; }
-        // Effects: the element goes into a leaf.
+        // Effects: puts the element into a leaf.
         void pass_on(leaf_slot<value>& to) noexcept {
             leaf_slot<value>::relocate(*allocator_, &to, &slot_, 1);
             is_there_ = false;
@@ -101,7 +101,7 @@ class ordered_core {
     [[nodiscard]] std::size_t max_size() const noexcept { return tree_.max_size(); }
     [[nodiscard]] allocator_type get_allocator() const noexcept { return tree_.get_allocator(); }
 
-    // Precondition: no elements, or those of `other` follow.
+    // Precondition: this is empty, or takes the elements of `other` next.
     void set_allocator(const ordered_core& other) noexcept { tree_.set_allocator(other.tree_); }
     void swap_allocators(ordered_core& other) noexcept { tree_.swap_allocators(other.tree_); }
 
@@ -161,7 +161,7 @@ class ordered_core {
         return tree_.upper_index(key, compare);
     }
 
-    // For tests.
+    // For tests: checks the tree.
     template <class Compare>
     [[nodiscard]] bool is_sound(const Compare& compare) const {
         return tree_.is_sound(compare);
@@ -214,7 +214,7 @@ class ordered_core {
         return traits::is_always_equal::value || get_allocator() == other.get_allocator();
     }
 
-    // Returns: the position behind it.
+    // Returns: the position behind the erased element.
     position erase(const position& where) noexcept {
         changes_.change();
         return tree_.erase(where);
@@ -235,9 +235,9 @@ class ordered_core {
         tree_.clear();
     }
 
-    // Effects: elements as long as make(create) calls create, with what one is made from, and returns true; create
-    // returns the element. In order; those that were made before an exception stay, or, where there is an `undo`, are
-    // destroyed after undo(element). Precondition: empty.
+    // Effects: adds elements, in order, as long as make(create) returns true after calling create with an element's
+    // arguments; create returns the element. After an exception the elements made before it stay; with an `undo` they
+    // are destroyed after undo(element). Precondition: empty.
     template <class Make, class Undo = nothing_to_undo>
     void fill(Make make, Undo undo = {}) {
         changes_.change();
@@ -259,7 +259,7 @@ class ordered_core {
         });
         unless_kept.is_kept = true;
     }
-    // Effects: the elements change owners; the allocators stay where they are.
+    // Effects: exchanges the elements; the allocators stay.
     void swap_elements(ordered_core& other) noexcept {
         changes_.change();
         other.changes_.change();
@@ -272,7 +272,7 @@ class ordered_core {
     }
 
   private:
-    // A value that was moved from its home goes back there, unless it was kept.
+    // A value moved out of its place, which returns there unless it was kept.
     struct loan {
         Allocator allocator;
         value& home;
@@ -289,7 +289,7 @@ class ordered_core {
                 assign_back();
             }
         }
-        // Effects: where a move may throw and nothing was copied, tries to move it back.
+        // Effects: tries to move a value back if its move may throw and it was not copied.
         void assign_back() noexcept {
 #if defined(__cpp_exceptions)
             try {
@@ -301,14 +301,14 @@ class ordered_core {
                     home.second = std::move(away.get().second);
                 }
             } catch (...) {
-                return;  // it is lost: there is no way that cannot fail
+                return;  // it is lost: every way back might fail
             }
 #endif
         }
     };
 
-    // Returns: true if an element may be here that another allocator's tree had: it has no memory of its own, or of
-    // an equal one.
+    // Returns: true if an element from another allocator's tree may be here: it has no memory of its own, or memory of
+    // an equal allocator.
     [[nodiscard]] bool is_at_home(const Allocator& other) const noexcept {
         return is_kept_in_leaf<value> || traits::is_always_equal::value || get_allocator() == other;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// ordered_iterator: an iterator of an ordered_set and its kind: a leaf and a slot.
+// ordered_iterator: an iterator of an ordered_set and its variants: a leaf and a slot.
 //
-//   iterator ── leaf, slot ──▶ │ … │ element │ … │      in checked mode also the tree, and how often it had changed
+//   iterator ── leaf, slot ──▶ │ … │ element │ … │      in checked mode also the tree, and its number of changes
 //
-// Part of ordered_core. It ends with each change of its container; in checked mode a use of it is reported then.
+// Part of ordered_core. Each change of its container makes it invalid; checked mode reports a use of it after that.
 //
 // O(1). Not thread-safe.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// How often a tree has changed; a moment is what an iterator remembers of it. Nothing but in checked mode.
+// The number of changes of a tree; a moment is the number that an iterator remembers. Empty except in checked mode.
 #if defined(MILLPOND_CHECKED)
 class tree_changes {
   public:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// pool_index: which pool of a group an address lies in, where there are too many to ask one by one.
+// pool_index: finds the pool of a group in which an address lies, for groups that are too large to search.
 //
 //   table  │frame 17 ▶ 2│      │frame 40 ▶ 0│block 9 ▶ 2│      │    open addressing; a key for each 4 KiB that a
 //   pools  │ A │ ended │ C │                                       row touches, or for each 64 GiB that a range touches
 //
-// A pool that has ended, or a row that has gone back, leaves its keys behind: what is found is asked whether it holds
-// the address. They go when the table grows. find: O(1). add: O(rows of the pool). Memory: 32 bytes a row, about.
-// For grouped_pool. Not thread-safe. Ownership: of the table; the source is named in each call.
+// A pool that has ended, or a row that has gone back, leaves its keys behind, so a pool that is found must confirm the
+// address. Old keys are dropped when the table grows. find: O(1). add: O(rows of the pool). Memory: about 32 bytes a
+// row. Part of grouped_pool. Not thread-safe. Ownership: of the table; each call names the source.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ class pool_index {
         return count_++;
     }
 
-    // Effects: the pool is found no more.
+    // Effects: makes the pool impossible to find.
     template <block_source Source>
     void remove(Source& source, std::size_t number) noexcept {
         pools_[number] = nullptr;
@@ -68,7 +68,7 @@ class pool_index {
 
     [[nodiscard]] std::size_t size() const noexcept { return live_; }
 
-    // Effects: knows no pool, and all memory is given back.
+    // Effects: forgets all pools, and gives all memory back.
     template <block_source Source>
     void release(Source& source) noexcept {
         if (capacity_ != 0) source.deallocate(table_, capacity_ * sizeof(entry), alignof(entry));
@@ -131,7 +131,7 @@ class pool_index {
         ++used_;
     }
 
-    // Effects: room for as many keys more, without those of pools that have ended.
+    // Effects: makes room for as many more keys, without those of pools that have ended.
     template <block_source Source>
     [[nodiscard]] bool make_room(Source& source, std::size_t keys) noexcept {
         const auto is_live = [&](const entry& each) { return each.key != 0 && pools_[each.pool] != nullptr; };
@@ -167,7 +167,7 @@ class pool_index {
     std::size_t used_ = 0;
     Pool** pools_ = nullptr;
     std::size_t room_ = 0;
-    std::size_t count_ = 0;  // numbers that were given
+    std::size_t count_ = 0;  // numbers given so far
     std::size_t live_ = 0;
 };
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// refused: what a container does when it is asked for more than it can ever hold, or for an element that is not there.
+// refused: the errors of a container that is asked for more than it can ever hold, or for an element that does not
+// exist.
 //
 //   too_long ─────exceptions on───▶ throw std::length_error        no_such_element ──▶ throw std::out_of_range
 //            └────exceptions off──▶ one line on standard error, abort
 //
-// Memory that could not be had is another matter: out_of_memory. Programs without exceptions call the containers'
-// try_ functions, and never come here. Thread-safe.
+// A lack of memory is handled by out_of_memory instead. Programs without exceptions call the containers' try_
+// functions, and never come here. Thread-safe.
 //
 // Example:
 //     millpond::dyn_array<int> few(3);
@@ -23,7 +24,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// Throws: std::length_error. `message` says who was asked for what.
+// Throws: std::length_error. `message` names the container and the request.
 [[noreturn, gnu::noinline, gnu::cold]] inline void too_long(const char* message) {
 #if defined(__cpp_exceptions)
     throw std::length_error(message);

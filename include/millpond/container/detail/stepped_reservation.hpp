@@ -4,12 +4,12 @@
 //   begin ├──── ready(): populated ────┤──── committed(): charged ────┤▒▒▒▒ room(): reserved ▒▒▒▒┤
 //                           advance ──▶                     commit ──▶
 //
-// dyn_array stands on it; use it to write another container that grows in place. A page that is populated together
-// with its neighbours costs less than one that faults, and a step that fits the cache is still there when it is
-// written: hence small steps of memory. Charge costs nothing but the system call: hence large steps of that.
+// dyn_array uses it; use it to write another container that grows in place. A page that is populated together with its
+// neighbours costs less than one that faults, and a step that fits the cache is still there when it is written: hence
+// small steps of memory. Charging memory costs only the system call: hence large steps of charge.
 //
-// begin() is aligned as asked, above a page, too. advance: one or two system calls a step. commit, shrink: at most one.
-// All sizes are bytes from begin(). What is committed is poisoned: whoever writes there unpoisons it first. A refused
+// begin() is aligned as requested, also above a page. advance: one or two system calls a step. commit, shrink: at most
+// one. All sizes are bytes from begin(). Committed memory is poisoned: unpoison it before you write there. A refused
 // commit changes nothing. Not thread-safe. Ownership: of the addresses.
 //
 // Example:
@@ -34,15 +34,15 @@ namespace millpond::inline MILLPOND_ABI::detail {
 template <class Pages = os::pages>
 class stepped_reservation {
   public:
-    // Effects: none; there is no room.
+    // Effects: none; room() is 0.
     stepped_reservation() noexcept = default;
 
-    // Effects: reserves `bytes` (at most max_bytes), or half of that and so on, at a multiple of `alignment`.
-    // The first step is committed where that can be had.
+    // Effects: reserves `bytes` (at most max_bytes), or half of that and so on, at a multiple of `alignment`. Commits
+    // the first step if that is possible.
     stepped_reservation(std::size_t bytes, std::size_t alignment, commit_steps steps) noexcept : steps_(steps) {
         if (steps.huge_pages) alignment = std::max(alignment, huge_page);
 #if defined(MILLPOND_CHECKED)
-        // What is not committed cannot be read by mistake.
+        // Checked mode commits page by page, because uncommitted memory cannot be read by mistake.
         steps_.first = std::min(steps_.first, Pages::size());
         steps_.step = steps_.ahead = Pages::size();
 #endif
@@ -50,7 +50,7 @@ class stepped_reservation {
         if (range_.data() == nullptr || bytes == 0) return;
         range_.name("dyn_array");
         const std::size_t padding = padding_to(range_.data(), alignment);
-        // Halved, the range may end before the first multiple.
+        // A halved range may end before the first multiple.
         if (padding < range_.size()) padding_ = padding;
         room_ = padding < range_.size() ? std::min(range_.size() - padding, align_up(bytes, Pages::size())) : 0;
         steps_.step = std::min(steps_.step, room_);
@@ -83,19 +83,19 @@ class stepped_reservation {
         std::swap(huge_, other.huge_);
     }
 
-    // Returns: the first byte, or null where there is no room.
+    // Returns: the first byte, or null if there is no room.
     [[nodiscard]] std::byte* begin() const noexcept { return room_ == 0 ? nullptr : range_.data() + padding_; }
-    // Returns: the bytes that there are addresses for.
+    // Returns: the bytes that have addresses.
     [[nodiscard]] std::size_t room() const noexcept { return room_; }
     // Returns: the bytes that can no longer be refused.
     [[nodiscard]] std::size_t committed() const noexcept {
         return range_.committed() > padding_ ? std::min(range_.committed() - padding_, room_) : 0;
     }
-    // Returns: the bytes that may be written: advance was called for them.
+    // Returns: the bytes that may be written, for which advance was called.
     [[nodiscard]] std::size_t ready() const noexcept { return ready_; }
     [[nodiscard]] const commit_steps& steps() const noexcept { return steps_; }
 
-    // Effects: committed() >= bytes; nothing is populated. Returns: false, and nothing has changed.
+    // Effects: commits at least `bytes` and populates nothing. Returns: false if that fails; then nothing has changed.
     [[nodiscard]] bool commit(std::size_t bytes) noexcept {
         if (bytes <= committed()) return true;
         if (bytes > room_) return false;
@@ -105,7 +105,8 @@ class stepped_reservation {
         return true;
     }
 
-    // Effects: ready() >= bytes, and more where there is room: the next step. Returns: false, and nothing has changed.
+    // Effects: makes at least `bytes` ready, and the next step if there is room. Returns: false if that fails; then
+    // nothing has changed.
     [[nodiscard]] bool advance(std::size_t bytes) noexcept {
         if (bytes <= ready_) return true;
         if (bytes > room_) return false;
@@ -121,16 +122,16 @@ class stepped_reservation {
         return true;
     }
 
-    // Effects: what lies behind `bytes`, rounded up to pages, goes back to the system.
+    // Effects: returns the memory behind `bytes`, rounded up to pages, to the system.
     void shrink(std::size_t bytes) noexcept {
         range_.decommit_to(padding_ + bytes);
         ready_ = std::min(ready_, committed());
-        // Where the system refuses, it stays committed.
+        // If the system refuses, the memory stays committed.
         if (committed() > bytes) poison(begin() + bytes, committed() - bytes);
     }
 
-    // Effects: asks for huge pages, or for none, from now on; steps of memory are one of them at least.
-    // Returns: false where the system knows no such advice.
+    // Effects: asks for huge pages, or for none, from now on; each step is then at least one of them. Returns: false if
+    // the system has no such advice.
     bool advise_huge(bool wanted) noexcept {
         if (!range_.advise_huge(wanted)) return false;
         huge_ = wanted;
@@ -140,21 +141,21 @@ class stepped_reservation {
   private:
     static constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-    // Returns: the bytes of the next step: doubling while they are few, then a quarter of what is ready, so that little
-    // is populated for nothing.
+    // Returns: the bytes of the next step. Steps double at first and are then a quarter of the ready bytes, so that
+    // little is populated in vain.
     [[nodiscard]] std::size_t next_step(std::size_t page) const noexcept {
         if (huge_) return huge_page;
         const std::size_t least = std::clamp(ready_, page, std::max(page, std::size_t{16} << 10));
         return std::min(std::max(ready_ / 4, least), std::max(page, steps_.step));
     }
 
-    // Returns: where the huge page ends that has the byte in front of `bytes`, or the room does.
+    // Returns: the end of the huge page that has the byte in front of `bytes`, or the end of the room.
     [[nodiscard]] std::size_t end_of_huge_page(std::size_t bytes) const noexcept {
         return std::min(bytes + padding_to(begin() + bytes, huge_page), room_);
     }
 
-    // Commits at least `target`, and further ahead if that is to be had. Large commits end where a huge page does: the
-    // system supplies those for whole ranges alone.
+    // Commits at least `target`, and further ahead if possible. Large commits end at the end of a huge page, because
+    // the system supplies those only for whole ranges.
     bool commit_ahead(std::size_t target) noexcept {
         const std::size_t most = std::max({steps_.ahead, steps_.step, huge_ ? 8 * huge_page : 0});
         const std::size_t ahead = committed() + std::min(std::max(committed(), steps_.step), most);

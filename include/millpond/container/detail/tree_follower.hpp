@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// tree_follower: the place of an element in a counted_tree that stays right when the element moves; an iterator's base.
+// tree_follower: the place of an element in a counted_tree, kept right when the element moves; the base of an iterator.
 //
 //   leaf │ first ●─┼─▶ follower (slot 3) ─▶ follower (slot 0)       every leaf knows the followers of its elements:
 //        │ slots   │                                                an insertion before slot 3 makes it slot 4
 //
-// Part of vector_tree. The tree tells `following`, its policy of tracking, of every element that moves or ends. A leaf
-// without followers costs one comparison; one with some, O(followers in that leaf). A follower of an element that is
-// erased is singular from then on.
+// Part of vector_tree. The tree tells `follower_tracker`, its policy of tracking, of every element that moves or ends.
+// A leaf without followers costs one comparison, one with followers O(followers in that leaf). A follower becomes
+// singular when its element is erased.
 //
-// A follower of the end is in no list: it knows its owner. The last leaf of a tree knows the owner too, so that an
+// A follower of the end is in no list: it knows its owner. The last leaf of a tree also knows the owner, so that an
 // iterator that leaves it becomes that end.
 //
-// Construction, copy, destruction: two links under a lock of the leaf. Several threads may make and destroy followers
-// of one tree at once while no thread changes it, as with any container; one follower belongs to one thread.
+// Construction, copy, destruction: two links under a lock of the leaf. As with any container, several threads may make
+// and destroy followers of one tree at once while no thread changes it; one follower belongs to one thread.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +26,11 @@ namespace millpond::inline MILLPOND_ABI::detail {
 template <class Leaf>
 class tree_follower;
 
-struct following {
+struct follower_tracker {
     template <class Leaf>
     struct in_leaf {
         tree_follower<Leaf>* first = nullptr;
-        const void* owner = nullptr;  // in the last leaf of a tree
+        const void* owner = nullptr;  // set in the last leaf of a tree
         brief_lock lock;
     };
 
@@ -49,9 +49,9 @@ struct following {
 template <class Leaf>
 class tree_follower {
   public:
-    // Singular: it follows nothing.
+    // Makes a singular follower, which follows nothing.
     tree_follower() noexcept = default;
-    // The end of `owner`.
+    // Follows the end of `owner`.
     explicit tree_follower(const void* owner) noexcept : end_of(owner) {}
     tree_follower(Leaf* at, std::size_t slot) noexcept : at_(at), slot_(slot) { link(); }
     tree_follower(const tree_follower& other) noexcept : at_(other.at_), slot_(other.slot_) {
@@ -72,7 +72,7 @@ class tree_follower {
 
     [[nodiscard]] Leaf* at() const noexcept { return at_; }
     [[nodiscard]] std::size_t slot() const noexcept { return slot_; }
-    // Returns: for an end whose it is, else null.
+    // Returns: the owner of an end, else null.
     [[nodiscard]] const void* owner() const noexcept { return at_ == nullptr ? end_of : nullptr; }
 
     // Effects: follows another element of the same leaf.
@@ -96,23 +96,23 @@ class tree_follower {
     }
 
   private:
-    friend following;
+    friend follower_tracker;
 
-    class locked {
+    class leaf_lock {
       public:
-        explicit locked(Leaf* at) noexcept : lock_(at->tracked.lock) {
+        explicit leaf_lock(Leaf* at) noexcept : lock_(at->tracked.lock) {
             while (!lock_.try_lock()) std::this_thread::yield();
         }
-        locked(const locked&) = delete;
-        locked& operator=(const locked&) = delete;
-        ~locked() { lock_.unlock(); }
+        leaf_lock(const leaf_lock&) = delete;
+        leaf_lock& operator=(const leaf_lock&) = delete;
+        ~leaf_lock() { lock_.unlock(); }
 
       private:
         brief_lock& lock_;
     };
 
     void link() noexcept {
-        const locked here(at_);
+        const leaf_lock here(at_);
         link_locked();
     }
     void link_locked() noexcept {
@@ -123,7 +123,7 @@ class tree_follower {
         first = this;
     }
     void unlink() noexcept {
-        const locked here(at_);
+        const leaf_lock here(at_);
         unlink_locked();
     }
     void unlink_locked() noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// vector_tree_iterator: the random access iterator of a vector_tree. It follows its element wherever that moves.
+// vector_tree_iterator: the random access iterator of a vector_tree. It follows its element when that moves.
 //
-// Part of vector_tree. Its end and those behind it are told apart from elements by having no leaf.
+// Part of vector_tree. Its end and those behind it differ from elements by having no leaf.
 //
 // ++, --, *: O(1). +=, [], -, <: O(log size), O(1) within a leaf. Copies: a few nanoseconds (tree_follower).
 #pragma once
@@ -44,13 +44,13 @@ class vector_tree_iterator {
     vector_tree_iterator& operator=(const vector_tree_iterator&) noexcept = default;
     ~vector_tree_iterator() = default;
 
-    // Of vector_tree: an element, or the end of a tree.
+    // For vector_tree: makes an iterator to an element, or to the end of a tree.
     vector_tree_iterator(const core_position& of, const Core* tree) noexcept
         : place_(is_element(of) ? tree_follower<leaf>(of.at, of.slot) : tree_follower<leaf>(tree)) {}
     [[nodiscard]] core_position position() const noexcept {
         return place_.at() != nullptr ? core_position{place_.at(), place_.slot()} : owner()->end();
     }
-    // Returns: the tree that this is the end or an element of; null if it is singular.
+    // Returns: the tree whose element or end this is; null if it is singular.
     [[nodiscard]] const Core* owner() const noexcept {
         if (place_.at() == nullptr) return static_cast<const Core*>(place_.owner());
         return static_cast<const Core*>(Core::last_beside(place_.at())->tracked.owner);
@@ -149,12 +149,12 @@ class vector_tree_iterator {
         place_.go_to_end(place_.at()->tracked.owner);
     }
 
-    // Effects: in checked mode, ends the program unless there is an element.
+    // Effects: in checked mode, ends the program if the iterator has no element.
     static void expect([[maybe_unused]] bool is_element) noexcept {
 #if defined(MILLPOND_CHECKED)
         if (!is_element)
             report_use(misuse_kind::stale_iterator,
-                       "an iterator of a vector_tree is used whose element was erased, or that has none");
+                       "an iterator of a vector_tree is used, but its element was erased or it had none");
 #endif
     }
 

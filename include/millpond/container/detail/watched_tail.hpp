@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// watched_tail: in checked mode, the memory behind an array's last element holds a pattern: a write there is found; and
-// an element that is not there is found when it is asked for. Else nothing.
+// watched_tail: in checked mode, fills the memory behind an array's last element with a pattern, to find writes there,
+// and checks that a requested element exists. Else empty.
 //
 //   │ elements │DB DB DB DB DB DB DB …│          look: still the pattern? else "millpond: overrun: …", program ends
-//              end                    ready      close: the pattern again, where elements were removed
+//              end                    ready      close: the pattern again after elements are removed
 //
-// Part of dyn_array. Memory checkers see such accesses themselves, so under one of them nothing is written here.
+// Part of dyn_array. Memory checkers see such accesses themselves, so under one of them it writes nothing.
 //
 // close, look: O(bytes). expect: O(1). Not thread-safe.
 #pragma once
@@ -36,14 +36,14 @@ class watched_tail {
     }
     ~watched_tail() = default;
 
-    // Effects: nobody may write to [from, to) from now on.
+    // Effects: forbids writes to [from, to) from now on.
     void close(void* from, const void* to) noexcept {
         if constexpr (!memory_checker) {
             if (from < to) std::memset(from, closed_byte, bytes(from, to));
         }
     }
 
-    // Effects: as close, of elements that were there until now.
+    // Effects: as close, for elements that existed until now.
     void remove(void* from, const void* to) noexcept {
         close(from, to);
         if (highest_ < to) highest_ = to;
@@ -68,7 +68,7 @@ class watched_tail {
         }
     }
 
-    // Effects: ends the program if an element is not there. `what`: the call.
+    // Effects: ends the program if `holds` is false. `what`: the error of the call.
     static void expect(bool holds, const char* what) noexcept {
         if (holds) return;
         std::fprintf(stderr, "millpond: out of range: dyn_array: %s\n", what);

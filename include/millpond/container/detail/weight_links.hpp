@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// weight_links: the links of a weight-balanced tree, without the values: the same code for trees of every type.
+// weight_links: the links of a weight-balanced tree, without the values, so that trees of every type share this code.
 //
 //   head ──child[left]──▶ root            child[2], parent, size: 32 bytes; the size is the balance, and the rank
 //     └────child[right]─▶ first                   ┌── 5 ──┐
 //                                              ┌─ 3 ─┐    1      size: of the node and all below it
 //                                              1     1
 //
-// Part of weight_tree. The weight of a subtree is its size + 1; neither weighs more than three times its sibling, which
-// bounds the height by 2.41 log2(n) and keeps it near log2(n) in practice (parameters 3 and 2 of Hirai and Yamamoto,
-// "Balancing weight-balanced trees", 2011). A climb knows each sibling's size without a look at it: what the parent has
-// besides. So an insertion touches no node that its descent did not touch, unless it rotates.
-// The head is the end: it has no parent, and its size is that of the whole tree.
+// Part of weight_tree. The weight of a subtree is its size + 1. Neither sibling weighs more than three times the other,
+// which bounds the height by 2.41 log2(n) and keeps it near log2(n) in practice (parameters 3 and 2 of Hirai and
+// Yamamoto, "Balancing weight-balanced trees", 2011). A climb computes each sibling's size from the parent's, without
+// reading the sibling. So an insertion touches no node that its descent did not touch, unless it rotates. The head is
+// the end: it has no parent, and its size is that of the whole tree.
 //
-// link, unlink, nth, index_of: O(log n). next, previous: O(1) amortised. Nothing throws or allocates. Not thread-safe.
+// link, unlink, nth, index_of: O(log n). next, previous: O(1) amortised. Throws and allocates nothing. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -62,14 +62,14 @@ struct weight_links {
     }
 };
 
-// Where a node that is new goes: below `parent` on that side. `at` is the node that will be behind it.
+// The place of a new node: below `parent` on that side. `at` is the node that will be behind it.
 struct weight_place {
     weight_links* at;
     weight_links* parent;
     unsigned side;
 };
 
-// Nodes in order, linked by child[right], that a tree is built of.
+// Nodes in order, linked by child[right], from which a tree is built.
 struct weight_row {
     weight_links* first = nullptr;
     weight_links* last = nullptr;
@@ -94,7 +94,7 @@ class weight_head {
     [[nodiscard]] weight_links* root() const noexcept { return head_.child[left]; }
     [[nodiscard]] std::size_t size() const noexcept { return head_.size; }
 
-    // Effects: no nodes any more; whoever has them frees them.
+    // Effects: forgets all nodes; their owner frees them.
     void clear() noexcept { head_ = {{nullptr, &head_}, nullptr, 0}; }
 
     // Effects: takes all nodes of `other`, and forgets those that were here.
@@ -111,7 +111,7 @@ class weight_head {
         take(between);
     }
 
-    // Effects: the nodes of the row, in a tree of least height.
+    // Effects: takes the nodes of the row, as a tree of least height.
     void build(weight_row row) noexcept {
         clear();
         if (row.size == 0) return;
@@ -126,7 +126,7 @@ class weight_head {
         return {at, at->child[left]->outermost(right), right};
     }
 
-    // Returns: the node with so many in front of it; the end where there are not so many.
+    // Returns: the node with `index` nodes in front of it; the end if there are not so many.
     [[nodiscard]] weight_links* nth(std::size_t index) const noexcept {
         weight_links* node = root();
         while (node != nullptr) {
@@ -139,7 +139,7 @@ class weight_head {
         return end();
     }
 
-    // Returns: how many nodes are in front of this one.
+    // Returns: the number of nodes in front of this one.
     [[nodiscard]] static std::size_t index_of(const weight_links* node) noexcept {
         if (node->is_head()) return node->size;
         std::size_t index = weight_links::size_of(node->child[left]);
@@ -150,7 +150,7 @@ class weight_head {
         return index;
     }
 
-    // Returns: true if the node, or end, is of this tree. O(log n).
+    // Returns: true if the node, or end, belongs to this tree. O(log n).
     [[nodiscard]] bool owns(const weight_links* node) const noexcept {
         while (!node->is_head()) node = node->parent;
         return node == &head_;
@@ -192,7 +192,7 @@ class weight_head {
         --head_.size;
     }
 
-    // Returns: true if links, sizes and weights are what they should be. For tests; O(n).
+    // Returns: true if links, sizes and weights are correct. For tests; O(n).
     [[nodiscard]] bool is_sound() const noexcept {
         const weight_links* const first = root() == nullptr ? &head_ : root()->outermost(left);
         return head_.is_head() && begin() == first && size() == weight_links::size_of(root()) &&
@@ -207,8 +207,8 @@ class weight_head {
         return weight > 3 * sibling;
     }
 
-    // Effects: the node takes its parent's place, or its inner child does where that is the heavier one.
-    // Returns: which one does.
+    // Effects: moves the node to its parent's place, or its inner child if that is the heavier one. Returns: the one
+    // that moved.
     static weight_links* lift(weight_links* node) noexcept {
         const unsigned side = node->side();
         weight_links* const inner = node->child[1 - side];
@@ -221,7 +221,7 @@ class weight_head {
         return inner;
     }
 
-    // Effects: the node, which is on that side of its parent, takes the parent's place; the parent goes below it.
+    // Effects: moves the node, which is on that side of its parent, to the parent's place; the parent goes below it.
     static void rotate(weight_links* node, unsigned side) noexcept {
         weight_links* const parent = node->parent;
         weight_links* const above = parent->parent;
@@ -235,7 +235,7 @@ class weight_head {
         above->set_child(parents_side, node);
     }
 
-    // Effects: the nodes change their places in the tree. `lower` lies below `upper`.
+    // Effects: exchanges the places of two nodes. `lower` lies below `upper`.
     static void change_places(weight_links* upper, weight_links* lower) noexcept {
         const weight_links was_upper = *upper, was_lower = *lower;
         const unsigned upper_side = upper->side();
@@ -259,7 +259,7 @@ class weight_head {
                is_sound(node, node->child[left]) && is_sound(node, node->child[right]);
     }
 
-    // Effects: a tree of the first `size` nodes of a row; `next` is the one behind them. Returns: its root.
+    // Effects: builds a tree of the first `size` nodes of a row; `next` is the one behind them. Returns: its root.
     static weight_links* built(weight_links*& next, std::size_t size) noexcept {
         if (size == 0) return nullptr;
         weight_links* const below = built(next, size / 2);

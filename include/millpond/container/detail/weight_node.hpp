@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// weight_node: a node of a weight_tree with its value, and the iterators over them.
+// weight_node: a node of a weight_tree with its value, and the iterators over such nodes.
 //
 //   │ child[2] │ parent │ size │ value │     40 bytes for a uint64_t; an iterator is a pointer to it
 //   └───────── weight_links ───┘

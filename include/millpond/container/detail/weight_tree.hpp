@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// weight_tree: a tree of nodes that never move, which knows the rank of each: the core of counted_set and its kind.
+// weight_tree: a tree of nodes that never move and know their ranks; the core of counted_set and its variants.
 //
 //   node: │ child[2] │ parent │ size │ value │     40 bytes for a uint64_t
 //         └───────── weight_links ───┘
 //
-// Part of the associative containers; associative.hpp says what a core has. Positions are nodes, valid until the node
-// is erased, and whichever tree it is in. A node is allocated and its value made before the tree changes, so an
-// insertion that throws has changed nothing.
+// Part of the associative containers; associative.hpp defines a core. A position is a node, valid until the node is
+// erased, whichever tree it is in. A node is allocated and its value made before the tree changes, so an insertion that
+// throws has changed nothing.
 //
-// Searches: O(log n), as many comparisons as the height. Not thread-safe.
+// Searches: O(log n), with as many comparisons as the height. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class weight_tree {
     using node_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<node>;
     using traits = std::allocator_traits<node_allocator>;
 
-    // What would destroy a node that does not get into a tree.
+    // Destroys a node that does not get into a tree.
     struct destroyer {
         node_allocator* allocator;
         void operator()(node* which) const noexcept { destroy(*allocator, which); }
@@ -44,14 +44,14 @@ class weight_tree {
     using position = weight_links*;
     using place = weight_place;
     using hint_place = weight_place;
-    // Where elements must not change, both iterators are one type.
+    // If elements must not change, both iterators are one type.
     using iterator = weight_iterator<value, !Element::is_map>;
     using const_iterator = weight_iterator<value, true>;
 
-    // A node in no tree yet, which dies with its owner.
+    // A node in no tree yet, which is destroyed with its owner.
     using made = std::unique_ptr<node, destroyer>;
 
-    // A node in no tree, with an allocator that it goes back to: what node handles hold.
+    // A node in no tree, with its allocator, as node handles hold it.
     class held {
       public:
         held() = default;
@@ -93,7 +93,7 @@ class weight_tree {
     [[nodiscard]] std::size_t size() const noexcept { return head_.size(); }
     [[nodiscard]] std::size_t max_size() const noexcept { return traits::max_size(allocator_); }
     [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type(allocator_); }
-    // Precondition: no elements, or those of `other` follow.
+    // Precondition: this is empty, or takes the elements of `other` next.
     void set_allocator(const weight_tree& other) noexcept { allocator_ = other.allocator_; }
     void swap_allocators(weight_tree& other) noexcept {
         using std::swap;
@@ -132,7 +132,8 @@ class weight_tree {
     [[nodiscard]] position upper(const Key& key, const Compare& compare) const {
         return last_place(key, compare).at;
     }
-    // Returns: where an element with the key belongs: in front of its equals, behind them, or where its only equal is.
+    // Returns: the place for an element with the key: in front of its equals, behind them, or the place of its only
+    // equal.
     template <class Key, class Compare>
     [[nodiscard]] place first_place(const Key& key, const Compare& compare) const {
         return descend([&](const auto& found) { return static_cast<bool>(compare(found, key)); });
@@ -146,7 +147,7 @@ class weight_tree {
         const place found = first_place(key, compare);
         return {found, found.at == end() || compare(key, this->key(found.at))};
     }
-    // Returns: index_of(lower(key, compare)) or of upper, at less cost.
+    // Returns: index_of(lower(key, compare)) or of upper, at a lower cost.
     template <class Key, class Compare>
     [[nodiscard]] std::size_t lower_index(const Key& key, const Compare& compare) const {
         return count_down([&](const auto& found) { return static_cast<bool>(compare(found, key)); });
@@ -156,13 +157,13 @@ class weight_tree {
         return count_down([&](const auto& found) { return !compare(key, found); });
     }
 
-    // For tests.
+    // For tests: checks the tree.
     template <class Compare>
     [[nodiscard]] bool is_sound(const Compare&) const noexcept {
         return head_.is_sound();
     }
 
-    // Effects: a node that is in no tree.
+    // Effects: makes a node that is in no tree.
     template <class... Arguments>
     [[nodiscard]] made make(Arguments&&... arguments) {
         return made(create(std::forward<Arguments>(arguments)...), destroyer{&allocator_});
@@ -190,8 +191,8 @@ class weight_tree {
         return link(where, std::exchange(which.node_, nullptr));
     }
 
-    // Effects: moves an element of another tree here: the node itself, if the allocators are equal.
-    // Returns: the position behind it in the other tree.
+    // Effects: moves an element of another tree here: the node itself, if the allocators are equal. Returns: the
+    // position behind it in the other tree.
     position transfer(place where, weight_tree& from, position which) {
         const position behind = which->next();
         if (is_compatible(from)) {
@@ -206,13 +207,13 @@ class weight_tree {
         return traits::is_always_equal::value || allocator_ == other.allocator_;
     }
 
-    // Returns: the position behind it.
+    // Returns: the position behind the erased element.
     position erase(position where) noexcept {
         const position behind = where->next();
         remove(where);
         return behind;
     }
-    // The same without a look at what is behind it.
+    // The same without finding the element behind it.
     void erase_at(const place& where) noexcept { remove(where.at); }
     position erase(position first, position last) noexcept {
         if (first == begin() && last == end()) {
@@ -227,8 +228,8 @@ class weight_tree {
         head_.clear();
     }
 
-    // Effects: elements as long as make(create) calls create, with what one is made from, and returns true; create
-    // returns the element. All or none, in order; where it is none, undo(element) is called for each that was made.
+    // Effects: adds elements, in order, as long as make(create) returns true after calling create with an element's
+    // arguments; create returns the element. All or none: on failure it calls undo(element) for each that was made.
     // Precondition: empty.
     template <class Make, class Undo = nothing_to_undo>
     void fill(Make make, Undo undo = {}) {
@@ -250,7 +251,7 @@ class weight_tree {
         }
         head_.build(std::exchange(nodes.row, weight_row()));
     }
-    // Effects: the nodes change owners; the allocators stay where they are.
+    // Effects: exchanges the nodes; the allocators stay.
     void swap_elements(weight_tree& other) noexcept { head_.swap(other.head_); }
     void take_elements(weight_tree& other) noexcept {
         clear();
@@ -258,7 +259,7 @@ class weight_tree {
     }
 
   private:
-    // Nodes that no tree has yet.
+    // Nodes that belong to no tree yet.
     struct row_owner {
         weight_tree& tree;
         weight_row row;
@@ -306,7 +307,7 @@ class weight_tree {
         head_.unlink(where);
         destroy(allocator_, static_cast<node*>(where));
     }
-    // Effects: a node of its own for a value of another allocator's.
+    // Effects: makes a node of its own for a value of another allocator.
     position insert_foreign(place where, value& from) {
         return Element::moved(
             from, [&]<class... Parts>(Parts&&... parts) { return insert(where, std::forward<Parts>(parts)...); });
@@ -318,11 +319,11 @@ class weight_tree {
 
     template <class... Arguments>
     [[nodiscard]] node* create(Arguments&&... arguments) {
-        struct freed {
+        struct node_memory {
             node_allocator& allocator;
             typename traits::pointer memory;
             bool is_kept = false;
-            ~freed() {
+            ~node_memory() {
                 if (!is_kept) traits::deallocate(allocator, memory, 1);
             }
         } slot{allocator_, traits::allocate(allocator_, 1)};
@@ -335,7 +336,7 @@ class weight_tree {
         traits::destroy(allocator, std::addressof(which->value));
         traits::deallocate(allocator, std::pointer_traits<typename traits::pointer>::pointer_to(*which), 1);
     }
-    // As deep as the tree is high.
+    // Recurses as deep as the tree is high.
     void destroy_below(weight_links* root) noexcept {
         while (root != nullptr) {
             destroy_below(root->child[weight_links::right]);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// with_pool: a standard container over a group_allocator, with access to the allocator inside, and with an insertion of
-// node handles that joins pools, and a sort of forward lists that keeps all nodes.
+// with_pool: a standard container over a group_allocator. It adds access to the allocator inside, an insertion of node
+// handles that joins pools, and a sort of forward lists that keeps all nodes.
 //
 //   container │ … group_allocator: state │   ◀── get_allocator() of the base gives one that remembers where this is
 //   handle    │ node, group_allocator    │   ──insert──▶ the pools join, and the node is found when it is freed
 //
-// For basic_pooled. O(1), but for what the base does.
+// Part of basic_pooled. O(1), plus the cost of the base.
 #pragma once
 
 #include <concepts>
@@ -29,11 +29,11 @@ struct stored_allocator {
     const group_operations& operations;
 };
 
-// Ends the references that come to stay while it lives: libstdc++ 12 forgets to destroy the allocator of a node handle
-// whose node it inserts, for each node of a merge of hashed containers as well.
+// Ends references that would otherwise stay: libstdc++ 12 forgets to destroy the allocator of a node handle whose node
+// it inserts, also for each node of a merge of hashed containers.
 class reference_balance {
   public:
-    // Ownership: the caller refers to the pool, as long as this lives.
+    // Ownership: the caller's reference keeps the pool as long as this lives.
     reference_balance(const group_operations& operations, std::uintptr_t state) noexcept
         : operations_(operations), state_(state), references_(operations.references(state)) {}
     reference_balance(const reference_balance&) = delete;
@@ -43,7 +43,7 @@ class reference_balance {
         if (found > references_) operations_.forget_references(state_, found - references_);
     }
 
-    // Effects: one of the references may end.
+    // Effects: notes that one of the references ends by itself.
     void expect_one_less() noexcept { references_ -= references_ != 0; }
 
   private:
@@ -66,7 +66,7 @@ class pool_access : public Base {
         return {named.operations().state_of(named.stored()), named.operations()};
     }
 
-    // Effects: this container can free the nodes of the other one.
+    // Effects: enables this container to free the nodes of the other one.
     template <class Other>
     void join(Other& other) noexcept {
         const stored_allocator to = inside();
@@ -78,7 +78,7 @@ class pool_access : public Base {
         to.operations.join(to.state, from.inside().state);
     }
 
-    // Effects: an empty container leaves its group.
+    // Effects: makes an empty container leave its group.
     void leave_if_empty() noexcept {
         if (!Base::empty()) return;
         const stored_allocator own = inside();
@@ -98,7 +98,7 @@ class with_pool<Base> : public pool_access<Base> {
   public:
     using pool_access<Base>::pool_access;
 
-    // Effects: as the standard's; where a comparison throws, all elements are there.
+    // Effects: as the standard's, but if a comparison throws, all elements are still there.
     void sort() { sort(std::less<>()); }
     template <class Compare>
     void sort(Compare compare) {
@@ -106,7 +106,7 @@ class with_pool<Base> : public pool_access<Base> {
     }
 };
 
-// True if keys compare without exceptions. std::equal_to does not say so of itself.
+// True if keys compare without exceptions. std::equal_to does not declare it.
 template <class Equal, class Key>
 inline constexpr bool compares_safely = std::is_nothrow_invocable_v<const Equal&, const Key&, const Key&>;
 template <class Key>
@@ -123,8 +123,8 @@ template <class Base>
                 requires { typename Base::hasher; } && !requires { typename Base::insert_return_type; })
 inline constexpr bool takes_no_hints<Base> = !compares_safely<typename Base::key_equal, typename Base::key_type>;
 
-// An unordered container of that kind, which does without hints: libstdc++ links a node behind its hint before it has
-// compared the two with the next one, and is unsound where that throws.
+// An unordered container of that kind ignores hints: libstdc++ links a node behind its hint before it has compared the
+// two with the next one, and corrupts the container if that throws.
 template <class Base>
 class without_hints : public pool_access<Base> {
   public:
@@ -159,14 +159,14 @@ class without_hints : public pool_access<Base> {
     }
 
   protected:
-    // Effects: takes the nodes of another container. Where a comparison throws, its element goes back, and is lost only
-    // where that throws as well.
+    // Effects: takes the nodes of another container. If a comparison throws, its element goes back, and is lost only if
+    // that throws as well.
     template <class From>
     void merge_nodes(From& from) {
-        struct passing {
+        struct node_in_transit {
             From& home;
             typename Base::node_type node;
-            ~passing() {
+            ~node_in_transit() {
                 if (!node.empty()) go_home();
             }
             void go_home() noexcept {
@@ -180,7 +180,7 @@ class without_hints : public pool_access<Base> {
             }
         };
         for (auto at = from.begin(); at != from.end();) {
-            passing one{from, from.extract(at++)};
+            node_in_transit one{from, from.extract(at++)};
             Base::insert(std::move(one.node));
         }
     }
@@ -215,7 +215,7 @@ class with_pool<Base> : public std::conditional_t<takes_no_hints<Base>, without_
     template <class Insert>
     auto insert_node(node_type& node, Insert insert_it) {
         if (node.empty()) return insert_it();
-        auto of_node = node.get_allocator();  // as long as it lives, so does the pool that the handle refers to
+        auto of_node = node.get_allocator();  // keeps the pool to which the handle refers alive
         const stored_allocator own = this->inside();
         {
             auto joining = of_node;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// alignment: the arithmetic of addresses and sizes on which every allocator here rests.
+// alignment: the arithmetic of addresses and sizes that every allocator here uses.
 //
 //   address ─┐ padding ┌─ align_up(address, 16)
 //            ▼▒▒▒▒▒▒▒▒▒▼
@@ -25,7 +25,7 @@ namespace millpond::inline MILLPOND_ABI::detail {
 // The largest size of one block. Larger requests fail before any arithmetic could wrap.
 inline constexpr std::size_t max_bytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
 
-// What `operator new` and every chunk guarantee without being asked.
+// The alignment that `operator new` and every chunk have by default.
 inline constexpr std::size_t default_alignment = alignof(std::max_align_t);
 
 [[nodiscard]] constexpr bool is_power_of_two(std::size_t value) noexcept {

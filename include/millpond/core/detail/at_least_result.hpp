@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// at_least_result: what `allocate_at_least` of our standard allocators returns.
+// at_least_result: the result type of `allocate_at_least` in our standard allocators.
 //
 //   at_least_result<T>   std::allocation_result<T*, std::size_t>   where the standard library has it (C++23)
 //                        a struct with the same members            elsewhere

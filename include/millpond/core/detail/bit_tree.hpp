@@ -6,14 +6,14 @@
 //   level 0  │1…1│1…1│1…1│1…1│1…1│1011…│ …                      a bit for each number: 1 taken, 0 free
 //                                  ▲ the lowest 0: one tzcnt for each level
 //
-// Memory of zeros is an empty set, so fresh pages of the system need no initialisation, and a level that is not there
+// Memory of zeros is an empty set, so fresh pages of the system need no initialisation, and a level that does not exist
 // yet costs nothing. The caller owns the words: the levels above the leaves in one piece, the leaves in another one,
-// which may grow. Whoever keeps a leaf in a register changes it there, and says fill or open when it became full or is
-// full no more; who does not calls take and give. Leaves behind the end need not be readable: none is touched before
-// all those below it are full.
+// which may grow. A caller that keeps a leaf in a register changes it there; it calls fill when the leaf has become
+// full and open when it is full no longer. All other callers use take and give. Leaves behind the end need not be
+// readable: none is touched before all those below it are full.
 //
 // At most 5 levels: 2^30 numbers with words of 64 bits, 2^25 with words of 32. take, give, fill, open, lowest_open:
-// O(levels), and most often one. Not thread-safe. Ownership: refers to the caller's words.
+// O(levels), usually one. Not thread-safe. Ownership: refers to the caller's words.
 //
 // Example:
 //     std::uint64_t inner[millpond::detail::bit_tree::inner_words(100)] = {};
@@ -67,7 +67,7 @@ class basic_bit_tree {
     // Returns: the first leaf with a free number, or none.
     [[nodiscard]] std::size_t lowest_open() const noexcept {
         if (levels_ == 1) return level_[0][0] != full ? 0 : none;
-        // Behind the last word of a level lies the next level: what is read there leads behind the last leaf.
+        // The next level lies behind the last word of a level: a word read there leads behind the last leaf.
         std::size_t at = 0;
         for (unsigned level = levels_; --level > 0;) {
             const Word word = level_[level][at];
@@ -87,7 +87,7 @@ class basic_bit_tree {
         }
     }
 
-    // Effects: notes that a leaf is not full, whatever it was.
+    // Effects: notes that a leaf is not full; it need not have been full before.
     void open(std::size_t leaf) noexcept {
         for (unsigned level = 1; level < levels_; ++level) {
             Word& word = level_[level][leaf >> shift];

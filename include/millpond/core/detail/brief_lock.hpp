@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// brief_lock: a lock that is tried for a bounded time and never waited for.
+// brief_lock: a lock that a thread tries to take for a bounded time and never waits for.
 //
 //   try_lock() ──free within about 1 µs──▶ true, unlock() later
 //              └─else────────────────────▶ false: the caller takes the way that needs no lock
 //
-// Use it where there is always another way, as in a cache. Nobody is ever stuck behind a holder that lost its
-// processor, or that does not exist any more because fork() copied the lock and not the thread. Where the work must be
-// done under the lock, use std::mutex. O(1), no system calls, constant-initialised.
+// Use it where there is always another way, as in a cache. No thread gets stuck behind a holder that lost its
+// processor, or that does not exist because fork() copied the lock and not the thread. Where the work must be done
+// under the lock, use std::mutex. O(1), no system calls, constant-initialised.
 //
 // Example:
 //     millpond::detail::brief_lock lock;
@@ -39,7 +39,7 @@ class brief_lock {
     void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
   private:
-    // Many times the few instructions that a holder needs, and far below a time slice.
+    // Much longer than the few instructions that a holder needs, and much shorter than a time slice.
     static constexpr int attempts = 128;
 
     std::atomic<bool> held_{false};

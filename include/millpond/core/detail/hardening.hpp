@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// hardening: what makes links inside freed memory hard to abuse, in programs built with MILLPOND_HARDENED.
+// hardening: makes links inside freed memory hard to abuse, in programs built with MILLPOND_HARDENED.
 //
 //   link   ── next ⊕ secret ⊕ own address ──▶ stored      a link that was overwritten decodes to no aligned address
 //   seal   ── secret + own address ─────────▶ stored      there: the block is free; a second free finds it
 //
 // Without MILLPOND_HARDENED a link is a pointer and a seal is empty: no instruction is spent. All translation units of
-// a program must agree. Misuse ends the program with one line on standard error: going on would hand one block to two
-// owners. Against overruns and uses after free as such use checked, or a sanitizer; this finds what they did to a pool.
+// a program must agree. Misuse ends the program with one line on standard error, because going on would give one block
+// to two owners. Hardening only finds the damage in a pool; to find the overrun or use after free itself, use checked
+// or a sanitizer.
 //
 // O(1), a few instructions. Thread-safe: the secret is made when the program starts and never changes.
 #pragma once
@@ -31,14 +32,14 @@ inline constexpr bool is_hardened = true;
 inline constexpr bool is_hardened = false;
 #endif
 
-// Effects: says what was found and ends the program.
+// Effects: prints what was found and ends the program.
 [[noreturn, gnu::noinline, gnu::cold]] inline void misuse_found(const char* what, const void* block) noexcept {
     std::fprintf(stderr, "millpond: %s: the block at %p; build with MILLPOND_CHECKED to see where\n", what, block);
     std::abort();
 }
 
 #if defined(MILLPOND_HARDENED)
-// Differs from run to run, as clocks and addresses do.
+// A secret that differs from run to run, as it is made of the clock and of addresses.
 inline const std::uintptr_t hardening_secret = [] {
     static const char here = 0;
     auto value = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
@@ -65,7 +66,7 @@ class encoded_pointer {
     [[nodiscard]] T* get() const noexcept {
         if constexpr (is_hardened) {
             const std::uintptr_t decoded = stored_ ^ key();
-            // What no user-space address has: low bits, or the highest ones.
+            // Bits that no user-space address has set: low ones, and the highest ones.
             if ((decoded & impossible_bits) != 0) misuse_found("a free block was written to", this);
             return reinterpret_cast<T*>(decoded);
         } else {
@@ -83,7 +84,7 @@ class encoded_pointer {
     std::uintptr_t stored_;
 };
 
-// The mark of a free block. What it lies in may hold anything.
+// The mark of a free block. The memory under an unused seal may hold anything.
 class seal {
   public:
     void close(const void* block) noexcept {
@@ -103,7 +104,7 @@ class seal {
         return hardening_secret + 1 + reinterpret_cast<std::uintptr_t>(block);
     }
 
-    // As bytes: the owner of the block wrote something else there.
+    // Compared as bytes: the block's owner has written other objects there.
     [[nodiscard]] bool is_closed(const void* block) const noexcept {
         std::uintptr_t found;
         std::memcpy(&found, &stored_, sizeof found);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// kept_exception: carries what a source threw out of the noexcept calls in between, to the `allocate` that asked for
-// it.
+// kept_exception: carries an exception of a source through noexcept calls to the `allocate` that caused it.
 //
 //   allocate ── kept_exception ──▶ try_allocate … (noexcept, null on failure) …▶ try_allocate of a source
 //      ▲                                                                            catch (...) { keep(); return null }
 //      └─────────────── give_up: the same exception, or std::bad_alloc ◀── null ──────┘
 //
-// Pools reach their source by try_allocate alone, so that a failure has one way back and changes nothing. A source
-// that can throw (upstream_resource, std_source) keeps the exception for the innermost kept_exception of its thread.
-// Where nobody waits for it, because the caller asked with try_allocate, it is dropped.
-// Write one into `allocate` of an allocator of your own, where its fast path has failed; the header's example does.
+// Pools call only try_allocate of their source, so a failure has one way back and changes nothing. A source that can
+// throw (upstream_resource, std_source) keeps the exception for the innermost kept_exception of its thread. Without
+// one, because the caller used try_allocate, the exception is dropped.
+// In an allocator of your own, make one in `allocate` after its fast path has failed; the header's example does.
 //
 // Construction and destruction: two accesses to a thread-local pointer. keep, give_up: O(1). Thread-safe: each thread
 // has its own. Empty without exceptions.
@@ -51,18 +50,18 @@ namespace millpond::inline MILLPOND_ABI::detail {
 #if defined(__cpp_exceptions)
 class kept_exception {
   public:
-    // Effects: from now on this thread keeps exceptions here.
+    // Effects: from now on this thread keeps its exceptions here.
     kept_exception() noexcept : outer_(innermost_) { innermost_ = this; }
     kept_exception(const kept_exception&) = delete;
     kept_exception& operator=(const kept_exception&) = delete;
     ~kept_exception() { innermost_ = outer_; }
 
-    // Effects: keeps the exception that is being handled, in the place of an earlier one. For catch clauses.
+    // Effects: keeps the exception that is being handled, in place of an earlier one. Call it in catch clauses.
     static void keep() noexcept {
         if (innermost_ != nullptr) innermost_->kept_ = std::current_exception();
     }
 
-    // Throws: the exception that was kept; if there is none, what out_of_memory throws.
+    // Throws: the exception that was kept; without one, what out_of_memory throws.
     [[noreturn, gnu::noinline, gnu::cold]] void give_up(std::size_t bytes, std::size_t alignment) {
         if (kept_ != nullptr) std::rethrow_exception(std::exchange(kept_, nullptr));
         out_of_memory(bytes, alignment);
@@ -82,7 +81,8 @@ class [[maybe_unused]] kept_exception {
 };
 #endif
 
-// Returns: a block of `from`. Throws: what its allocate throws, or where it has none, what was kept or std::bad_alloc.
+// Returns: a block of `from`. Throws: what its allocate throws; if it has no allocate, the kept exception or
+// std::bad_alloc.
 template <block_source A>
 [[nodiscard]] void* allocate_from(A& from, std::size_t bytes, std::size_t alignment) {
     if constexpr (allocator_like<A>) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// live_blocks: in checked mode, the blocks that a source has given out, so that it knows what comes back; else nothing.
+// live_blocks: in checked mode, a list of a source's live blocks that checks each block coming back; else empty.
 //
 //   note ─▶ │start, bytes, alignment│ …      from malloc, apart from the blocks
 //   drop ─▶ there, with this size and alignment? else "millpond: double free: …", and the program ends
 //
-// fixed_buffer and region stand on it: they have no headers, and a chunk that comes back twice would be given to two
-// owners. Where malloc has nothing, nothing is looked at any more.
+// fixed_buffer and region use it. They have no headers, so a chunk that is freed twice would be given to two owners.
+// When malloc returns null, checking ends.
 //
 // note: O(1) amortised. drop, resize: O(live blocks), the latest first. Not thread-safe.
 //
@@ -35,7 +35,8 @@ class live_blocks {
     live_blocks& operator=(const live_blocks&) = delete;
     ~live_blocks() { std::free(entries_); }
 
-    // `least`: what was asked for, of at least so many bytes that were given. Any size from that on names the block.
+    // `least`: the bytes that were asked for, of the `bytes` that were given. The block may be freed with any size
+    // between.
     void note(const void* start, std::size_t least, std::size_t bytes, std::size_t alignment) noexcept {
         if (count_ == capacity_) {
             const std::size_t more = capacity_ == 0 ? 16 : 2 * capacity_;
@@ -50,7 +51,7 @@ class live_blocks {
         entries_[count_++] = {start, least, bytes, alignment};
     }
 
-    // Effects: ends the program if the block is not live, or not of this size and alignment. `what`: the source.
+    // Effects: ends the program if the block is not live or has another size or alignment. `what`: the source's name.
     void drop(const void* start, std::size_t bytes, std::size_t alignment, const char* what) noexcept {
         entry* const found = find(start);
         if (found == nullptr) {

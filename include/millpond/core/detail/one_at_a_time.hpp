@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// one_at_a_time: in checked mode, ends the program where two threads are inside one object at once; else nothing.
+// one_at_a_time: in checked mode, ends the program where two threads are inside one object at once; else empty.
 //
 //   thread 1   ├── visit ──────────┤
 //   thread 2           ├── visit: "millpond: two threads at once: …", and the program ends
 //
-// Put one into a class that is not thread-safe, and a visit at the head of each call that changes it. It finds calls
-// that really overlap, before they corrupt anything; calls of several threads in turns are as legal as ever, and so is
-// a call inside another one of the same thread, as of a source or a callback that uses its own pool.
-// thread_watch is what it is made of, for classes that report in their own way; it watches in every mode.
+// Put one into a class that is not thread-safe, and a visit at the head of each call that changes it. It reports calls
+// that really overlap before they corrupt anything. Calls of several threads in turn stay legal. So does a call inside
+// another one of the same thread, as of a source or a callback that uses its own pool.
+// thread_watch, which it is built from, serves classes that report in their own way; it watches in every mode.
 //
-// O(1), one atomic exchange; without MILLPOND_CHECKED not an instruction. All translation units must agree.
+// O(1), one atomic exchange; no instruction without MILLPOND_CHECKED. All translation units must agree.
 //
 // Example:
 //     millpond::detail::one_at_a_time books;
@@ -27,7 +27,7 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// Which thread is inside an object.
+// Tells which thread is inside an object.
 class thread_watch {
   public:
     class visit {
@@ -47,7 +47,7 @@ class thread_watch {
         [[nodiscard]] bool is_alone() const noexcept { return is_alone_; }
 
       private:
-        // Its address is the thread's name.
+        // The variable's address identifies the thread.
         static inline thread_local constinit char this_thread_ = 0;
 
         std::atomic<const void*>& inside_;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// sanitizer: tells AddressSanitizer, or Valgrind's memcheck, which bytes of a chunk belong to somebody.
+// sanitizer: tells AddressSanitizer or Valgrind's memcheck which bytes of a chunk are in use.
 //
 //   chunk from the source     ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒   poisoned on acquire
 //   block of 13 bytes         ▒▒▒▒█████████████▒▒▒   exactly the requested bytes are unpoisoned
 //   after deallocate or reset ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒   poisoned again
 //   before it goes upstream   ████████████████████   unpoisoned
 //
-// Pools leave gaps between blocks for AddressSanitizer, too, and tell it whose each block is: block_owner.hpp.
-// Every allocator that carves chunks calls these; user code needs them only when it writes an allocator of its own.
-// What unpoison opens counts as never written; unpoison_contents opens memory in order to read what it holds, such as a
-// link in a freed block. AddressSanitizer sees no difference; memcheck would report the read.
+// Pools also leave gaps between blocks for AddressSanitizer and tell it who owns each block: block_owner.hpp. Every
+// allocator that carves chunks calls these functions; user code needs them only to write an allocator of its own.
+// Memory opened by unpoison counts as never written. unpoison_contents opens memory in order to read what it holds,
+// such as a link in a freed block. The two are the same for AddressSanitizer, but memcheck would report the read.
 //
-// AddressSanitizer is recognised by itself. For memcheck define MILLPOND_VALGRIND, in all translation units alike; it
-// needs Valgrind's header, costs a few instructions a call, and means nothing outside Valgrind. Otherwise all of this
-// compiles to nothing. Exact for blocks that start at multiples of 8; for others AddressSanitizer's shadow rounds,
-// never so that a legal access is reported. O(bytes / 8). Thread-safe for disjoint memory.
+// AddressSanitizer is detected automatically. For memcheck, define MILLPOND_VALGRIND in all translation units: it needs
+// Valgrind's header, costs a few instructions a call, and does nothing outside Valgrind. Without either, all of this
+// compiles to nothing. Exact for blocks that start at multiples of 8. For others AddressSanitizer's shadow rounds, but
+// a legal access is never reported. O(bytes / 8). Thread-safe for disjoint memory.
 //
 // Example:
 //     alignas(8) char chunk[64] = {};
@@ -48,8 +48,8 @@ inline void unpoison(const volatile void* memory, std::size_t bytes) noexcept {
     __asan_unpoison_memory_region(memory, bytes);
 }
 inline void unpoison_contents(const volatile void* memory, std::size_t bytes) noexcept { unpoison(memory, bytes); }
-// Effects: a block that may not be touched is reported. Allocators ask it of what is given back: a block that was given
-// back before, or went with a reset, is poisoned.
+// Effects: reports a block that may not be touched. Allocators call it for each block that is given back: a block that
+// was freed before, or by a reset, is poisoned.
 inline void expect_open(const volatile void* block) noexcept {
     static_cast<void>(*static_cast<const volatile char*>(block));
 }
@@ -57,7 +57,7 @@ inline void expect_open(const volatile void* block) noexcept {
 [[nodiscard]] inline bool is_poisoned(const volatile void* byte) noexcept {
     return __asan_address_is_poisoned(byte) != 0;
 }
-// Effects: pointers in this memory, which malloc knows nothing of, keep their targets from being reported as leaks.
+// Effects: leak checkers follow pointers in this memory, which malloc does not know, so their targets are not leaks.
 inline void search_for_pointers(const volatile void* memory, std::size_t bytes) noexcept {
     __lsan_register_root_region(const_cast<const void*>(memory), bytes);
 }
@@ -91,14 +91,14 @@ constexpr void search_for_pointers(const volatile void*, std::size_t) noexcept {
 constexpr void search_no_more(const volatile void*, std::size_t) noexcept {}
 #endif
 
-// True where somebody listens to the functions above.
+// True where a sanitizer listens to the functions above.
 #if defined(MILLPOND_ASAN) || defined(MILLPOND_VALGRIND)
 inline constexpr bool memory_checker = true;
 #else
 inline constexpr bool memory_checker = false;
 #endif
 
-// Bytes that nobody owns between a block and bookkeeping right behind it, so that an overrun meets poison first.
+// Unused bytes between a block and bookkeeping right behind it, so that an overrun meets poison first.
 inline constexpr std::size_t redzone_bytes = memory_checker ? 16 : 0;
 
 }  // namespace millpond::inline MILLPOND_ABI::detail

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// batch_depot: what the threads of a synchronized_multipool have in common: batches of freed blocks, and fresh memory.
+// batch_depot: the part of a synchronized_multipool that all threads share: batches of freed blocks, and fresh memory.
 //
 //   thread 1 ─give─▶  class 24:  batch ─▶ batch       ─take─▶ thread 2
 //                     class 40:  –                    ─take─▶ a run of fresh blocks, cut from a chunk
 //                     chunks (owned_chunks) ◀─ block source
 //
-// Part of synchronized_multipool; nothing else uses it. One patient_lock, held for a few instructions, or for one call
-// of the source where a chunk is due. In a child of fork() whose parent's other thread held it, a source that is
-// thread-safe gives every run itself (strays, which stay until reset); any other source is out of reach.
-// take, give: O(1). reset, release: O(chunks), and need that nobody else is here. All else is thread-safe.
+// Part of synchronized_multipool; nothing else uses it. It has one patient_lock, held for a few instructions, or for
+// one call of the source when a chunk is needed. In a child of fork(), if another thread of its parent held the lock, a
+// thread-safe source supplies every run itself (strays, which stay until reset); any other source is out of reach.
+// take, give: O(1). reset, release: O(chunks), and only while no other thread is here. Thread-safe otherwise.
 #pragma once
 
 #include <array>
@@ -36,10 +36,10 @@ class batch_depot {
     using chunks_type = owned_chunks<Source>;
 
   public:
-    // How long a thread waits for the lock: naps of a millisecond, and only if its holder does not move at all.
+    // The time that a thread waits for the lock: naps of a millisecond, counted while its holder makes no progress.
     static constexpr unsigned patience = is_thread_safe_source<Source> ? 100 : 2000;
 
-    // A batch, or else a run of fresh blocks, or neither.
+    // A batch, or a run of fresh blocks, or neither.
     struct supply {
         block_batch batch;
         char* run = nullptr;
@@ -52,9 +52,9 @@ class batch_depot {
 
     batch_depot(const batch_depot&) = delete;
     batch_depot& operator=(const batch_depot&) = delete;
-    ~batch_depot() { drop_strays(); }  // and chunks_ gives back the memory
+    ~batch_depot() { drop_strays(); }  // and chunks_ returns the memory
 
-    // Returns: the size of the blocks of a class. It is that of the class, but blocks must hold a batch's addresses.
+    // Returns: the size of a class's blocks: that of the class, or more if a block must hold the addresses of a batch.
     [[nodiscard]] static constexpr std::size_t block_bytes(unsigned index) noexcept { return sizes_of_blocks[index]; }
 
     // Returns: the bytes from a block to the next one of a run.
@@ -80,7 +80,7 @@ class batch_depot {
         return found;
     }
 
-    // Returns: memory that is the pool's own until reset, or null.
+    // Returns: memory that belongs to the pool until reset, or null.
     [[nodiscard]] void* carve(std::size_t bytes, std::size_t alignment) noexcept {
         std::size_t one = 1;
         char* place = nullptr;
@@ -94,7 +94,7 @@ class batch_depot {
         return place;
     }
 
-    // Returns: true if the batch is here now; false if the lock could not be had at once.
+    // Returns: true if the depot has taken the batch; false if the lock was not free at once.
     [[nodiscard]] bool try_give(unsigned index, const block_batch& batch) noexcept {
         return lock_.try_lock() && push_and_unlock(index, batch);
     }
@@ -115,7 +115,7 @@ class batch_depot {
             return block;
         }
 
-        // Where the source is out of reach, the block is lost to this process.
+        // If the source is out of reach, the block is lost to this process.
         void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
             if constexpr (is_thread_safe_source<Source>) {
                 depot.source().deallocate(block, bytes, alignment);
@@ -138,7 +138,7 @@ class batch_depot {
 
     // Returns: the bytes obtained from the source and not returned. Complexity: O(chunks), under the lock.
     [[nodiscard]] std::size_t held_bytes() const noexcept {
-        const bool is_locked = lock_.lock(patience);  // if not, nobody else is left who could change it
+        const bool is_locked = lock_.lock(patience);  // if not, no thread is left that could change it
         std::size_t sum = chunks_.held_bytes();
         if (is_locked) lock_.unlock();
         for (chunk_header* stray = strays_.load(std::memory_order_acquire); stray != nullptr; stray = stray->next)
@@ -156,7 +156,7 @@ class batch_depot {
     };
 
     static constexpr auto sizes_of_blocks = [] {
-        std::array<std::uint32_t, Classes::count + 1> table{};  // one behind the last class, for what has none
+        std::array<std::uint32_t, Classes::count + 1> table{};  // the last entry is for requests without a class
         for (unsigned i = 0; i < Classes::count; ++i) {
             const std::size_t bytes = Classes::bytes_of(i);
             std::size_t enough = bytes;
@@ -172,7 +172,8 @@ class batch_depot {
         return true;
     }
 
-    // Under the lock. Returns: `blocks` pieces in a row, at least one and as many as there is room for; or null.
+    // Cuts blocks under the lock. Returns: `blocks` adjacent pieces, at least one and as many as there is room for; or
+    // null.
     [[nodiscard]] char* cut(std::size_t bytes, std::size_t& blocks, std::size_t alignment) noexcept {
         region room = aligned(room_, alignment);
         if (room.bytes() >= bytes) {
@@ -185,12 +186,12 @@ class batch_depot {
         if (chunk == nullptr) return nullptr;
         room = aligned({chunk->begin(), chunk->end()}, alignment);
         char* const run = cut_from(room, bytes, blocks);
-        // What a large block leaves of its chunk may be less than the old room has.
+        // The rest of a chunk behind a large block may be smaller than the old room.
         if (room.bytes() >= room_.bytes()) room_ = room;
         return run;
     }
 
-    // Without the lock, from the source itself.
+    // Takes blocks from the source itself, without the lock.
     [[nodiscard]] char* cut_stray(std::size_t bytes, std::size_t& blocks, std::size_t alignment) noexcept {
         if constexpr (is_thread_safe_source<Source>) {
             const std::size_t whole = sizeof(chunk_header) + alignment + blocks * bytes;
@@ -206,7 +207,7 @@ class batch_depot {
         }
     }
 
-    // Returns: the part of `whole` from its first aligned address on; nothing if there is none.
+    // Returns: the part of `whole` from its first aligned address on; empty if there is no such address.
     [[nodiscard]] static region aligned(region whole, std::size_t alignment) noexcept {
         const std::size_t padding = padding_to(whole.begin, alignment);
         whole.begin = padding <= whole.bytes() ? whole.begin + padding : whole.end;

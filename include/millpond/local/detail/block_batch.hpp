@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_batch: freed blocks of one size, handed on as one: the blocks themselves hold the addresses of the others.
+// block_batch: freed blocks of one size, passed on together: the blocks themselves hold the addresses of the others.
 //
 //   batch ─▶│next batch│next node│a│b│c│ ─▶│next node│d│e│f│g│ ─▶│null│h│i│null│      poisoned, all of it
 //            a node is one of the blocks; it holds as many addresses as fit, up to a whole batch
 //
-// synchronized_multipool moves blocks between threads in batches: whoever takes one reads a cache line for eight blocks
-// or so, where a list linked through the blocks would wait for each of them, and no memory is needed that could be
-// refused. Blocks must have room for two addresses: smallest_block_bytes.
+// synchronized_multipool moves blocks between threads in batches. The thread that takes one reads a cache line for
+// about eight blocks, where a list linked through the blocks would wait for each of them. It needs no memory that could
+// be refused. Blocks must have room for two addresses: smallest_block_bytes.
 // Hardened, addresses are encoded, and the first word of a free block stays its seal (mark_free, mark_used).
 //
 // pack, unpack: O(blocks). Not thread-safe: a batch belongs to one thread at a time.
@@ -64,7 +64,7 @@ class block_batch {
         return block_batch(blocks[0]);
     }
 
-    // Effects: writes the addresses of the blocks to `to`, in their order. Returns: how many. The batch is no more.
+    // Effects: writes the addresses of the blocks to `to`, in their order, and ends the batch. Returns: their number.
     [[nodiscard]] std::size_t unpack(void** to, std::size_t bytes) noexcept {
         const std::size_t words = words_in(bytes);
         std::size_t count = 0;
@@ -87,7 +87,7 @@ class block_batch {
 
     [[nodiscard]] explicit operator bool() const noexcept { return first_ != nullptr; }
 
-    // Effects: the batch becomes the first of the list `to`.
+    // Effects: puts the batch first in the list `to`.
     void push_to(block_batch& to) const noexcept {
         open(first_, next_batch + 1);
         put(first_, next_batch, to.first_);
@@ -95,7 +95,7 @@ class block_batch {
         to.first_ = first_;
     }
 
-    // Returns: the first batch of the list, taken from it, or none.
+    // Returns: the first batch of the list, which loses it; or no batch.
     [[nodiscard]] block_batch pop() noexcept {
         const block_batch first = *this;
         if (first_ != nullptr) {
@@ -108,9 +108,9 @@ class block_batch {
     }
 
   private:
-    static constexpr std::size_t next_batch = seal_words;  // in the first node
+    static constexpr std::size_t next_batch = seal_words;  // offset in the first node
     static constexpr std::size_t next_node_of_first = next_batch + 1;
-    static constexpr std::size_t next_node = seal_words;  // in the others
+    static constexpr std::size_t next_node = seal_words;  // offset in the others
     static constexpr std::size_t most_words = 130;
 
     explicit block_batch(void* first) noexcept : first_(first) {}
@@ -133,7 +133,7 @@ class block_batch {
     void* first_ = nullptr;
 };
 
-// Effects: the block is free from now on: sealed where that is wanted, and poisoned.
+// Effects: marks the block as free: sealed in hardened builds, and poisoned.
 inline void mark_free(void* block, std::size_t bytes) noexcept {
     if constexpr (is_hardened) {
         unpoison_contents(block, sizeof(seal));
@@ -142,7 +142,7 @@ inline void mark_free(void* block, std::size_t bytes) noexcept {
     poison(block, bytes);
 }
 
-// Effects: as mark_free, of a block that was never given out, whatever lies in it.
+// Effects: as mark_free, for a block that was never given out, with any contents.
 inline void mark_fresh(void* block, std::size_t bytes) noexcept {
     if constexpr (is_hardened) {
         unpoison(block, sizeof(seal));
@@ -151,7 +151,7 @@ inline void mark_fresh(void* block, std::size_t bytes) noexcept {
     }
 }
 
-// Effects: the free block is used from now on, by a request of so many bytes.
+// Effects: marks the free block as used, by a request of so many bytes.
 inline void mark_used(void* block, std::size_t requested_bytes) noexcept {
     if constexpr (is_hardened) {
         unpoison_contents(block, sizeof(seal));

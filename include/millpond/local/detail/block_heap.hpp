@@ -5,16 +5,15 @@
 //                        ▲
 //   bins ────────────────┘     free runs by size, four bins an octave
 //
-// Why: a pool that keeps each size to itself holds, for random sizes, the most that each size ever used. A block of
-// more than 4 KiB can afford a head, by which its neighbours are found. Blocks are aligned to 64. The heap asks for no
-// memory: its owner adds some, and takes all back by forgetting the heap, which has no destructor and may itself lie in
-// a chunk.
+// Why: with random sizes, a pool that keeps sizes apart holds the most that each size ever used. A block of more than 4
+// KiB can afford a head, by which its neighbours are found. Blocks are aligned to 64. The heap requests no memory: its
+// owner adds some, and takes all back by forgetting the heap, which has no destructor and may itself lie in a chunk.
 //
-// Part of multipool and synchronized_multipool. Under a memory checker there are 16 bytes of poison on both sides of
-// the words in a head.
+// Part of multipool and synchronized_multipool. Under a memory checker there are 16 bytes of poison on both sides of a
+// head's words.
 //
-// try_allocate: O(1) for sizes of four_an_octave; for others up to 16 runs are looked at. deallocate: O(1).
-// absorb: O(bins). Not thread-safe.
+// try_allocate: O(1) for sizes of four_an_octave; for others it looks at up to 16 runs. deallocate: O(1). absorb:
+// O(bins). Not thread-safe.
 //
 // Example:
 //     alignas(64) static char memory[50000];
@@ -44,7 +43,7 @@ namespace millpond::inline MILLPOND_ABI::detail {
 class block_heap {
   public:
     static constexpr std::size_t line_bytes = 64;
-    // Blocks of less are better kept in rows of one size: a head would cost them too much.
+    // Smaller blocks are better kept in rows of one size: a head would cost them too much.
     static constexpr std::size_t least_block_bytes = std::size_t{4} << 10;
 
     block_heap() noexcept = default;
@@ -56,15 +55,15 @@ class block_heap {
         return line_bytes + align_up(bytes, line_bytes);
     }
 
-    // Returns: the bytes of memory, aligned as malloc aligns, that hold so many blocks of `bytes` for certain.
+    // Returns: the bytes of memory, aligned as malloc aligns, that are sure to hold so many blocks of `bytes`.
     [[nodiscard]] static constexpr std::size_t bytes_for(std::size_t blocks, std::size_t bytes) noexcept {
         return blocks * spacing(bytes) + 2 * line_bytes - default_alignment;
     }
 
-    // Effects: the poisoned memory, which must hold at least one small block (bytes_for), is one free run from now on.
+    // Effects: adds the poisoned memory as one free run; it must hold at least one small block (bytes_for).
     void add(char* begin, char* end) noexcept { list(make_run(begin, end)); }
 
-    // Returns: the memory as one block, poisoned, that any heap may be given.
+    // Returns: the memory as one block, poisoned, which may be given to any heap.
     [[nodiscard]] static void* single_block(char* begin, char* end) noexcept {
         head* const whole = make_run(begin, end);
         whole->next = nullptr;
@@ -80,14 +79,14 @@ class block_heap {
             const std::uint64_t larger = filled_ >> bin >> 1;
             if (larger == 0) return nullptr;
             bin += 1 + static_cast<unsigned>(std::countr_zero(larger));
-            found = find_in(bin, wanted);  // every run of a larger bin holds it
+            found = find_in(bin, wanted);  // every run of a larger bin is long enough
         }
         cut(found, wanted, bin);
         found->next = nullptr;
         return found->block();
     }
 
-    // Effects: the block, poisoned by now, is free and becomes one with its free neighbours.
+    // Effects: frees the block, which is poisoned by now, and joins it with its free neighbours.
     void deallocate(void* block) noexcept {
         head* freed = head_of(block);
         if (is_hardened && !freed->is_sound()) misuse_found("the head of a block was overwritten", block);
@@ -131,13 +130,13 @@ class block_heap {
     static constexpr std::size_t least_rest_bytes = 2 * line_bytes;
     static constexpr unsigned most_looked_at = 16;
 
-    // What stands before each block and each free run. Free runs of a bin form a ring, from the bin on; a free run that
-    // is too small for any bin is a ring of its own.
+    // The record before each block and each free run. Free runs of a bin form a ring, starting at the bin; a free run
+    // that is too small for any bin is a ring of its own.
     struct alignas(line_bytes) head {
         unsigned char margin[margin_bytes];
         std::size_t bytes;         // to the next head; 0: this is the end of the chunk
         std::size_t bytes_before;  // of the run before; 0: this is the first
-        head* next;                // null: a block is out, or this is the end
+        head* next;                // null: the block is in use, or this is the end
         head* previous;
 
         [[nodiscard]] bool is_used() const noexcept { return next == nullptr; }
@@ -150,7 +149,8 @@ class block_heap {
     };
     static_assert(sizeof(head) == line_bytes);
 
-    // Runs by the largest block that they hold, rounded down to a size of four_an_octave; in the last bin all larger.
+    // Bins hold runs by the largest block that fits, rounded down to a size of four_an_octave; the last bin has all
+    // larger.
     using sizes = four_an_octave<std::size_t{4} << 20, 1024>;
     static constexpr unsigned first_size = sizes::class_of(least_block_bytes, 1);
     static constexpr unsigned bin_count = sizes::count - first_size;
@@ -197,12 +197,12 @@ class block_heap {
         do {
             if (run->bytes >= wanted && (best == nullptr || run->bytes < best->bytes)) best = run;
             run = run->next;
-            // In the last bin a run that fits must be found wherever it is.
+            // In the last bin the search goes on until it finds a run that fits.
         } while (run != first && (++looked_at < most_looked_at || (best == nullptr && bin == bin_count - 1)));
         return best;
     }
 
-    // Effects: takes the free run out of its bin, and what it has beyond `wanted` becomes one of its own.
+    // Effects: takes the free run out of its bin; the part beyond `wanted` becomes a run of its own.
     void cut(head* run, std::size_t wanted, unsigned bin) noexcept {
         const std::size_t rest_bytes = run->bytes - wanted;
         if (rest_bytes < least_rest_bytes) return unlist(run);
@@ -245,7 +245,7 @@ class block_heap {
         if (bins_[bin] == nullptr) filled_ &= ~(std::uint64_t{1} << bin);
     }
 
-    // Effects: the free run becomes part of the one before it. Returns: its bytes.
+    // Effects: makes the free run a part of the one before it. Returns: its bytes.
     [[nodiscard]] std::size_t removed(head* run) noexcept {
         unlist(run);
         const std::size_t bytes = run->bytes;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_owner: tells AddressSanitizer which pool a block belongs to, and by which size and alignment it was asked for.
+// block_owner: tells AddressSanitizer which pool a block belongs to, and its requested size and alignment.
 //
 //   │▒▒▒▒▒▒▒▒│owner, bytes│block…………│▒▒▒▒▒▒▒▒│owner, bytes│block…………│       the gap before each block is poisoned
 //
-// Pools leave the gap in builds with AddressSanitizer alone, so that an overrun by one byte within a row of equal
-// blocks meets poison, and write a tag at its end. A block that comes back to another pool, or by another size or
-// alignment, is named in one line, and AddressSanitizer reports the place. In all other builds there is no gap, no tag
-// and no code. O(1); expect: O(pools absorbed). Thread-safe for different blocks, but for absorb.
+// Pools leave the gap only in builds with AddressSanitizer, and write a tag at its end. An overrun by one byte within a
+// row of equal blocks then meets poison. A block that comes back to another pool, or with another size or alignment, is
+// named in one line, and AddressSanitizer reports the place. In all other builds there is no gap, no tag and no code.
+// O(1); expect: O(pools absorbed). Thread-safe for different blocks, except absorb.
 #pragma once
 
 #include <cstddef>
@@ -30,28 +30,28 @@ namespace millpond::inline MILLPOND_ABI::detail {
     return !address_sanitizer ? 0 : alignment > 16 ? alignment : 16;
 }
 
-// Returns: the same of a block in a row of blocks of so many bytes, aligned to 64 at most.
+// Returns: the same for a block in a row of blocks of so many bytes, aligned to 64 at most.
 [[nodiscard]] constexpr std::size_t gap_in_row(std::size_t block_bytes) noexcept {
     const std::size_t natural = natural_alignment(block_bytes);
     return gap_before(natural < 64 ? natural : 64);
 }
 
-// The mistakes by name.
+// The messages of the reports.
 inline constexpr const char* not_its_own = "a block was given to a pool that is not its own";
-inline constexpr const char* another_size = "a block came back with another size than it was asked for";
-inline constexpr const char* another_alignment = "a block came back with another alignment than it was asked for";
+inline constexpr const char* another_size = "a block came back with another size than its request";
+inline constexpr const char* another_alignment = "a block came back with another alignment than its request";
 
 #if defined(MILLPOND_ASAN)
-// Effects: says what was found, and has AddressSanitizer report the address.
+// Effects: prints what was found, and has AddressSanitizer report the address.
 [[gnu::noinline]] inline void report_to_sanitizer(const char* what, const void* block) noexcept {
     std::fprintf(stderr, "millpond: %s: the block at %p\n", what, block);
     std::fflush(stderr);
-    // A whole granule of the shadow: less than that cannot be closed at its front.
+    // Poisons a whole granule of the shadow: a smaller part cannot be closed at its front.
     poison(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(block) & ~std::uintptr_t{7}), 8);
     expect_open(block);
 }
 
-// Effects: reports a block that was asked for by another size: the byte behind it is open, or its last one is not. For
+// Effects: reports a block requested with another size: the byte behind it is open, or its last byte is closed. For
 // pools that write no tag.
 inline void expect_size(const void* block, std::size_t bytes) noexcept {
     const char* const end = static_cast<const char*>(block) + bytes;
@@ -62,7 +62,7 @@ class block_owner {
   public:
     block_owner() noexcept : number_(next_number()) {}
 
-    // Effects: writes the tag of a block that is given out.
+    // Effects: writes the tag of a block on allocation.
     __attribute__((no_sanitize("address"))) void mark(void* block, std::size_t bytes,
                                                       std::size_t alignment) const noexcept {
         tag* const to = static_cast<tag*>(block) - 1;
@@ -70,9 +70,9 @@ class block_owner {
         to->bytes = bytes;
     }
 
-    // Effects: reports a block of another owner, or one that was asked for by another size or alignment, unless both
-    // are served by blocks of one size (`block_bytes` of a request; 0: it has none): allocate_at_least lets a caller
-    // give a block back by any size up to its own.
+    // Effects: reports a block of another owner, or one requested with another size or alignment. Sizes served by
+    // blocks of one size count as the same (`block_bytes` of a request; 0: it has none), because allocate_at_least lets
+    // a caller free with any size up to the block's.
     void expect(const void* block, std::size_t bytes, std::size_t alignment,
                 std::size_t (*block_bytes)(std::size_t, std::size_t) noexcept) const noexcept {
         const tag found = tag_of(block);
@@ -84,7 +84,7 @@ class block_owner {
         report_to_sanitizer(found.bytes == bytes ? another_alignment : another_size, block);
     }
 
-    // Effects: blocks of `other` are this one's, too.
+    // Effects: accepts blocks of `other` from now on.
     void absorb(block_owner& other) {
         absorbed_.push_back(other.number_);
         absorbed_.insert(absorbed_.end(), other.absorbed_.begin(), other.absorbed_.end());
@@ -92,7 +92,7 @@ class block_owner {
 
   private:
     struct tag {
-        std::uint64_t owner;  // its number, and in the lowest 8 bits the alignment's logarithm
+        std::uint64_t owner;  // the owner's number, and in the lowest 8 bits the alignment's logarithm
         std::uint64_t bytes;
     };
 
@@ -101,7 +101,7 @@ class block_owner {
         return {from->owner, from->bytes};
     }
     [[nodiscard]] static std::uint64_t next_number() noexcept {
-        // Far from what memory holds by chance.
+        // A number that memory hardly holds by chance.
         static std::atomic<std::uint64_t> last{0x6d696c6c0000};
         return last.fetch_add(1, std::memory_order_relaxed) + 1;
     }
@@ -118,7 +118,7 @@ class block_owner {
     }
 
     std::uint64_t number_;
-    std::vector<std::uint64_t> absorbed_;  // allocates nothing for a pool that is never destroyed
+    std::vector<std::uint64_t> absorbed_;  // does not allocate for a pool that is never destroyed
 };
 #else
 inline void report_to_sanitizer(const char*, const void*) noexcept {}

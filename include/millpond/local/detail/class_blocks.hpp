@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// class_blocks: the blocks of one size that a pool can give out: those that were freed, and a row of fresh ones.
+// class_blocks: the free blocks of one size in a pool: freed ones, and a row of fresh ones.
 //
 //   ready ─▶│24│─▶│24│─▶ …           first: freed blocks, in the order in which they were freed
 //   fresh ─▶│24│24│24│◀─ fresh_end   then: in the order of addresses, never linked
-//   freed ─▶│24│─▶│24│─▶ …           the last freed first; 64 of them, turned round, are the next to be ready
+//   freed ─▶│24│─▶│24│─▶ …           the last freed first; 64 of them, reversed, are the next to be ready
 //
-// Why two lists: a container that frees nodes at one end and adds some at the other, as a queue does, would get them
-// back in reverse order from one list, and after some time its neighbours in order were no neighbours in memory any
-// more. From 64 on the last freed come first, for they are in the cache.
+// Why two lists: a queue, for example, frees nodes at one end and adds some at the other. From one list it would get
+// them back in reverse order, and after some time neighbours in the queue would no longer be neighbours in memory. From
+// 64 on the last freed come first, because they are in the cache.
 //
-// Part of multipool. Classes come in groups of four neighbours, made when one of them is first used, so that a pool
-// that uses few sizes pays for few. no_blocks stands for a group that does not exist yet: whoever allocates finds
-// nothing there, and what is never written may be shared and read-only. take, put: O(1). turn_over: O(64). Not
+// Part of multipool. Classes come in groups of four neighbours, made when one of them is first used, so a pool that
+// uses few sizes pays for few. no_blocks represents a group that does not exist yet: an allocation finds no block
+// there, and since it is never written, it may be shared and read-only. take, put: O(1). turn_over: O(64). Not
 // thread-safe.
 #pragma once
 
@@ -25,14 +25,14 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// What there is to know of a class before it has blocks.
+// The properties of a class before it has blocks.
 struct class_plan {
     std::uint32_t block_bytes = 0;
-    std::uint32_t row_blocks = 1;  // of the next row
+    std::uint32_t row_blocks = 1;  // blocks in the next row
 };
 
 struct class_blocks {
-    // As much as the longest row of a multipool has, so that what a queue left behind it meanwhile is turned with it.
+    // The bytes reversed at once, as many as the longest row of a multipool has: a queue frees no more meanwhile.
     static constexpr std::size_t turned_bytes = std::size_t{32} << 10;
 
     free_list ready;
@@ -53,7 +53,7 @@ struct class_blocks {
         return take_fresh();
     }
 
-    // Returns: the next block of the row, which has one.
+    // Returns: the next block of the row, which must have one.
     [[nodiscard]] void* take_fresh() noexcept {
         const std::size_t gap = gap_in_row(block_bytes);
         char* const block = fresh + gap;
@@ -62,8 +62,8 @@ struct class_blocks {
         return block;
     }
 
-    // Effects: the block is free. The way without a jump is that of a block which is allocated again at once: left to
-    // itself gcc chose another way in each function that this is inlined into.
+    // Effects: frees the block. The path without a jump is for a block that is allocated again at once: without the
+    // hint gcc chose another path in each function into which this is inlined.
     void put(void* block) noexcept {
         if (free_list::are_empty(ready, freed)) [[likely]] {
             ready.push(block, block_bytes);
@@ -74,7 +74,8 @@ struct class_blocks {
         }
     }
 
-    // Effects: makes the blocks that were freed last ready, the earlier ones first. Returns: false if there are none.
+    // Effects: makes the blocks that were freed last ready, in the order in which they were freed. Returns: false if
+    // there are none.
     [[nodiscard]] bool turn_over() noexcept {
         for (std::size_t bytes = 0; bytes < turned_bytes; bytes += block_bytes) {
             void* const block = freed.pop(block_bytes);
@@ -84,7 +85,7 @@ struct class_blocks {
         return !ready.empty();
     }
 
-    // Returns: a block that was freed, the last one first, or null.
+    // Returns: a freed block, the last one first, or null.
     [[nodiscard]] void* take_freed() noexcept { return (freed.empty() ? ready : freed).pop(block_bytes); }
 
     [[nodiscard]] bool empty() const noexcept { return fresh == fresh_end && ready.empty() && freed.empty(); }
@@ -94,12 +95,12 @@ struct class_group {
     static constexpr unsigned size = 4;
 
     constexpr class_group() noexcept = default;
-    // Class by class: gcc copies a whole group with rep movs, which takes as long as a call of malloc.
+    // Copies class by class: gcc copies a whole group with rep movs, which takes as long as a call of malloc.
     explicit class_group(const std::array<class_plan, size>& plans) noexcept
         : classes{class_blocks(plans[0]), class_blocks(plans[1]), class_blocks(plans[2]), class_blocks(plans[3])} {}
 
     class_blocks classes[size];
-    class_group* absorbed = nullptr;  // of pools that were absorbed: what they had is used up in its turn
+    class_group* absorbed = nullptr;  // group of an absorbed pool, whose blocks are used up in their turn
 };
 
 inline constexpr class_group no_blocks{};

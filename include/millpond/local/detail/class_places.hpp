@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// class_places: finds, by tables, where a pool keeps the size class of a request.
+// class_places: tables that find the place of a request's size class in a pool.
 //
 //   request (bytes, alignment) ─▶ small  ≤ 1 KiB, an entry a byte         ─▶ group of four classes, offset in it
 //                                        a second table where aligned to 16
 //                                 middle ≤ 32 KiB, an entry for 256 bytes
 //                                 wide   ≤ 1 MiB, an entry for 8 KiB       else: the arithmetic of the scheme
 //
-// Part of multipool. A load is less than the arithmetic of class_of: at a rate of an allocation a nanosecond it shows.
-// For a size that is known when the program is compiled all of it folds away. Where a scheme's classes do not keep to
-// these steps, as those of a class_map, there are fewer tables. O(1). Thread-safe: the tables are constants.
+// Part of multipool. A load is faster than the arithmetic of class_of, which is noticeable at one allocation a
+// nanosecond. For a size known at compile time all of it folds away. If a scheme's classes do not fit these steps, as
+// those of a class_map, there are fewer tables. O(1). Thread-safe: the tables are constants.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ namespace millpond::inline MILLPOND_ABI::detail {
 
 struct class_place {
     std::uint8_t group;
-    std::uint8_t offset;  // of the class in its group, in bytes
+    std::uint8_t offset;  // offset of the class in its group, in bytes
 
     [[nodiscard]] static constexpr class_place of(unsigned number) noexcept {
         return {static_cast<std::uint8_t>(number / class_group::size),
@@ -41,7 +41,7 @@ class class_places {
     static constexpr std::size_t wide_step = 8192, wide_bytes = 128 * wide_step;
 
   public:
-    // Small requests, which are most: aligned to 8 at most.
+    // True for small requests, which are the most frequent, aligned to 8 at most.
     [[nodiscard]] static constexpr bool is_small(std::size_t bytes) noexcept { return bytes <= small_bytes; }
     [[nodiscard]] static constexpr bool is_small(std::size_t bytes, std::size_t alignment) noexcept {
         return is_small(bytes) && alignment <= small_alignment;
@@ -50,7 +50,7 @@ class class_places {
         return small<small_alignment>[bytes];
     }
 
-    // As small, aligned to 16, as malloc aligns. Rounding first would be three instructions that wait for one another.
+    // True for small requests aligned to 16, as malloc aligns. Rounding first would take three dependent instructions.
     [[nodiscard]] static constexpr bool is_paired_small(std::size_t bytes, std::size_t alignment) noexcept {
         return aligns_by_rounding && bytes <= small_bytes && alignment <= paired_alignment;
     }
@@ -59,7 +59,7 @@ class class_places {
         return {};
     }
 
-    // As small, aligned to more: those of `rounded` bytes, of which there is one at least.
+    // True for small requests aligned to more, which use the entry for `rounded` bytes, at least one.
     [[nodiscard]] static constexpr bool is_rounded_small(std::size_t bytes, std::size_t alignment) noexcept {
         return aligns_by_rounding && alignment <= max_class_alignment && bytes - 1 < small_bytes;
     }
@@ -67,7 +67,7 @@ class class_places {
         return ((bytes - 1) | (alignment - 1)) + 1;
     }
 
-    // Larger ones, of up to 32 KiB; asked after the two above.
+    // True for larger requests, of up to 32 KiB; tested after the two above.
     [[nodiscard]] static constexpr bool is_middle(std::size_t bytes, std::size_t alignment) noexcept {
         return has_middle && alignment <= max_class_alignment && bytes - 1 < middle_bytes;
     }
@@ -76,8 +76,8 @@ class class_places {
         return {};
     }
 
-    // Still larger ones, of up to 1 MiB; asked after those. Inline: around a call, every caller would save registers,
-    // on the way of small blocks, too.
+    // True for still larger requests, of up to 1 MiB; tested after those. Inline, because around a call every caller
+    // would save registers, also on the path of small blocks.
     [[nodiscard]] static constexpr bool is_wide(std::size_t bytes, std::size_t alignment) noexcept {
         return has_wide && alignment <= max_class_alignment && bytes - 1 < wide_bytes;
     }
@@ -89,7 +89,7 @@ class class_places {
   private:
     static constexpr bool aligns_by_rounding = requires { Classes::aligns_by_rounding; };
 
-    // True if from one step to the next there is one class, aligned to all that classes serve, between the two sizes.
+    // True if each step between the two sizes lies in one class that is aligned to all that classes serve.
     [[nodiscard]] static constexpr bool has_steps(std::size_t step, std::size_t from, std::size_t to) noexcept {
         if (Classes::largest < to || small_bytes < 1024) return false;
         for (std::size_t bytes = from + step; bytes <= to; bytes += step) {

@@ -8,10 +8,9 @@
 // Use it inside an allocator that knows the size of its blocks; they must hold a pointer and be aligned to it.
 // push, pop: O(1). Not thread-safe.
 //
-// Hardened (MILLPOND_HARDENED is defined, in all translation units alike): a block freed twice, or written to while it
-// is free, ends the program with a message, instead of handing one block to two owners or memory to an attacker. A
-// block of 8 bytes has no room for the seal: there, what is found is a link that was overwritten, and a block that is
-// freed twice in a row.
+// Hardened builds (MILLPOND_HARDENED, defined in all translation units) end the program with a message on a double free
+// or a write to a free block, instead of handing one block to two owners or memory to an attacker. A block of 8 bytes
+// has no room for the seal: there, only an overwritten link and a block freed twice in a row are found.
 //
 // Example:
 //     alignas(8) char block[24] = {};
@@ -43,13 +42,13 @@ class free_list {
     [[nodiscard]] static seal& seal_of(void* block) noexcept { return static_cast<sealed_link*>(block)->mark; }
 
   public:
-    // Whether push and pop do anything with a block's size; a load is saved where they do not.
+    // True if push and pop use a block's size; otherwise the caller saves a load.
     static constexpr bool looks_at_size = is_hardened || memory_checker;
 
     // Returns: true if free blocks of so many bytes carry a seal, in hardened mode.
     [[nodiscard]] static constexpr bool is_sealed(std::size_t bytes) noexcept { return bytes >= sizeof(sealed_link); }
 
-    // Effects: the block, of `bytes`, belongs to the list and is poisoned.
+    // Effects: adds the block, of `bytes`, to the list and poisons it.
     void push(void* block, std::size_t bytes) noexcept {
         unpoison(block, bytes < sizeof(sealed_link) ? sizeof(link) : sizeof(sealed_link));
         if constexpr (is_hardened) {
@@ -79,7 +78,7 @@ class free_list {
         return block;
     }
 
-    // Effects: takes what an earlier owner of the memory may have left: a block that is given out fresh is not free.
+    // Effects: removes a seal that an earlier owner of the memory may have left, because a fresh block is not free.
     static void forget_seal([[maybe_unused]] void* block, [[maybe_unused]] std::size_t bytes) noexcept {
         if constexpr (is_hardened) {
             if (!is_sealed(bytes)) return;
@@ -90,7 +89,7 @@ class free_list {
     }
 
     [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
-    // Both at once: an instruction less than one after the other.
+    // Returns true if both are empty; testing both at once saves an instruction.
     [[nodiscard]] static bool are_empty(const free_list& a, const free_list& b) noexcept {
         return (reinterpret_cast<std::uintptr_t>(a.first_) | reinterpret_cast<std::uintptr_t>(b.first_)) == 0;
     }

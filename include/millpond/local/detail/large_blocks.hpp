@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// large_blocks: blocks that come from a block source one by one, remembered so that all can be returned at once.
+// large_blocks: blocks that come from a block source one by one, recorded so that all can be returned at once.
 //
 //   │block……………………………│redzone│ previous, next, bytes, alignment │       the record lies behind the block:
 //                             ▲  found from the block's size          no header, any alignment, O(1) to unlink
 //
-// multipool serves with it what its classes do not. The redzone exists under an address sanitizer only. With
-// MILLPOND_HARDENED a free checks the record first.
-// try_allocate, deallocate: O(1) and one call of the source. absorb: O(1). release: O(blocks). Not thread-safe.
+// multipool uses it for requests above its classes. The redzone exists only under an address sanitizer. With
+// MILLPOND_HARDENED a free checks the record first. try_allocate, deallocate: O(1) and one call of the source. absorb:
+// O(1). release: O(blocks). Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class large_blocks {
     large_blocks(const large_blocks&) = delete;
     large_blocks& operator=(const large_blocks&) = delete;
 
-    // Returns: a block of `bytes` aligned to `alignment`, or null and nothing has changed.
+    // Returns: a block of `bytes` aligned to `alignment`; or null, and nothing has changed.
     template <block_source Source>
     [[nodiscard]] void* try_allocate(Source& source, std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > max_bytes - record_offset(0) - 2 * sizeof(record)) return nullptr;
@@ -68,7 +68,7 @@ class large_blocks {
         other.newest_ = nullptr;
     }
 
-    // Effects: remembers no block any more, because the source itself has been released.
+    // Effects: forgets all blocks, because the source itself has been released.
     void forget() noexcept { newest_ = nullptr; }
 
     [[nodiscard]] bool any() const noexcept { return newest_ != nullptr; }
@@ -100,8 +100,8 @@ class large_blocks {
         return std::launder(reinterpret_cast<record*>(static_cast<char*>(block) + record_offset(bytes)));
     }
 
-    // Effects: ends the program unless the record is that of a live block. A second free finds the record unlinked, as
-    // long as the memory is still there.
+    // Effects: ends the program unless the record is that of a live block. A double free finds the record unlinked, as
+    // long as the memory still exists.
     void expect_live(const void* block, std::size_t bytes, const record* found) const noexcept {
         if ((found->previous != nullptr ? found->previous->next : newest_) != found)
             misuse_found("a block was freed twice", block);

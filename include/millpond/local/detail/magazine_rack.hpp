@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// magazine_rack: the magazines of one pool, one for each thread that uses it, and how a thread finds its own.
+// magazine_rack: the magazines of one pool, one for each thread that uses it, and the look-up of a thread's own.
 //
 //   rack, number 96 ─▶ magazine of thread 1 ─▶ magazine of thread 2 (ended) ─▶ magazine of thread 3
 //                           ▲                       └─ goes to the next thread that comes
 //   thread 1's table: …│96│●│…                  no entry: the list is searched, and the entry made
 //
-// Part of synchronized_multipool; nothing else uses it. The magazines' memory is the pool's; the list only grows, until
-// forget. A number is new after each forget, so what threads remember of the magazines before matches nothing.
+// Part of synchronized_multipool; nothing else uses it. The magazines' memory belongs to the pool; the list only grows,
+// until forget. Each forget changes the number, so entries that threads keep of earlier magazines match nothing.
 //
-// at_hand: O(1), no atomic operation but a plain load. of_this_thread, for_each_ended: O(threads). Thread-safe, but for
-// forget, which needs that nobody else is here.
+// at_hand: O(1), no atomic operation except a plain load. of_this_thread, for_each_ended: O(threads). Thread-safe,
+// except forget, during which no other thread may be here.
 #pragma once
 
 #include <atomic>
@@ -44,8 +44,9 @@ class magazine_rack {
         return static_cast<magazine*>(found.magazine);
     }
 
-    // Returns: the magazine of this thread, whose life is `life`: found, or taken over from a thread that has ended, or
-    // made of the memory that `carve(bytes, alignment)` returns; null if it has no life, or there is no memory.
+    // Returns: the magazine of this thread, whose life is `life`: an existing one, one taken over from a thread that
+    // has ended, or one made in the memory that `carve(bytes, alignment)` returns. Null if `life` is null, or there is
+    // no memory.
     template <class Carve>
     [[nodiscard]] magazine* of_this_thread(unsigned patience, Carve carve,
                                            thread_life* life = thread_life::of_this_thread()) noexcept {
@@ -65,7 +66,7 @@ class magazine_rack {
         return mine;
     }
 
-    // Effects: calls `use` with each magazine of a thread that has ended, if any thread has since the last time.
+    // Effects: calls `use` with each magazine of a thread that has ended, if any thread has ended since the last call.
     template <class Use>
     void for_each_ended(unsigned patience, Use use) noexcept {
         const std::uint64_t ended = thread_life::ended_so_far();
@@ -77,7 +78,7 @@ class magazine_rack {
         owners_lock_.unlock();
     }
 
-    // Effects: there are no magazines any more. Their memory must still be there.
+    // Effects: forgets all magazines. Their memory must still exist.
     void forget() noexcept {
         owners_lock_.break_open();
         for (magazine* gone = newest_.load(std::memory_order_acquire); gone != nullptr; gone = gone->next)
@@ -111,10 +112,10 @@ class magazine_rack {
         return made;
     }
 
-    // Read by every call, and so kept apart from what changes.
+    // Every call reads it, so it lies apart from members that change.
     std::atomic<std::uint64_t> number_{no_number};
     std::atomic<magazine*> newest_{nullptr};
-    alignas(cache_line_bytes) patient_lock owners_lock_;  // for owners that change, and magazines that are emptied
+    alignas(cache_line_bytes) patient_lock owners_lock_;  // for changes of owner, and for emptying magazines
     std::atomic<std::uint64_t> ended_seen_{0};
 };
 

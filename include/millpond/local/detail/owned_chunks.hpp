@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// owned_chunks: the chunks that an allocator has from its block source: those in use, and those kept for reuse.
+// owned_chunks: the chunks that an allocator holds from its block source: those in use, and those kept for reuse.
 //
 //   in use, newest first   ─▶│header│……………………………│─▶│header│…………│─▶│header│…│
 //   spare, after reset     ─▶│header│▒▒▒▒│─▶│header│▒▒▒▒▒▒▒▒▒│
 //                             ▲ next, bytes, block_bytes            sizes double from first_chunk up to a cap
 //
-// monotonic and multipool stand on it. It owns the block source.
-// A new chunk comes from the spare ones if one fits, else from the source; where the source has not enough for a chunk
-// of the planned size, the smallest that serves the request is tried.
+// monotonic and multipool use it. It owns the block source. A new chunk comes from the spare ones if one fits, else
+// from the source. If the source has not enough for a chunk of the planned size, the smallest one that serves the
+// request is tried.
 //
-// acquire: O(1), but O(spare chunks) where they are used in another order than before the reset.
-// release, reset: O(chunks), or one call where the source is a managed allocator of our own. absorb: O(spare chunks).
-// Not thread-safe.
+// acquire: O(1), but O(spare chunks) if they are used in another order than before the reset. release, reset:
+// O(chunks), or one call if the source is a managed allocator of our own. absorb: O(spare chunks). Not thread-safe.
 #pragma once
 
 #include <bit>
@@ -37,13 +36,13 @@ inline constexpr bool starts_with_option = false;
 template <class Option, class First, class... Others>
 inline constexpr bool starts_with_option<Option, First, Others...> = std::is_same_v<Option, std::remove_cvref_t<First>>;
 
-// Arguments of an allocator's constructor that are all for its source.
+// True if the arguments of an allocator's constructor are all for its source.
 template <class Source, class... Arguments>
 concept source_arguments = sizeof...(Arguments) > 0 && !starts_with_option<first_chunk, Arguments...> &&
                            std::constructible_from<Source, Arguments...>;
 
-// A source that tells at once whether it has memory ready, as chunk_cache: by try_allocate_at_hand, which gives what
-// try_allocate_at_least does if that is a few instructions, else null.
+// A source that can tell at once whether it has memory ready, as chunk_cache can: try_allocate_at_hand returns what
+// try_allocate_at_least does if that takes a few instructions, else null.
 template <class Source>
 concept source_at_hand = requires(Source source, std::size_t n) {
     { source.try_allocate_at_hand(n, n) } noexcept -> std::same_as<allocation>;
@@ -51,8 +50,8 @@ concept source_at_hand = requires(Source source, std::size_t n) {
 
 struct alignas(default_alignment) chunk_header {
     chunk_header* next;
-    std::size_t bytes;        // of the whole chunk, with this header
-    std::size_t block_bytes;  // of the blocks it was announced for by try_allocate_slab, else 0
+    std::size_t bytes;        // size of the whole chunk, with this header
+    std::size_t block_bytes;  // size of the blocks for which try_allocate_slab announced it, else 0
 
     [[nodiscard]] char* begin() noexcept { return reinterpret_cast<char*>(this + 1); }
     [[nodiscard]] char* end() noexcept { return reinterpret_cast<char*>(this) + bytes; }
@@ -76,12 +75,12 @@ class owned_chunks {
     ~owned_chunks() { give_all_back(); }
 
     // Returns: a chunk, now the newest in use, with at least `payload_bytes` behind its header, poisoned; or null, and
-    // nothing has changed. `block_bytes` above 0 announces to a slab_source what the chunk will be cut into.
+    // nothing has changed. `block_bytes` above 0 tells a slab_source the size of the blocks that the chunk will hold.
     [[nodiscard]] chunk_header* acquire(std::size_t payload_bytes, std::size_t block_bytes = 0) noexcept {
         return acquire(payload_bytes, block_bytes, align_up(payload_bytes, alignof(chunk_header)));
     }
 
-    // Returns: the same, where each further block like the first takes `spacing_bytes`.
+    // Returns: the same, if each further block like the first takes `spacing_bytes`.
     [[nodiscard]] chunk_header* acquire(std::size_t payload_bytes, std::size_t block_bytes,
                                         std::size_t spacing_bytes) noexcept {
         if (payload_bytes > max_bytes - sizeof(chunk_header)) return nullptr;
@@ -97,7 +96,7 @@ class owned_chunks {
 
     [[nodiscard]] bool any() const noexcept { return in_use_ != nullptr || spare_ != nullptr; }
 
-    // Returns: the first chunk of all, as planned, if it holds so much and the source has it at hand; or null, and
+    // Returns: the very first chunk, as planned, if it is large enough and the source has it at hand; or null, and
     // nothing has changed.
     [[nodiscard, gnu::always_inline]] chunk_header* acquire_first_at_hand(std::size_t payload_bytes) noexcept
         requires source_at_hand<Source>
@@ -110,8 +109,8 @@ class owned_chunks {
 
     [[nodiscard]] chunk_header* newest() const noexcept { return in_use_; }
 
-    // Effects: has the source move the end of the newest chunk, to hold `bytes` with its header; what is new is
-    // poisoned. Returns: the end, unmoved if the source cannot.
+    // Effects: makes the source move the end of the newest chunk so that it holds `bytes` with its header, and poisons
+    // the new part. Returns: the end, unmoved if the source cannot.
     [[nodiscard]] char* resize_newest(std::size_t bytes) noexcept
         requires resizing_source<Source>
     {
@@ -122,7 +121,7 @@ class owned_chunks {
         return chunk->end();
     }
 
-    // Effects: makes chunks newer than `oldest_kept` (null: all) spare ones, to be used again in the same order.
+    // Effects: makes chunks newer than `oldest_kept` (null: all) spare ones, to be reused in the same order.
     void spare_down_to(const chunk_header* oldest_kept) noexcept {
         while (in_use_ != oldest_kept) {
             assert(in_use_ != nullptr && "rewind: the checkpoint is no longer valid");
@@ -134,7 +133,7 @@ class owned_chunks {
         }
     }
 
-    // Effects: keeps all chunks for reuse, or leaves that to the source where it is a managed allocator owned here.
+    // Effects: keeps all chunks for reuse, or leaves that to the source if it is a managed allocator owned here.
     void reset() noexcept {
         if constexpr (managed_allocator<Source>) {
             source_.reset();
@@ -144,7 +143,7 @@ class owned_chunks {
         }
     }
 
-    // Effects: gives all chunks back to the source, and releases the source where it is a managed allocator owned here.
+    // Effects: gives all chunks back to the source, and releases the source if it is a managed allocator owned here.
     void release() noexcept {
         if constexpr (managed_allocator<Source>) {
             source_.release();
@@ -154,8 +153,8 @@ class owned_chunks {
         forget();
     }
 
-    // Effects: takes over all chunks of `other`, as the oldest here. Both have the same source, or `other` owns its
-    // source, which is then absorbed as well.
+    // Effects: takes over all chunks of `other`, as the oldest here. Either both have the same source, or `other` owns
+    // its source, which is then absorbed as well.
     void absorb(owned_chunks& other) noexcept {
         if constexpr (managed_allocator<Source>) {
             source_.absorb(other.source_);
@@ -181,7 +180,7 @@ class owned_chunks {
         return sum;
     }
 
-    // Returns: the end of the chunk in use in which the address lies, or null. Complexity: O(chunks); for builds with
+    // Returns: the end of the chunk in use that contains the address, or null. Complexity: O(chunks); for builds with
     // an address sanitizer.
     [[nodiscard]] const char* end_around(const void* address) const noexcept {
         for (chunk_header* chunk = in_use_; chunk != nullptr; chunk = chunk->next) {
@@ -214,11 +213,11 @@ class owned_chunks {
 
     [[nodiscard]] chunk_header* take_from_source(std::size_t needed_bytes, std::size_t block_bytes,
                                                  std::size_t spacing_bytes) noexcept {
-        // The plan is for chunks that all classes share; how large a slab should be the caller knows.
+        // The planned size is for chunks that all classes share; the caller knows how large a slab should be.
         const std::size_t planned = block_bytes == 0 ? planned_bytes_ : 0;
         std::size_t bytes = needed_bytes < planned ? planned : needed_bytes;
-        // A block that takes much of a chunk leaves no part of one at its end. Rounded up a little, the chunk serves
-        // somewhat larger ones after a reset, too.
+        // A block that takes most of a chunk leaves no part of it unused. Rounded up a little, the chunk also serves
+        // somewhat larger blocks after a reset.
         if (needed_bytes > largest_shared_bytes && needed_bytes <= planned) {
             bytes -= (bytes - needed_bytes) % spacing_bytes;
             bytes = align_up(bytes, std::bit_floor(bytes) / 32);
@@ -254,7 +253,7 @@ class owned_chunks {
         if (spare_ != nullptr) give_back(spare_);
     }
 
-    // Out of line, so that whoever destroys an empty allocator does not carry this along.
+    // Out of line, so that code which destroys an empty allocator does not contain it.
     [[gnu::noinline]] void give_back(chunk_header* chunk) noexcept {
         do {
             chunk_header* const next = chunk->next;
@@ -277,7 +276,7 @@ class owned_chunks {
 
     [[no_unique_address]] Source source_;
     chunk_header* in_use_ = nullptr;
-    chunk_header* oldest_;  // of those in use, if there is one
+    chunk_header* oldest_;  // the oldest of those in use, if there is one
     chunk_header* spare_ = nullptr;
     std::size_t first_bytes_;
     std::size_t planned_bytes_;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// patient_lock: a lock that is waited for as long as its holder can still exist.
+// patient_lock: a lock for which threads wait as long as its holder may still exist.
 //
 //   lock(patience) ──free, or freed by a holder that goes on──▶ true, unlock() later
 //                  └─the same holder for `patience` naps of 1 ms──▶ false: in this process there is no such holder
 //
-// fork() copies a lock and not the thread that held it, so a child could wait for ever. This lock counts how often it
-// was taken: a waiter that sees one and the same count through all its naps gives up, and from then on nobody waits
-// for that holder any more. Should it exist after all and go on, then everything is as before.
-// Use it where there is a way without the lock, too, even a bad one. brief_lock gives up after a microsecond instead,
-// for work that may as well be left undone.
+// fork() copies a lock but not the thread that held it, so a child could wait forever. This lock counts how often it
+// was taken. A waiter that sees the same count through all its naps gives up, and from then on no thread waits for that
+// holder. If the holder exists after all and goes on, the lock works as before.
+// Use it where there is another way without the lock, even a bad one. brief_lock gives up after a microsecond instead,
+// for work that may be skipped.
 //
-// O(1) but for the waiting; constant-initialised. Thread-safe.
+// O(1) except for waiting; constant-initialised. Thread-safe.
 //
 // Example:
 //     millpond::detail::patient_lock lock;
@@ -34,7 +34,7 @@ class patient_lock {
     patient_lock(const patient_lock&) = delete;
     patient_lock& operator=(const patient_lock&) = delete;
 
-    // Returns: true if the lock is now held. Looks for about a microsecond.
+    // Returns: true if the lock is now held. Tries for about a microsecond.
     [[nodiscard]] bool try_lock() noexcept {
         for (int attempt = 0; attempt < attempts; ++attempt) {
             std::uint64_t taken = taken_.load(std::memory_order_relaxed);
@@ -57,11 +57,11 @@ class patient_lock {
 
     void unlock() noexcept { taken_.fetch_add(1, std::memory_order_release); }
 
-    // Effects: the lock is free. For a thread that knows that no other one uses what the lock protects.
+    // Effects: frees the lock. For a thread that knows that no other one uses what the lock protects.
     void break_open() noexcept { taken_.fetch_add(taken_.load(std::memory_order_relaxed) % 2); }
 
   private:
-    // Many times the few instructions that a holder needs, and far below a time slice.
+    // Much longer than the few instructions that a holder needs, and much shorter than a time slice.
     static constexpr int attempts = 128;
     static constexpr unsigned yields = 32;
 
@@ -85,8 +85,8 @@ class patient_lock {
         return false;
     }
 
-    std::atomic<std::uint64_t> taken_{0};  // and given back: odd while the lock is held
-    std::atomic<std::uint64_t> stuck_{0};  // what taken_ was when a waiter gave up
+    std::atomic<std::uint64_t> taken_{0};  // times taken and given back: odd while the lock is held
+    std::atomic<std::uint64_t> stuck_{0};  // the value of taken_ when a waiter gave up
 };
 
 }  // namespace millpond::inline MILLPOND_ABI::detail

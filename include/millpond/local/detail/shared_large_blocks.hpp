@@ -5,11 +5,11 @@
 //                             ▲                                       as in large_blocks
 //   slots │used 1101…│ ▲ │ ▲ │ – │ ▲ │ … ─▶ slots │used …│ … │      64 to a group; the first group is a member
 //
-// synchronized_multipool serves with it what its classes do not. A list would need a lock to take a block out of its
-// middle; a slot is taken and left by one atomic operation. Groups are kept until release.
-// try_allocate: one call of the source, O(1) while a slot is free where one was left last, else O(blocks / 64).
-// deallocate: O(1) and one call of the source; with MILLPOND_HARDENED the record is checked first, in O(blocks / 64).
-// release: O(blocks). Thread-safe as the source is, except release and forget: no other thread may be here then.
+// synchronized_multipool uses it for requests above its classes. A list would need a lock to take a block out of its
+// middle; a slot is taken and left by one atomic operation. Groups are kept until release. try_allocate: one call of
+// the source; O(1) if the slot left last is still free, else O(blocks / 64). deallocate: O(1) and one call of the
+// source; with MILLPOND_HARDENED it first checks the record, in O(blocks / 64). release: O(blocks). As thread-safe as
+// the source, except release and forget, during which no other thread may be here.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ class shared_large_blocks {
     shared_large_blocks(const shared_large_blocks&) = delete;
     shared_large_blocks& operator=(const shared_large_blocks&) = delete;
 
-    // Returns: a block of `bytes` aligned to `alignment`, or null and nothing has changed.
+    // Returns: a block of `bytes` aligned to `alignment`; or null, and nothing has changed.
     template <block_source Source>
     [[nodiscard]] void* try_allocate(Source& source, std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > max_bytes - record_offset(0) - 2 * sizeof(record)) return nullptr;
@@ -77,7 +77,7 @@ class shared_large_blocks {
         forget();
     }
 
-    // Effects: remembers no block any more, because the source itself has been released.
+    // Effects: forgets all blocks, because the source itself has been released.
     void forget() noexcept {
         first_.used.store(0, std::memory_order_relaxed);
         for (record*& gone : first_.records) gone = nullptr;
@@ -103,8 +103,8 @@ class shared_large_blocks {
     struct slots {
         slots* older = nullptr;
         std::atomic<std::uint64_t> used{0};
-        // Each belongs to who has taken the slot. Null where there is no block, also in a slot that is taken but not
-        // filled yet, or no more: a child of fork() may find it so, and release it.
+        // Each record belongs to the thread that has taken the slot. It is null if there is no block, and in a slot
+        // that is taken but not filled yet, or no longer: a child of fork() may find it so, and release it.
         record* records[64] = {};
     };
 
@@ -159,8 +159,8 @@ class shared_large_blocks {
         return std::launder(reinterpret_cast<record*>(static_cast<char*>(block) + record_offset(bytes)));
     }
 
-    // Effects: ends the program unless the record is that of a live block. A second free finds the record without its
-    // slot, as long as the memory is still there. O(blocks / 64).
+    // Effects: ends the program unless the record is that of a live block. A double free finds the record without its
+    // slot, as long as the memory still exists. O(blocks / 64).
     void expect_live(const void* block, std::size_t bytes, const record* found) const noexcept {
         const slots* group = newest_.load(std::memory_order_acquire);
         while (group != nullptr && group != found->place.group) group = group->older;

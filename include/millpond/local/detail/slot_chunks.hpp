@@ -5,13 +5,13 @@
 //   chunks, 4 KiB each   │taken│slot│slot│slot│ … │    │taken│slot│slot│ … │        taken: a bit for each slot, 1 taken
 //                                              ▲ at any address; slot_directory finds the chunk of a slot
 //
-// compact_pool begins in it, and stays in it where the source wants all memory to be its own. Chunks have the size of a
-// page (more for slots above 512 bytes), because small ones become empty: with 8192 slots 0.03 % do when 999 in 1000
-// are freed at random, with 512 slots 60 %. One empty chunk is kept, the lowest; a further one goes back at once.
+// compact_pool begins in it, and stays in it if all memory must come from the source. Chunks have the size of a page
+// (more for slots above 512 bytes), because small chunks become empty: when 999 of 1000 slots are freed at random, 0.03
+// % of chunks with 8192 slots are empty, and 60 % of those with 512. The lowest empty chunk is kept; any other goes
+// back at once.
 //
-// What is known of a leaf, a word of taken bits, is the pool's: it may keep one of them in a register. leaf_of: O(1).
-// add_row, give_back: one call of the source. Not thread-safe. Ownership: of the rows; the source is named in each
-// call.
+// The pool manages each leaf, a word of taken bits, and may keep one of them in a register. leaf_of: O(1). add_row,
+// give_back: one call of the source. Not thread-safe. Ownership: of the rows; each call names the source.
 #pragma once
 
 #include <bit>
@@ -88,7 +88,7 @@ class slot_chunks {
         [[nodiscard]] std::size_t slot_of(const void* address) const noexcept {
             return static_cast<std::size_t>(static_cast<const char*>(address) - first()) / slot_bytes;
         }
-        // Returns: what a leaf holds where no slot is taken: ones for slots that do not exist.
+        // Returns: the word of a leaf in which no slot is taken: ones for slots that do not exist.
         [[nodiscard]] word free_leaf(std::size_t n) const noexcept {
             const std::size_t behind = slots - n * bits;
             return behind >= bits ? word{0} : static_cast<word>(all << behind);
@@ -111,7 +111,7 @@ class slot_chunks {
         return {};
     }
 
-    // Returns: the leaf with the lowest free slot of all rows; taken is null if there is none.
+    // Returns: the leaf with the lowest free slot of all rows; taken is null if no slot is free.
     [[nodiscard]] leaf lowest_open() noexcept {
         leaf in_small = small_ == nullptr ? leaf{} : open_leaf_of(small());
         for (;;) {
@@ -126,7 +126,7 @@ class slot_chunks {
         }
     }
 
-    // Effects: one more row. Returns: its first leaf; taken is null if there is no memory, and nothing has changed.
+    // Effects: adds a row. Returns: its first leaf; taken is null if there is no memory, and nothing has changed.
     template <block_source Source>
     [[nodiscard]] leaf add_row(Source& source) noexcept {
         const bool is_small = small_ == nullptr;
@@ -158,14 +158,14 @@ class slot_chunks {
         directory_.open(*directory_.find(frame), frame);
     }
 
-    // Effects: notes that the lowest free slot is going to be used. Where the spare chunk is not above it, that is one
-    // of its own: all of them are free.
+    // Effects: notes that the lowest free slot is going to be used. If the spare chunk is not above it, the slot lies
+    // in the spare chunk, because all its slots are free.
     void note_used(const char* slot) noexcept {
         if (spare_ != nullptr && slot >= spare_) spare_ = nullptr;
     }
 
     // Effects: if no slot of the row is taken, gives a chunk back: this one or the one kept before, whichever is
-    // higher. A slot of the row has just been freed: it is not the spare one.
+    // higher. A slot of the row has just been freed, so it is not the spare one.
     template <block_source Source>
     void give_back_if_empty(Source& source, const row& in) noexcept {
         if (in.start == small_ || !is_empty(in)) return;
@@ -197,7 +197,7 @@ class slot_chunks {
         directory_.for_each([&](std::uintptr_t start) { each(row{reinterpret_cast<char*>(start), chunk_slots}); });
     }
 
-    // Effects: no slot is taken any more; the rows stay.
+    // Effects: frees all slots; the rows stay.
     void reset() noexcept {
         spare_ = nullptr;
         for_each_row([this](const row& each) {
@@ -206,7 +206,7 @@ class slot_chunks {
         });
     }
 
-    // Effects: everything goes back to the source.
+    // Effects: gives everything back to the source.
     template <block_source Source>
     void release(Source& source) noexcept {
         for_each_row(
@@ -215,7 +215,7 @@ class slot_chunks {
         forget();
     }
 
-    // Effects: remembers nothing, because the source itself has been released.
+    // Effects: forgets everything, because the source itself has been released.
     void forget() noexcept {
         directory_.forget();
         small_ = spare_ = nullptr;

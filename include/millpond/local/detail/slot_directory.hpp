@@ -4,13 +4,13 @@
 //   windows ─▶│ 17 │ 18 │ 40 │▒▒▒▒▒│        a window for every 4 MiB in which a chunk begins (slot_window.hpp)
 //                    ▲ near: found last        ▲ open_from: all before are full
 //
-// The first four windows need no memory of their own, and where so few are left the array goes back: it was allocated
+// The first four windows need no memory of their own, and when only four are left the array goes back. It was allocated
 // late, and would lie above chunks that are gone and keep their memory from the system. It begins with 2 KiB, because
-// malloc keeps smaller blocks as if they were in use.
+// malloc keeps smaller freed blocks as if they were in use.
 //
-// find: O(1) next to the last one, else O(log windows). window_for: O(windows) where a new one is not the highest.
-// lowest_open: O(1), and O(windows) where low ones have become full. Not thread-safe. Ownership: of the windows; the
-// source is named in each call.
+// find: O(1) close to the last one found, else O(log windows). window_for: O(windows) if a new one is not the highest.
+// lowest_open: O(1), and O(windows) when low ones have become full. Not thread-safe. Ownership: of the windows; each
+// call names the source.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ class slot_directory {
         return near_ = windows_[at];
     }
 
-    // Returns: the same, made if there was none; or null, and nothing has changed.
+    // Returns: the same, made if it did not exist; or null, and nothing has changed.
     template <block_source Source>
     [[nodiscard]] slot_window* window_for(Source& source, std::uintptr_t frame) noexcept {
         if (slot_window* const known = find(frame)) return known;
@@ -58,7 +58,7 @@ class slot_directory {
         return near_ = windows_[at];
     }
 
-    // Effects: a window without chunks is no more: the one found last, which is not below the first with a free slot.
+    // Effects: removes a window without chunks: the one found last, which is not below the first with a free slot.
     template <block_source Source>
     void remove(Source& source, slot_window* gone) noexcept {
         const std::size_t at = place_of(gone->number());
@@ -69,7 +69,7 @@ class slot_directory {
         if (count_ <= few_windows && capacity_ > few_windows) move_in(source);
     }
 
-    // Effects: the chunk that begins in a frame has free slots.
+    // Effects: notes that the chunk that begins in a frame has free slots.
     void open(slot_window& in, std::uintptr_t frame) noexcept {
         in.open(slot_window::place_of(frame));
         const std::size_t at = place_of(in.number());
@@ -96,7 +96,7 @@ class slot_directory {
         }
     }
 
-    // Effects: gives back the windows. The chunks are somebody else's.
+    // Effects: gives back the windows. The chunks belong to their owner.
     template <block_source Source>
     void release(Source& source) noexcept {
         for (std::size_t at = 0; at < count_; ++at)
@@ -105,7 +105,7 @@ class slot_directory {
         forget();
     }
 
-    // Effects: remembers nothing, because the source itself has been released.
+    // Effects: forgets everything, because the source itself has been released.
     void forget() noexcept {
         windows_ = few_;
         near_ = nullptr;
@@ -118,7 +118,7 @@ class slot_directory {
     }
 
   private:
-    // Returns: where the window of this number is, or would be.
+    // Returns: the position of the window of this number, or the one where it would be.
     [[nodiscard]] std::size_t place_of(std::uintptr_t number) const noexcept {
         std::size_t first = 0, last = count_;
         while (first < last) {
@@ -145,7 +145,7 @@ class slot_directory {
         return true;
     }
 
-    // Effects: the few windows that are left do without an array.
+    // Effects: moves the few windows that are left into the object, without an array.
     template <block_source Source>
     void move_in(Source& source) noexcept {
         std::memcpy(few_, windows_, count_ * sizeof *windows_);

@@ -4,15 +4,15 @@
 //   slots  │████████│██  ██│        │████████│▒▒▒▒▒▒ reserved ▒▒▒▒▒▒│      the pages in the middle were discarded
 //   books  │levels of the bit tree│which pages may hold memory│leaves: a bit for each slot│▒▒▒▒ reserved ▒▒▒▒│
 //
-// compact_pool grows into it. Zeros are free slots, so discarded pages of the leaves need no care: they read as zero.
-// Growth: the committed front grows by an eighth, at least 256 KiB; memory is populated 64 KiB at a time where slots
-// are about to be used. Empty pages go back in sweeps, once those that have become empty since the last sweep are more
-// than a sixteenth of all in use, and more than 64 KiB: by discard, which splits no mapping, wherever they lie; behind
-// the last page in use, by decommit, when that is more than half of what is committed and a MiB.
+// compact_pool grows into it. A zero bit is a free slot, so discarded pages of the leaves need no care: they read as
+// zero. Growth: the committed front grows by an eighth, at least 256 KiB; memory is populated 64 KiB at a time, just
+// before slots are used. Sweeps return empty pages when those that became empty since the last sweep are more than a
+// sixteenth of those in use and more than 64 KiB. A sweep uses discard, which splits no mapping, wherever the pages
+// lie. Behind the last page in use it uses decommit, if that is more than half of the committed memory and a MiB.
 //
 // leaf_of, lowest_open: O(1). check_out, note_free: O(pages of the slots). grow: two system calls. sweep: O(pages
-// between the lowest and the highest that became empty), and a system call for each run of empty ones.
-// Not thread-safe. Ownership: of the addresses and the memory.
+// between the lowest and the highest that became empty), and a system call for each run of empty ones. Not thread-safe.
+// Ownership: of the addresses and the memory.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ namespace millpond::inline MILLPOND_ABI::detail {
 template <class Shape, class Pages>
 class slot_range;
 
-// Stands for the range of a pool that has none.
+// Replaces the range of a pool that has none.
 template <class Shape>
 class slot_range<Shape, void> {};
 
@@ -43,7 +43,7 @@ class slot_range {
     using word = typename Shape::word;
     using tree = basic_bit_tree<word>;
     static constexpr std::size_t slot_bytes = Shape::bytes;
-    static constexpr std::size_t leaf_bytes = slot_bytes * tree::bits;  // of slots
+    static constexpr std::size_t leaf_bytes = slot_bytes * tree::bits;  // bytes of the slots of a leaf
 
   public:
     using leaf = slot_leaf<word>;
@@ -60,7 +60,7 @@ class slot_range {
 
     [[nodiscard]] bool exists() const noexcept { return begin_ != 0; }
     [[nodiscard]] std::uintptr_t begin() const noexcept { return begin_; }
-    // Returns: the bytes from begin() on in which slots are.
+    // Returns: the bytes from begin() on that contain slots.
     [[nodiscard]] std::size_t extent() const noexcept { return extent_; }
 
     [[nodiscard]] word* leaf_of(std::size_t slot) const noexcept { return leaves_ + (slot >> tree::shift); }
@@ -79,8 +79,8 @@ class slot_range {
         return found < leaf_count() ? leaf_at(found) : leaf{};
     }
 
-    // Effects: more slots. Returns: the first leaf of them; taken is null if there are no addresses or no memory, and
-    // nothing has changed.
+    // Effects: adds slots. Returns: their first leaf; taken is null if there are no addresses or no memory, and nothing
+    // has changed.
     [[nodiscard]] leaf grow() noexcept {
         if (!exists() && !reserve()) return {};
         const std::size_t old = leaf_count();
@@ -91,7 +91,7 @@ class slot_range {
         return leaf_at(old);
     }
 
-    // Effects: takes all free slots of the leaf, whose pages will be used now. Returns: a one for each of them.
+    // Effects: takes all free slots of the leaf, whose pages will be used now. Returns: a one for each of those slots.
     [[nodiscard]] word check_out(const leaf& out) noexcept {
         const std::size_t number = number_of(out.taken);
         const std::size_t slot = number << tree::shift;
@@ -107,7 +107,7 @@ class slot_range {
     // Effects: notes that the leaf has free slots.
     void open(const word* taken) noexcept { tree_.open(number_of(taken)); }
 
-    // Effects: notes which pages are empty now that slots [slot, slot + count) are free.
+    // Effects: notes which pages have become empty, now that slots [slot, slot + count) are free.
     void note_free(std::size_t slot, std::size_t count) noexcept {
         const std::size_t end = page_after(slot, count);
         for (std::size_t page = page_of(slot); page < end; ++page) {
@@ -124,11 +124,11 @@ class slot_range {
 
     // Effects: gives the memory of empty pages back. No leaf may be checked out.
     void sweep() noexcept {
-        // A page next to them may have become empty unseen, where slots lie across the ends of pages; and those behind
-        // were populated along with them.
+        // The page before them may have become empty unnoticed, if slots cross the ends of pages; the pages behind were
+        // populated along with them.
         const std::size_t first = first_empty_ - (first_empty_ != 0 ? 1 : 0);
         const std::size_t last = std::min(pages(), last_empty_ + 2 + populated_bytes / page_bytes_);
-        std::size_t run = first, end = first;  // empty pages that follow one another
+        std::size_t run = first, end = first;  // a run of empty pages
         for (std::size_t page = next_used(first, last); page < last; page = next_used(page + 1, last)) {
             if (!is_empty(page)) continue;
             if (page != end) {
@@ -151,7 +151,7 @@ class slot_range {
         sweep();
     }
 
-    // Effects: no slot is taken any more; the memory stays.
+    // Effects: frees all slots; the memory stays.
     void reset() noexcept {
         if (!exists()) return;
         std::fill(map_ - tree::inner_words(tree_.leaf_count()), map_, word{0});
@@ -176,7 +176,7 @@ class slot_range {
         for (std::size_t number = 0; number < leaf_count(); ++number) each(leaf_at(number));
     }
 
-    // Returns: pages of slots that may hold memory, and their bytes with those of the books.
+    // Returns: the pages of slots that may hold memory, and their bytes with those of the books.
     [[nodiscard]] std::size_t used_pages() const noexcept { return used_pages_; }
     [[nodiscard]] std::size_t held_bytes() const noexcept { return used_pages_ * page_bytes_ + books_.committed(); }
 
@@ -189,7 +189,7 @@ class slot_range {
         return {leaves_ + number, reinterpret_cast<char*>(begin_) + number * leaf_bytes, tree::bits};
     }
 
-    // The map of pages: a bit for each page of slots, 1 if it may hold memory.
+    // The map of pages has a bit for each page of slots: 1 if it may hold memory.
     [[nodiscard]] std::size_t pages() const noexcept { return slots_.committed() / page_bytes_; }
     [[nodiscard]] word& map_of(std::size_t page) const noexcept { return map_[page / tree::bits]; }
     [[nodiscard]] bool is_used(std::size_t page) const noexcept { return (map_of(page) & tree::bit_of(page)) != 0; }
@@ -225,14 +225,14 @@ class slot_range {
         return (any | (leaves_[end] & until_last)) == 0;
     }
 
-    // Effects: the pages [first, last), all in use and empty, are in use no more.
+    // Effects: marks the pages [first, last), all in use and empty, as no longer in use.
     void give_back(std::size_t first, std::size_t last) noexcept {
         slots_.discard(first * page_bytes_, last * page_bytes_);
         for (std::size_t page = first; page < last; ++page) map_of(page) &= static_cast<word>(~tree::bit_of(page));
         used_pages_ -= last - first;
     }
 
-    // Effects: pages of the leaves of these pages, if they hold zeros alone, give their memory back.
+    // Effects: gives the memory of these pages' leaves back, as far as whole pages of them are zero.
     void give_back_leaves(std::size_t first, std::size_t last) noexcept {
         const std::size_t words = page_bytes_ / sizeof(word);
         const std::size_t end = std::min(leaf_count(), last * page_bytes_ / leaf_bytes + 1);
@@ -244,11 +244,11 @@ class slot_range {
         }
     }
 
-    // Effects: gives back the charge of what lies far behind the last page in use.
+    // Effects: returns the charge of the memory far behind the last page in use.
     void shrink() noexcept {
         std::size_t map = pages() / tree::bits + 1;
         while (map > 0 && map_[map - 1] == 0) --map;
-        std::size_t end = 0;  // of the leaves that touch used pages
+        std::size_t end = 0;  // end of the leaves that touch used pages
         if (map > 0) {
             const std::size_t last = map * tree::bits - 1 - static_cast<std::size_t>(std::countl_zero(map_[map - 1]));
             end = std::min(extent_, (((last + 1) * page_bytes_ - 1) / leaf_bytes + 1) * leaf_bytes);
@@ -260,7 +260,7 @@ class slot_range {
         books_.decommit_to(leaves_offset() + leaf_count() * sizeof(word));
     }
 
-    // Effects: the pages [page, end) are in use, and some behind them, if they were not.
+    // Effects: marks the pages [page, end), and some behind them, as in use.
     void touch(std::size_t page, std::size_t end) noexcept {
         while (page < end && is_used(page)) ++page;
         if (page == end) return;
@@ -278,13 +278,13 @@ class slot_range {
         return static_cast<std::size_t>(reinterpret_cast<std::byte*>(leaves_) - books_.data());
     }
 
-    // Effects: reserves the addresses. Returns: false if there are not enough of them to be worth it.
+    // Effects: reserves the addresses. Returns: false if there are too few to be worthwhile.
     [[nodiscard]] bool reserve() noexcept {
         page_bytes_ = Pages::size();
         least_swept_ = least_sweep_bytes / page_bytes_;
         const std::size_t wanted = std::min(most_bytes, tree::most_leaves * leaf_bytes);
         basic_reservation<Pages> slots(wanted);
-        // Where addresses are scarce others need some, too: the books first of all.
+        // If addresses are scarce, it leaves some to others, above all to the books.
         if (slots.size() < wanted) slots = basic_reservation<Pages>(std::exchange(slots, {}).size() / 4);
         const std::size_t leaves = std::min(slots.size() / leaf_bytes, tree::most_leaves);
         if (leaves == 0) return false;
@@ -304,7 +304,7 @@ class slot_range {
         return true;
     }
 
-    // Effects: there are at least `leaves` leaves. Returns: false if there is no memory for them.
+    // Effects: ensures that there are at least `leaves` leaves. Returns: false if there is no memory for them.
     [[nodiscard]] bool commit(std::size_t leaves) noexcept {
         const std::size_t bytes = align_up(leaves * leaf_bytes, page_bytes_);
         const std::size_t old = slots_.committed();
@@ -334,7 +334,7 @@ class slot_range {
     tree tree_;
     std::size_t page_bytes_ = 4096;
     std::size_t used_pages_ = 0;
-    // Pages in use that have become empty since the last sweep, as far as it was seen.
+    // The pages in use that are known to have become empty since the last sweep.
     std::size_t empty_pages_ = 0, first_empty_ = 0, last_empty_ = 0;
     std::size_t least_swept_ = 0;  // pages
     basic_reservation<Pages> slots_;

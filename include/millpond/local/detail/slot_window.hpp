@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// slot_window: the chunks that begin in 4 MiB of addresses: where each begins, and which still have a free slot.
+// slot_window: the chunks that begin in 4 MiB of addresses: the start of each, and the ones with a free slot.
 //
 //   frame (4 KiB)   │  ▼chunk……│……  ▼chunk…│…………      │          at most one chunk begins in each: none is smaller
 //   start           │ 3        │ 7         │ none     │          in units of 16 bytes
 //   open frames     │ 1        │ 0         │ 1        │          a bit_tree: 1 full, or no chunk
 //
-// So the chunk of an address is found by two look-ups at most where chunks have 4 KiB, and the lowest chunk with a free
-// slot by two tzcnt, whatever addresses the source of the chunks chose. slot_chunks stands on it.
+// The chunk of an address is found by at most two look-ups if chunks have 4 KiB, and the lowest chunk with a free slot
+// by two tzcnt, whatever addresses the source of the chunks chose. Part of slot_chunks.
 //
 // All calls: O(1). Not thread-safe.
 #pragma once
@@ -58,7 +58,7 @@ class slot_window {
         fill(frame);
     }
 
-    // Effects: the chunk of the frame has free slots, or has none.
+    // Effects: notes that the chunk of the frame has free slots, or none.
     void open(std::size_t frame) noexcept {
         std::uint64_t& leaf = full_[frame / 64];
         leaf &= ~bit_tree::bit_of(frame);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// thread_life: what others may still ask of a thread when it is gone: whether it has ended.
+// thread_life: a reference-counted flag that outlives its thread and tells whether the thread has ended.
 //
 //   thread ──ends──▶ │references│ended│ ◀── magazine of pool a      the last reference frees it
 //                                      ◀── magazine of pool b
 //
-// synchronized_multipool notes with each magazine whose it is; the magazine of a thread that has ended is free for
-// others. The thread touches no pool when it ends and a pool touches no thread when it goes, so neither waits for the
-// other and no order has to be kept. Also here, because it goes with the thread: the table in which a thread finds its
-// magazines by the number of their pool.
+// synchronized_multipool notes the owner of each magazine; the magazine of a thread that has ended is free for others.
+// A thread touches no pool when it ends, and a pool touches no thread when it is destroyed, so neither waits for the
+// other and the order does not matter. The table in which a thread finds its magazines, by the number of their pool, is
+// also here, because it ends with the thread.
 //
 // In a child of fork() the threads that it does not have never end. O(1). Thread-safe.
 //
@@ -27,10 +27,10 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-// Where a thread looks first for what a pool keeps for it. Pools have numbers because addresses are used again.
+// The table in which a thread first looks for its part of a pool. Pools have numbers because addresses are used again.
 struct thread_table {
-    // Numbers are multiples of 16 and never used again. Neighbours in number share no entry: two pools that do displace
-    // each other, and are found the long way.
+    // Numbers are multiples of 16 and never used again. Pools with neighbouring numbers share no entry. Two pools that
+    // share one displace each other, and are then found by a search.
     static constexpr std::uint64_t number_step = 16;
     static constexpr std::size_t entries_count = 16;
 
@@ -55,13 +55,13 @@ inline thread_local constinit thread_table table_of_this_thread{};
 
 class thread_life {
   public:
-    // Returns: that of the calling thread; null if it is past its end, or there was no memory.
+    // Returns: the object of the calling thread; null if the thread is past its end, or there was no memory.
     [[nodiscard]] static thread_life* of_this_thread() noexcept {
         return mine != nullptr || is_past_end ? mine : begin();
     }
 
-    // Returns: the same for a free: null for the first 16 of a thread that has none, too. In a destructor of
-    // thread-specific data, which comes behind ours, the first free of a thread would begin a life without an end.
+    // Returns: the same for a free, but also null for the first 16 frees of a thread without one. Otherwise a first
+    // free in a destructor of thread-specific data, which runs after ours, would begin a life without an end.
     [[nodiscard]] static thread_life* of_freeing_thread() noexcept {
         if (mine != nullptr || is_past_end) return mine;
         if (early_frees == early_frees_max) return begin();
@@ -69,19 +69,21 @@ class thread_life {
         return nullptr;
     }
 
-    // Returns: how many threads have ended so far. What they did is visible to who sees them counted.
+    // Returns: the number of threads that have ended so far. A thread that sees an end counted also sees what that
+    // thread did.
     [[nodiscard]] static std::uint64_t ended_so_far() noexcept { return ended_count.load(std::memory_order_acquire); }
 
     [[nodiscard]] bool has_ended() const noexcept { return ended_.load(std::memory_order_acquire); }
 
-    // Effects: one more reference, one less. A reference holds the object and not the thread.
+    // Effects: adds or drops a reference. A reference keeps the object alive, not the thread.
     void keep() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
     void drop() noexcept {
         if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
     }
 
   private:
-    // Its destructor is the end of the thread, as far as we can see it. Later destructors may still use pools.
+    // An object whose destructor marks the end of the thread, as far as it can be observed. Later destructors may still
+    // use pools.
     struct end_of_thread {
         ~end_of_thread() {
             is_past_end = true;

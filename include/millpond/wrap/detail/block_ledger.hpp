@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_ledger: the books of a checked allocator: every block from its allocation until long after its end.
+// block_ledger: the records of a checked allocator: every block from its allocation until long after its end.
 //
 //   add ─▶ live ──give_back──▶ quarantine ──next_out──▶ gone     quarantine: freed, the memory kept, oldest out first
 //            └──end_since────▶ pending ────settle─────▶ gone     pending: ended by reset, release or rewind, which
 //                                                                themselves wait for settle
-//   gone: the memory is somebody else's; remembered, the last 65536 of them, to say what became of a pointer
+//   gone: the memory has another owner; the last 65536 are remembered, to tell what became of a pointer
 //
-// checked stands on it; it knows nothing of the allocator beneath. What it finds it reports to misuse_handler.
+// Part of checked; it does not know the allocator beneath. It reports its findings to misuse_handler.
 //
 // add, give_back, next_out: O(bytes of the block). end_since, settle, verify: O(blocks and their bytes).
 // Not thread-safe: checked locks around it.
@@ -31,28 +31,29 @@ namespace millpond::inline MILLPOND_ABI::detail {
 
 class block_ledger {
   public:
-    // `owner`: the allocator, by whose address others name it.
+    // `owner`: the allocator, whose address names it in reports.
     block_ledger(const void* owner, std::size_t quarantine_bytes) noexcept
         : known_(owner), quarantine_limit_bytes_(quarantine_bytes) {}
 
-    // Held by the owner around every call.
+    // The owner holds it around every call.
     [[nodiscard]] std::mutex& mutex() noexcept { return known_.mutex(); }
 
     // Returns: the number of blocks added so far.
     [[nodiscard]] std::uint64_t serial() const noexcept { return serial_; }
     [[nodiscard]] const record_list& live() const noexcept { return live_; }
 
-    // Returns: what is known of the block that starts here, live or not; null where none does.
+    // Returns: the record of the block that starts here, live or not; null if no block does.
     [[nodiscard]] const block_record* find(const void* start) noexcept { return table().find(start); }
 
-    // Effects: `whole`, of guarded_block::whole_bytes, becomes a live block described by `record`, which is ours now.
-    // Returns: false, and nothing has changed, if there is no memory for the books.
+    // Effects: makes `whole`, of guarded_block::whole_bytes, a live block described by `record`, which the ledger owns
+    // now. Returns: false if there is no memory for the records; then nothing has changed.
     [[nodiscard]] bool add(block_record* record, void* whole, std::size_t bytes, std::size_t alignment,
                            call_site site) noexcept {
         return add(record, whole, guarded_block::whole_bytes(bytes, alignment), nullptr, bytes, alignment, site);
     }
 
-    // Effects: the same of memory of `whole_bytes` or more; with `lone`, the block lies there and the memory is kept.
+    // Effects: the same for memory of `whole_bytes` or more; with `lone`, the block lies there and the memory is set
+    // aside.
     [[nodiscard]] bool add(block_record* record, void* whole, std::size_t whole_bytes, lone_block* lone,
                            std::size_t bytes, std::size_t alignment, call_site site) noexcept {
         if (!table().reserve()) return false;
@@ -79,8 +80,8 @@ class block_ledger {
         return true;
     }
 
-    // Effects: the block goes into quarantine if it is live and is_kept(its bytes, its alignment); whatever
-    // is wrong is reported. Returns: one that is not kept, open again, for the allocator beneath; else null.
+    // Effects: puts the block into quarantine if it is live and is_kept(its bytes, its alignment); reports any misuse.
+    // Returns: the block, open again, for the allocator beneath if it is not kept; else null.
     template <class IsKept>
     [[nodiscard]] const block_record* give_back(void* start, std::size_t bytes, std::size_t alignment, call_site site,
                                                 IsKept is_kept) noexcept {
@@ -107,8 +108,8 @@ class block_ledger {
         return nullptr;
     }
 
-    // Returns: a block that leaves the quarantine, open again, for the allocator beneath; null if all may stay.
-    // `all`: none may stay.
+    // Returns: a block that leaves the quarantine, open again, for the allocator beneath; null if all may stay. `all`:
+    // empty the quarantine.
     [[nodiscard]] const block_record* next_out(bool all, call_site site) noexcept {
         block_record* const record = quarantine_.oldest();
         if (record == nullptr || (!all && may_stay(record))) return nullptr;
@@ -118,7 +119,7 @@ class block_ledger {
         return record;
     }
 
-    // Effects: ends every block, or for rewound those added after `serial` blocks: they are pending until settle.
+    // Effects: ends every block, or for rewound those added after `serial` blocks; they are pending until settle.
     void end_since(std::uint64_t serial, block_ending ending, call_site site) noexcept {
         const bool all = ending != block_ending::rewound;
         while (live_.newest() != nullptr && (all || live_.newest()->serial > serial))
@@ -134,7 +135,7 @@ class block_ledger {
         }
     }
 
-    // Returns: true if is_kept(bytes, alignment) holds for everything that is pending.
+    // Returns: true if is_kept(bytes, alignment) holds for every pending block.
     template <class IsKept>
     [[nodiscard]] bool is_all_pending(IsKept is_kept) const noexcept {
         for (const block_record* r = pending_.oldest(); r != nullptr; r = r->newer) {
@@ -143,17 +144,17 @@ class block_ledger {
         return true;
     }
 
-    // Effects: what was pending is gone. Its memory is open, and is not ours any more.
+    // Effects: forgets the pending blocks. Their memory is open and no longer ours.
     void settle(call_site site) noexcept {
         while (pending_.oldest() != nullptr) let_go(pending_.oldest(), pending_, site);
         while (gone_.size() > remembered) forget(gone_.oldest(), gone_);
     }
 
-    // Effects: all blocks of `other` are in these books from now on, live ones as older than any here. Nothing is
-    // pending in either.
+    // Effects: moves all blocks of `other` into this ledger; live ones count as older than any here. Precondition:
+    // neither has pending blocks.
     void absorb(block_ledger& other) noexcept {
         while (block_record* const record = other.gone_.oldest()) other.forget(record, other.gone_);
-        if (!table().reserve()) table().swap(other.table());  // without buckets there is nothing here yet
+        if (!table().reserve()) table().swap(other.table());  // without buckets this ledger is empty
         while (block_record* const record = other.live_.newest()) {
             other.live_.remove(record);
             record->serial = 0;
@@ -170,7 +171,7 @@ class block_ledger {
         quarantined_bytes_ += std::exchange(other.quarantined_bytes_, 0);
     }
 
-    // Effects: looks at every guard and every block in quarantine now.
+    // Effects: checks every guard and every block in quarantine now.
     void verify(call_site site) noexcept {
         for (const block_record* r = live_.oldest(); r != nullptr; r = r->newer) check_guards(*r, site);
         for (const block_record* r = quarantine_.oldest(); r != nullptr; r = r->newer) check_grave(*r, site);
@@ -184,7 +185,7 @@ class block_ledger {
                      "is still live %s, the oldest of %zu with %zu bytes in all", when, live_.size(), live_bytes_);
     }
 
-    // Effects: opens all memory of live blocks and of those in quarantine, which is about to go as a whole.
+    // Effects: opens the memory of all blocks, live or in quarantine, which is about to go as a whole.
     void open_all(call_site site) noexcept {
         for (record_list* list : {&live_, &quarantine_}) {
             for (block_record* r = list->oldest(); r != nullptr; r = r->newer) {
@@ -201,15 +202,15 @@ class block_ledger {
   private:
     static constexpr std::size_t remembered = 65536;
 
-    // The last block may be larger than the quarantine: it was freed just now.
+    // Returns false also for the last block, just freed, if it is larger than the quarantine.
     [[nodiscard]] bool may_stay(const block_record* oldest) const noexcept {
         return quarantined_bytes_ <= quarantine_limit_bytes_ ||
                (oldest == quarantine_.newest() && quarantined_bytes_ / 16 <= quarantine_limit_bytes_ &&
                 quarantine_limit_bytes_ != 0);
     }
 
-    // Effects: forgets a block whose memory has been handed out again. One that was still held was taken from us by
-    // somebody who resets the allocator beneath: then the books go with the memory.
+    // Effects: forgets a block whose memory has been handed out again. If it was still held, other code has reset the
+    // allocator beneath: then its records go with the memory.
     void forget_former(block_record* former) noexcept {
         if (!former->is_held) return forget(former, gone_);
         const bool was_live = former->ending == block_ending::none;
@@ -217,7 +218,7 @@ class block_ledger {
         forget(former, was_live ? live_ : quarantine_);
     }
 
-    // Effects: a live block is checked, buried, and moved to `to`.
+    // Effects: checks a live block, buries it, and moves it to `to`.
     void end(block_record* record, block_ending ending, call_site site, record_list& to) noexcept {
         check_guards(*record, site);
         live_.remove(record);
@@ -270,7 +271,7 @@ class block_ledger {
     }
 
     void check_grave(const block_record& record, call_site site) noexcept {
-        if (record.lone != nullptr) return;  // a write there faults
+        if (record.lone != nullptr) return;  // a write to it faults
         check_guards(record, site);
         if (record.ending != block_ending::freed) {
             if (guarded_block(record).close() != record.fingerprint)
@@ -299,7 +300,7 @@ class block_ledger {
             found.allocated_at = around->allocated_at;
         } else {
             std::snprintf(found.details, sizeof found.details,
-                          "%p was given back, and is no block of the allocator at %p", start, known_.owner());
+                          "%p was given back, but is not a block of the allocator at %p", start, known_.owner());
         }
         misuse_handler(found);
     }

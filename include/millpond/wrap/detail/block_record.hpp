@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_record: what checked knows of one block, and lists of such records in the order in which they came.
+// block_record: the description of one block for checked, and lists of such records in their order of arrival.
 //
 //   oldest ─▶ record ⇄ record ⇄ record ◀─ newest        linked through themselves: a list needs no memory
 //
@@ -16,30 +16,30 @@ namespace millpond::inline MILLPOND_ABI::detail {
 
 class lone_block;
 
-// How a block came to its end; `none` while it is live.
+// The way in which a block came to its end; `none` while it is live.
 enum class block_ending : unsigned char { none, freed, reset, released, rewound };
 
 struct block_record {
     char* start = nullptr;
     std::size_t bytes = 0;
     std::size_t alignment = 0;
-    std::size_t front_bytes = 0;  // of guard before the start …
+    std::size_t front_bytes = 0;  // guard before the start …
     std::size_t back_bytes = 0;   // … and behind the bytes
-    void* beneath = nullptr;      // what the allocator beneath gave for it …
+    void* beneath = nullptr;      // the memory that the allocator beneath gave for it …
     std::size_t beneath_bytes = 0;
     lone_block* lone = nullptr;  // … while the block itself has pages of its own, if it has
-    std::uint64_t serial = 0;    // the n-th block of its allocator
+    std::uint64_t serial = 0;    // its number among the blocks of its allocator
     call_site allocated_at{};
     call_site ended_at{};
-    std::uint64_t fingerprint = 0;  // of a block that went with reset, release or rewind
+    std::uint64_t fingerprint = 0;  // of a block ended by reset, release or rewind
     block_ending ending = block_ending::none;
-    bool is_held = false;  // its memory still belongs to its owner or to the ledger, and to nobody else
+    bool is_held = false;  // its memory still belongs to its owner or to the ledger
     block_record* next_in_bucket = nullptr;
     block_record* older = nullptr;
     block_record* newer = nullptr;
 };
 
-// Records in the order in which they were put into the list. Each is in one list at a time.
+// Records in the order of insertion. Each is in one list at a time.
 class record_list {
   public:
     [[nodiscard]] block_record* oldest() const noexcept { return oldest_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_report: words a misuse of a known block, with its size and sites, and hands it to misuse_handler.
+// block_report: describes a misuse of a known block, with its size and sites, and passes it to misuse_handler.
 //
 // O(1). Thread-safe as the handler is.
 #pragma once
@@ -32,7 +32,7 @@ void report_block(misuse_kind kind, const block_record& record, call_site site, 
     misuse_handler(found);
 }
 
-// Returns: what a use of a block is called after such an ending.
+// Returns: the kind of misuse that a use of a block is after such an ending.
 [[nodiscard]] constexpr misuse_kind kind_after(block_ending ending) noexcept {
     switch (ending) {
         case block_ending::reset:

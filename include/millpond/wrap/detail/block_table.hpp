@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_table: what is known of blocks, found by the address at which they start, and kept apart from them.
+// block_table: records of blocks, found by the address at which a block starts, and kept apart from the blocks.
 //
 //   address ──hash──▶ │ bucket │─▶ record ─▶ record       records and buckets come from malloc: a block that is
 //                     │ bucket │─▶ record                  overrun does not take them along
 //
-// checked stands on it. Records are in one of the lists of its ledger besides, linked through themselves.
+// Part of checked. Each record is also in one of the lists of its ledger, linked through itself.
 //
-// find, insert, remove: O(1) expected. Not thread-safe. Where malloc has nothing, insert fails or chains grow longer.
+// find, insert, remove: O(1) expected. Not thread-safe. If malloc has no memory, insert fails or chains grow longer.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ class block_table {
 
     static void free_record(block_record* record) noexcept { std::free(record); }
 
-    // Effects: makes room for one more where it can. Returns: false if there are no buckets at all, and insert must not
+    // Effects: makes room for one more if it can. Returns: false if there are no buckets at all; then insert must not
     // be called.
     [[nodiscard]] bool reserve() noexcept {
         if (size_ < buckets_count()) return true;

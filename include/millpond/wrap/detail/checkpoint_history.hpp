@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// checkpoint_history: which checkpoints of a checked allocator can still be rewound to.
+// checkpoint_history: the checkpoints of a checked allocator that are still valid for rewind.
 //
 //   places        1 ── 2 ── 3 ── 4      each with the number of blocks allocated before it
 //   rewind to 2   1 ── 2                3 and 4 are gone for good; the next place is 5
 //   reset         (none)
 //
-// A place is made at most once between two blocks, so there are never more than there are blocks since the oldest.
-// mark: O(1) amortised. rewind_to: O(log places). Not thread-safe. Where malloc has nothing, every place counts as
-// valid.
+// A place is made at most once between two blocks, so there are never more places than blocks since the oldest. mark:
+// O(1) amortised. rewind_to: O(log places). Not thread-safe. If malloc has no memory, every place counts as valid.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +23,8 @@ class checkpoint_history {
   public:
     struct place {
         std::uint64_t number;
-        std::uint64_t blocks;       // allocated in all by then
-        std::uint64_t history = 0;  // that made it
+        std::uint64_t blocks;       // allocated in total by then
+        std::uint64_t history = 0;  // the history that made it
     };
 
     checkpoint_history() = default;
@@ -33,7 +32,7 @@ class checkpoint_history {
     checkpoint_history& operator=(const checkpoint_history&) = delete;
     ~checkpoint_history() { std::free(places_); }
 
-    // Returns: the place for a new checkpoint, when `blocks` have been allocated in all.
+    // Returns: the place for a new checkpoint, when `blocks` have been allocated in total.
     [[nodiscard]] place mark(std::uint64_t blocks) noexcept {
         if (size_ > 0 && blocks == blocks_at_newest_) return places_[size_ - 1];
         const place here{++last_number_, blocks, identity_};
@@ -46,8 +45,8 @@ class checkpoint_history {
         return here;
     }
 
-    // Effects: the place is the newest again, now that `blocks` have been allocated in all. Returns: false, and nothing
-    // has changed, if it is no longer there.
+    // Effects: makes the place the newest again, now that `blocks` have been allocated in total. Returns: false if the
+    // place is gone; then nothing has changed.
     [[nodiscard]] bool rewind_to(place there, std::uint64_t blocks) noexcept {
         if (there.history != identity_) return false;
         place* const end = places_ + size_;
@@ -59,7 +58,7 @@ class checkpoint_history {
         return true;
     }
 
-    // Effects: no place is valid any more.
+    // Effects: makes every place invalid.
     void clear() noexcept {
         size_ = 0;
         is_complete_ = true;
@@ -75,15 +74,15 @@ class checkpoint_history {
         return true;
     }
 
-    // Never used again, unlike an address.
+    // A number is never used again, unlike an address.
     static inline std::atomic<std::uint64_t> histories_ = 0;
 
     std::uint64_t identity_ = ++histories_;
-    place* places_ = nullptr;  // in the order of their numbers
+    place* places_ = nullptr;  // in ascending order
     std::size_t size_ = 0;
     std::size_t capacity_ = 0;
     std::uint64_t last_number_ = 0;
-    std::uint64_t blocks_at_newest_ = 0;  // allocated in all when the newest place was marked or rewound to
+    std::uint64_t blocks_at_newest_ = 0;  // allocated in total when the newest place was marked or rewound to
     bool is_complete_ = true;
 };
 

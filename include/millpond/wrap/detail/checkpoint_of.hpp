@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// checkpoint_of: the type of an allocator's checkpoints, so that a wrapper can put it into its own.
+// checkpoint_of: the type of an allocator's checkpoints, for use inside a wrapper's own checkpoints.
 //
 //   checkpoint_of<monotonic<>>   monotonic<>::checkpoint_type
 //   checkpoint_of<multipool<>>   an empty type: it has none

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// guarded_block: how checked lays out a block in the memory that it gets, and what it reads from it later.
+// guarded_block: the layout of a checked block in its memory, and the checks of its contents later.
 //
 //   │ front guard  64 bytes, or the alignment │ the bytes that were asked for │ back guard  64 bytes or more │
 //     B5 B5 B5 …                                A5: new   DB: freed              B5 B5 B5 …
 //                                               ▲ record.start
 //
-// The patterns cover a block of more than 256 KiB at its ends, 32 KiB each: what lies between is left untouched, for a
+// In a block of more than 256 KiB the patterns cover only 32 KiB at each end. The middle is left untouched, because a
 // program may reserve more than it ever uses.
-// The back guard ends where the memory of the allocator beneath does, so no byte between two blocks is unguarded.
+// The back guard ends where the memory of the allocator beneath ends, so no byte between two blocks is unguarded.
 //
-// A guard that has changed shows an overrun. A freed block is buried under a pattern: what has changed there is a use
-// after free. A block that went with reset, release or rewind is closed: its contents stay, or the destructor of a
-// container that outlives them would lose its way before it gives a block back; a fingerprint shows a write.
-// A write of the very byte that is there already goes unseen, and so does one that jumps over the guard.
-// Guards, graves and closed blocks are poisoned, so that a memory checker reports the access itself.
+// A changed guard shows an overrun. A freed block is buried under a pattern; a change there is a use after free. A
+// block ended by reset, release or rewind is closed: a fingerprint shows a write, and its contents stay, because the
+// destructor of a container that lives longer must still find the block that it gives back.
+// A write that does not change a byte goes unseen, and so does one that jumps over the guard. Guards, graves and closed
+// blocks are poisoned, so that a memory checker reports the access itself.
 //
 // close: O(bytes); the others: O(bytes that are filled). As thread-safe as the memory they are given.
 #pragma once
@@ -31,20 +31,20 @@ namespace millpond::inline MILLPOND_ABI::detail {
 
 class guarded_block {
   public:
-    static constexpr std::size_t back_bytes = 64;  // what a loop or a type that is too large writes over an end
+    static constexpr std::size_t back_bytes = 64;  // the usual reach of a loop or type that is too large
     static constexpr std::ptrdiff_t unharmed = static_cast<std::ptrdiff_t>(max_bytes);
 
     [[nodiscard]] static constexpr std::size_t front_bytes(std::size_t alignment) noexcept {
         return alignment < back_bytes ? back_bytes : alignment;
     }
 
-    // Returns: the size of the whole; 0 if there is no such size.
+    // Returns: the size of the whole; 0 if it would overflow.
     [[nodiscard]] static constexpr std::size_t whole_bytes(std::size_t bytes, std::size_t alignment) noexcept {
         if (alignment > max_bytes / 4 || bytes > max_bytes / 2) return 0;
         return front_bytes(alignment) + bytes + back_bytes;
     }
 
-    // Returns: true if what lies before `block`, which comes from malloc or from here, looks like a guard.
+    // Returns: true if the bytes before `block`, which comes from malloc or from here, look like a guard.
     [[nodiscard]] static bool has_guard_in_front(const void* block) noexcept {
         return first_other(static_cast<const char*>(block) - sizeof(void*), sizeof(void*), guard_byte) == sizeof(void*);
     }
@@ -58,7 +58,7 @@ class guarded_block {
     [[nodiscard]] char* whole() const noexcept { return start_ - front_bytes_; }
     [[nodiscard]] std::size_t size() const noexcept { return front_bytes_ + bytes_ + back_bytes_; }
 
-    // Returns: where the part lies that no pattern covers, and its bytes.
+    // Returns: the start of the part that no pattern covers, and its bytes.
     [[nodiscard]] char* middle() const noexcept { return start_ + front_filled(); }
     [[nodiscard]] std::size_t middle_bytes() const noexcept {
         return bytes_ <= filled_bytes_max ? 0 : bytes_ - 2 * end_bytes;
@@ -72,14 +72,14 @@ class guarded_block {
         unpoison(start_, bytes_);
     }
 
-    // Effects: overwrites the block; nothing of it may be touched now.
+    // Effects: overwrites the block and forbids access to it.
     void bury() const noexcept {
         unpoison(start_, bytes_);
         fill(dead_byte);
         poison(start_, bytes_);
     }
 
-    // Effects: nothing of the block may be touched now. Returns: its fingerprint.
+    // Effects: forbids access to the block. Returns: its fingerprint.
     [[nodiscard]] std::uint64_t close() const noexcept {
         unpoison_contents(start_, bytes_);
         std::uint64_t sum = bytes_;
@@ -95,10 +95,11 @@ class guarded_block {
         return sum;
     }
 
-    // Effects: everything may be touched, as before it goes back to where it came from.
+    // Effects: allows access to everything, before the memory goes back to its source.
     void give_up() const noexcept { unpoison(whole(), size()); }
 
-    // Returns: where a guard was written, relative to the block (negative: before it), or unharmed. Mends the guards.
+    // Returns: the place where a guard was written, relative to the block (negative: before it), or unharmed. Mends the
+    // guards.
     [[nodiscard]] std::ptrdiff_t harmed_guard() const noexcept {
         unpoison_contents(guard(), guard_bytes());
         unpoison_contents(start_ + bytes_, back_bytes_);
@@ -127,12 +128,12 @@ class guarded_block {
     static constexpr unsigned char guard_byte = 0xB5;
     static constexpr unsigned char new_byte = 0xA5;
     static constexpr unsigned char dead_byte = 0xDB;
-    static constexpr std::size_t filled_bytes_max = std::size_t{256} << 10;  // of a block that is filled as a whole
+    static constexpr std::size_t filled_bytes_max = std::size_t{256} << 10;  // largest block that is filled as a whole
     static constexpr std::size_t end_bytes = std::size_t{32} << 10;
 
     [[nodiscard]] std::size_t front_filled() const noexcept { return bytes_ <= filled_bytes_max ? bytes_ : end_bytes; }
 
-    // Of a front guard as long as a large alignment, what lies before the block.
+    // Returns the part of the front guard right before the block: with a large alignment the guard is longer.
     [[nodiscard]] std::size_t guard_bytes() const noexcept {
         return front_bytes_ <= end_bytes ? front_bytes_ : end_bytes;
     }
@@ -151,9 +152,9 @@ class guarded_block {
         poison(start_ + bytes_, back_bytes_);
     }
 
-    // Returns: the first of `size` bytes that is not `byte`, or `size`.
+    // Returns: the index of the first of `size` bytes that is not `byte`, or `size`.
     [[nodiscard]] static std::size_t first_other(const char* bytes, std::size_t size, unsigned char byte) noexcept {
-        // All are the first one if each is its neighbour: the common case, at the speed of memcmp.
+        // All bytes equal the first if each equals its neighbour: the common case, at the speed of memcmp.
         if (size == 0 || (bytes[0] == static_cast<char>(byte) && std::memcmp(bytes, bytes + 1, size - 1) == 0))
             return size;
         std::size_t at = 0;

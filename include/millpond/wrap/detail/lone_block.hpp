@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// lone_block: blocks of checked allocators that have pages of their own, so that a read of them is seen as well.
+// lone_block: a block of a checked allocator that has pages of its own, so that reads of it are seen as well.
 //
 //   │no access│guard B5 B5 …│ block │no access│guard …│ block │no access│        live: an overrun faults at once
 //   │no access│      no access      │no access│guard …│ block │no access│        ended: so does every access
 //
-// The first 1024 blocks of a process are lone ones, and then one in 64 where an ended one makes room. checked takes the
-// block from its allocator all the same, and keeps that memory aside: limits, counts and rewinds are as without.
-// What was known of a block stays known until its pages are used again, also when its allocator is gone.
-// The address that faults is looked up here (os/faults.hpp) and reported to misuse_handler with the instruction. Where
-// the handler returns, the pages are opened and the access goes on.
+// The first 1024 blocks of a process are lone ones, and then one in 64 if an ended one makes room. checked still takes
+// the block from its allocator and sets that memory aside: limits, counts and rewinds do not change. The record of a
+// block stays until its pages are used again, even after its allocator is gone.
+// A faulting address is looked up here (os/faults.hpp) and reported to misuse_handler with the instruction. If the
+// handler returns, the pages are opened and the access goes on.
 //
-// A range of 256 MiB of addresses holds them all; where so many cannot be had, a memory checker watches, or src/os is
-// not linked, there are none. At most 64 MiB of blocks that are live or in quarantine; what has left the quarantine has
-// no memory.
+// A range of 256 MiB of addresses holds them all. There are no lone blocks if that range cannot be reserved, a memory
+// checker watches, or src/os is not linked. Blocks that are live or in quarantine take at most 64 MiB; those that have
+// left the quarantine have no memory.
 //
-// take, end, retire: one system call each, and O(entries looked at). Thread-safe: take holds a brief lock, the others
-// are calls of the allocator that has the block.
+// take, end, retire: one system call each, and O(entries looked at). Thread-safe: take holds a brief lock; the
+// allocator that has the block makes the other calls.
 #pragma once
 
 #include <atomic>
@@ -38,8 +38,8 @@ namespace millpond::inline MILLPOND_ABI::detail {
 
 class lone_block {
   public:
-    // Returns: pages for a block, open and reading as zero, or null where there are none for it.
-    // `owner`: the allocator, by whose address reports name it.
+    // Returns: pages for a block, open and reading as zero, or null if there are none for it. `owner`: the allocator,
+    // whose address names it in reports.
     [[nodiscard]] static lone_block* take(std::size_t bytes, std::size_t alignment, const void* owner) noexcept {
         if constexpr (memory_checker) return nullptr;
         if (bytes > most_bytes || alignment > page_bytes || !is_ready()) return nullptr;
@@ -68,17 +68,17 @@ class lone_block {
     [[nodiscard]] char* pages() const noexcept { return pages_; }
     [[nodiscard]] std::size_t pages_bytes() const noexcept { return bytes_; }
 
-    // Effects: the pages belong to this live block.
+    // Effects: assigns the pages to this live block.
     void note_allocated(call_site site) noexcept { known_.allocated_at = site; }
 
-    // Effects: no access from now on. The contents stay.
+    // Effects: forbids access from now on. The contents stay.
     void end(const block_record& ended) noexcept {
         known_.ending = ended.ending;
         known_.ended_at = ended.ended_at;
         close();
     }
 
-    // Effects: as end, of a block that was live when its allocator was destroyed, or had ended before.
+    // Effects: as end, for a block that was live when its allocator was destroyed, or had ended before.
     void end_with_owner(call_site site) noexcept {
         is_owner_gone_ = true;
         owner_gone_at_ = site;
@@ -86,7 +86,7 @@ class lone_block {
         retire();
     }
 
-    // Effects: the memory goes back to the system, and other blocks may have the pages. No access until then.
+    // Effects: returns the memory to the system, so that other blocks may have the pages. No access until then.
     void retire() noexcept {
         is_open_ = false;
         static_cast<void>(calls().decommit(pages_, bytes_));
@@ -100,13 +100,13 @@ class lone_block {
     static constexpr std::size_t most_bytes = std::size_t{4} << 20;
     static constexpr std::size_t most_open_bytes = std::size_t{64} << 20;
     static constexpr std::size_t range_bytes = std::size_t{256} << 20;
-    // The C library's free, given a block that is not its own, looks for the head of a heap at such an address.
+    // The C library's free, called with a block that is not its own, looks for the head of a heap at such an address.
     static constexpr std::size_t heap_bytes = std::size_t{64} << 20;
     static constexpr std::size_t entries = 1024;
     static constexpr unsigned one_in = 64;
     static constexpr std::size_t most_looked_at = 64;
 
-    // Effects: reserves the range and watches faults, the first time. Returns: false where that cannot be.
+    // Effects: the first time, reserves the range and watches faults. Returns: false if that fails.
     [[nodiscard]] static bool is_ready() noexcept {
         const int known = state_.load(std::memory_order_acquire);
         if (known != unknown) return known == ready;
@@ -119,7 +119,7 @@ class lone_block {
 
     [[nodiscard]] static bool prepare() noexcept {
         if (os::optional_calls::linked() == nullptr || calls().page_bytes() != page_bytes) return false;
-        // Where addresses are scarce they are the program's.
+        // Scarce addresses are left to the program.
         if constexpr (sizeof(void*) < 8) return false;
         constexpr std::size_t plenty = 16 * range_bytes;
         void* const probe = calls().reserve(plenty);
@@ -144,7 +144,7 @@ class lone_block {
         const std::size_t used = used_.load(std::memory_order_relaxed);
         if (used < entries) {
             char* first = next_ + (is_head_of_heap(next_) ? page_bytes : 0);
-            // No block lies over such an address.
+            // Skips ranges that contain such an address.
             if (address(first) / heap_bytes != (address(first) + wanted) / heap_bytes)
                 first += padding_to(first, heap_bytes) + page_bytes;
             if (first + wanted + page_bytes <= begin_ + range_bytes) {
@@ -167,7 +167,7 @@ class lone_block {
         return nullptr;
     }
 
-    // Only where they are linked, without which no block is one of these.
+    // Call it only where src/os is linked, without which there are no lone blocks.
     [[nodiscard]] static const os::optional_calls& calls() noexcept { return *os::optional_calls::linked(); }
 
     void close() noexcept {
@@ -179,7 +179,7 @@ class lone_block {
     [[nodiscard]] static bool is_head_of_heap(const void* p) noexcept { return address(p) % heap_bytes == 0; }
     [[nodiscard]] static bool is_in_range(std::uintptr_t at) noexcept { return at - address(begin_) < range_bytes; }
 
-    // Returns: the block whose pages hold the address, or else the one that is nearest; null where there is none.
+    // Returns: the block whose pages hold the address, or else the nearest one; null if there are no blocks.
     [[nodiscard]] static lone_block* nearest_to(std::uintptr_t at) noexcept {
         lone_block* best = nullptr;
         std::uintptr_t distance = range_bytes;
@@ -188,7 +188,7 @@ class lone_block {
             lone_block& one = table_[i];
             const std::uintptr_t first = address(one.pages_), end = first + one.bytes_;
             std::uintptr_t away = at < first ? first - at : at < end ? 0 : at - end + 1;
-            if (away != 0 && at < first) away += page_bytes;  // most run over an end
+            if (away != 0 && at < first) away += page_bytes;  // most wild accesses run over an end
             if (one.known_.start != nullptr && away < distance) {
                 distance = away;
                 best = &one;

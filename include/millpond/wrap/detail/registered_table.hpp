@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// registered_table: the block_table of one checked allocator, with its lock, known to those of all others; so that a
-// block that is given back to the wrong allocator can be told from one that nobody knows.
+// registered_table: the block_table of one checked allocator, with its lock, in a list of all such tables. So a block
+// given back to the wrong allocator is told from an unknown one.
 //
 //   all tables ─▶ table of pool a ⇄ table of pool b ⇄ table of pool c
 //
@@ -18,7 +18,7 @@ namespace millpond::inline MILLPOND_ABI::detail {
 
 class registered_table {
   public:
-    // `owner`: the allocator, by whose address others name it.
+    // `owner`: the allocator, whose address names it in reports.
     explicit registered_table(const void* owner) noexcept : owner_(owner) {
         lock_registry();
         next_ = first_;
@@ -36,17 +36,17 @@ class registered_table {
     }
 
     [[nodiscard]] const void* owner() const noexcept { return owner_; }
-    // Held by the owner around every use of the table.
+    // The owner holds it around every use of the table.
     [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
     [[nodiscard]] block_table& blocks() noexcept { return blocks_; }
 
-    // Returns: the other allocator that has this live block, whose record is copied to `found`; or null. One that is
-    // busy is passed over, for it may be waiting for us.
+    // Returns: the other allocator that has this live block, whose record is copied to `found`; or null. A table that
+    // is locked is skipped, because its thread may be waiting for us.
     [[nodiscard]] const void* owner_elsewhere(const void* start, block_record& found) const noexcept {
         return owner_but(this, start, found);
     }
 
-    // Returns: the allocator that has this live block, as owner_elsewhere, asked by nobody who has a table himself.
+    // Returns: the allocator that has this live block, as owner_elsewhere, for a caller without a table of its own.
     [[nodiscard]] static const void* owner_of(const void* start, block_record& found) noexcept {
         if (first_ == nullptr) return nullptr;
         return owner_but(nullptr, start, found);
@@ -75,7 +75,7 @@ class registered_table {
         }
     }
 
-    // Constant-initialised and trivially destroyed: static allocators may come and go at any time.
+    // Constant-initialised and trivially destroyed: static allocators may be made and destroyed at any time.
     static inline constinit brief_lock registry_lock_;
     static inline constinit registered_table* first_ = nullptr;
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// wild_access: what checked can say of a fault that hits no range of ours: which pattern was taken for a pointer, and
-// which block was given to the C library.
+// wild_access: explains faults outside all known ranges: which fill pattern was used as a pointer, and which block was
+// given to the C library.
 //
 //   0xdbdbdbdbdbdbdbdb + a little   use after free: freed memory holds such bytes          (guarded_block.hpp)
 //   0xb5b5b5b5b5b5b5b5 + a little   overrun: guards do
 //   0xa5a5a5a5a5a5a5a5 + a little   unwritten memory: new blocks do
-//   free(block), realloc(block)     the C library looks for the head of a heap, at 64 MiB; there is none
+//   free(block), realloc(block)     the C library looks for the head of a heap at 64 MiB and faults
 //
-// The values are found in the registers of the thread that faulted. What nobody knows is passed on. Where src/os is not
-// linked, nothing is watched.
-// watch: O(1), once in a process. Thread-safe.
+// The values are found in the registers of the thread that faulted. An unknown fault is passed on. If src/os is not
+// linked, nothing is watched. watch: O(1), once in a process. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -38,7 +37,7 @@ class wild_access {
     }
 
   private:
-    static constexpr std::uintptr_t reach_bytes = 1 << 16;  // of members and elements behind a pointer
+    static constexpr std::uintptr_t reach_bytes = 1 << 16;  // reach of members and elements behind a pointer
     static constexpr std::uintptr_t heap_bytes = std::uintptr_t{64} << 20;
     static constexpr std::uintptr_t head_bytes = 4096;
     static constexpr std::uintptr_t chunk_header_bytes = 2 * sizeof(std::size_t);
@@ -89,7 +88,7 @@ class wild_access {
 
     static void report(misuse_kind kind, std::uintptr_t value, const char* place, const os::fault& what) noexcept {
         misuse found{.kind = kind, .detected_at = site_of(what)};
-        std::snprintf(found.details, sizeof found.details, "%p was used as a pointer, which is what %s holds",
+        std::snprintf(found.details, sizeof found.details, "%p was used as a pointer; such bytes fill %s",
                       reinterpret_cast<const void*>(value), place);
         misuse_handler(found);
     }
