@@ -10,6 +10,7 @@
 #include <map>
 #include <memory_resource>
 #include <millpond/millpond.hpp>
+#include <optional>
 #include <scoped_allocator>
 #include <set>
 #include <string>
@@ -257,8 +258,25 @@ TYPED_TEST(construction, tuples_propagate) {
     this->template in_array_and_tree<std::pair<int, std::tuple<string, int>>>(
         7, std::tuple<const char*, int>(long_text, 7));
     this->template in_array_and_tree<std::tuple<std::tuple<string>, int>>(std::tuple<const char*>(long_text), 7);
-    this->template in_sequence<std::tuple<std::pair<int, string>, int>, std::list>(
-        std::pair<int, const char*>(7, long_text), 7);
+}
+
+// A class that can be made without the allocator, so that a tuple compiles even if the allocator does not arrive.
+struct indifferent {
+    using allocator_type = by_type::of<char>;
+    indifferent() = default;
+    explicit indifferent(int) {}
+    indifferent(int, const allocator_type& given) : allocator(given) {}
+    std::optional<allocator_type> allocator;
+};
+
+TEST(construction_in_tuples, pairs_pass_the_allocator_on) {
+    by_type::pool pool;
+    using entry = std::tuple<std::pair<int, indifferent>, int>;
+    std::list<entry, by_type::of<entry>> entries(&pool);
+    entries.emplace_back(std::pair<int, int>(7, 8), 9);
+    const std::optional<indifferent::allocator_type>& arrived = std::get<0>(entries.back()).second.allocator;
+    ASSERT_TRUE(arrived.has_value());
+    EXPECT_TRUE(by_type::reaches(*arrived, pool));
 }
 
 TYPED_TEST(construction, the_free_functions_propagate) {

@@ -177,7 +177,7 @@ struct arguments_of_tuple<std::tuple<Parts...>, Alloc> {
     }
     template <class... Arguments>
         requires(sizeof...(Arguments) == sizeof...(Parts) && sizeof...(Parts) > 0 &&
-                 !(is_other_tuple<Arguments> || ...))
+                 !(sizeof...(Arguments) == 1 && (is_other_tuple<Arguments> || ...)))
     [[nodiscard]] static constexpr auto of(const Alloc& allocator, Arguments&&... arguments) noexcept {
         return std::tuple<decltype(part_from<Parts>(allocator, std::forward<Arguments>(arguments)))...>(
             part_from<Parts>(allocator, std::forward<Arguments>(arguments))...);
