@@ -58,7 +58,7 @@ def values(rule: Claim, found: PlaceTable) -> list[float]:
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("rule", NUMERIC, ids=lambda c: c.id)
-def test_the_published_figure_bears_the_statement_out_unless_it_is_said_why_not(rule: Claim) -> None:
+def test_published_figures_support_statements_unless_marked(rule: Claim) -> None:
     experiment = OF_EVERY_DOCUMENT[rule.experiment]
     judged = judge(rule, experiment, published_table(experiment), ResultTable({}))
     assert judged.published is not None
@@ -66,7 +66,7 @@ def test_the_published_figure_bears_the_statement_out_unless_it_is_said_why_not(
     assert judged.verdict == NOT_MEASURED
 
 
-def test_there_are_many_statements_of_every_section_each_once() -> None:
+def test_every_section_has_statements_without_duplicates() -> None:
     assert len(LOADED) >= 40
     assert len({c.id for c in LOADED}) == len(LOADED)
     assert {c.experiment for c in LOADED} == set(BY_NAME)
@@ -74,7 +74,7 @@ def test_there_are_many_statements_of_every_section_each_once() -> None:
     assert all(c.statement.endswith(".") for c in LOADED)
 
 
-def test_at_most_one_statement_in_eight_cannot_be_tested_and_each_says_what_is_missing() -> None:
+def test_at_most_an_eighth_is_untestable_each_with_a_reason() -> None:
     untestable = [c for c in LOADED if c.kind == "untestable"]
     assert 8 * len(untestable) <= len(LOADED)
     assert all(c.missing for c in untestable)
@@ -131,7 +131,7 @@ def test_shares_of_both_sides_of_a_limit_make_the_whole(found: list[float], limi
 
 @pytest.mark.lengthy
 @given(times, times, times)
-def test_growth_is_the_quotient_of_two_rows_and_a_row_alone_is_no_growth(a: float, b: float, c: float) -> None:
+def test_growth_is_the_quotient_of_two_rows_and_needs_both(a: float, b: float, c: float) -> None:
     rule = claim(kind="growth", of=("AS1",), axis="log2_size", first=6, last=8, low=0.0)
     assert values(rule, figures(AS1={at(1, 6): [a], at(1, 7): [c], at(1, 8): [b]})) == [pytest.approx(b / a)]
     assert values(rule, figures(AS1={at(1, 6): [a], at(2, 8): [b]})) == []
@@ -142,7 +142,7 @@ def test_growth_is_the_quotient_of_two_rows_and_a_row_alone_is_no_growth(a: floa
 
 @pytest.mark.lengthy
 @given(st.lists(times, min_size=14, max_size=14, unique=True))
-def test_the_fastest_of_all_wins_and_nobody_where_one_was_not_there(found: list[float]) -> None:
+def test_the_fastest_wins_only_if_all_were_measured(found: list[float]) -> None:
     names = [f"AS{n}" for n in range(1, 15)]
     measured = figures(**{name: {at(1, 6): [v]} for name, v in zip(names, found, strict=True)})
     best = names[found.index(min(found))]
@@ -185,7 +185,7 @@ def test_a_verdict_needs_the_whole_interval_on_one_side(bound: float, rounds: li
 
 @pytest.mark.lengthy
 @given(times, times, times)
-def test_a_statement_is_about_the_usual_surroundings_unless_it_names_others(a: float, b: float, c: float) -> None:
+def test_a_statement_is_about_the_usual_environment_by_default(a: float, b: float, c: float) -> None:
     found = figures(AS1={at(1, 6): [a], at(1, 6, malloc="tcmalloc"): [b], at(1, 6, toolchain="clang"): [c]})
     rule = claim(of=("AS1",), low=0.0)
     assert values(rule, found) == [pytest.approx(a)]
@@ -199,7 +199,7 @@ def test_a_statement_is_about_the_usual_surroundings_unless_it_names_others(a: f
     assert evaluate(rule, asked, found)[0] == [pytest.approx(c)]
 
 
-def test_what_failed_is_counted_where_a_statement_says_that_it_fails() -> None:
+def test_statements_about_failure_count_the_failed_points() -> None:
     rule = claim(kind="fails", of=("AS3",), low=1.0)
     key, other = (at(1, 6), ALL_ALIASES["AS3"]), (at(1, 7), ALL_ALIASES["AS3"])
     assert values(rule, ResultTable({}, {key: "fail"})) == [1.0]

@@ -153,7 +153,7 @@ def test_two_builds_of_a_program_are_paired_by_its_name(seed: int) -> None:
     assert any("new/program of B is taken for old/program of A" in note for note in found.notes)
 
 
-def test_what_fails_in_b_alone_fails_the_gate(seed: int) -> None:
+def test_contenders_that_fail_only_in_b_fail_the_gate(seed: int) -> None:
     generator = np.random.default_rng(seed)
     dead = [outcome(BARE, 1, {}, "killed", "dies of SIGSEGV where the bare program exits with 0")]
     a = journal([o for c in (BARE, of_control("empty")) for o in rounds_of(generator, c)])
@@ -197,7 +197,7 @@ def test_other_machines_are_said_and_their_times_warned_of(seed: int) -> None:
         ("weak_bytes > +5%", "there are access_seconds, after_ns, again_seconds"),
     ],
 )
-def test_a_wrong_condition_is_refused_with_what_would_be_right(text: str, says: str) -> None:
+def test_a_wrong_condition_is_refused_with_a_correct_one(text: str, says: str) -> None:
     generator = np.random.default_rng(1)
     a, b = journal(rounds_of(generator, BARE)), journal(rounds_of(generator, BARE))
     with pytest.raises(Failure) as refused:
@@ -220,11 +220,11 @@ def test_a_wrong_condition_is_refused_with_what_would_be_right(text: str, says: 
         ("m < -3", "faults", -3),
     ],
 )
-def test_limits_mean_what_they_say(text: str, unit: str, limit: float) -> None:
+def test_limits_are_parsed_in_their_units(text: str, unit: str, limit: float) -> None:
     assert conditions.parse(text).limit_in(unit) == pytest.approx(limit)
 
 
-def test_a_metric_that_nobody_measured_is_an_input_that_is_missing(seed: int) -> None:
+def test_a_metric_without_measurements_is_missing_input(seed: int) -> None:
     generator = np.random.default_rng(seed)
     a, b = journal(rounds_of(generator, BARE)), journal(rounds_of(generator, BARE))
     with pytest.raises(Failure, match="no pair has held_bytes") as refused:
@@ -291,7 +291,7 @@ def test_the_verb_holds_for_equal_stores(lab: FakeLab, stores: Callable[..., lis
 
 
 @pytest.mark.lengthy
-def test_the_verb_refuses_what_is_not_there(lab: FakeLab, stores: Callable[..., list[str]]) -> None:
+def test_the_verb_refuses_missing_stores_and_conditions(lab: FakeLab, stores: Callable[..., list[str]]) -> None:
     names = stores(1.0)
     assert lab.run("compare", names[0], "nowhere/store").status == 3
     assert lab.run("compare", names[0], names[0], "--fail-if", "x").status == 2

@@ -68,7 +68,7 @@ def compared(lab: FakeLab, status: int, *words: str) -> dict[str, Any]:
 
 
 @pytest.mark.lengthy
-def test_a_prediction_is_shown_next_to_what_came_out(lab: FakeLab, program: Make) -> None:
+def test_a_prediction_is_shown_next_to_its_outcome(lab: FakeLab, program: Make) -> None:
     old, new = program("old"), program("new")
     advice = sample_store.advise(lab.work / "kept", (old, "3", "a b"))
     found = compared(lab, 0, "--after", new, "--", old, "3", "a b")
@@ -88,7 +88,7 @@ def test_a_prediction_is_shown_next_to_what_came_out(lab: FakeLab, program: Make
         assert line["intervals_meet"] is meet
 
 
-def test_a_change_of_the_source_is_held_against_what_was_told_of_it(tmp_path: Path) -> None:
+def test_a_source_change_is_compared_with_its_prediction(tmp_path: Path) -> None:
     """Whatever the advice would rather do: no two builds differ by a malloc that is preloaded."""
     told = sample_store.advise(tmp_path, ("./old",))
     by_malloc = told["choice"] | {"kind": "malloc", "name": "fast"}
@@ -152,7 +152,7 @@ def test_other_output_is_said(lab: FakeLab, program: Make, text: str, same: bool
 
 
 @pytest.mark.lengthy
-def test_output_that_differs_from_run_to_run_tells_nothing(lab: FakeLab, program: Make) -> None:
+def test_varying_output_is_not_compared(lab: FakeLab, program: Make) -> None:
     old, new = program("old", "echo $$"), program("new", "echo $$")
     assert compared(lab, 0, "--after", new, "--", old)["output"]["same"] is None
 

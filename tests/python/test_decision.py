@@ -86,7 +86,7 @@ def findings(mallocs: Figures, plan: tuple[float, float] | None, prefer: Prefere
         ({}, (1.1, 0.5), "memory", PLAN, "together"),
     ],
 )  # fmt: skip
-def test_what_is_advised_follows_the_preference(
+def test_the_advised_option_follows_the_preference(
     mallocs: Figures, plan: tuple[float, float] | None, prefer: str, kind: str, name: str
 ) -> None:
     advised = decide(findings(mallocs, plan, Preference(prefer))).advised
@@ -136,7 +136,7 @@ def test_each_choice_is_a_line_of_25_words_at_most(prefer: Preference) -> None:
     assert f"--prefer {prefer}" in said["what we would do"]
 
 
-def test_where_nothing_is_better_each_line_says_so() -> None:
+def test_if_nothing_is_better_each_line_says_so() -> None:
     found = findings({"usual": (1.0, 1.0)}, (1.2, 1.0))
     advice = document(found)
     assert advice.choices == Choices(prefer="balanced") and advice.plan is None and advice.plan_tried is not None

@@ -87,7 +87,7 @@ def net_of_rounds(
     return net_rounds(lambda role, metric: values.get((role, metric), {}), "cpu_seconds")
 
 
-def test_look_ups_that_the_rounds_do_not_tell_from_what_is_expected_blur_nothing(seed: int) -> None:
+def test_look_ups_within_expectation_do_not_widen_intervals(seed: int) -> None:
     """A machine on which a run takes half as long again as the one before, and look-ups that cost nothing."""
     generator = np.random.default_rng(seed)
     at = list(range(1, 32))
@@ -102,7 +102,7 @@ def test_look_ups_that_the_rounds_do_not_tell_from_what_is_expected_blur_nothing
         assert found == pytest.approx({n: plan[n] - expected[n] for n in at})
 
 
-def test_a_round_with_less_than_nothing_left_counts_as_the_least() -> None:
+def test_a_round_with_a_negative_remainder_counts_as_the_least() -> None:
     """Left out, it would make the plan look worse than it is."""
     at = range(1, 12)
     bare = dict.fromkeys(at, 1.0)
@@ -113,7 +113,7 @@ def test_a_round_with_less_than_nothing_left_counts_as_the_least() -> None:
     assert [net[n] for n in (1, 9)] == pytest.approx([0.001, 0.15])
 
 
-def test_look_ups_are_no_part_of_what_a_plan_gives(seed: int) -> None:
+def test_look_ups_are_not_part_of_a_plans_effect(seed: int) -> None:
     outcomes = rounds_of({"bare": 1.0, "looked_up": 1.5, "pool": 1.1, "fast": 0.7}, seed)
     found, alone = split(outcomes, PROGRAM, PLANS[0], [], {"malloc": "fast"})
     assert abs(found[NET]["cpu_seconds"].median - 0.6) < 0.03
@@ -128,7 +128,7 @@ def test_look_ups_are_no_part_of_what_a_plan_gives(seed: int) -> None:
     assert mallocs["fast"]["cpu_seconds"].median == found["faster_malloc"]["cpu_seconds"].median
 
 
-def test_a_plan_that_is_clearly_better_than_the_chosen_one_takes_its_place(seed: int) -> None:
+def test_a_clearly_better_plan_replaces_the_chosen_one(seed: int) -> None:
     """Among those whose intervals meet, the chosen one stays."""
     generator = np.random.default_rng(seed)
     for other, expected in ((0.6, PLANS[1]), (0.795, PLANS[0]), (0.95, PLANS[0])):

@@ -76,7 +76,7 @@ def test_the_warm_up_is_kept_but_never_measured() -> None:
 
 
 @pytest.mark.parametrize("budget", [0.0, 9.0, 10.0, 17.0, 1000.0])
-def test_no_round_begins_that_would_pass_the_deadline_but_one_always_runs(budget: float) -> None:
+def test_rounds_respect_the_deadline_but_one_always_runs(budget: float) -> None:
     script = Script()
     outcomes = run_rounds(
         CELLS, script, Silence(), stage="s", rounds=11, deadline=budget, clock=script.clock, warm_up=True
@@ -97,7 +97,7 @@ def test_wanted_rounds_run_past_the_deadline_up_to_a_second_one(until: float, ro
 
 
 @pytest.mark.parametrize(("decided_from", "rounds"), [(1, 2), (2, 2), (3, 5), (6, 7)])
-def test_rounds_end_at_the_first_look_at_which_the_question_is_decided(decided_from: int, rounds: int) -> None:
+def test_rounds_end_at_the_first_look_that_decides(decided_from: int, rounds: int) -> None:
     looked: list[int] = []
 
     def is_decided(outcomes: Sequence[Outcome]) -> bool:
@@ -111,7 +111,7 @@ def test_rounds_end_at_the_first_look_at_which_the_question_is_decided(decided_f
     assert looked == [n for n in (2, 5, 7) if n <= rounds]
 
 
-def test_a_contender_that_was_killed_is_not_run_again_and_not_compared() -> None:
+def test_a_killed_contender_is_neither_run_again_nor_compared() -> None:
     script = Script(status=lambda cell, n: "killed" if cell.contender.name == "shared" and n == 2 else "ok")
     outcomes = run_rounds(CELLS, script, Silence(), stage="s", rounds=4, warm_up=False)
     shared = next(c for c in CELLS if c.contender.name == "shared")
@@ -159,7 +159,7 @@ def resumed(memory: Remembered, rounds: int, cells: Sequence[Cell] = CELLS, seed
     return script, memory
 
 
-def test_what_is_stored_whole_is_not_run_again() -> None:
+def test_completely_stored_rounds_are_not_run_again() -> None:
     first, memory = resumed(Remembered(), 4)
     assert ran(first) == {(c.name, n) for c in CELLS for n in range(1, 5)}
     second, memory = resumed(memory, 4)
@@ -187,7 +187,7 @@ def test_a_killed_run_is_continued_and_pairs_stay_pairs(killed_after: int) -> No
     assert ran(script) == {(c.name, n) for c in CELLS for n in range(whole + 1, 6)}
 
 
-def test_a_round_that_lacks_a_contender_is_no_round() -> None:
+def test_a_round_without_all_contenders_does_not_count() -> None:
     _, memory = resumed(Remembered(), 3, CELLS[:4])
     script, _ = resumed(memory, 3)
     assert ran(script) == {(c.name, n) for c in CELLS for n in range(1, 4)}
@@ -254,7 +254,7 @@ def test_shards_are_disjoint_complete_and_keep_pairs_together(of: int, rounds: i
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "", "a/b", "1/2/3", "-1/2", "1/0"])
-def test_a_shard_that_is_none_is_a_usage_failure(text: str) -> None:
+def test_a_malformed_shard_is_a_usage_failure(text: str) -> None:
     with pytest.raises(Failure) as caught:
         Shard.parse(text)
     assert caught.value.status == Status.USAGE
@@ -266,7 +266,7 @@ def test_a_shard_that_is_none_is_a_usage_failure(text: str) -> None:
     processors=st.integers(1, 5), rounds=st.integers(1, 4), dead=st.integers(0, 8), kept=st.integers(0, 30),
     part=st.sampled_from([Shard(), Shard(1, 2), Shard(2, 3)]),
 )  # fmt: skip
-def test_counts_come_alike_on_any_number_of_processors(
+def test_counts_do_not_depend_on_the_number_of_processors(
     processors: int, rounds: int, dead: int, kept: int, part: Shard
 ) -> None:
     def status(cell: Cell, number: int) -> str:

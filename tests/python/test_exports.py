@@ -109,7 +109,7 @@ def weights() -> Counter[str]:
     return found
 
 
-def test_collapsed_stacks_have_the_form_that_flame_graphs_are_drawn_from(export: Any) -> None:
+def test_collapsed_stacks_have_the_flame_graph_format(export: Any) -> None:
     lines = export("a.folded").read_text().splitlines()
     found: Counter[str] = Counter()
     for line in lines:
@@ -120,7 +120,7 @@ def test_collapsed_stacks_have_the_form_that_flame_graphs_are_drawn_from(export:
 
 
 @pytest.mark.parametrize(("weight", "total"), [("objects", 103), ("live_bytes", 632)])
-def test_a_collapsed_stack_weighs_what_was_asked_for(export: Any, weight: str, total: int) -> None:
+def test_a_collapsed_stack_has_the_chosen_weight(export: Any, weight: str, total: int) -> None:
     lines = export("a.folded", "--weight", weight).read_text().splitlines()
     assert sum(int(line.rpartition(" ")[2]) for line in lines) == total
 
@@ -234,7 +234,7 @@ def test_a_run_without_stacks_says_so(lab: FakeLab, tmp_path: Path) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_tree_whose_child_comes_first_is_refused_not_followed(lab: FakeLab, tmp_path: Path) -> None:
+def test_a_tree_whose_child_precedes_its_parent_is_refused(lab: FakeLab, tmp_path: Path) -> None:
     sample_store.advise(tmp_path)
     data = sample_store.contexts()
     data["nodes"][0][0] = 2

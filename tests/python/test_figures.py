@@ -80,7 +80,7 @@ def test_curves_go_from_edge_to_edge() -> None:
     assert xs == [0, 250, 1000]
 
 
-def test_the_map_of_the_heap_covers_every_cell_once_and_its_table_says_the_same() -> None:
+def test_the_heap_map_and_its_table_cover_every_cell_once() -> None:
     data = sample_store.characterisation().heat_map
     names = list(sample_store.NAMES)
     assert data is not None
@@ -97,7 +97,7 @@ def test_the_map_of_the_heap_covers_every_cell_once_and_its_table_says_the_same(
     assert all(len(row[2]) == len(found.moments) for row in found.rows)
 
 
-def test_a_map_without_cells_is_none() -> None:
+def test_a_map_without_cells_is_not_drawn() -> None:
     assert heap_figures.heat_map(AddressMap(), []) is None
 
 

@@ -97,7 +97,7 @@ def rewrite(path: Path, relation: str, change: dict[str, list[Any]], about: Any 
 @pytest.mark.lengthy
 @pytest.mark.scaled
 @pytest.mark.parametrize("kind", DOCUMENTS)
-def test_any_value_of_a_document_may_be_any_other(lab: FakeLab, store: tuple[Path, str], kind: str, seed: int) -> None:
+def test_any_value_of_a_document_may_be_replaced(lab: FakeLab, store: tuple[Path, str], kind: str, seed: int) -> None:
     folder, run = store
     path = folder / kind / f"{run}.json.gz"
     whole = store_files.read_document(path)
@@ -113,7 +113,7 @@ def test_any_value_of_a_document_may_be_any_other(lab: FakeLab, store: tuple[Pat
 
 @pytest.mark.more
 @pytest.mark.parametrize("value", [[], 5, None, "text", {}, {"program": 5}, {"program": {"argv": 5}}])
-def test_a_document_of_another_form_is_named_and_left_out(lab: FakeLab, store: tuple[Path, str], value: Any) -> None:
+def test_a_foreign_document_is_named_and_left_out(lab: FakeLab, store: tuple[Path, str], value: Any) -> None:
     folder, run = store
     put(folder / "advice" / f"{run}.json.gz", value)
     for form in FORMATS[:4]:
@@ -123,9 +123,7 @@ def test_a_document_of_another_form_is_named_and_left_out(lab: FakeLab, store: t
 
 
 @pytest.mark.lengthy
-def test_a_characterisation_of_another_form_leaves_the_rest_of_the_report(
-    lab: FakeLab, store: tuple[Path, str]
-) -> None:
+def test_a_foreign_characterisation_is_left_out_of_the_report(lab: FakeLab, store: tuple[Path, str]) -> None:
     folder, run = store
     put(folder / "characterisation" / f"{run}.json.gz", {"trace": 5, "process": [], "heat_map": "x"})
     done = lab.run("report", str(folder), "--format", "markdown")
@@ -141,7 +139,7 @@ DEEP = "[" * 100_000
 @pytest.mark.more
 @pytest.mark.parametrize("text", [DEEP, DEEP + "]" * 100_000, "[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900])
 @pytest.mark.parametrize("kind", DOCUMENTS)
-def test_nesting_ends_no_verb(lab: FakeLab, store: tuple[Path, str], kind: str, text: str) -> None:
+def test_deep_nesting_crashes_no_verb(lab: FakeLab, store: tuple[Path, str], kind: str, text: str) -> None:
     folder, run = store
     (folder / kind / f"{run}.json.gz").write_bytes(gzip.compress(text.encode()))
     assert 3 in read_all(lab, folder, ("html", "json", "chrome"))
@@ -223,7 +221,7 @@ def test_any_column_may_be_empty_or_strange(lab: FakeLab, store: tuple[Path, str
 
 @pytest.mark.more
 @pytest.mark.parametrize("about", [[], 5, {}, {"functions": 5}, {"functions": [], "subsystems": []}])
-def test_footers_of_another_form_end_no_verb(lab: FakeLab, store: tuple[Path, str], about: Any) -> None:
+def test_foreign_footers_crash_no_verb(lab: FakeLab, store: tuple[Path, str], about: Any) -> None:
     folder, run = store
     for relation in RELATIONS:
         rewrite(folder / relation / f"{run}.parquet", relation, {}, about)
@@ -231,7 +229,7 @@ def test_footers_of_another_form_end_no_verb(lab: FakeLab, store: tuple[Path, st
 
 
 @pytest.mark.lengthy
-def test_nothing_waits_for_a_fifo(lab: FakeLab, store: tuple[Path, str]) -> None:
+def test_no_verb_waits_for_a_fifo(lab: FakeLab, store: tuple[Path, str]) -> None:
     folder, run = store
     for path in [p for p in folder.rglob("*") if p.is_file()]:
         path.unlink()
@@ -255,7 +253,7 @@ MISSING = {
 @pytest.mark.more
 @pytest.mark.parametrize("kind", MISSING)
 @pytest.mark.parametrize("form", FORMATS[:4])
-def test_a_missing_file_is_named_with_what_that_means(
+def test_a_missing_file_is_named_with_its_consequence(
     lab: FakeLab, store: tuple[Path, str], kind: str, form: str
 ) -> None:
     folder, run = store

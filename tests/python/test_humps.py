@@ -42,11 +42,11 @@ def test_one_group_is_one(random_: random.Random, rounds: int, middle: float) ->
         [(4, 0.4), (4, 0.7), (4, 1.0)],  # three groups are no two
     ],
 )
-def test_less_than_two_groups_are_none(groups: list[tuple[int, float]]) -> None:
+def test_less_than_two_groups_are_not_reported(groups: list[tuple[int, float]]) -> None:
     assert humps_of(ratios(random.Random(3), *groups)) == ()
 
 
-def test_a_comparison_says_what_comes_and_goes() -> None:
+def test_a_comparison_reports_both_groups() -> None:
     of = ratios(random.Random(5), (7, 0.47), (4, 0.98))
     both = compare("cpu_seconds", "a", "bare", of, [1.0] * 11)
     assert both is not None

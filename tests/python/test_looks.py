@@ -19,7 +19,7 @@ def compared(values: list[float], looks: int = len(LOOKS)) -> Comparison:
 
 
 @pytest.mark.parametrize("drift", [0.0, 0.02])
-def test_programs_that_are_equal_are_called_different_no_more_often_than_with_one_look(drift: float, seed: int) -> None:
+def test_several_looks_keep_the_error_rate_of_one(drift: float, seed: int) -> None:
     """Whoever looks after each batch of rounds, and ends as soon as he sees a difference, still errs in 5 % at most."""
     source = random.Random(seed)
     wrong = 0

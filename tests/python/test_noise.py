@@ -25,7 +25,7 @@ class Weather:
         return Outcome(cell, stage, number, {"cpu_seconds": seconds, "peak_bytes": 4096.0}, "now")
 
 
-def test_pairing_takes_the_weather_out_of_the_floor_but_not_out_of_the_spread(seed: int) -> None:
+def test_pairing_removes_drift_from_the_floor_only(seed: int) -> None:
     cells = twins(["prog"])
     outcomes = run_rounds(cells, Weather(seed, 0.2, 0.002), Silence(), stage="noise", rounds=31)
     cpu, peak = noise_of(outcomes, cells)

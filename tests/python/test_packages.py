@@ -47,7 +47,7 @@ def test_a_file_has_the_package_that_put_it_there(path: str, package: str | None
 
 
 @pytest.mark.parametrize("path", ["/srv/shop", "/usr/local/lib/libmine.so", "shop", ""])
-def test_nobody_is_asked_about_files_elsewhere(asked: Path, path: str) -> None:
+def test_files_outside_system_folders_have_no_package(asked: Path, path: str) -> None:
     assert package_of(path) is None and not asked.exists()
 
 

@@ -72,7 +72,7 @@ def test_plans_of_different_builds_do_not_combine() -> None:
         plans.combine([], "c")
 
 
-def test_what_the_reader_refuses_is_refused_in_its_words(lab: FakeLab, plan_file: Callable[..., Path]) -> None:
+def test_refusals_of_the_reader_are_passed_on_verbatim(lab: FakeLab, plan_file: Callable[..., Path]) -> None:
     path = plan_file("p", "book")
     lab.configure(fails={"check_plan": [2, "routes[0].strategy is none"]})
     for words in (("trial", "--plan", str(path), "--", "x"), ("replay", "t.mpt", "--plan", str(path))):
@@ -81,7 +81,7 @@ def test_what_the_reader_refuses_is_refused_in_its_words(lab: FakeLab, plan_file
         assert (done.status, done.stderr) == (2, "millpond: routes[0].strategy is none\n")
 
 
-def test_candidates_come_in_the_order_of_their_numbers_without_the_sum(lab: FakeLab, tmp_path: Path) -> None:
+def test_candidates_are_ordered_by_number_without_the_sum(lab: FakeLab, tmp_path: Path) -> None:
     program = {"path": "/bin/x", "build_id": "ab"}
     empty = json.dumps({"schema": "millpond.plan/1", "program": program, "routes": []})
     for name in ("02-b", "01-a", "all"):

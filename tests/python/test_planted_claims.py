@@ -34,7 +34,7 @@ def test_figures_within_the_bound_keep_a_statement(claim: Claim) -> None:
 
 
 @EACH
-def test_a_rule_on_a_bare_metric_says_what_no_effect_is(claim: Claim) -> None:
+def test_a_rule_on_a_bare_metric_states_its_value_of_no_effect(claim: Claim) -> None:
     spec = BY_NAME[claim.experiment]
     quotient = claim.against or claim.kind != "ratio" or claim.over in ("share", "spread")
     unit = (

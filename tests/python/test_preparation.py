@@ -40,7 +40,7 @@ def test_a_program_that_locks_its_folder_can_be_tried(lab: FakeLab, plan_file: W
     assert not (lab.work / "lock").exists(), "the runs were in copies"
 
 
-def test_a_preparation_that_fails_is_said(lab: FakeLab) -> None:
+def test_a_failed_preparation_is_reported(lab: FakeLab) -> None:
     done = lab.run("advise", "--prepare", "echo no luck >&2; exit 3", "--", "true")
     assert done.status == Status.ENVIRONMENT
     assert "--prepare 'echo no luck >&2; exit 3' exited with 3: no luck" in done.stderr

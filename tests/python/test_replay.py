@@ -63,7 +63,7 @@ def test_every_contender_plays_in_every_round(
     assert "libfast.so" in done.stdout
 
 
-def test_what_is_named_is_played_and_nothing_else(lab: FakeLab, trace: str, plan_file: Write) -> None:
+def test_only_named_contenders_are_played(lab: FakeLab, trace: str, plan_file: Write) -> None:
     words = ("--rounds=1", "--strategy=monotonic", "--plan", str(plan_file("p", "book")))
     done = lab.run("replay", trace, *words, "--json=out.json")
     assert done.status == 0, done.stderr
@@ -72,7 +72,7 @@ def test_what_is_named_is_played_and_nothing_else(lab: FakeLab, trace: str, plan
     assert names == [RECORDED.name, "monotonic", "plan:p"]
 
 
-def test_the_loops_own_cost_is_taken_off_and_differences_are_those_of_the_figures(lab: FakeLab, trace: str) -> None:
+def test_the_cost_of_the_replay_loop_is_subtracted(lab: FakeLab, trace: str) -> None:
     lab.configure(replayed={"multipool": 0.5, "monotonic": 1.3})
     lab.run("replay", trace, "--strategy=multipool", "--strategy=monotonic", "--json=out.json")
     found = json.loads((lab.work / "out.json").read_text())
@@ -88,7 +88,7 @@ def test_the_loops_own_cost_is_taken_off_and_differences_are_those_of_the_figure
     assert found["error"]["validated"] is False
 
 
-def test_a_filter_keeps_what_everything_is_compared_with(lab: FakeLab, trace: str) -> None:
+def test_a_filter_keeps_the_contenders_compared_against(lab: FakeLab, trace: str) -> None:
     done = lab.run("replay", trace, "--rounds=1", "--cells=mono*", "--strategy=monotonic", "--strategy=multipool")
     assert done.status == 0, done.stderr
     assert set(variants(lab)) == {RECORDED.name, NULL.name, "monotonic"}
@@ -141,7 +141,7 @@ def test_the_store_keeps_every_round_raw_and_goes_on_from_it(lab: FakeLab, trace
         (("--shard=1/2",), 2, "--store"),
     ],
 )
-def test_what_is_wrong_is_said_before_any_round(
+def test_errors_are_reported_before_any_round(
     lab: FakeLab, trace: str, words: Sequence[str], status: int, said: str
 ) -> None:
     done = lab.run("replay", trace, *words)
@@ -149,7 +149,7 @@ def test_what_is_wrong_is_said_before_any_round(
     assert not lab.calls()
 
 
-def test_a_trace_that_is_not_there_is_named(lab: FakeLab) -> None:
+def test_a_missing_trace_is_named(lab: FakeLab) -> None:
     done = lab.run("replay", "none.mpt")
     assert done.status == 3
     assert "none.mpt" in done.stderr

@@ -81,7 +81,7 @@ def page_of(cases: list[Case]) -> tuple[str, Page]:
     return text, page
 
 
-def test_the_page_is_whole_offline_and_brings_only_what_its_policy_names(cases: list[Case]) -> None:
+def test_the_page_works_offline_within_its_content_policy(cases: list[Case]) -> None:
     text, page = page_of(cases)
     assert len(text.encode()) < 3_000_000
     assert not [a for _, a in page.elements if {"src", "style", "onclick"} & a.keys()]
@@ -97,7 +97,7 @@ def test_the_page_is_whole_offline_and_brings_only_what_its_policy_names(cases: 
     assert "prefers-color-scheme: dark" in text and "@media print" in text
 
 
-def test_every_link_in_the_page_leads_somewhere_and_every_anchor_is_one(cases: list[Case]) -> None:
+def test_links_of_the_page_resolve_and_anchors_are_unique(cases: list[Case]) -> None:
     _, page = page_of(cases)
     anchors = [str(a["id"]) for _, a in page.elements if "id" in a]
     assert len(anchors) == len(set(anchors))
@@ -195,7 +195,7 @@ def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> 
 
 
 @pytest.mark.lengthy
-def test_replay_stands_beside_the_trial_and_its_absence_is_said(cases: list[Case]) -> None:
+def test_replay_is_shown_with_the_trial_or_its_absence_explained(cases: list[Case]) -> None:
     advice = replace(cases[0].advice, replay=Replay(why_null="no time"))
     for form in (Format.HTML, Format.TEXT, Format.MARKDOWN):
         said = " ".join(re.sub(r"\\(.)", r"\1", document(form, cases)).split())
@@ -233,7 +233,7 @@ def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: lis
 
 
 @pytest.mark.lengthy
-def test_what_has_no_room_is_stated_and_summed(folder: Path, tmp_path: Path) -> None:
+def test_hidden_rows_are_counted_and_summed(folder: Path, tmp_path: Path) -> None:
     case = report_cases.load(Store(folder), None)[0]
     last = case.advice.subsystems[-1]
     rows = (replace(last, name=f"n{i}", bytes=1000, events=10) for i in range(5000))

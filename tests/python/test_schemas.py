@@ -72,7 +72,7 @@ def test_documents_of_a_store_follow_their_schemas(tmp_path: Path) -> None:
 
 
 @pytest.mark.more
-def test_what_the_fakes_write_has_no_unknown_field(lab: FakeLab) -> None:
+def test_documents_of_the_fakes_have_no_unknown_field(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=[{"name": "book", "bytes": 5000}], cpu={"bare": 0.01}, gains={"book": 0.8})
     done = lab.run("advise", "--budget=5", "--json=a.json", "--", "true")
     assert done.status == 0, done.stderr
@@ -97,7 +97,7 @@ def test_what_the_fakes_write_has_no_unknown_field(lab: FakeLab) -> None:
         ("doctor", Examination, ("doctor", "--json=d.json")),
     ],
 )
-def test_what_a_verb_prints_follows_its_schema(
+def test_printed_documents_follow_their_schemas(
     lab: FakeLab, plan_file: Callable[..., Path], name: str, kind: type[Record], words: tuple[str, ...]
 ) -> None:
     plan_file("p", "book")
@@ -111,7 +111,7 @@ def test_what_a_verb_prints_follows_its_schema(
     assert kind.from_json(data).to_json() == data
 
 
-def test_what_does_not_fit_names_its_place() -> None:
+def test_a_value_of_a_wrong_type_names_its_place() -> None:
     with pytest.raises(ValueError, match=r"Characterisation.*\$\.trace\.events"):
         Characterisation.from_json({"trace": {"events": "many"}})
 

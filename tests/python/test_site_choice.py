@@ -49,7 +49,7 @@ def test_sizes_and_traces_are_apart() -> None:
     assert names(first, second) == ["a+1 32"]
 
 
-def test_what_is_worth_little_is_left_to_its_class() -> None:
+def test_sites_worth_little_are_left_to_their_size_class() -> None:
     small, all_bytes = 50, 10_000
     assert small < LEAST_WALKED_SHARE * all_bytes
     rest = all_bytes - 2 * small
@@ -83,7 +83,7 @@ def test_frames_are_modules_and_offsets() -> None:
     assert parts_of("+2ea51") is None
 
 
-def test_the_smallest_arena_that_refuses_hardly_more_is_taken() -> None:
+def test_the_smallest_arena_with_about_the_fewest_refusals_is_taken() -> None:
     def trial(*refused: int) -> ArenaTrial:
         arenas = tuple(
             TriedArena(chunks, 4096, 10, 1000, lost, 4096, 0, 0)

@@ -161,7 +161,7 @@ def test_few_rounds_are_judged_by_students_t(n: int, seed: int) -> None:
     assert (found.saved.low, found.saved.high) == pytest.approx((ends.low, ends.high))
 
 
-def test_students_quantile_is_the_one_of_the_books() -> None:
+def test_students_quantile_matches_textbook_values() -> None:
     for freedom, level in itertools.product(range(1, 12), (0.5, 0.95, 0.99)):
         assert students_t.quantile(level, freedom) == pytest.approx(t.ppf((1 + level) / 2, freedom))
 
@@ -201,7 +201,7 @@ def test_no_difference_at_all_has_p_one() -> None:
 @pytest.mark.lengthy
 @given(st.lists(st.integers(-10_000, 10_000).filter(bool), min_size=1, max_size=20, unique_by=abs))
 @settings(max_examples=50)
-def test_the_signed_rank_test_is_the_one_of_the_books(values: list[int]) -> None:
+def test_the_signed_rank_test_matches_textbook_values(values: list[int]) -> None:
     for alternative in ("two-sided", "less"):
         expected = wilcoxon(values, alternative=alternative, method="exact").pvalue
         assert s.signed_rank_p(values, alternative=alternative) == pytest.approx(expected)
@@ -222,7 +222,7 @@ def test_ties_are_judged_by_all_choices_of_signs(values: list[int]) -> None:
     assert s.signed_rank_p(values, alternative="less") == pytest.approx(below / len(sums))
 
 
-def test_many_values_are_judged_alike_on_both_sides_of_the_approximation(seed: int) -> None:
+def test_exact_and_approximate_p_values_agree(seed: int) -> None:
     values = list(np.random.default_rng(seed).normal(0.15, 1, s.EXACT_UP_TO + 1))
     assert s.signed_rank_p(values) == pytest.approx(wilcoxon(values, method="exact").pvalue, abs=0.01)
 

@@ -45,7 +45,7 @@ def listing(place: Path) -> dict[str, str]:
     return {str(p.relative_to(place)): p.read_text() if p.is_file() else "" for p in sorted(place.rglob("*"))}
 
 
-def test_nothing_is_left_behind(tmp_path: Path) -> None:
+def test_no_temporary_folder_is_left_behind(tmp_path: Path) -> None:
     with temporary_folder(tmp_path) as folder:
         assert folder.name.startswith(PREFIX)
         assert folder.stat().st_mode & 0o777 == 0o700
@@ -106,7 +106,7 @@ def foreign(place: Path) -> dict[str, str]:
     return listing(place)
 
 
-def test_what_is_not_ours_stays(tmp_path: Path) -> None:
+def test_folders_that_are_not_ours_stay(tmp_path: Path) -> None:
     before = foreign(tmp_path)
     assert remove_stale(tmp_path) == []
     with temporary_folder(tmp_path):
@@ -124,7 +124,7 @@ def test_another_users_folder_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (folder / "deep" / "file").exists()
 
 
-def test_the_lock_alone_says_that_an_owner_lives(tmp_path: Path) -> None:
+def test_only_the_lock_shows_that_an_owner_lives(tmp_path: Path) -> None:
     """A process id may be used again; a lock ends with its process."""
     folder = tmp_path / f"{PREFIX}x"
     folder.mkdir()

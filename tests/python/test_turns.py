@@ -72,7 +72,7 @@ def signals(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 @pytest.mark.lengthy
-def test_whoever_goes_on_has_the_processor_to_itself(signals: list[tuple[int, int]]) -> None:
+def test_a_running_contender_has_the_processor_to_itself(signals: list[tuple[int, int]]) -> None:
     side = SideBySide({c: ProgramRunner() for c in CELLS}, turn_seconds=0.002)
     outcomes = [side.run(c, "measured", 1) for c in reversed(CELLS)]
     assert [(o.cell, o.values) for o in outcomes] == [(c, {"cpu_seconds": 0.0}) for c in reversed(CELLS)]
@@ -91,14 +91,14 @@ def test_whoever_goes_on_has_the_processor_to_itself(signals: list[tuple[int, in
 
 
 @pytest.mark.lengthy
-def test_without_turns_nobody_is_stopped_after_its_start(signals: list[tuple[int, int]]) -> None:
+def test_without_turns_no_contender_is_stopped_after_its_start(signals: list[tuple[int, int]]) -> None:
     side = SideBySide({c: ProgramRunner() for c in CELLS}, turn_seconds=None)
     side.run(CELLS[0], "predicted", 1)
     assert sum(number == signal.SIGSTOP for _, number in signals) == 3
 
 
 @pytest.mark.lengthy
-def test_each_round_runs_once_and_the_killed_no_more() -> None:
+def test_each_round_runs_once_without_killed_contenders() -> None:
     runners = {c: ProgramRunner(status="killed" if c == CELLS[1] else "ok") for c in CELLS}
     side = SideBySide(dict(runners), turn_seconds=0.01)
     for number in (0, 1, 2):
@@ -116,7 +116,7 @@ def test_a_contender_that_cannot_run_ends_the_others(program: str) -> None:
     assert threading.active_count() == 1
 
 
-def test_an_interruption_ends_all_even_what_would_start_next(
+def test_an_interruption_ends_all_contenders_and_starts_no_other(
     monkeypatch: pytest.MonkeyPatch, signals: list[tuple[int, int]]
 ) -> None:
     def again() -> None:
@@ -167,7 +167,7 @@ def is_stopping(process: int) -> bool:
 
 
 @pytest.mark.lengthy
-def test_a_conductor_that_is_killed_leaves_nobody_stopped(programs: Path) -> None:
+def test_a_killed_conductor_leaves_no_process_stopped(programs: Path) -> None:
     (programs / "noted").write_text("#!/bin/sh\nexec sleep 1000\n")
     (programs / "noted").chmod(0o755)
     turns_begun = programs / "turns"
@@ -196,7 +196,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
     raise AssertionError("waited in vain")
 
 
-def test_what_is_not_watched_stays_in_our_group(programs: Path) -> None:
+def test_programs_that_are_not_watched_stay_in_our_group(programs: Path) -> None:
     (programs / "group").write_text("#!/bin/sh\nps -o pgid= -p $$ >&2\n")
     (programs / "group").chmod(0o755)
     assert int(native.run("group", []).said) == os.getpgrp()

@@ -82,7 +82,7 @@ def test_swapping_the_sides_swaps_the_change(a: list[float], b: list[float]) -> 
     assert there.ratio.median == pytest.approx(1 / back.ratio.median)
 
 
-def test_what_was_counted_and_never_varied_is_compared_exactly() -> None:
+def test_constant_counts_are_compared_exactly() -> None:
     one = u.change(sample([1000], counted=True), sample([1001], counted=True))
     assert (one.exact, one.verdict, one.difference.median) == (True, "worse", 1.0)
     same = u.change(sample([7] * 3, counted=True), sample([7] * 5, counted=True))
@@ -105,7 +105,7 @@ def runs_of(generator: np.random.Generator, number: int, drift: float, factor: f
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("runs", [1, 2, 4])
-def test_equal_times_of_drifting_runs_are_called_different_no_more_often_than_allowed(runs: int, seed: int) -> None:
+def test_equal_drifting_runs_keep_the_error_rate(runs: int, seed: int) -> None:
     generator = np.random.default_rng([seed, runs])
     trials, wrong = 200, 0
     for _ in range(trials):
@@ -115,7 +115,7 @@ def test_equal_times_of_drifting_runs_are_called_different_no_more_often_than_al
 
 
 @pytest.mark.lengthy
-def test_runs_that_lie_far_apart_widen_the_interval_by_what_they_show(seed: int) -> None:
+def test_widely_scattered_runs_widen_the_interval(seed: int) -> None:
     """On a machine that drifts four times as much as is usual, several runs a side find that out."""
     generator = np.random.default_rng(seed)
     trials, wrong = 200, 0

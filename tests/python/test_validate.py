@@ -80,9 +80,7 @@ def test_a_replay_that_is_right_has_no_error(lab: FakeLab, programs: None, tmp_p
         assert summary.widens_by == pytest.approx(0.0, abs=1e-9)
 
 
-def test_seconds_are_predicted_at_full_speed_and_bytes_at_the_programs_pace(
-    lab: FakeLab, programs: None, tmp_path: Path
-) -> None:
+def test_seconds_need_full_speed_and_bytes_the_programs_pace(lab: FakeLab, programs: None, tmp_path: Path) -> None:
     """Pace is for mallocs that purge by the clock; a paced round shares the processor, so its seconds are none."""
     lab.configure(events=1000)
     full_speed, pace = FakeRunner((0.3, 0.2, 0.4), (1.0, 1.0, 1.0)), FakeRunner((9.0, 5.0, 7.0), (3e6, 5e6, 2e6))
@@ -96,7 +94,7 @@ def test_seconds_are_predicted_at_full_speed_and_bytes_at_the_programs_pace(
     assert all(s.holds and s.within == 6 for s in work.document().summary.values())
 
 
-def test_what_a_round_measures_and_what_it_predicts_lie_side_by_side(
+def test_a_round_runs_measurement_and_prediction_together(
     lab: FakeLab, programs: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.configure(events=1000)
@@ -134,7 +132,7 @@ def test_a_replay_that_is_wrong_does_not_hold(lab: FakeLab, programs: None, tmp_
         (0.0, 0.0, 1.0, True),
     ],
 )
-def test_the_bar_is_a_quarter_of_the_difference_or_two_per_cent_of_the_program(
+def test_the_bar_is_25_percent_of_the_difference_or_2_of_the_whole(
     measured: float, predicted: float, whole: float, holds: bool
 ) -> None:
     sides = [summarise([value] * 3) for value in (measured, predicted)]
@@ -215,7 +213,7 @@ def test_a_validation_of_another_machine_counts_for_nothing(lab: FakeLab, progra
     assert not replay_error.replay_error(store).validated
 
 
-def test_a_validation_that_does_not_say_what_was_decided_is_read(lab: FakeLab, programs: None, tmp_path: Path) -> None:
+def test_a_validation_of_the_first_version_is_read(lab: FakeLab, programs: None, tmp_path: Path) -> None:
     """Those of the first version did not."""
     lab.configure(events=1000)
     work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
@@ -229,7 +227,7 @@ def test_a_validation_that_does_not_say_what_was_decided_is_read(lab: FakeLab, p
     assert replay_error.replay_error(store).validated and not store.skipped
 
 
-def test_a_widened_interval_contains_the_narrow_one_and_says_why_it_is_wide() -> None:
+def test_a_widened_interval_contains_the_narrow_one() -> None:
     narrow = summarise([1.0, 1.1, 1.2])
     wide = replay_error.widen(narrow, 0.5)
     assert (wide.low, wide.median, wide.high) == (narrow.low - 0.5, narrow.median, narrow.high + 0.5)
@@ -240,7 +238,7 @@ def test_a_widened_interval_contains_the_narrow_one_and_says_why_it_is_wide() ->
 
 
 @pytest.mark.lengthy
-def test_the_verb_keeps_what_it_found_and_doctor_tells_of_it(
+def test_the_verb_keeps_its_result_and_doctor_shows_it(
     lab: FakeLab, programs: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.configure(events=1000)
@@ -274,7 +272,7 @@ def test_an_unknown_program_is_refused(lab: FakeLab, programs: None, monkeypatch
     assert "'three'" in done.stderr and "one, two" in done.stderr
 
 
-def test_rounds_under_a_malloc_are_compared_only_where_the_program_ends_well(lab: FakeLab, tmp_path: Path) -> None:
+def test_rounds_count_only_if_the_program_ends_well(lab: FakeLab, tmp_path: Path) -> None:
     lab.configure(cpu={"bare": 0.5}, noise=0.0)
     runner = mallocs.MallocRunner(tmp_path)
     cell = Cell(Program(("true",)), FAST)

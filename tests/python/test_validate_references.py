@@ -90,7 +90,7 @@ def test_seconds_are_compared_as_ratios_and_ranks(programs: list[tuple[str, str,
     assert (summary.checked, summary.coverage) == (0, None)  # one program leaves no others
 
 
-def test_without_environments_seconds_alone_are_validated(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
+def test_without_environments_only_seconds_are_validated(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
     found = validated(tmp_path, "one", "two", environments=0).document()
     assert (found.counts, found.summary, found.notes) == ((), {}, ())
     assert {(row.program, row.malloc) for row in found.seconds} == {(p, m) for p in ("one", "two") for m in MALLOCS}
@@ -155,7 +155,7 @@ def test_the_verb_keeps_its_document_in_the_store(lab: FakeLab, programs: list[t
 
 
 @pytest.mark.lengthy
-def test_the_verb_validates_seconds_alone(lab: FakeLab, programs: list[tuple[str, str, int]]) -> None:
+def test_the_verb_can_validate_only_seconds(lab: FakeLab, programs: list[tuple[str, str, int]]) -> None:
     done = lab.run("doctor", "--validate", "--references", "--programs=one,two", "--rounds=0")
     assert done.status == 0, done.stderr
     assert "rank correlation" in done.stdout and "Cachegrind" not in done.stdout

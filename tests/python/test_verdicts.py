@@ -117,7 +117,7 @@ def test_below_six_rounds_there_is_no_verdict_except_on_counts(rounds: int) -> N
     assert verdict(replace(rule, exact=True), AS7={6: found}).verdict == HOLDS
 
 
-def test_one_clear_violation_breaks_what_is_said_of_every_point() -> None:
+def test_one_clear_violation_breaks_a_statement_on_every_point() -> None:
     rule = claim(over="every", high=1.0)
     good = {size: around(0.5) for size in range(6, 16)}
     assert verdict(rule, AS7=good).verdict == HOLDS
@@ -149,7 +149,7 @@ def test_a_step_is_looked_for_where_it_is_greatest() -> None:
     assert verdict(falls, AS7={-size + 30: rounds for size, rounds in rising.items()}).verdict == HOLDS
 
 
-def test_what_is_said_of_most_points_is_counted_by_those_that_are_clear() -> None:
+def test_statements_on_most_points_count_only_clear_points() -> None:
     rule = claim(over="share", at_most=1.0, low=0.75)
     good, bad, open_one = around(0.5), around(2.0), [0.9, 1.1, 0.9, 1.1, 0.9, 1.1]
     sixteen = dict.fromkeys(range(16), good)
@@ -160,13 +160,13 @@ def test_what_is_said_of_most_points_is_counted_by_those_that_are_clear() -> Non
     assert judged.ours is not None and (judged.ours.low, judged.ours.high) == (10 / 16, 1.0)
 
 
-def test_alike_is_judged_by_the_spread() -> None:
+def test_equality_is_judged_by_the_spread() -> None:
     rule = claim(over="spread", high=1.2)
     assert verdict(rule, AS7={6: around(1.0), 7: around(1.1), 8: around(1.05)}).verdict == HOLDS
     assert verdict(rule, AS7={6: around(1.0), 7: around(1.4), 8: around(1.05)}).verdict == OPPOSITE
 
 
-def test_up_to_is_judged_by_the_largest_point_and_no_other_may_pass_it() -> None:
+def test_up_to_is_judged_by_the_largest_point() -> None:
     rule = claim(over="largest", low=1.8, high=2.5)
     assert verdict(rule, AS7={6: around(1.0), 7: around(2.0)}).verdict == HOLDS
     assert verdict(rule, AS7={6: around(1.0), 7: around(3.0)}).verdict == STRONGER
@@ -268,7 +268,7 @@ def test_the_summary_counts_how_statements_fail() -> None:
     assert claims_line([short]) == "0 of 1 statement hold; undecided 1 (3 rounds, a verdict takes 6)"
 
 
-def test_statements_of_all_experiments_of_a_document_are_judged_together() -> None:
+def test_all_statements_of_a_paper_are_judged_together() -> None:
     request = RunRequest("quick", 6, 1, WHOLE, None, 2**34)
     runs = [PublishedRun(spec, [], request) for spec in EXPERIMENTS[:3]]
     doubtful = verdict(claim(low=1.0), AS7={6: [1.01, 1.03, 1.02, 1.05, 1.02, 1.03]})

@@ -62,7 +62,7 @@ def test_every_part_of_our_malloc_has_a_fault() -> None:
         assert any(Path(fault.file).stem == part for fault in faults.load() if fault.file.startswith("preload/")), part
 
 
-def test_every_fault_says_what_is_wrong_and_names_a_test() -> None:
+def test_every_fault_has_a_description_and_a_test() -> None:
     for fault in faults.load():
         assert fault.what, fault.name
         assert fault.tests, fault.name

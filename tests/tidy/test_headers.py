@@ -48,7 +48,7 @@ def compile_alone(compiler: str, header: Path, *flags: str) -> str:
         pytest.param("clang++-19", (), marks=pytest.mark.slow),
     ],
 )
-def test_every_header_compiles_alone(compiler: str, flags: tuple[str, ...]) -> None:
+def test_every_header_compiles_on_its_own(compiler: str, flags: tuple[str, ...]) -> None:
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
     headers = repository.library_headers()
@@ -114,7 +114,7 @@ def test_library_makes_no_system_calls() -> None:
     assert not wrong, wrong
 
 
-def test_every_header_says_what_it_is_for() -> None:
+def test_every_header_states_its_purpose() -> None:
     wrong = []
     for header in [path for path in repository.cxx_files() if path.suffix == ".hpp"]:
         lines = repository.text(header).splitlines()

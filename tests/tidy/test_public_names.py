@@ -75,7 +75,7 @@ def test_readme_names_every_public_header() -> None:
     assert not missing, missing
 
 
-def test_programs_of_users_name_no_organs() -> None:
+def test_programs_of_users_name_no_internals() -> None:
     """Examples, the consumer and the headers' own examples show what users write."""
     texts = {
         path: repository.text(path)

@@ -68,7 +68,7 @@ def test_without_root_the_one_command_is_printed(machine: Machine) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_root_installs_what_is_missing_and_no_more(machine: Machine) -> None:
+def test_root_installs_only_missing_packages(machine: Machine) -> None:
     machine.installed(listed("build") - {"cmake"})
     done = machine.setup("build", root=True)
     assert done.returncode == 4, "this apt-get fails, so set-up must"
@@ -110,7 +110,7 @@ def test_python_packages_are_locked_with_hashes() -> None:
         assert len(re.findall(r"^[a-z0-9-]+==\S+ \\\n    --hash=sha256:", text, re.MULTILINE)) == len(names)
 
 
-def test_what_the_project_asks_for_is_in_the_lock() -> None:
+def test_the_lock_has_every_dependency_of_the_project() -> None:
     project = re.search(r"^dependencies = \[(.*?)\]", repository.text(Path("pyproject.toml")), re.MULTILINE | re.DOTALL)
     assert project
     wanted = set(re.findall(r'"([a-z0-9-]+)', project[1]))

@@ -91,7 +91,7 @@ def script(folder: Path, recorded: Path) -> Path:
     return place
 
 
-def test_on_its_own_allocator_a_program_misses_what_it_missed(folder: Path, recorded: Path, script: Path) -> None:
+def test_playing_on_the_same_allocator_keeps_the_misses(folder: Path, recorded: Path, script: Path) -> None:
     played = captured(folder / "same.played", SUBJECT, "--play", script)
     before, after = simulated(recorded), simulated(recorded, "--played", played)
     moved = after["input"]["layout"]
@@ -106,7 +106,7 @@ def test_on_its_own_allocator_a_program_misses_what_it_missed(folder: Path, reco
 
 
 @pytest.mark.parametrize("name", mostly_more(OUR_MALLOCS, OUR_MALLOCS[0]))
-def test_on_another_allocator_a_program_misses_what_it_does_there(
+def test_playing_on_another_allocator_predicts_its_misses(
     name: str, folder: Path, recorded: Path, script: Path
 ) -> None:
     library = LIBRARIES / f"libmillpond-{name}.so"
@@ -122,7 +122,7 @@ def test_on_another_allocator_a_program_misses_what_it_does_there(
 
 
 @pytest.mark.more
-def test_data_of_the_recorded_allocators_library_stay_behind(folder: Path) -> None:
+def test_data_of_the_recorded_allocators_library_are_left_out(folder: Path) -> None:
     """It touches them as it is loaded and as threads end, outside of any call."""
     library = LIBRARIES / "libmillpond-multipool.so"
     if not library.is_file():
@@ -269,7 +269,7 @@ def test_pools_are_played_with_any_number_of_threads(folder: Path, number: int, 
     assert simulated(trace, "--played", played)["input"]["layout"]["calls"] > 300 * number
 
 
-def test_what_was_played_from_another_recording_is_refused(folder: Path, recorded: Path, script: Path) -> None:
+def test_calls_played_from_another_recording_are_refused(folder: Path, recorded: Path, script: Path) -> None:
     other = captured(folder / "true.mpt", "/bin/true")
     done = run(BIN / "millpond-layout", "--calls", other, "-o", folder / "true.script")
     assert done.returncode == 0, done.stderr

@@ -122,7 +122,7 @@ def real_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.scaled
-def test_every_single_change_is_judged_alike(
+def test_all_readers_agree_on_every_single_change(
     tmp_path: Path, native: Run, capfd: pytest.CaptureFixture[str], seed: int
 ) -> None:
     path = tmp_path / "mutant.plan.json"
@@ -136,7 +136,7 @@ def test_every_single_change_is_judged_alike(
 
 
 @pytest.mark.scaled
-def test_random_changes_are_judged_alike(
+def test_all_readers_agree_on_random_changes(
     tmp_path: Path, native: Run, capfd: pytest.CaptureFixture[str], seed: int
 ) -> None:
     chance = random.Random(seed)
@@ -154,7 +154,7 @@ def test_random_changes_are_judged_alike(
         ('"pool": 5', "routes[0].pool"),
     ],
 )
-def test_what_one_reader_once_took_is_refused_by_all(
+def test_plans_that_one_reader_accepted_are_refused_by_all(
     tmp_path: Path, native: Run, capfd: pytest.CaptureFixture[str], change: str, place: str
 ) -> None:
     path = tmp_path / "p.plan.json"
@@ -196,7 +196,7 @@ def test_strange_content_is_refused_by_all(
     assert str(path) in native("millpond-trial", "--check-plan", str(path)).stderr
 
 
-def test_a_byte_order_mark_is_no_error(tmp_path: Path, native: Run, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_byte_order_mark_is_accepted(tmp_path: Path, native: Run, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "marked.plan.json"
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps(VALID).encode())
     assert check(path, native, capfd)

@@ -64,7 +64,7 @@ def test_a_program_with_limits_ends_as_bare(trace: Path, how: str) -> None:
     assert stopped(trace) == 0
 
 
-def test_the_trace_of_an_exec_of_oneself_is_the_programs(trace: Path) -> None:
+def test_a_program_that_executes_itself_has_one_trace(trace: Path) -> None:
     assert run(trace, PROGRAM, "again").returncode == 0
     (after,) = [path for path in trace.parent.iterdir() if path != trace]
     info = subprocess.run([BIN / "millpond-trace", "dump", after], capture_output=True, text=True, check=False)
@@ -86,7 +86,7 @@ def test_an_unknown_instruction_names_place_and_flag(trace: Path) -> None:
 
 
 @pytest.mark.parametrize(("how", "word"), [("seccomp", "sandbox"), ("shared", "CLONE_VM")])
-def test_what_cannot_be_captured_is_said_with_its_cure(trace: Path, how: str, word: str) -> None:
+def test_programs_that_cannot_be_captured_get_a_remedy(trace: Path, how: str, word: str) -> None:
     done = run(trace, PROGRAM, how)
     (line,) = said(done)
     assert word in line and "partial" in line and done.returncode == 4
@@ -99,7 +99,7 @@ def test_a_program_without_a_file_runs_without_a_capture(trace: Path) -> None:
     assert done.returncode == 0 and "without a capture" in line and "no name" in line
 
 
-def test_a_program_with_its_owners_rights_is_refused(trace: Path, tmp_path: Path) -> None:
+def test_a_set_user_id_program_is_refused(trace: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copy(PROGRAM, copy)
     copy.chmod(0o4755)
@@ -172,7 +172,7 @@ def test_any_debug_information_is_captured(trace: Path, tmp_path: Path, compiler
     assert "shop::book" in [subsystem["name"] for subsystem in json.loads(shown)["subsystems"]]
 
 
-def test_damaged_debug_information_is_said_with_its_cure(trace: Path, tmp_path: Path) -> None:
+def test_damaged_debug_information_is_reported_with_a_remedy(trace: Path, tmp_path: Path) -> None:
     program = with_debug_information(tmp_path, "g++", "-gdwarf-4")
     section, damaged = tmp_path / "section", tmp_path / "damaged"
     if subprocess.run(["objcopy", "--dump-section", f".debug_info={section}", program], check=False).returncode != 0:

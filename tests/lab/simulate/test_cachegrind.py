@@ -187,7 +187,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", mostly_more(PROGRAMS, next(iter(PROGRAMS))))
-def test_misses_are_those_of_cachegrind(name: str, compiled: Path, tmp_path: Path) -> None:
+def test_misses_equal_those_of_cachegrind(name: str, compiled: Path, tmp_path: Path) -> None:
     command = [str(compiled) if word == "COMPILED" else word for word in PROGRAMS[name]]
     if not shutil.which(command[0]):
         pytest.skip(f"{command[0]} is not installed")
@@ -202,7 +202,7 @@ def test_misses_are_those_of_cachegrind(name: str, compiled: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", mostly_more(PROGRAMS, next(iter(PROGRAMS))))
-def test_captured_misses_are_those_of_cachegrind(name: str, compiled: Path, tools: Tools, tmp_path: Path) -> None:
+def test_captured_misses_equal_those_of_cachegrind(name: str, compiled: Path, tools: Tools, tmp_path: Path) -> None:
     command = [str(compiled) if word == "COMPILED" else word for word in PROGRAMS[name]]
     if not shutil.which(command[0]):
         pytest.skip(f"{command[0]} is not installed")

@@ -52,7 +52,7 @@ def values(document: dict[str, Any]) -> dict[str, int]:
     return inputs | rows
 
 
-def test_counts_inside_the_program_are_those_of_its_recording(tmp_path: Path) -> None:
+def test_counts_inside_the_program_equal_those_of_its_recording(tmp_path: Path) -> None:
     recorded = simulated(captured(tmp_path / "recorded.mpt"), *DESCRIPTIONS)
     inside = simulated(captured(tmp_path / "inside.mpt", *DESCRIPTIONS))
     assert (recorded["input"]["format"], inside["input"]["format"]) == ("recording", "counts")

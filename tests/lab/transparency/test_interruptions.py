@@ -78,7 +78,9 @@ def test_interrupted_advice_leaves_nothing(
     assert not (tmp_path / "results").exists()
 
 
-def test_an_interrupted_trial_says_what_it_keeps(verb: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> None:
+def test_an_interrupted_trial_reports_the_rounds_it_keeps(
+    verb: Callable[..., subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
     program = str(PROGRAMS / "calls")
     routes = [{"subsystems": ["*"], "pool": "all", "strategy": "synchronized(multipool)"}]
     plan = {"schema": "millpond.plan/1", "program": {"path": program, "build_id": ""}, "routes": routes}

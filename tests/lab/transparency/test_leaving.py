@@ -47,7 +47,7 @@ def observed(how: str, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @pytest.mark.parametrize("how", LEAVING)
-def test_what_lives_in_a_call_that_is_left_has_not_outlived_it(how: str, tmp_path: Path) -> None:
+def test_objects_alive_in_an_unfinished_call_did_not_outlive_it(how: str, tmp_path: Path) -> None:
     before, after = observed(how, tmp_path)
     assert scope(before, "app::work")["outliving"] == 0
     one = scope(after, "app::work")
@@ -79,7 +79,7 @@ def test_programs_that_return_have_three_states(how: str, function: str, legalit
 
 
 @pytest.mark.parametrize(("how", "legality"), [("kept", "alive at the end"), ("touched", "illegal")])
-def test_references_tell_what_is_touched_after_its_scope(how: str, legality: str, tmp_path: Path) -> None:
+def test_references_show_objects_touched_after_their_scope(how: str, legality: str, tmp_path: Path) -> None:
     trace = tmp_path / "references.mpt"
     done = run(BIN / "millpond-references", "-o", trace, "--", PROGRAMS / "leaving", how)
     if done.returncode == 4:

@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_files_that_only_have_such_names_stay(folder: Path, tmp_path: Path) -> None:
+def test_files_that_only_look_like_traces_stay(folder: Path, tmp_path: Path) -> None:
     names = ["app.log.1", "app.log.2", "app.log.20261123", "app.log.1.2", "app.log.partial-write", "app.log.XXXXXX"]
     others = {name: name.encode() for name in names} | {"app.log.7": b"", "app.log.8": b"\x5d\x2a\x4d\x18"}
     for name, text in others.items():
@@ -88,7 +88,7 @@ def test_a_name_that_is_taken_is_left_and_said(folder: Path, tmp_path: Path) -> 
     assert read(stands_in).process
 
 
-def test_finishing_adds_to_what_is_there(folder: Path, tmp_path: Path) -> None:
+def test_finishing_adds_to_existing_traces(folder: Path, tmp_path: Path) -> None:
     """A process outlives the program: it reads from a pipe that the test holds open. The program ends once it runs."""
     file, started = folder / "t.mpt", tmp_path / "started"
     os.mkfifo(started)
@@ -131,7 +131,7 @@ def test_a_failed_start_keeps_the_former_recording(folder: Path, tmp_path: Path)
     assert content(folder) == before
 
 
-def test_traces_are_their_owners_alone_unless_a_mode_is_given(folder: Path, tmp_path: Path) -> None:
+def test_only_the_owner_may_read_traces_unless_a_mode_is_given(folder: Path, tmp_path: Path) -> None:
     record(QUIET, tmp_path / "a", folder / "a.mpt")
     record(QUIET, tmp_path / "b", folder / "b.mpt", "--mode", "644")
     assert (folder / "a.mpt").stat().st_mode & 0o777 == 0o600

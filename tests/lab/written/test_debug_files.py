@@ -123,7 +123,7 @@ WAYS: tuple[Callable[[Built], None], ...] = (
 @pytest.mark.parametrize("kind", mostly_more(["program", "library"], "program"))
 @pytest.mark.more
 @pytest.mark.parametrize("way", WAYS)
-def test_each_way_names_what_the_plain_one_names(
+def test_each_debug_file_layout_names_the_same_containers(
     way: Callable[[Built], None], kind: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MILLPOND_DEBUG_PATH", "")

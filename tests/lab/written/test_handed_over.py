@@ -73,7 +73,7 @@ def test_c_changes_name_the_shared_free_and_work(c_compiler: str, tmp_path: Path
 
 
 @pytest.mark.lengthy
-def test_a_free_that_two_pools_share_asks_each_of_them(c_compiler: str, tmp_path: Path) -> None:
+def test_a_free_shared_by_two_pools_asks_each_of_them(c_compiler: str, tmp_path: Path) -> None:
     source = planted(C_PROGRAM, tmp_path / "source")
     program = build(c_compiler, source, "-std=c11", "-O1", "-g", "-fno-optimize-sibling-calls")
     expected = output(program)
@@ -126,7 +126,7 @@ def test_cpp_changes_name_both_news_and_the_delete(tmp_path: Path) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_delete_that_others_use_asks_whose_block_it_is(tmp_path: Path) -> None:
+def test_a_shared_delete_checks_which_pool_owns_the_block(tmp_path: Path) -> None:
     words = next(iter(compilers().values()))
     files = {
         "main.cpp": """\

@@ -61,7 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.more
-def test_held_out_input_is_reported_beside_the_other(made: Path) -> None:
+def test_held_out_input_is_reported_separately(made: Path) -> None:
     found = json.loads((made / "found.json").read_text())
     assert found["schema"] == "millpond.synthesis/1" and len(found["classes"]) <= 32
     assert [(t["path"], t["held_out"]) for t in found["traces"]] == [("first.mpt", False), ("second.mpt", True)]
@@ -144,7 +144,7 @@ int main(int count, char** words) {
 
 
 @pytest.mark.more
-def test_short_lived_sites_get_an_arena_that_wrong_predictions_do_not_break(tmp_path: Path) -> None:
+def test_short_lived_sites_get_an_arena_that_survives_mispredictions(tmp_path: Path) -> None:
     source, program, trace = tmp_path / "sites.c", tmp_path / "sites", tmp_path / "sites.mpt"
     source.write_text(SITES)
     subprocess.run(["cc", "-O1", "-fno-optimize-sibling-calls", source, "-o", program], check=True)
@@ -189,7 +189,7 @@ def test_classes_are_scored_by_instructions_and_misses(made: Path) -> None:
 
 
 @pytest.mark.more
-def test_what_is_no_header_of_ours_is_not_overwritten(made: Path) -> None:
+def test_only_generated_headers_are_overwritten(made: Path) -> None:
     own = made / "own.hpp"
     own.write_text("// Mine.\n")
     assert "nothing is overwritten" in millpond(made, "synthesize", "first.mpt", "-o", "own.hpp", status=2)

@@ -133,7 +133,7 @@ def changed(advice: Advice, source: Path) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("strategy", mostly_more(["multipool", "monotonic"], "multipool"))
-def test_changed_program_prints_what_it_printed(strategy: str, tmp_path: Path) -> None:
+def test_changed_programs_print_the_same(strategy: str, tmp_path: Path) -> None:
     source = tmp_path / "shapes.cpp"
     source.write_text((HERE / "shapes.cpp").read_text())
     original = compile_program(next(iter(compilers().values())), source, tmp_path / "shapes", "-O1", "-g")
