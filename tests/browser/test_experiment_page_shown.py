@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The page of published experiments in a browser, from a file: silent, offline, no wider than the screen, readable."""
+"""Opens the page of published experiments in a browser: no errors, no requests, fits the screen, readable."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All experiments of suites, with a strategy that fails."""
+    """A page of all suite experiments, in which one strategy fails."""
     folder = tmp_path_factory.mktemp("bench")
     with pytest.MonkeyPatch.context() as patch:
         FakeP0089(bad_alloc=["monotonic:type:destroy"]).replace_programs(patch, folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The report in a browser, from a file: silent, offline, the answer on the first screen, readable on any screen."""
+"""Opens the report in a browser: no errors, no requests, the verdict on the first screen, readable on any screen."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of two workloads, one with names that are long or mean harm."""
+    """A report of two workloads, one of which has long or hostile names."""
     folder = tmp_path_factory.mktemp("report")
     sample_store.advise(folder / "store", ("/opt/other", HOSTILE), rename={"printer": HOSTILE, "shop::index": LONG})
     sample_store.advise(folder / "store")

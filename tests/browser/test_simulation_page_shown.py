@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The page of simulations in a browser: exact values by pointer and keys, zoom, legends; silent, offline."""
+"""Opens the page of simulations in a browser: exact values by pointer and keys, zoom, legends; no errors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What helps is advised, what does not is not, and *do nothing* wins whenever nothing beats it beyond the noise."""
+"""Advice names only changes that help, and says *do nothing* if no change is better beyond the noise."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_better_malloc_is_advised_with_its_command(lab: FakeLab) -> None:
 
 @pytest.mark.lengthy
 def test_a_source_change_is_written_even_if_a_malloc_is_better(lab: FakeLab) -> None:
-    """Whoever writes a library cannot preload anything into its users."""
+    """Authors of a library cannot preload a malloc for its users."""
     lab.configure(
         events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.85}, mallocs={**MALLOCS, "best": [0.7, 1.0]}
     )
@@ -147,7 +147,7 @@ def test_a_plan_has_to_beat_the_fastest_malloc_not_the_leaner_one(lab: FakeLab) 
 
 
 def test_an_uncertain_gain_is_neither_advised_nor_denied() -> None:
-    """An interval without *no change* that many others were judged beside: no "do nothing", and nothing advised."""
+    """The interval excludes *no change*, but many were compared: neither "do nothing" nor an advice."""
     ratio = Summary(11, 0.913, 0.883, 0.983, 0.98, "order statistics", "not settled")
     names = {"metric": "cpu_seconds", "of": "malloc:quick", "against": "bare"}
     unsettled = Comparison(**asdict(ratio), **names, saved=ratio, p=0.03, p_adjusted=0.2)

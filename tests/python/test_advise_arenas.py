@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Arenas for a scope are candidates beside pools, except those that would hold too much."""
+"""Arenas for a scope are candidates like pools, except those that would hold too much memory."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_trial_costs_of_a_pool_are_not_charged_to_the_plan(lab: FakeLab) -> None
 
 @pytest.mark.lengthy
 def test_the_interval_includes_the_spread_of_the_pair_cost(lab: FakeLab) -> None:
-    """Every round takes off another one of the machine's measurements."""
+    """Every round subtracts another of the machine's measurements."""
     told = {}
     for seed, costs in enumerate(([1e-6] * 11, [0.5e-6, 1e-6, 1.5e-6]), 1):
         lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.8}, mallocs=MALLOCS,
@@ -90,7 +90,7 @@ def test_the_interval_includes_the_spread_of_the_pair_cost(lab: FakeLab) -> None
 def test_the_cost_of_observing_calls_is_not_charged_to_the_plan(lab: FakeLab) -> None:
     told = {}
     for calls in (0, 1000):
-        # Those of the arena alone, so that both times it is the whole plan.
+        # Only the arena's subsystems, so that the arena is the whole plan both times.
         lab.configure(events=1000, subsystems=SUBSYSTEMS[:2], cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA,
                       calls=calls, call_seconds=1e-6, call_bytes=1000)  # fmt: skip
         told[calls] = advise(lab, "--seed", str(calls + 1))["sums"]["net"]["median"]
@@ -151,7 +151,7 @@ def test_one_plan_may_hold_an_arena_and_a_pool(lab: FakeLab) -> None:
 @pytest.mark.lengthy
 @pytest.mark.parametrize(("frees", "is_proposed"), [(0, True), (40, False)])
 def test_an_arena_for_main_is_proposed_only_without_earlier_frees(lab: FakeLab, frees: int, is_proposed: bool) -> None:
-    """It gives nothing back, so that an input which frees and allocates more lets it grow; a pool reuses."""
+    """An arena never reuses memory, so it grows with an input that frees and allocates more; a pool reuses it."""
     arena = {"main": ["book", "prices"]}
     gains = {"book": 0.8, "arena of main": 0.7}
     subsystems = [{**s, "frees": frees if s["name"] == "prices" else 0} for s in SUBSYSTEMS]

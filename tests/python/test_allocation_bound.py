@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A program that allocates next to nothing is told so after its recording; a user's budget tries all the same."""
+"""A program with few allocations gets its verdict after the recording; with a given budget, pools are tried anyway."""
 
 from __future__ import annotations
 

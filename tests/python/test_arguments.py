@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The first `--` divides the command line; `--json` never swallows a word; the program's words stay as they are."""
+"""The first `--` divides the command line, `--json` takes no following word, and the program's words stay unchanged."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench` runs published experiments, goes on where it stopped, and leaves nothing unsaid."""
+"""`millpond bench` runs published experiments, resumes interrupted runs, and reports everything it leaves out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LISTS = ("p0089.2", "--scale=quick", "--cells=locality/log2_g=20/log2_s=18/af=4/
 
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:
-    """The status, and the document where there is one."""
+    """Returns the status, and the document if one was written."""
     Path("out.json").unlink(missing_ok=True)
     status = main(["bench", "--json=out.json", "--report=out.html", *words])
     path = Path("out.json")
@@ -37,7 +37,7 @@ def run(*words: str) -> tuple[int, dict[str, Any]]:
 
 
 def follows_its_schema(document: dict[str, Any]) -> None:
-    """As the shipped schema has it, and nothing is lost where it becomes a record."""
+    """Asserts that the document fits the shipped schema and survives the conversion to a record."""
     schema = (files("millpond.store") / "schemas" / "millpond.bench.1.json").read_text(encoding="utf-8")
     jsonschema.validate(document, json.loads(schema), cls=jsonschema.Draft202012Validator)
     assert BenchDocument.from_json(document).to_json() == document

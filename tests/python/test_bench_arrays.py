@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""bench-library on arrays: who they run on, what is subtracted, what is judged and what is only shown."""
+"""bench-library on arrays: their contenders, the subtracted control, and the judged and unjudged rows."""
 
 from __future__ import annotations
 

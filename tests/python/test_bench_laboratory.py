@@ -26,7 +26,7 @@ def bar(name: str, figure: float) -> Verdict:
 
 @pytest.fixture
 def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Steps in the place of the laboratory's own."""
+    """Replaces the laboratory's steps."""
 
     def missing(_: Bench) -> list[Verdict]:
         raise Failure(Status.ENVIRONMENT, "perl is missing")

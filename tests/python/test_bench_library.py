@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""bench-library asks every peer, compares within rounds, holds bars as they are worded, and leaves nothing unsaid."""
+"""bench-library runs every peer, compares within rounds, applies its bars as stated, and reports what it leaves out."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_the_shards_make_the_whole(use: Use, tmp_path: Path) -> None:
         run(*ONE, "--shard", part, *store)
     ran = sorted(name for name, _ in fake.calls)
     status, document = run(*ONE, *store)
-    assert sorted(name for name, _ in fake.calls) == ran, "the whole ran nothing anew"
+    assert sorted(name for name, _ in fake.calls) == ran, "the whole ran nothing again"
     assert status == Status.OK
     assert all(ran.count(name) == 3 for name in ran)
     assert line_of(document, "default")["rounds"] == 3

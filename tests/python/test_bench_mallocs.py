@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What is judged of the rounds of our malloc and others, and what is said where one of them fails a program."""
+"""Compares rounds of our malloc with others, and reports a malloc that fails a program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COSTS = {GLIBC: (2.0, 100.0), OURS: (1.0, 110.0), "lean": (4.0, 50.0), "broken":
 
 
 class Runner:
-    """Rounds whose figures are those of COSTS; `broken` ends every program."""
+    """A runner of rounds with the figures of COSTS; on the malloc `broken`, every program fails."""
 
     failing = "broken"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""bench-library on slots: which peers count as giving memory back, and that no bar holds for want of a peer."""
+"""bench-library on slots: selects the peers that return memory, and no bar holds merely because a peer is missing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What following an advice gives is told from the figures by hand; a change that no trial can do yet is no option."""
+"""Compares an advice with changes made by hand; a change that no trial can do yet is not an option."""
 
 from __future__ import annotations
 

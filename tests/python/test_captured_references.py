@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`advise --references`: a captured run after the rounds, in every form of the report; without Valgrind, a sentence."""
+"""`advise --references` adds a captured run to every form of the report; without Valgrind, a sentence."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_row_has_locality_with_its_parts(example: Advice) -> None:
 def test_the_matrix_shows_subsystems_accessed_together(example: Advice) -> None:
     assert reference_words.affinity_headings(example) == ("subsystem", "visits", "1", "2")
     rows = {row.name: row.cells for row in reference_words.affinity_rows(example)}
-    # 50 and 45 of 500 visits met a near object of the other; 350 of 400 one of their own.
+    # 50 and 45 of 500 visits met a near object of the other subsystem; 350 of 400, one of their own.
     assert rows == {"1 order_book": ("400", "0.88", "0.19"), "2 prices": ("100", "0.19", "0.10")}
     case = Case(example)
     for text in (page.render([case]), markdown.render([case]), terminal.render([case])):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Statements are judged alike on the published tables and on ours, and the tables bear out our reading of them."""
+"""Statements are judged the same way on published tables and on ours, and the published tables support them."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ times = st.floats(0.01, 100.0)
 
 
 def at(ds: int, size: int, **around: str) -> Point:
-    """A point of Benchmark I; `around`: what surrounds the program there, if not the usual."""
+    """Returns a point of Benchmark I; `around`: its environment, if not the usual one."""
     return (("ds", ds), ("log2_size", size), *{**dict(ONE.usual), **around}.items())
 
 
 def figures(**found: Mapping[Point, list[float]]) -> PlaceTable:
-    """Figures by alias and point, a value for each round."""
+    """Returns figures by alias and point, a value for each round."""
     values = {
         (point, ALL_ALIASES[alias]): {FIGURE: dict(enumerate(rounds, 1))}
         for alias, by_point in found.items()
@@ -194,7 +194,7 @@ def test_a_statement_is_about_the_usual_environment_by_default(a: float, b: floa
     assert values(replace(rule, where={"toolchain": "clang", "malloc": "tcmalloc"}), found) == []
     growth = replace(rule, kind="growth", axis="malloc", first="glibc", last="tcmalloc")
     assert values(growth, found) == [pytest.approx(b / a)]
-    # What was asked for on the command line is usual then: the first of it.
+    # The first value on the command line becomes the usual one.
     asked = surrounded(ONE, toolchain=("clang", "gcc"))
     assert evaluate(rule, asked, found)[0] == [pytest.approx(c)]
 

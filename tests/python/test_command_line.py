@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Every error has its status and one line that begins `millpond:`; nothing is half-written."""
+"""Every error has its status and one line that begins `millpond:`; no file is half-written."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The gate: what is inside the noise never fails it, what is not does, and what cannot be compared is said."""
+"""The gate: changes inside the noise never fail it, real ones do, and incomparable runs are reported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def outcome(cell: Cell, number: int, values: Mapping[str, float], status: str = 
 def rounds_of(
     generator: np.random.Generator, cell: Cell, *, factor: float = 1.0, noise: float = 0.02, rounds: int = ROUNDS
 ) -> list[Outcome]:
-    """A warm-up that would spoil every median, then rounds around one second and ten megabytes."""
+    """Returns a warm-up that would spoil every median, then rounds around one second and ten megabytes."""
     found = [outcome(cell, 0, {"cpu_seconds": 99.0, "peak_bytes": 1.0})]
     for number in range(1, rounds + 1):
         cpu, peak = (factor * generator.lognormal(0, noise, 2)).tolist()
@@ -69,7 +69,7 @@ def plan(build_id: str, name: str = "one") -> Plan:
 
 @pytest.mark.more
 def test_equal_runs_fail_the_gate_no_more_often_than_stated(seed: int) -> None:
-    """With the smallest limit that there is: any larger one fails less often."""
+    """The test uses the smallest limit; any larger one fails less often."""
     generator = np.random.default_rng(seed)
     trials, failed = 150, 0
     for _ in range(trials):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Two builds of a program: measured, held against what the store's advice had predicted, kept, and reported."""
+"""Two builds of a program are measured, compared with the advice's prediction, kept, and reported."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def form_of(data: Any) -> Any:
 
 @pytest.fixture
 def program(lab: FakeLab) -> Make:
-    """Writes a small program, which prints its arguments; returns how it is called."""
+    """Writes a small program that prints its arguments; returns its command."""
 
     def make(name: str, text: str = 'echo "$@"') -> str:
         path = lab.work / name
@@ -89,7 +89,7 @@ def test_a_prediction_is_shown_next_to_its_outcome(lab: FakeLab, program: Make) 
 
 
 def test_a_source_change_is_compared_with_its_prediction(tmp_path: Path) -> None:
-    """Whatever the advice would rather do: no two builds differ by a malloc that is preloaded."""
+    """Two builds cannot differ by a preloaded malloc, so only the source change counts here."""
     told = sample_store.advise(tmp_path, ("./old",))
     by_malloc = told["choice"] | {"kind": "malloc", "name": "fast"}
     advice = Advice.from_json(told | {"choice": by_malloc})
@@ -198,7 +198,7 @@ def test_a_strange_outcome_is_named_and_left_out(lab: FakeLab, program: Make, co
 
 @pytest.mark.lengthy
 def test_an_advice_on_another_build_of_elf_is_no_prediction(lab: FakeLab) -> None:
-    """The sample's advice was on a build with another build-id than that of this interpreter."""
+    """The sample's advice was on a build whose build-id differs from this interpreter's."""
     assert build_id_of(Path("/bin/sh").resolve()) != sample_store.BUILD
     if not build_id_of(Path("/bin/sh").resolve()):
         pytest.skip("this shell has no build-id")

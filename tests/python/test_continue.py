@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A second advise of the same program goes on where the first one stopped, and one of anything else begins again."""
+"""A second `advise` of the same program resumes the first; if anything differs, it starts over."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_several_inputs_are_not_continued(lab: FakeLab, program: Path) -> None:
     assert done.status == 2 and "--inputs" in done.stderr
 
 
-class Killed(BaseException):
+class KillSignal(BaseException):
     """Ends a run as a signal does."""
 
 
@@ -193,9 +193,9 @@ def test_an_interrupted_run_is_continued(
     def keep_until(self: RoundLog, outcome: Outcome, metrics: Metrics | None = None) -> None:
         keep(self, outcome, metrics)
         if next(kept) == at:
-            raise Killed
+            raise KillSignal
 
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with monkeypatch.context() as patch, pytest.raises(KillSignal):
         patch.setattr(RoundLog, "keep", keep_until)
         if not leaves_file:  # the process is gone before it could write its file
             patch.setattr(RoundLog, "finish", lambda self: self._unfinished._file.close())
@@ -234,7 +234,7 @@ def test_a_damaged_state_is_passed_over(lab: FakeLab, program: Path) -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 400), st.booleans()), min_size=1, max_size=12))
 def test_all_looks_together_spend_no_more_than_the_error(runs: list[tuple[int, bool]]) -> None:
-    """Whatever the numbers of rounds at which time ends a run, and however often it is continued."""
+    """Holds for any number of rounds at which time ends a run, and any number of continuations."""
     spent, judged, made, there, shares = None, 0, 0, 0, 0.0
     for more, goes_on in runs:
         looks = Looks(spent=spent, judged=judged, made=made, there=there, goes_on=goes_on)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --counters`: a counter is a value with its kind, or null with the reason, and never a silent zero."""
+"""`millpond bench --counters`: a counter is a value with its kind, or null with a reason, never a silent zero."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_callgrinds_totals_are_read_with_and_without_caches() -> None:
 
 
 def _shuffled(argv: Sequence[str]) -> str:
-    """The same instructions for all, and three times the misses where AS1's lists are visited after shuffling."""
+    """Fakes equal instructions for all, and three times the misses for AS1's lists after shuffling."""
     misses = 90 if "5" in argv and AS1 in argv else 30
     return SAID.replace(" 30 4 ", f" {misses} 4 ")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What is said of D: where it comes from, or why it is unknown; and of the window that it is measured in."""
+"""The report gives D's source or the reason why it is unknown, and the window in which it is measured."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The doctor says what is there, what works and what follows; status 4 exactly where something needed is missing."""
+"""The doctor reports what is installed and what works; status 4 exactly if something needed is missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from millpond.system import machine_facts
 
 @pytest.fixture
 def whole(lab: FakeLab) -> FakeLab:
-    """A laboratory with the libraries that it preloads."""
+    """A fake laboratory with all its preloaded libraries."""
     place = lab.bin.parent / "lib" / "millpond"
     place.mkdir(parents=True)
     for name in ("libmillpond-record.so", "libmillpond-trial.so"):

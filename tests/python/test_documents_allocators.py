@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A statement about multipools is judged on such as the document had, and on ours; any other one once."""
+"""A statement about multipools is judged on the paper's multipools and on ours; any other statement once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def at(size: int = 6) -> Point:
 
 
 def figures(**found: float) -> PlaceTable:
-    """Rounds that scatter by half a per cent around these values, by label; `_2015` in the place of `-2015`."""
+    """Returns rounds that scatter by 0.5 % around these values, by label; `_2015` stands for `-2015`."""
     return ResultTable({
         (at(), ALL_ALIASES[label.replace("_", "-")]): {
             FIGURE: {n: value * (1.0 + 0.005 * math.sin(2.0 * n)) for n in range(1, FEWEST_ROUNDS + 1)}
@@ -39,7 +39,7 @@ def figures(**found: float) -> PlaceTable:
 
 
 def judged(monkeypatch: pytest.MonkeyPatch, found: PlaceTable, **given: Any) -> Verdict:
-    """One statement, judged as the only one of Benchmark I."""
+    """Judges one statement as the only one of Benchmark I."""
     one = Claim(**{"id": "x", "experiment": ONE.name, "statement": "s.", "kind": "ratio", **given})
     monkeypatch.setattr(claim_rules, "load", lambda _file: (one,))
     (verdict,) = judge_all(ONE, _NONE, found)
@@ -64,7 +64,7 @@ def test_each_family_of_allocators_has_its_own_verdict(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("of", ["AS1", "AS3", "AS7s", "AS7-2015"])
-def test_statements_without_multipools_have_one_verdict(monkeypatch: pytest.MonkeyPatch, of: str) -> None:
+def test_allocators_common_to_both_families_have_one_verdict(monkeypatch: pytest.MonkeyPatch, of: str) -> None:
     found = figures(**{"AS2": 1.0, of.replace("-", "_"): 0.3})
     once = judged(monkeypatch, found, of=(of,), against=("AS2",), high=0.5)
     assert once.verdict == HOLDS and once.on_documents is None

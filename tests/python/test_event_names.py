@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --event NAME`: an event by its name reaches every round, and every form of the result has it."""
+"""`millpond bench --event NAME` passes the event to every round and shows it in every form of the result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(*words: str) -> dict[str, Any]:
 
 
 def google_rounds() -> list[dict[str, Any]]:
-    """The rounds of a cell in the form of Google Benchmark, without what is summed up of them."""
+    """Returns the rounds of a cell in the form of Google Benchmark, without their summaries."""
     entries = json.loads(Path("google.json").read_text())["benchmarks"]
     return [entry for entry in entries if entry["run_type"] == "iteration"]
 
@@ -163,7 +163,7 @@ def test_a_dry_run_counts_callgrinds_processes_and_their_time(p0089: Use, capsys
     assert simulated["cells"][0]["simulated_runs"] == 1
     assert simulated["estimated_seconds"] > 10 * plain["estimated_seconds"]
     assert "1 under callgrind" in capsys.readouterr().out
-    # What a store has need not be run.
+    # Rounds in the store are not run again.
     run("--store=st", "--counters=simulated")
     assert main(["bench", *ONE, "--counters=simulated", "--store=st", "--dry-run", "--json=grid.json"]) == Status.OK
     left = json.loads(Path("grid.json").read_text())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The page of published experiments: offline, escaped, readable in every colour; the document's numbers and ours."""
+"""The page of published experiments: works offline, escapes texts, is readable; shows published numbers and ours."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ levels = st.floats(1e-6, 1e9)
 
 
 class Page(HTMLParser):
-    """Elements with their attributes, and the words of cells."""
+    """A parsed page: elements with their attributes, and the texts of cells."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

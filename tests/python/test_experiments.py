@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A published experiment is data that agrees with the document: its tables, its names of strategies, its notation."""
+"""The data of published experiments agree with the paper: its tables, its names of strategies, its notation."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def test_figures_and_cells_of_the_paper_grid_match_one_to_one(experiment: Publis
     cells = cells_of(experiment, "paper", "")
     assert len({cell.name for cell in cells}) == len(cells)
     keys = Counter((experiment.point_of(cell), cell.contender.name) for cell in cells)
-    # The document's own compiler and malloc are the usual ones.
+    # The paper's compiler and malloc are the usual ones.
     figures = {((*point, *experiment.usual), strategy) for point, strategy in experiment.printed()}
     assert all(keys[key] == 1 for key in figures)
-    # And back: what runs at a point of the tables under a strategy of theirs has a figure there.
+    # Conversely, every cell at a published point with a published strategy has a figure.
     points = {point for point, strategy in figures if strategy == experiment.baseline}
     of_tables = {key for key in keys if key[0] in points and key[1] in {s for _, s in figures}}
     assert of_tables == figures
@@ -154,7 +154,7 @@ def test_every_cell_has_an_estimate_and_names_its_litter(experiment: PublishedSp
 
 
 def in_notation(parameters: Mapping[str, str]) -> str:
-    """The notation of a point, the other way round."""
+    """Converts a point to the paper's notation."""
     sf = parameters["sf"]
     signed = sf if sf.startswith("-") else f"+{sf}"
     return f"-{parameters['log2_g']} {parameters['log2_s']} {parameters['af']} {signed} {parameters['rf']}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Each export is read by a program that is not ours, and says what the store says."""
+"""Each export is read by a third-party program and agrees with the store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from millpond.rounds.characterisation import Characterisation
 from millpond.store.call_tree import CallTree
 from millpond.store.store import Store
 
-# The public format of pprof, as far as we write it: names and numbers of fields.
+# The part of pprof's public format that we write: names and numbers of fields.
 PROFILE = """
 syntax = "proto3";
 package perftools.profiles;
@@ -96,7 +96,7 @@ def export(lab: FakeLab, folder: Path) -> Any:
 
 
 def weights() -> Counter[str]:
-    """Bytes of each stack, by the nodes that the store was given."""
+    """Returns the bytes of each stack, computed from the nodes in the store."""
     data = sample_store.contexts()
     found: Counter[str] = Counter()
     for parent, function, _, _, size, *_ in data["nodes"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Blocks that need not be: each pattern is found in hand-made subsystems, and what only looks like it is not."""
+"""Avoidable blocks: each pattern is found in hand-made subsystems, and similar harmless ones are not reported."""
 
 from __future__ import annotations
 

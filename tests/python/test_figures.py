@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Figures are well-formed, stay inside their box, and hold every number that they are given."""
+"""Figures are well-formed, stay inside their box, and show every given number."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def summary(low: float, median: float, high: float) -> Summary:
 
 
 def fractions(svg: str) -> list[float]:
-    """Every position across, in per cent."""
+    """Returns all horizontal positions, in per cent."""
     found = []
     for element in ElementTree.fromstring(svg).iter():
         for name in ("x", "cx", "x1", "x2"):
@@ -115,5 +115,5 @@ def test_rounds_without_a_partner_are_left_out() -> None:
         replace(row("a", 1, 7.0), stage=None),
     ])  # fmt: skip
     assert rounds.ratios("a", "b") == [Ratio("judging", 1, 0.5)]
-    assert rounds.ratios("a", "nobody") == []
+    assert rounds.ratios("a", "missing") == []
     assert rounds.median("b", "cpu_seconds") == 3.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --google FILE`: what Google Benchmark's compare.py makes of it, and what it reads of every entry."""
+"""`millpond bench --google FILE`: Google Benchmark's compare.py reads the file and every entry in it."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_the_context_has_only_known_facts(p0089: Use) -> None:
 
 
 def compare(*words: str) -> tuple[str, dict[str, dict[str, Any]]]:
-    """What compare.py printed, and the rows of what it found, by name."""
+    """Runs compare.py; returns its output, and its result rows by name."""
     argv = [sys.executable, "-W", "error::RuntimeWarning", str(COMPARE), "--no-color", "-d", "found.json", *words]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

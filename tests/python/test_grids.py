@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A grid can be listed, priced, filtered, divided and resumed; what only shows something writes nothing."""
+"""A grid can be listed, estimated, filtered, divided and resumed; options that only show something write nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROGRAM = ("--", "true", "x")
 
 
 def rounds_run(lab: FakeLab) -> list[str]:
-    """The variants of the rounds so far; the user's own run, which has no standard output of ours, is none."""
+    """Returns the variants of the rounds so far, without the user's own run (which has no --stdout)."""
     return [c[c.index("--round") + 1] for c in lab.calls() if "--round" in c and "--stdout" in c]
 
 
@@ -159,7 +159,7 @@ def test_a_trial_that_is_killed_has_kept_its_rounds_and_is_resumed(lab: FakeLab,
     lab.configure(run=True)
     for name in ("reached", "go_on"):
         os.mkfifo(lab.work / name)
-    # The user's own run, six of the warm-up, six of round 1, and the second of round 2 says so and stops.
+    # Runs: the user's own, six of the warm-up, six of round 1. The second run of round 2 announces itself and waits.
     script = "echo >> ticks; if [ $(wc -l < ticks) -eq 15 ]; then echo > reached; read line < go_on; fi"
     words = ["trial", "--rounds=4", "--store=s", "--json=out.json", "--plan", str(plan_file("p", "book"))]
     words += ["--", "sh", "-c", script]

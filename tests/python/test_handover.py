@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The changes of code that makes and frees blocks by itself: places, languages, standards, one change a place."""
+"""Changes of code that calls malloc, new and free itself: places, languages, standards, one change a place."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_code_in_c_gets_a_c_header() -> None:
     assert code_of(one).language == "C" and code_of(one).needs == ""
     cpp = advice(made("C++", "C++20"), freed_at=(FREED,), frees=10)
     assert set(files_of(cpp)) == {NOTE, HEADER, TEST} and code_of(cpp).language == "C++"
-    # A container of C++ has no other header.
+    # C++ containers have only this header.
     assert code_of(advice(made(), container("std::map<int, int>"))).language == "C++"
 
 

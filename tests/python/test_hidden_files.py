@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Hidden files of a store: only those of our own dead writers are taken, once their rows are kept elsewhere."""
+"""Hidden files of a store: only files of dead writers are removed, after their rows are kept elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STAMP = "2026-01-01T00:00:00Z"
 
 
 def killed(folder: Path, rounds: int = 3) -> tuple[Path, str]:
-    """The hidden file of a run whose writer is gone, and the run's id."""
+    """Returns the hidden file of a run whose writer has died, and the run's id."""
     store = Store(folder)
     store.prepare()
     log = RoundLog(store, Journal("trial", ["prog"], seed=1), resume=False)

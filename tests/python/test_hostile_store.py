@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Whatever a file of a store holds, verbs that read it end in order: no traceback, no hang, no file deleted."""
+"""Verbs survive any content of a store's files: no traceback, no hang, no deleted file."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.fixture
 def store(sound: tuple[Path, str], tmp_path: Path) -> tuple[Path, str]:
-    """A copy of it that a test may damage."""
+    """A copy of the sound store that a test may damage."""
     return Path(shutil.copytree(sound[0], tmp_path / "store")), sound[1]
 
 
 def listing(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder and what it holds."""
+    """Returns every file below a folder with its content."""
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 def read_all(lab: FakeLab, folder: Path, formats: tuple[str, ...] = FORMATS) -> list[int]:
-    """Every verb that reads a store; the statuses. What is raised fails the test."""
+    """Runs every verb that reads a store; returns the statuses. An exception fails the test."""
     statuses = []
     before = listing(folder)
     reports = [("report", str(folder), "--format", form) for form in formats]
@@ -60,7 +60,7 @@ def read_all(lab: FakeLab, folder: Path, formats: tuple[str, ...] = FORMATS) -> 
 
 
 def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The ways to every value; of a list, to its first one only."""
+    """Lists the paths to all values; of a list, only to the first."""
     yield way
     children = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
     for key, child in children:
@@ -84,7 +84,7 @@ def put(path: Path, document: Any) -> None:
 
 
 def rewrite(path: Path, relation: str, change: dict[str, list[Any]], about: Any = None) -> None:
-    """Writes a relation's file anew with some columns replaced."""
+    """Rewrites a relation's file with some columns replaced."""
     import pyarrow as pa
 
     table = store_files.read_parquet(path, RELATIONS[relation])
@@ -145,7 +145,7 @@ def test_deep_nesting_crashes_no_verb(lab: FakeLab, store: tuple[Path, str], kin
     assert 3 in read_all(lab, folder, ("html", "json", "chrome"))
 
 
-# In every row of a column: deep enough to end the interpreter's own parser.
+# For every row of a column: nested deeply enough to overflow the interpreter's parser.
 DEEP_ROW = "[" * 3000
 BAD_TEXTS = [
     None,

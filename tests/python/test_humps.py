@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Effects that come and go: two groups of rounds are told apart, and one group with its noise is not."""
+"""Effects that come and go: two groups of rounds are told apart; one noisy group stays one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from millpond.system.wording import change_text
 
 
 def ratios(random_: random.Random, *groups: tuple[int, float]) -> list[float]:
-    """So many rounds around each ratio, one per cent wide, in any order."""
+    """Returns the given number of rounds around each ratio, within 1 %, in random order."""
     found = [middle * random_.uniform(0.995, 1.005) for rounds, middle in groups for _ in range(rounds)]
     random_.shuffle(found)
     return found

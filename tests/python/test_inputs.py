@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Only what holds in all inputs is advised without a warning; what would make one of them worse never is."""
+"""Only plans that hold in all inputs are advised without a warning; plans that harm one input never are."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ def test_the_verb_advises_on_all_inputs(lab: FakeLab) -> None:
 
 @pytest.mark.lengthy
 def test_the_verb_judges_plans_that_one_input_left_open(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the second input no round chose, so that the plan of the first is judged there on rounds of its own."""
+    """No plan was tried on the second input, so the plan of the first is judged there with new rounds."""
     subsystems = [{"name": "book", "bytes": 5000}, {"name": "prices", "bytes": 4000}]
     cpu = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0103}
     lab.configure(events=1000, subsystems=subsystems, cpu=cpu, gains={"book": 0.85})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Verdicts of whole runs stay in the store, become pages, and texts quote figures from these alone."""
+"""Verdicts of whole runs are kept as JSON, become pages, and are the only source of figures in texts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Predicted layouts: their order, what is dropped, and what the advice says of them."""
+"""Predicted layouts: their order, the dropped ones, and their text in an advice."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def test_the_text_has_both_ratios_or_only_misses() -> None:
     assert predicted_text(with_interval).endswith("time of the model -14.8 % (-36.1 % to +6.5 %)")
 
 
-class Played:
-    """Layouts in the place of real ones: misses by the layout's name; a failure for one."""
+class FakeLayouts:
+    """Replaces real layouts: misses by the layout's name; unknown names fail."""
 
     def __init__(self, misses: dict[str, int]) -> None:
         self.misses = misses
@@ -117,7 +117,9 @@ def attributed(misses: int) -> dict[str, object]:
 
 @pytest.fixture
 def predictor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LayoutPredictor:
-    played = Played({"jemalloc": 4000, "predicted_0.json": 6000, "predicted_1.json": 9000, "predicted_2.json": 9500})
+    played = FakeLayouts(
+        {"jemalloc": 4000, "predicted_0.json": 6000, "predicted_1.json": 9000, "predicted_2.json": 9500}
+    )
     monkeypatch.setattr(layouts, "write_script", played.write_script)
     monkeypatch.setattr(layouts.Script, "play", lambda script, layout: played.play(script, layout))  # noqa: PLW0108
     monkeypatch.setattr(layouts, "simulate_recording", played.simulate)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Layouts by the names that a user gives, and the table that compares them."""
+"""Layouts by name on the command line, and the table that compares them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Rounds that may end at several looks: what is said errs no more often than with one, and what is decided ends."""
+"""Rounds may end at several looks: the error rate is that of one look, and decided questions end the rounds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def compared(values: list[float], looks: int = len(LOOKS)) -> Comparison:
 
 @pytest.mark.parametrize("drift", [0.0, 0.02])
 def test_several_looks_keep_the_error_rate_of_one(drift: float, seed: int) -> None:
-    """Whoever looks after each batch of rounds, and ends as soon as he sees a difference, still errs in 5 % at most."""
+    """Ending at the first look that shows a difference still errs in at most 5 % of runs."""
     source = random.Random(seed)
     wrong = 0
     for _ in range(600):
@@ -70,7 +70,7 @@ NEAR = {"cpu_seconds": measured(0.98, 0.05, "not settled")}
 
 
 @pytest.mark.parametrize(
-    ("effects", "alone", "decided"),
+    ("effects", "single", "decided"),
     [
         ({NET: FAST}, {"m": SAME}, True),
         ({}, {"m": SAME}, True),
@@ -82,5 +82,5 @@ NEAR = {"cpu_seconds": measured(0.98, 0.05, "not settled")}
         ({}, {}, False),
     ],
 )
-def test_rounds_are_decided_when_more_would_change_no_choice(effects: Effects, alone: Effects, decided: bool) -> None:
-    assert is_decided(effects, alone) is decided
+def test_rounds_are_decided_when_more_would_change_no_choice(effects: Effects, single: Effects, decided: bool) -> None:
+    assert is_decided(effects, single) is decided

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Equal contenders show the noise that there is."""
+"""Equal contenders show the noise of the machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millpond.rounds.noise import noise_of, twins
 
 
 class Weather:
-    """A runner: every round of the machine is slower or quicker as a whole, and each run a little by itself."""
+    """A runner with drift: each round is slower or faster as a whole, and each run varies a little."""
 
     def __init__(self, seed: int, rounds: float, runs: float) -> None:
         self._generator = np.random.default_rng(seed)

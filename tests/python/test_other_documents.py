@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The experiments of the talk and of the suballocator: data that agrees with its document, and that runs as it is."""
+"""The experiments of the talk and of the suballocator: their data agree with the paper and run as they are."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
 AT_SCALES = pytest.mark.parametrize("scale", SCALES)
 CLAIMS = [*load("unique_chars.toml"), *load("suballocator.toml")]
 TESTED = [c for c in CLAIMS if c.kind != "untestable"]
-# What callgrind says at the end of every round under it.
+# Callgrind's output at the end of each round.
 SIMULATED = "==1== Events    : Ir Dr D1mr DLmr\n==1== Collected : 900 300 30 3\n"
 STD, POOL = suballocator.ALIASES["std::allocator"], suballocator.ALIASES["boost::fast_pool_allocator"]
 SUBALLOCATOR64 = suballocator.ALIASES["suballocator64"]
 
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:
-    """The status, and the document where there is one."""
+    """Returns the status, and the document if one was written."""
     Path("out.json").unlink(missing_ok=True)
     status = main(["bench", "--json=out.json", "--report=out.html", *words])
     path = Path("out.json")
@@ -194,7 +194,7 @@ def test_simulated_counters_judge_only_statements_on_loads(p0089: Use) -> None:
     p0089(callgrind=SIMULATED)
     _, document = run("unique_chars", "--scale=quick", "--rounds=1", "--counters=simulated")
     found = {c["id"]: c for c in document["claims"]}
-    assert {found[name]["verdict"] for name in ("u.loads", "u.misses")} == {ABSENT}, "all loaded alike"
+    assert {found[name]["verdict"] for name in ("u.loads", "u.misses")} == {ABSENT}, "all have the same loads"
     for name in ("u.stalls", "u.stalls.local"):
         assert found[name]["verdict"] == UNTESTABLE
         assert "clock" in found[name]["missing"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What surrounds the published experiments: the dials, and what the document left open."""
+"""Experiments around the published ones: the dials, and questions that the paper left open."""
 
 from __future__ import annotations
 

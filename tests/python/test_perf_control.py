@@ -18,7 +18,7 @@ from millpond.system.errors import Status
 Use = Callable[..., FakeP0089]
 ONE = ("p0089.1", "--scale=quick", "--rounds=2", "--cells=structures/ds=2/log2_size=8/*/AS1")
 PLACES = ("--json=out.json", "--report=out.html")
-# The suite's program: the fake's figures, and the real one's words to perf.
+# The suite's program: the fake's figures, and the real program's commands to perf.
 PROGRAM = """#!{python} -SE
 import os, sys
 sys.path[:0] = {path}
@@ -39,7 +39,7 @@ print(FakeP0089().capture(sys.argv, {{}}).printed)
 
 
 class Perf:
-    """Stands for perf: reads commands from one pipe and answers in the other, for so many commands."""
+    """Fakes perf: reads a number of commands from one pipe and answers in the other."""
 
     def __init__(self, commands: int) -> None:
         self._hears, self.control = os.pipe()
@@ -71,7 +71,7 @@ class Perf:
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder for $MILLPOND_BIN that has the suite's program."""
+    """A folder for $MILLPOND_BIN with the suite's program."""
     path = tmp_path / "millpond-p0089-suite"
     places = [entry for entry in sys.path if entry]
     path.write_text(PROGRAM.format(python=sys.executable, path=places))

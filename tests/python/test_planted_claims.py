@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Every statement of a document can fail: figures that break it are seen not to hold, and figures that keep it hold."""
+"""Every statement of a paper can fail: figures that break it are judged so, and figures that keep it hold."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Replay beside the trial: its intervals carry its error, and where the two part, the trial is followed."""
+"""Replay next to the trial: its intervals include its error, and if the two disagree, the trial is followed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Long steps say how far they are and what is left; short ones are silent."""
+"""Long steps report their progress and the remaining time; short ones are silent."""
 
 from __future__ import annotations
 

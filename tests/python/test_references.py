@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A characterisation with references: its record, and what the terminal says of it."""
+"""A characterisation with references: its record, and its text on the terminal."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Replay: interleaved rounds of every contender, the loop's own cost taken off, differences with honest intervals."""
+"""Replay: interleaved rounds of every contender, the loop's own cost subtracted, differences with honest intervals."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def trace(lab: FakeLab) -> str:
 
 
 def variants(lab: FakeLab) -> list[str]:
-    """Of the rounds so far: the malloc library or else the strategy."""
+    """Returns the malloc library, or else the strategy, of each round so far."""
     return [c[c.index("--malloc" if "--malloc" in c else "--strategy") + 1] for c in lab.calls() if "--play" in c]
 
 

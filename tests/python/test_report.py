@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The report says what the store keeps, in every form alike; names of programs stay text; what is damaged is named."""
+"""All forms of the report agree with the store, escape names of programs, and name damaged files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOSTILE = "</style><script>alert(1)</script><img src=x onerror='a'>\"`|*_&amp;{{
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with one run; nobody may change it."""
+    """A store with one run; tests must not change it."""
     place = tmp_path_factory.mktemp("store")
     sample_store.advise(place)
     return place
@@ -47,7 +47,7 @@ def cases(folder: Path) -> list[Case]:
 
 
 class Page(HTMLParser):
-    """Which elements and attributes a page has, and its text."""
+    """A parsed page: its elements, attributes and text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ def test_every_measured_round_is_a_dot(cases: list[Case]) -> None:
 
 
 def test_the_dots_are_the_ratios_that_the_summary_summarises(cases: list[Case]) -> None:
-    """Net, too, which leaves out what only a trial costs: in CPU and in peak memory."""
+    """Includes the net effect, which leaves out the costs of a trial, in CPU and in peak memory."""
     for name in ("placement", "net", "total"):
         effect = cases[0].advice.every_effect[name]
         for metric, figure in (("cpu_seconds", effect), ("peak_bytes", effect.peak)):
@@ -133,7 +133,7 @@ def test_the_dots_are_the_ratios_that_the_summary_summarises(cases: list[Case]) 
 
 
 def test_the_dots_of_a_page_lie_around_its_headline(cases: list[Case]) -> None:
-    """As they are drawn: the medians of the dots that the page titles, strip by strip, are those of its figures."""
+    """The medians of the drawn dots (by their titles) equal the figures of each strip."""
     text, _ = page_of(cases)
     drawn: list[float] = []
     for strip in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
@@ -157,7 +157,7 @@ def test_names_of_programs_stay_text_in_page_and_markdown(tmp_path: Path) -> Non
 
 @pytest.mark.lengthy
 def test_names_of_programs_stay_text_in_markdown(tmp_path: Path) -> None:
-    """Rendered by a Markdown reader that is not ours, HTML let through as a forge does."""
+    """A third-party reader renders the Markdown and lets HTML through, as a forge does."""
     mention = "@someone #12 **bold** [a](b) ```"
     sample_store.advise(tmp_path, rename={"printer": HOSTILE, "main": HOSTILE, "shop::book": mention})
     rendered = (
@@ -259,7 +259,7 @@ def test_a_page_of_many_runs_stays_below_its_limit(cases: list[Case], monkeypatc
 
 
 def answers(**changes: Any) -> Advice:
-    """An advice in which nothing was found, with changes."""
+    """Returns an advice without any finding, with the given changes."""
     noise = Effect(verdict="not settled")
     nothing = Advice(
         verdict="", effects={"faster_malloc": noise, "huge_pages": noise, "placement": noise}, sums={"net": noise},

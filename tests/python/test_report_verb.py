@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond report`: which runs it takes, which form it writes, what it says of a store that is damaged or empty."""
+"""`millpond report`: chooses runs and a form, and reports damaged or empty stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from millpond.store.store import Store
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with one run; nobody may change it."""
+    """A store with one run; tests must not change it."""
     place = tmp_path_factory.mktemp("store")
     sample_store.advise(place)
     return place

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The measurements of "Reserve and commit" are data that agrees with what is left of the document and with itself."""
+"""The data of "Reserve and commit" are consistent, and agree with the surviving parts of the paper."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Use = Callable[..., FakeReserveCommit]
 
 @pytest.fixture
 def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Use:
-    """Puts a fake of the program in the place of the real one."""
+    """Replaces the real program by a fake."""
 
     def make(**config: object) -> FakeReserveCommit:
         fake = FakeReserveCommit(**config)  # type: ignore[arg-type]
@@ -100,7 +100,7 @@ def test_published_histograms_add_up_to_lengths_and_commits() -> None:
     counts: Counter[str] = Counter()
     for probe, _, count in dtrace():
         counts[probe] += count
-    # Both benchmarks append up to each length; tracing began behind the first one's smaller lengths.
+    # Both benchmarks append up to each length; tracing began after the smaller lengths of the first.
     assert counts["append_unique_ptr"] == sum(LENGTHS[:3]) + LENGTHS[2]
     assert 2 * LENGTHS[3] < counts["append_int"] < 2 * sum(LENGTHS)
     appended_bytes = 4 * counts["append_int"] + 8 * counts["append_unique_ptr"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What each scale runs: whole grids with less work at `shape`, the same work all over a table, and what a user sets."""
+"""The runs of each scale: whole grids with less work at `shape`, equal work across a table, values set by a user."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_the_default_budget_is_bounded_and_grows_with_the_program(spent: float, 
 
 @pytest.mark.parametrize(("run", "rounds"), [(1.0, 11), (3.0, 11), (8.0, 4), (20.0, 4)])
 def test_a_slow_program_has_time_for_a_verdict_in_ten_minutes(run: float, rounds: int) -> None:
-    """With the recording, six candidates, seven mallocs, the program as it is, and the look-ups."""
+    """Counts the recording, six candidates, seven mallocs, the unchanged program, and the look-ups."""
     left = schedule.budget(5 * run, run, 15) - 5 * run
     spending = schedule.choosing(left, run * 1.2, 6, 9)
     chosen = spending.choosing_rounds * (spending.candidates + 9) * run * 1.2
@@ -108,6 +108,6 @@ def test_observing_scopes_leaves_a_judgement_its_time(left: float, run: float, r
 
 @pytest.mark.parametrize("run", [1.0, 3.0, 8.0, 20.0])
 def test_a_slow_program_has_time_to_observe_its_scopes(run: float) -> None:
-    """Whose recording takes half as long again, in the budget that follows it."""
+    """The recording takes 50 % longer than the program, within the default budget."""
     left = schedule.budget(2.5 * run, schedule.seconds_of_run(run), 15) - 2.5 * run
     assert schedule.observing(left, run, 1.5 * run) > 1.5 * run

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Schemas follow from the types, documents follow their schemas, and nothing is lost between JSON and types."""
+"""Schemas match the types, documents match their schemas, and no field is lost between JSON and types."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def validate(data: Any, name: str) -> None:
 
 
 def lost(before: Any, after: Any, place: str = "$") -> list[str]:
-    """What JSON had, and no longer has after it was a record."""
+    """Returns the fields of JSON that the conversion to a record and back has lost."""
     if isinstance(before, dict) and isinstance(after, dict):
         found = [f"{place}.{key}" for key, value in before.items() if key not in after and value is not None]
         return found + [

@@ -142,7 +142,7 @@ def test_points_without_misses_lie_on_the_edge() -> None:
 
 @pytest.fixture
 def native(lab: FakeLab) -> FakeLab:
-    """A millpond-simulate that keeps its words and writes a document."""
+    """Fakes millpond-simulate: stores its arguments and writes a document."""
     program = lab.bin / "millpond-simulate"
     (lab.bin / "document.json").write_text(json.dumps(simulated.document()))
     program.write_text(

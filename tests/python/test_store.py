@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The store keeps every row, is read back by queries, and never shows half a file."""
+"""The store keeps every row, returns rows by queries, and never shows half a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
 
 ROUTES = (PlanRoute(("book",), "book", "multipool"), PlanRoute(("*",), "rest", "multipool"))
-PLAN = Plan("alone", "/bin/x", "ab", ROUTES)
+PLAN = Plan("single", "/bin/x", "ab", ROUTES)
 
 
 def journal_of(rounds: int) -> tuple[Journal, Cell]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The study of 1993: its tables, what is made of captures, and how experiments share them."""
+"""The study of 1993: its tables, its captures, and how experiments share them."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_the_stack_lies_at_one_place_whatever_is_preloaded() -> None:
 
 
 def captured(cell: Cell, number: int) -> dict[str, float]:
-    """Made-up values: misses fall with the size of the cache; the first allocator has the most."""
+    """Returns made-up values: misses fall with the size of the cache; the first allocator has the most."""
     rank = 10 - CLASSICS.index(cell.contender.name) if cell.contender.name in CLASSICS else 3
     return {name: 1000.0 * rank + 10 * place + number for place, name in enumerate(reversed(list(METRICS.units)))}
 
@@ -171,7 +171,7 @@ def run_of(spec: StudySpec, store: Path, shard: Shard = WHOLE, rounds: int = 3) 
 
 
 def test_no_axis_has_the_name_of_an_environment_parameter() -> None:
-    """A capture that fails would lie at the usual value of it, among the document's."""
+    """With such an axis, a failed capture would appear at the usual value, among published figures."""
     assert not {name for spec in EXPERIMENTS for name in spec.axes} & SURROUNDINGS.keys()
 
 
@@ -285,4 +285,4 @@ def test_a_capture_that_fails_is_named_and_has_no_value(
     found = run_of(TIME, tmp_path)
     assert any("dies of SIGSEGV" in note for note in found.notes)
     assert not any(row.strategy == "bsd" and row.median is not None for row in found.summary())
-    assert all(figure.svg for figure in TIME.draw(found.results)), "what failed lies beside the document's tables"
+    assert all(figure.svg for figure in TIME.draw(found.results)), "a failure left a figure empty"

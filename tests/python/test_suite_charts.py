@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Pages show all that rounds tell: operations and memory, latencies, quotients, dimensions, and the littered heap."""
+"""Pages show all results of the rounds: operations, memory, latencies, quotients, dimensions, and the littered heap."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Values = Mapping[str, float]
 
 
 def table(spec: PublishedSpec, cells: Sequence[Cell], values: Callable[[Cell], Values]) -> PublishedTable:
-    """Results in which every cell has its values in each of two rounds."""
+    """Returns results in which every cell has its values in each of two rounds."""
     return PublishedTable(spec, cells, [Outcome(c, "bench", n, dict(values(c))) for n in (1, 2) for c in cells])
 
 
@@ -129,7 +129,7 @@ def test_without_histograms_nothing_is_drawn_of_them() -> None:
 
 
 def counted(cell: Cell) -> Values:
-    """ns of a string: 10 × its length for std::set, half for others; littered three times as much."""
+    """Returns ns of a string: 10 × its length for std::set, half for others; three times that on a littered heap."""
     given = dict(cell.parameters)
     ns = 10.0 * int(given["length"]) * (1 if cell.contender.name == COUNTING.baseline else 0.5)
     loads = 100.0 if cell.contender.name == COUNTING.baseline else 60.0
@@ -181,7 +181,7 @@ def test_shares_above_one_are_written_out() -> None:
     assert [share_text(share) for share in (0.0137, 1, 10.0)] == ["1.37 %", "100 %", "1000 %"]
 
 
-# --- what is asked once -----------------------------------------------------------------------------------------------
+# --- extra runs -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.lengthy

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Who built a suite's program and what malloc it runs on: parameters of a cell that are never said to the program."""
+"""The toolchain and malloc of a suite's program: parameters of a cell that are not passed to the program."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ REAL = ROOT / "build" / "toolchains" / "clang-libc++" / "bin" / "millpond-p0089-
 
 @pytest.fixture(autouse=True)
 def here(libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mallocs of this machine: libraries of a folder of the test."""
+    """Fakes the mallocs of this machine: libraries in a folder of the test."""
     monkeypatch.setattr(mallocs, "library_folders", lambda: [libraries])
 
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:
-    """The status, and the document where there is one."""
+    """Returns the status, and the document if one was written."""
     Path("out.json").unlink(missing_ok=True)
     status = main(["bench", "--json=out.json", "--report=out.html", *words])
     path = Path("out.json")
@@ -103,7 +103,7 @@ def test_each_value_has_its_tables_next_to_the_published_ones(p0089: Use, capsys
     ds5 = "DS5, vector&lt;vector&lt;int&gt;&gt;"
     assert titles == [f"{ds5}, by {t}{m}" for t in ("gcc", "clang") for m in ("", ", on jemalloc")]
     assert Path("out.html").read_text().count(">published<") >= len(titles)
-    # The document's whole table once; elsewhere the rows that were measured.
+    # The whole published table appears once; elsewhere only measured rows.
     assert Path("out.html").read_text().count(">2^16<") == 2
     names = [entry["name"] for entry in json.loads(Path("google.json").read_text())["benchmarks"]]
     assert len(set(names)) == 2 * 2 * 2 and all("toolchain=" in name and "malloc=" in name for name in names)
@@ -165,7 +165,7 @@ def test_a_missing_malloc_is_status_4_and_names_its_package(
     assert "libjemalloc2" in capsys.readouterr().err and not fake.calls
 
 
-# The loader warns of a library that it cannot preload, and goes on: before the first round, and in the midst of them.
+# The loader warns of a library that it cannot preload, and continues: before the first round, and between rounds.
 @pytest.mark.parametrize("preloads", [0, 1, 2])
 def test_a_malloc_that_was_not_preloaded_is_no_silent_glibc(
     p0089: Use, preloads: int, capsys: pytest.CaptureFixture[str]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a budget has no room for is said, and what matters least is left out first."""
+"""Steps that a budget has no time for are reported; the least important ones are left out first."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_malloc_that_costs_too_much_memory_is_a_trade(lab: FakeLab) -> None:
 @pytest.mark.lengthy
 @pytest.mark.parametrize(("peak_bytes", "factor"), [(10_000_000, 1.4), (1_000_000_000, 1.019)])
 def test_a_few_more_bytes_do_not_outweigh_a_gain(lab: FakeLab, peak_bytes: int, factor: float) -> None:
-    """Below 4 MiB, or two hundredths of the peak."""
+    """Applies below 4 MiB, or below 2 % of the peak."""
     lab.configure(
         events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, peak_bytes=peak_bytes, mallocs={"fast": [0.95, factor]}
     )

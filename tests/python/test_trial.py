@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Trial: the user sees the program's own output once, the rounds stay out of sight, and the end is the program's."""
+"""Trial: the user sees the program's output once, rounds stay hidden, and the status is the program's."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Two runs made apart: intervals cover the shift, equal runs are seldom called different, real changes are found."""
+"""Two separate runs: intervals cover the shift, equal runs are seldom called different, real changes are found."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_counts_that_were_zero_have_a_difference_and_no_ratio() -> None:
 
 
 def runs_of(generator: np.random.Generator, number: int, drift: float, factor: float = 1.0) -> u.Sample:
-    """Runs of eleven rounds, each in weather of its own."""
+    """Returns runs of eleven rounds, each with its own drift."""
     levels = factor * generator.lognormal(0, drift, number)
     return u.Sample(tuple(tuple(level * generator.lognormal(0, 0.02, 11)) for level in levels))
 
@@ -116,7 +116,7 @@ def test_equal_drifting_runs_keep_the_error_rate(runs: int, seed: int) -> None:
 
 @pytest.mark.lengthy
 def test_widely_scattered_runs_widen_the_interval(seed: int) -> None:
-    """On a machine that drifts four times as much as is usual, several runs a side find that out."""
+    """The machine drifts four times as much as usual; several runs on each side show it."""
     generator = np.random.default_rng(seed)
     trials, wrong = 200, 0
     for _ in range(trials):

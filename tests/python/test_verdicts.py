@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Verdicts: where an interval lies against the bound, how many rounds they take, and how often chance makes them."""
+"""Verdicts: the interval's place against the bound, the number of rounds needed, and the rate of chance verdicts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def at(size: int) -> Point:
 
 
 def figures(**found: dict[int, list[float]]) -> PlaceTable:
-    """Rounds by alias and size."""
+    """Returns rounds by alias and size."""
     return ResultTable({
         (at(size), ALL_ALIASES[alias]): {FIGURE: dict(enumerate(rounds, 1))}
         for alias, by_size in found.items() for size, rounds in by_size.items()
@@ -62,7 +62,7 @@ def claim(**given: Any) -> Claim:
 
 
 def around(value: float, rounds: int = FEWEST_ROUNDS) -> list[float]:
-    """Rounds that scatter by half a per cent."""
+    """Returns rounds that scatter by 0.5 %."""
     return [value * (1.0 + 0.005 * math.sin(2.0 * n)) for n in range(rounds)]
 
 
@@ -208,12 +208,12 @@ def _normal(rng: random.Random) -> float:
 
 
 def _heavy(rng: random.Random) -> float:
-    """Student's with three degrees of freedom: now and then a round is far off."""
+    """Returns noise of Student's t with three degrees of freedom: some rounds are far off."""
     return 0.03 * rng.gauss(0.0, 1.0) / math.sqrt(sum(rng.gauss(0.0, 1.0) ** 2 for _ in range(3)) / 3.0)
 
 
 def _document(rng: random.Random, noise: Noise, truths: list[float], rounds: int) -> list[Verdict]:
-    """Statements `AS7 / AS1 >= 1.2` at a size each, all of them against one baseline, judged together."""
+    """Judges statements `AS7 / AS1 >= 1.2` together, one at each size, all against one baseline."""
     base = [math.exp(noise(rng)) for _ in range(rounds)]
     rule = claim(against=("AS1",), low=1.2)
     judged = []
@@ -227,7 +227,7 @@ def _document(rng: random.Random, noise: Noise, truths: list[float], rounds: int
 @pytest.mark.parametrize("noise", [_normal, _heavy])
 @pytest.mark.parametrize("rounds", [FEWEST_ROUNDS, 11])
 def test_chance_makes_no_more_false_verdicts_than_stated(noise: Noise, rounds: int) -> None:
-    """At a border nothing can be known, and any verdict counts as false; with true effects beside, their share."""
+    """At the bound, any verdict counts as false. With true effects among them, the share of false ones is limited."""
     rng, documents = random.Random(SEED), 150
     print(f"seed {SEED}")
     border, clear = [1.2] * 20, [2.0] * 10

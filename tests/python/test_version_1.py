@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A store of observations of version 1 is read as what it would be today, alone and next to files of today.
+"""A store of observations of version 1 is read as if written today, by itself and next to current files.
 
 `data/store_of_version_1` was written by the last revision that wrote version 1: an advice, a replay, an experiment.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The code of an advice: names, places, sizes, and what `--write` does to a folder."""
+"""The code of an advice: names, places, sizes, and the folder of `--write`."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def test_writes_a_new_folder_or_nothing(tmp_path: Path) -> None:
     assert {p: p.read_bytes() for p in folder.iterdir()} == before
     with pytest.raises(Failure, match="is a file"):
         write(advice(), folder / NOTE)
-    assert list(folder.parent.iterdir()) == [folder], "nothing is left beside it"
+    assert list(folder.parent.iterdir()) == [folder], "nothing is left next to it"
 
 
 def test_without_a_change_of_the_source_only_the_note_is_written(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Set-up installs what is missing and nothing else, or says how and stops; the menu shows every target."""
+"""Set-up installs only missing packages, or prints the command and stops; the menu shows every target."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def listed(purpose: str) -> set[str]:
 
 
 class Machine:
-    """A copy of the set-up on a machine whose packages we name, and whose apt-get only notes its arguments."""
+    """A copy of the set-up on a fake machine with chosen packages, whose apt-get only notes its arguments."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -54,7 +54,7 @@ class Machine:
 
 @pytest.fixture
 def machine() -> Iterator[Machine]:
-    # Not pytest's own folder, which no other user may enter.
+    # Other users may not enter pytest's own folder.
     with tempfile.TemporaryDirectory() as place:
         yield Machine(Path(place))
 

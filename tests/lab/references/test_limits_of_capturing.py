@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Capturing what Valgrind cannot run, or a program forbids: one sentence with its cure, and a partial trace says so."""
+"""Programs that cannot be captured give one sentence with a remedy, and partial traces are marked."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_program_with_limits_ends_as_bare(trace: Path, how: str) -> None:
     assert stopped(trace) == 0
 
 
-def test_a_program_that_executes_itself_has_one_trace(trace: Path) -> None:
+def test_the_trace_after_an_exec_of_itself_names_the_program(trace: Path) -> None:
     assert run(trace, PROGRAM, "again").returncode == 0
     (after,) = [path for path in trace.parent.iterdir() if path != trace]
     info = subprocess.run([BIN / "millpond-trace", "dump", after], capture_output=True, text=True, check=False)
@@ -134,7 +134,7 @@ int main() {
 
 
 def with_debug_information(folder: Path, compiler: str, options: str) -> Path:
-    """A program that a compiler of this machine has built; its sections compressed by zstd where `options` say so."""
+    """Builds a program with a compiler of this machine; `options` may have its sections compressed by zstd."""
     names = {"g++": ["g++"], "clang++": ["clang++", "clang++-19", "clang++-18", "clang++-16", "clang++-14"]}[compiler]
     found = next((path for name in names if (path := shutil.which(name))), None)
     if found is None:

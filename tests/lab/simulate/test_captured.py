@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Simulators on recordings of ours, and inside the program that is captured."""
+"""Simulators on our recordings, and inside a program while it is captured."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_sample_tells_the_whole_with_its_error(tmp_path: Path) -> None:
     )
     about = sampled["input"]
     assert about["bursts"] > 10
-    # What lies behind the last burst is not known.
+    # References after the last burst are unknown.
     assert 0 <= whole["input"]["instructions"] - about["instructions"] - about["instructions_not_captured"] <= 8000
     [row] = [row for row in sampled["simulators"][0]["metrics"] if row["metric"] == "misses"]
     told = row["whole"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""An interrupted verb ends at once with one line; it leaves no process and no temporary folder, killed or not."""
+"""An interrupted verb ends at once with one line. It leaves no process and no temporary folder, even if killed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from harness import BIN, PROGRAMS, REPOSITORY
 from millpond.system.native import descendants_of, process_facts
 from tiers import mostly_more
 
-# A program with a child of its own, both of which ignore what would end them.
+# A program and its child, both of which ignore signals that would end them.
 STUBBORN = "trap '' TERM HUP INT; echo begun > begun; sleep 1000 & sleep 1000; sleep 1000"
 
 

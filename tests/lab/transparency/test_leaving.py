@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Programs that end from inside: what is alive then has not outlived a call that has not ended."""
+"""Programs that exit inside a call: objects alive at that time have not outlived the unfinished call."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def characterised(*words: object) -> dict[str, Any]:
 
 
 def scope(found: dict[str, Any], function: str) -> dict[str, Any]:
-    """The judgement of a function on the objects that it allocates itself."""
+    """Returns the legality of a function's scope for the objects that it allocates itself."""
     scopes = [s for one in found["subsystems"] if one["name"] in (function, "app") for s in one["legality"]]
     return next(s for s in scopes if s["name"] == function)
 
 
 def observed(how: str, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is known without and with a second recording that observes the calls."""
+    """Returns the characterisations without and with a second recording that observes the calls."""
     first, listed = recorded(how, folder / "first.mpt"), folder / "scopes"
     before = characterised("--scopes-out", listed, first)
     second = recorded(how, folder / "second.mpt", "--scopes", listed)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""However a process comes to be, and whatever it does to itself, it is not disturbed, and its events are in its trace.
+"""Recording does not disturb a process, whatever it does to itself, and its events are in its trace.
 
-Where that cannot be, one line says which process has no trace and why.
+If that is impossible, one line names the process without a trace and the reason.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def test_exhausted_ahead_mapping_is_reported(tmp_path: Path) -> None:
 
 
 def test_processes_that_outlive_the_program_are_finished_later(tmp_path: Path) -> None:
-    """A daemon has no event before the program has ended. It ends when a file appears."""
+    """The daemon has its first event after the program has ended. It ends when a file appears."""
     trace, sign = tmp_path / "t.mpt", tmp_path / "sign"
     argv = [str(RECORD), "-o", str(trace), "--", str(PROGRAMS / "children"), "daemon", "100", str(sign)]
     with (tmp_path / "out").open("wb") as stdout, (tmp_path / "error").open("wb") as stderr:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A recorded program cannot be told from a bare one, and its trace holds exactly what it did."""
+"""A recorded program behaves as a bare one, and its trace holds exactly its events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = ("allocations", "frees", "reallocations")
 
 
 def by_name(programs: list[Program]) -> pytest.MarkDecorator:
-    """Of the real programs the two that end soonest, and the one with threads; the others are left to `more`."""
+    """Parametrizes a test over programs. All real ones except gawk, sqlite3 and threads are marked `more`."""
     left = {each.name for each in REAL_PROGRAMS} - {"gawk", "sqlite3", "threads"}
     values = [
         pytest.param(each, marks=pytest.mark.more if each.name in left else (), id=each.name) for each in programs
@@ -30,7 +30,7 @@ def by_name(programs: list[Program]) -> pytest.MarkDecorator:
 
 
 def said(stdout: bytes) -> list[tuple[int, ...]]:
-    """What the processes of a program counted, one tuple of (allocations, frees, reallocations) each."""
+    """Returns the counts of each process as it printed them: (allocations, frees, reallocations)."""
     numbers = [line.rsplit(b" ", 1) for line in stdout.splitlines()]
     values = [int(value) for name, value in numbers if name.decode() in KINDS]
     return [tuple(values[i : i + 3]) for i in range(0, len(values), 3)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What cannot be recorded is refused with the status for it and one clear line, before anything has happened."""
+"""Programs that cannot be recorded are refused with their status and one clear line, before anything has happened."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def record(arguments: list[str], place: Path) -> Outcome:
 
 
 def assert_refused(outcome: Outcome, status: int, *words: str) -> None:
-    """Only our own line, with these words in it, and nothing written."""
+    """Asserts that only our own line with these words is printed, and that no file is written."""
     assert outcome.status == status, outcome.stderr.decode()
     assert outcome.stdout == b""
     text = outcome.stderr.decode()
@@ -112,7 +112,7 @@ def test_a_full_disk_harms_no_program_and_is_said(tmp_path: Path, small_disk: Pa
 
 
 def test_a_killed_recorders_trace_can_be_finished(tmp_path: Path) -> None:
-    """The program says who it is; then the recorder is killed; then the program ends."""
+    """The program prints its process id, then the recorder is killed, then the program ends."""
     script = "$| = 1; my @kept = map { 'x' x $_ } 1 .. 2000; print qq{$$\n}; <STDIN>; exit 0"
     argv = [str(RECORD), "-o", str(tmp_path / "t.mpt"), "--", "perl", "-e", script]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as recorder:

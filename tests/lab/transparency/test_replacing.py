@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A recording replaces FILE and the traces of the recording that FILE was of, and no other file."""
+"""A recording replaces FILE and the other traces of FILE's old recording, and no other file."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_traces_of_other_recordings_stay(folder: Path, tmp_path: Path) -> No
 
 
 def test_a_name_that_is_taken_is_left_and_said(folder: Path, tmp_path: Path) -> None:
-    """The child's number is known before it has a trace: the file that has its name is made by the child itself."""
+    """The child itself makes a file with the name of its trace before it has one."""
     script = 'touch_me=$BASHPID; (echo mine > "$0.$BASHPID"; x=$(seq 9)); exit 6'
     file = folder / "t.mpt"
     outcome = record(Program("bash", ("bash", "-c", script, str(file))), tmp_path / "run", file)
@@ -89,7 +89,7 @@ def test_a_name_that_is_taken_is_left_and_said(folder: Path, tmp_path: Path) -> 
 
 
 def test_finishing_adds_to_existing_traces(folder: Path, tmp_path: Path) -> None:
-    """A process outlives the program: it reads from a pipe that the test holds open. The program ends once it runs."""
+    """A child outlives the program: it reads a pipe that the test holds open. The program ends once the child runs."""
     file, started = folder / "t.mpt", tmp_path / "started"
     os.mkfifo(started)
     reads, writes = os.pipe()

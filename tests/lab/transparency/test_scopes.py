@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Observed scopes: programs whose truth is known, and programs that breakpoints could disturb.
+"""Observed scopes of programs with known results, and of programs that breakpoints could disturb.
 
 PROGRAM ──record──▶ FIRST ──characterise --scopes-out──▶ LIST ──record --scopes──▶ SECOND
                                                        FIRST, SECOND ──characterise --observed──▶ legality
@@ -28,7 +28,7 @@ ALIVE_AT_END = "alive at the end"
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of a function of the program `scopes`: activations, calls, bytes of its largest activation."""
+    """The known results of a function of the program `scopes`: activations, calls, bytes of its largest activation."""
 
     case: str
     function: str
@@ -72,14 +72,14 @@ def characterise(trace: Path, *options: str) -> dict[str, Any]:
 
 
 def scopes(characterisation: dict[str, Any], function: str) -> Iterator[dict[str, Any]]:
-    """The judgement of a function on the objects that it allocates itself, then on others."""
+    """Returns the legality of a function's scope for its own objects, then for others."""
     for s in sorted(characterisation["subsystems"], key=lambda s: s["name"] not in (function, function.split("::")[0])):
         yield from (scope for scope in s["legality"] if scope["scope"] == "function" and scope["name"] == function)
 
 
 @dataclass(frozen=True)
 class Observation:
-    """Both recordings of one case, and what is known with and without the second."""
+    """Both recordings of one case, and the characterisations with and without the second."""
 
     first: Path
     second: Path

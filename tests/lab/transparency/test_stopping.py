@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`--for` ends a program as its user would, asked first and then by force, and finishes the trace."""
+"""`--for` ends a program, first by request and then by force, and finishes its trace."""
 
 from __future__ import annotations
 

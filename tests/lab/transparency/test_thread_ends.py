@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Threads may end in any order of what destructors there are: on our mallocs, under plans and recorded."""
+"""Threads may end with destructors in any order: on our mallocs, under plans and while recorded."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def tried(variant: str) -> Way:
 
 
 def planned(route: dict[str, object]) -> Way:
-    """One pool for everything."""
+    """A plan with one pool for everything."""
 
     def run(program: Program, place: Path) -> Outcome:
         everything = {"subsystems": ["*"], "pool": "all", **route}
@@ -69,7 +69,7 @@ WAYS: dict[str, Way] = {
     **{variant: tried(variant) for variant in ("shared", "looked_up")},
     **{name: planned(route) for name, route in PLANS.items()},
 }
-# What has a state for each thread.
+# The mallocs and strategies with per-thread state.
 OURS = ("multipool", "checked", "recorded", "shared", *PLANS)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A program under a trial, whatever its variant and its plan, cannot be told from the bare one."""
+"""A program under a trial behaves as the bare one, for every variant and plan."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def build_id(argv: list[str]) -> str:
 
 
 def compile_plan(program: Program, routes: list[dict[str, object]], place: Path) -> Path:
-    """The routes of a plan for `program` as address ranges."""
+    """Compiles the routes of a plan for `program` to address ranges."""
     place.mkdir(parents=True, exist_ok=True)
     argv = program.argv()
     plan, modules, compiled = place / "any.plan.json", place / "modules", place / "routes"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Debug information elsewhere or in another form names the same containers, lines and members, or says why."""
+"""Debug information in another place or form names the same containers, lines and members, or gives the reason."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Programs of C++ modules and of Go: owners, containers, members and lines, or the reason why there is no recording."""
+"""Programs of C++ modules and of Go have owners, containers, members and lines, or a reason for no recording."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ func main() { for i := 0; i < 1000; i++ { C.free(C.make_block(C.int(i % 50 + 1))
 
 
 def steps(folder: Path, *commands: str, **variables: str) -> None:
-    """Builds in a folder; skips the test where a compiler cannot do this."""
+    """Builds in a folder; skips the test if a compiler does not support this."""
     for command in commands:
         done = subprocess.run(
             command.split(), cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True, check=False
