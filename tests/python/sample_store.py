@@ -203,7 +203,7 @@ def _outcomes(cells: Sequence[Cell], stage: str, rounds: int, noise: random.Rand
                 "page_faults": 2000.0,
                 "major_faults": 0.0,
             }
-            if cell.plan:  # what pools behind malloc cost more than the library's
+            if cell.plan:  # the extra cost of pools behind malloc
                 values |= {"pool_cost_seconds": 0.03 * seconds, "pool_cost_bytes": 1e5}
             found.append(Outcome(cell, stage, number, values, "2026-01-01T00:00:00Z"))
     return found

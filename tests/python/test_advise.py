@@ -212,7 +212,7 @@ def test_no_plan_is_saved_if_none_is_better(lab: FakeLab) -> None:
     assert not list(lab.work.rglob("*.plan.json"))
 
 
-def test_the_noise_of_the_bare_rounds_is_told(helped: dict[str, Any]) -> None:
+def test_the_noise_of_the_bare_rounds_is_reported(helped: dict[str, Any]) -> None:
     cpu = helped["noise"]["cpu_seconds"]
     assert cpu["n"] == helped["rounds"]
     assert cpu["median"] == pytest.approx(0.010, rel=0.01)
@@ -337,7 +337,7 @@ def test_a_crash_is_reported_and_its_trace_still_analysed(lab: FakeLab) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_program_that_fails_in_order_is_tried_all_the_same(lab: FakeLab) -> None:
+def test_a_program_that_exits_with_an_error_is_still_tried(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.8}, exit=3)
     found = advise(lab)
     assert found["program"]["exit"] == 3
@@ -365,7 +365,7 @@ def test_the_largest_process_is_analysed_unless_another_is_chosen(lab: FakeLab) 
     assert "3 process" in wrong.stderr
 
 
-def test_a_budget_that_is_too_small_is_said(lab: FakeLab) -> None:
+def test_a_budget_that_is_too_small_is_reported(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU)
     found = advise(lab, "--budget=0")
     assert "budget" in found["verdict"]

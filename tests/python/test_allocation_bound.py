@@ -61,7 +61,7 @@ def test_huge_pages_are_judged_where_the_heap_is_large(lab: FakeLab) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_budget_tries_all_the_same(lab: FakeLab) -> None:
+def test_a_given_budget_still_tries_pools(lab: FakeLab) -> None:
     lab.configure(events=1000, trace=LITTLE, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.8}, mallocs=MALLOCS)
     found, _ = advise(lab, "--budget=30")
     assert found["choice"]["kind"] == "plan"

@@ -149,7 +149,7 @@ def test_wrong_selections_are_status_2_and_run_nothing(
     assert capsys.readouterr().err.startswith("millpond: ")
 
 
-def test_a_program_that_knows_less_fails_before_anything_is_measured(p0089: Use) -> None:
+def test_an_outdated_program_fails_before_anything_is_measured(p0089: Use) -> None:
     fake = p0089(lacks=[AS7])
     assert run(*ONE)[0] == Status.ENVIRONMENT
     assert not fake.calls

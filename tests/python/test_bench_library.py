@@ -191,7 +191,7 @@ def test_the_seed_decides_the_strings_and_the_order(use: Use) -> None:
 
 
 @pytest.mark.lengthy
-def test_others_may_choose_other_sizes(use: Use) -> None:
+def test_other_sizes_can_be_chosen(use: Use) -> None:
     fake = use()
     run(*ONE, "--rounds", "1", "--sizes", "vector_string=5000,2^13")
     assert {words[words.index("--size") + 1] for _, words in fake.calls} == {"5000", "8192"}
@@ -310,7 +310,7 @@ def test_the_worst_line_of_a_bar_is_one_that_does_not_hold() -> None:
     assert bar.worst.startswith("b,")
 
 
-def test_a_program_that_knows_too_little_is_to_be_built_again(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outdated_program_must_be_built_again(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     use()
     program = read_suite(LIBRARY.suite, {}, USUAL)
     with pytest.raises(Failure, match="build it again") as failure:

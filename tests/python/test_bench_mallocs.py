@@ -120,7 +120,7 @@ def test_the_environment_says_how_long_a_stress_runs(
     assert f"in {seconds} s" in bar.note
 
 
-def test_a_length_that_is_no_number_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_malformed_length_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MILLPOND_STRESS_SECONDS", "ten")
     monkeypatch.setattr(bench_mallocs.native, "find", lambda name: Path("/bin") / name)
     with pytest.raises(Failure, match="MILLPOND_STRESS_SECONDS is 'ten'"):

@@ -63,7 +63,7 @@ def program(_bench: Bench) -> RealProgram:
     return WORK
 
 
-def test_a_capture_is_held_against_no_tool(bench: FakeBench) -> None:
+def test_a_capture_is_compared_with_valgrinds_tool_none(bench: FakeBench) -> None:
     [bar] = capturing(program, 1.4)(bench)
     assert bar.ours is not None
     assert bar.ours.median == 1.5

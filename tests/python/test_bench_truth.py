@@ -95,7 +95,7 @@ def test_the_contenders_of_a_known_program_are_its_command_lines() -> None:
     assert len(TWO_LISTS.workloads()) == 2
 
 
-def test_an_example_that_is_not_built_is_said(lab: FakeLab) -> None:
+def test_an_example_that_is_not_built_is_reported(lab: FakeLab) -> None:
     with pytest.raises(Failure, match="request_server is missing") as missing:
         bench_truth.examples()
     assert missing.value.status == 4

@@ -22,7 +22,7 @@ from millpond_bench.suites.every_experiment import PUBLISHED
 from millpond_bench.suites.p0089 import CLAIMS, EXPERIMENTS
 from millpond_bench.suites.p0089_strategies import ALL_ALIASES
 
-pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
 BY_NAME = {e.name: e for e in (*EXPERIMENTS, p0089_dials.EXPERIMENT, p0089_memory.EXPERIMENT)}
 OF_EVERY_DOCUMENT = {e.name: e for e in PUBLISHED}
@@ -94,7 +94,7 @@ def test_a_rule_is_well_formed(rule: Claim) -> None:
     assert rule.of
 
 
-def test_a_word_that_no_claim_has_is_an_error() -> None:
+def test_an_unknown_key_of_a_claim_is_an_error() -> None:
     with pytest.raises(ValueError, match="lo_w"):
         Claim.from_json({"id": "x", "lo_w": 1.0})
 

@@ -125,7 +125,7 @@ def test_json_goes_only_to_standard_output_or_to_the_file(lab: FakeLab) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_reader_that_stops_reading_is_no_error(lab: FakeLab) -> None:
+def test_a_closed_output_pipe_is_not_an_error(lab: FakeLab) -> None:
     lab.configure(events=10, subsystems=[{"name": f"s{i}"} for i in range(3000)])
     (lab.work / "x.mpt").write_text("0")
     reading, writing = os.pipe()

@@ -172,7 +172,7 @@ def test_rounds_that_chose_are_left_out_where_others_judged(seed: int) -> None:
     assert len(sample.values) == ROUNDS and max(sample.values) < 2
 
 
-def test_other_machines_are_said_and_their_times_warned_of(seed: int) -> None:
+def test_other_machines_are_reported_with_a_warning_about_times(seed: int) -> None:
     generator = np.random.default_rng(seed)
     a, b = journal(rounds_of(generator, BARE)), journal(rounds_of(generator, BARE))
     b.rows[:] = [structs.replace(row, machine="another [abc]") for row in b.rows]
@@ -233,7 +233,7 @@ def test_a_metric_without_measurements_is_missing_input(seed: int) -> None:
 
 
 @pytest.mark.lengthy
-def test_advice_that_changed_is_said(lab: FakeLab, seed: int) -> None:
+def test_changed_advice_is_reported(lab: FakeLab, seed: int) -> None:
     generator = np.random.default_rng(seed)
     for name, best in (("a", "multipool"), ("b", "nothing")):
         store, run = Store(lab.work / name), journal(rounds_of(generator, BARE))

@@ -125,7 +125,7 @@ def test_the_outcome_is_kept_and_every_report_shows_it(lab: FakeLab, program: Ma
 
 
 @pytest.mark.lengthy
-def test_without_an_advice_the_command_that_makes_one_is_said(lab: FakeLab, program: Make) -> None:
+def test_without_an_advice_the_command_for_one_is_shown(lab: FakeLab, program: Make) -> None:
     old, new = program("old"), program("new")
     sample_store.advise(lab.work / "kept", (old, "of other arguments"))
     found = compared(lab, 0, "--after", new, "--", old, "it's")
@@ -146,7 +146,7 @@ def test_a_command_line_of_its_own_can_be_given(lab: FakeLab, program: Make) -> 
 @pytest.mark.parametrize(
     ("text", "same"), [("echo other", False), ("echo $$", False), ('echo "$@"', True), ("echo more; echo", False)]
 )
-def test_other_output_is_said(lab: FakeLab, program: Make, text: str, same: bool) -> None:
+def test_different_output_is_reported(lab: FakeLab, program: Make, text: str, same: bool) -> None:
     old, new = program("old"), program("new", text)
     assert compared(lab, 0, "--after", new, "--", old, "1")["output"]["same"] is same
 
@@ -197,7 +197,7 @@ def test_a_strange_outcome_is_named_and_left_out(lab: FakeLab, program: Make, co
 
 
 @pytest.mark.lengthy
-def test_an_advice_on_another_build_of_elf_is_no_prediction(lab: FakeLab) -> None:
+def test_an_advice_on_another_build_is_not_used_as_a_prediction(lab: FakeLab) -> None:
     """The sample's advice was on a build whose build-id differs from this interpreter's."""
     assert build_id_of(Path("/bin/sh").resolve()) != sample_store.BUILD
     if not build_id_of(Path("/bin/sh").resolve()):
@@ -215,7 +215,7 @@ def test_a_file_without_a_build_id_has_none(tmp_path: Path) -> None:
     assert all(c in "0123456789abcdef" for c in build_id_of(Path(sys.executable).resolve()))
 
 
-def test_intervals_that_touch_meet() -> None:
+def test_touching_intervals_overlap() -> None:
     def summary(low: float, high: float) -> Predicted:
         return Predicted(11, (low + high) / 2, low, high, 0.98, "better")
 

@@ -117,7 +117,7 @@ def test_continuing_settles_open_questions(lab: FakeLab, program: Path) -> None:
 
 
 @pytest.mark.lengthy
-def test_few_rounds_more_leave_the_verdict_and_are_kept(
+def test_a_few_more_rounds_keep_the_verdict_and_are_stored(
     lab: FakeLab, program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.configure(**NOISY)
@@ -213,7 +213,7 @@ def test_an_interrupted_run_is_continued(
 
 
 @pytest.mark.lengthy
-def test_a_state_survives_the_store(lab: FakeLab, program: Path) -> None:
+def test_the_state_of_a_run_survives_the_store(lab: FakeLab, program: Path) -> None:
     lab.configure(**CLEAR)
     advise(lab, program)
     ((run, document),) = Store(lab.work / "results/store").documents_of(KIND)
@@ -223,7 +223,7 @@ def test_a_state_survives_the_store(lab: FakeLab, program: Path) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_damaged_state_is_passed_over(lab: FakeLab, program: Path) -> None:
+def test_a_damaged_state_is_ignored(lab: FakeLab, program: Path) -> None:
     lab.configure(**CLEAR)
     advise(lab, program)
     (path,) = (lab.work / "results/store" / KIND).iterdir()

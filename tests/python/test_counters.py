@@ -21,7 +21,7 @@ from millpond_bench.suites.every_experiment import OF_SUITES as EXPERIMENTS
 from millpond_bench.suites.p0089 import BENCHMARK_2
 from millpond_bench.suites.p0089_strategies import ALIASES
 
-pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
 Use = Callable[..., FakeP0089]
 AS1 = ALIASES["AS1"]

@@ -182,7 +182,7 @@ def test_a_killed_run_is_continued_and_pairs_stay_pairs(killed_after: int) -> No
     with contextlib.suppress(KeyboardInterrupt):
         run_rounds(CELLS, KilledScript(), Silence(), stage="s", rounds=5, memory=memory, seed=3)
     assert len(memory.runs[-1]) == killed_after
-    whole = max(0, killed_after // len(CELLS) - 1)  # the warm-up is none
+    whole = max(0, killed_after // len(CELLS) - 1)  # the warm-up does not count
     script, _ = resumed(memory, 5, seed=3)
     assert ran(script) == {(c.name, n) for c in CELLS for n in range(whole + 1, 6)}
 

@@ -22,7 +22,7 @@ from millpond_bench.suites.every_experiment import PUBLISHED as EXPERIMENTS
 from millpond_bench.suites.p0089_strategies import ALIASES, DOCUMENTS_LOCKED
 from millpond_bench.tables.heat_tables import STEPS, ColourScale, Heat, heat_table
 
-pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
 Use = Callable[..., FakeP0089]
 HOSTILE = "</style><script>alert(1)</script><img src='http://127.0.0.1:9/x' onerror='alert(2)'>"

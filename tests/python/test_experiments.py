@@ -18,7 +18,7 @@ from millpond_bench.suites.p0089 import GAIN
 from millpond_bench.suites.p0089_notation import notation
 from millpond_bench.suites.p0089_strategies import ALIASES, LOCKED, LOCKED_2015, OF_2015
 
-pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
 EXPERIMENTS = tuple(e for e in ALL if e.document == "p0089")
 EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)

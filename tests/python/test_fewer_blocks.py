@@ -66,7 +66,7 @@ def test_a_container_that_grows_step_by_step_could_reserve(type_: str) -> None:
         ("std::vector<int>", tuple(Size(16 + 48 * i, 200) for i in range(14))),  # of many sizes, none of them twice
     ],
 )
-def test_other_sizes_are_no_growth(type_: str, sizes: tuple[Size, ...]) -> None:
+def test_other_sizes_do_not_count_as_growth(type_: str, sizes: tuple[Size, ...]) -> None:
     made = sum(size.count for size in sizes)
     assert fewer_blocks(subsystem(container(type_, made), sizes=sizes), made) == ()
 

@@ -71,7 +71,7 @@ def test_every_place_that_frees_is_named_with_its_counts() -> None:
     assert [c.kind for c in found.values()] == ["allocate", "free", "resize", "free"]  # most blocks first
 
 
-def test_unknown_freeing_places_are_said() -> None:
+def test_unknown_freeing_places_are_reported() -> None:
     assert any("was not recorded" in c.what for c in changes(made(), frees=10))
     assert not any("was not recorded" in c.what for c in changes(made(), freed_at=(FREED,), frees=10))
     assert any("5 more of these blocks" in c.what for c in changes(made(), freed_at=(FREED,), freed_elsewhere=5))

@@ -22,14 +22,14 @@ def ratios(random_: random.Random, *groups: tuple[int, float]) -> list[float]:
 
 
 @given(st.randoms(use_true_random=False), st.integers(3, 9), st.integers(6, 12), st.floats(0.3, 0.85))
-def test_two_groups_far_apart_are_told(random_: random.Random, few: int, many: int, low: float) -> None:
+def test_two_groups_far_apart_are_reported(random_: random.Random, few: int, many: int, low: float) -> None:
     found = humps_of(ratios(random_, (few, low), (many, 0.98)))
     assert [h.rounds for h in found] == [few, many]
     assert found[0].median == pytest.approx(low, rel=0.01) and found[1].median == pytest.approx(0.98, rel=0.01)
 
 
 @given(st.randoms(use_true_random=False), st.integers(FEWEST_ROUNDS, 40), st.floats(0.3, 1.5))
-def test_one_group_is_one(random_: random.Random, rounds: int, middle: float) -> None:
+def test_one_group_is_reported_as_one(random_: random.Random, rounds: int, middle: float) -> None:
     assert humps_of(ratios(random_, (rounds, middle))) == ()
 
 
@@ -39,7 +39,7 @@ def test_one_group_is_one(random_: random.Random, rounds: int, middle: float) ->
         [(1, 0.5), (10, 1.0)],  # one disturbed round
         [(4, 0.95), (7, 1.0)],  # near to one another
         [(3, 0.5), (4, 1.0)],  # too few rounds in all
-        [(4, 0.4), (4, 0.7), (4, 1.0)],  # three groups are no two
+        [(4, 0.4), (4, 0.7), (4, 1.0)],  # three groups are not reported as two
     ],
 )
 def test_less_than_two_groups_are_not_reported(groups: list[tuple[int, float]]) -> None:

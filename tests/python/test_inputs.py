@@ -169,7 +169,7 @@ def test_lines_are_split_as_a_shell_does(tmp_path: Path) -> None:
     ("text", "says"),
     [("a\n'b\n", "line 2: no closing quotation"), ("# nothing\n", "has no inputs"), (None, "cannot read the inputs")],
 )
-def test_a_file_that_is_no_list_of_inputs_is_refused(tmp_path: Path, text: str | None, says: str) -> None:
+def test_a_malformed_list_of_inputs_is_refused(tmp_path: Path, text: str | None, says: str) -> None:
     file = tmp_path / "inputs"
     if text is not None:
         file.write_text(text)
@@ -202,7 +202,7 @@ def test_later_inputs_share_the_remaining_budget(tmp_path: Path) -> None:
 
     def adviser(command: tuple[str, ...], seconds: float) -> Advice:
         given_seconds.append((command, seconds))
-        now[0] += 10.0  # less than its share: the others get what it left
+        now[0] += 10.0  # less than its share: the others get the rest
         return advice()
 
     inputs.advise_on_inputs(("p", "{}"), file, 60.0 / inputs.FIRST_SHARE, adviser, unasked, clock=lambda: now[0])

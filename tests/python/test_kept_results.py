@@ -25,7 +25,7 @@ from millpond_bench.pages.kept_results import KeptPart, KeptResults, in_folder, 
 from millpond_bench.pages.quoted_figures import quoted
 from millpond_bench.pages.results_page import NO_EVIDENCE, figure_text, pages
 
-pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
 Use = Callable[..., FakeP0089]
 RESULTS = repository.ROOT / "docs" / "results"
@@ -135,7 +135,7 @@ def test_each_malloc_and_each_machine_has_a_column(p0089: Use) -> None:
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("words", [("--cells=*",), ("--litter=0.5",), ("--shard=1/2",)])
-def test_a_part_of_an_experiment_or_a_littered_heap_is_no_result(p0089: Use, words: tuple[str, ...]) -> None:
+def test_partial_runs_and_littered_heaps_are_not_kept(p0089: Use, words: tuple[str, ...]) -> None:
     p0089()
     assert bench("suballocator.1", *words) == Status.OK
     assert in_store(Store(Path("store"))) == []

@@ -77,10 +77,10 @@ NEAR = {"cpu_seconds": measured(0.98, 0.05, "not settled")}
         ({}, {"m": UNCLEAR}, False),
         ({NET: UNCLEAR}, {"m": SAME}, False),
         ({NET: UNCLEAR}, {"m": FAST}, True),  # it cannot be the best
-        ({NET: FAST}, {"m": FAST, AGAINST_MALLOC: NEAR}, False),  # which of the two is open
+        ({NET: FAST}, {"m": FAST, AGAINST_MALLOC: NEAR}, False),  # open which of the two is better
         ({NET: FAST}, {"m": FAST, AGAINST_MALLOC: FAST}, True),
         ({}, {}, False),
     ],
 )
-def test_rounds_are_decided_when_more_would_change_no_choice(effects: Effects, single: Effects, decided: bool) -> None:
+def test_rounds_end_when_more_would_not_change_the_choice(effects: Effects, single: Effects, decided: bool) -> None:
     assert is_decided(effects, single) is decided

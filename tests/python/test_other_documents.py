@@ -27,7 +27,7 @@ from millpond_bench.runs.published_run import cells_of
 from millpond_bench.suites import suballocator, unique_chars
 from millpond_bench.suites.every_experiment import PUBLISHED as ALL
 
-pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
 SUBALLOCATOR = ("suballocator.1", "suballocator.2", "suballocator.3", "suballocator.4")
 Use = Callable[..., FakeP0089]

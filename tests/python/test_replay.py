@@ -59,7 +59,7 @@ def test_every_contender_plays_in_every_round(
     assert [c["name"] for c in found["contenders"]] == [RECORDED.name, *STRATEGIES, "/lib/libfast.so"]
     assert found["rounds"] == 3
     for variant in (RECORDED.name, NULL.name, *STRATEGIES, "/lib/libfast.so"):
-        assert variants(lab).count(variant) == 4, variant  # the warm-up is one
+        assert variants(lab).count(variant) == 4, variant  # including the warm-up
     assert "libfast.so" in done.stdout
 
 
@@ -105,7 +105,7 @@ def test_paced_rounds_are_other_rounds(lab: FakeLab, trace: str) -> None:
     assert all("--pace" in c for c in paced)
 
 
-def test_a_budget_is_kept_to_one_round_at_least_and_said(lab: FakeLab, trace: str) -> None:
+def test_a_budget_allows_at_least_one_round_and_is_reported(lab: FakeLab, trace: str) -> None:
     done = lab.run("replay", trace, "--budget=0", "--strategy=multipool")
     assert done.status == 0
     assert "the budget allowed 1 round of 11" in done.stdout
@@ -163,7 +163,7 @@ def test_a_plans_failure_names_the_plan(lab: FakeLab, trace: str, plan_file: Wri
     assert "belongs to the subsystem" in done.stderr
 
 
-def test_a_round_without_memory_or_with_a_crash_is_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rounds_without_memory_or_with_a_crash_give_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script: dict[str, Any] = {"events": 1}
 
     def run(name: str, arguments: Sequence[str], **_: object) -> native.Finished:

@@ -43,7 +43,7 @@ def test_links_are_traversed_equally_often_all_over_a_table(scale: str) -> None:
     for cell in cells_of(BENCHMARK_2, scale, ""):
         given, point = dict(cell.parameters), BENCHMARK_2.point_of(cell)
         assert point is not None
-        if abs(int(given["sf"])) == 5:  # what the tables show
+        if abs(int(given["sf"])) == 5:  # the values of the tables
             table = tuple(dict(point)[name] for name in ("log2_g", "toolchain", "malloc"))
             products[table].add(int(given["af"]) * int(given["rf"]))
     assert products and all(len(found) == 1 for found in products.values())

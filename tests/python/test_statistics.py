@@ -111,7 +111,7 @@ def test_a_contender_against_itself_is_inside_the_noise(n: int, noise: str, seed
 
 def test_an_effect_well_above_the_noise_is_found_in_eleven_rounds(seed: int) -> None:
     generator = np.random.default_rng(seed)
-    weather = generator.lognormal(0, 0.3, size=11)  # what hits both contenders of a round alike
+    weather = generator.lognormal(0, 0.3, size=11)  # noise common to both contenders of a round
     a, b = 0.9 * weather * generator.lognormal(0, 0.01, 11), weather * generator.lognormal(0, 0.01, 11)
     found = s.compare("cpu_seconds", "a", "b", list(a), list(b))
     assert found is not None

@@ -92,7 +92,7 @@ def test_empty_damaged_and_good_stores_are_told_apart(tmp_path: Path) -> None:
     assert caught.value.status == Status.INPUT
 
 
-def test_half_written_files_are_no_part_of_the_relation(tmp_path: Path) -> None:
+def test_half_written_files_are_not_part_of_the_relation(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.write(journal_of(1)[0])
     (tmp_path / "observations" / ".x.parquet.1.part").write_bytes(b"PAR1")
@@ -159,7 +159,7 @@ def test_subsystems_and_contexts_are_relations(tmp_path: Path) -> None:
     assert store.query("select distinct run from contexts") == [{"run": run}]
 
 
-def test_a_relation_that_no_run_has_written_is_empty(tmp_path: Path) -> None:
+def test_a_relation_without_files_is_empty(tmp_path: Path) -> None:
     Store(tmp_path).write(journal_of(1)[0])
     assert Store(tmp_path).query("select * from subsystems") == []
 
@@ -330,7 +330,7 @@ def test_a_killed_writer_leaves_its_rounds_and_nothing_half(tmp_path: Path, mome
         store = Store(tmp_path)
         assert (store.runs(), store.skipped) == ([], [])
         store.prepare()
-        assert store.runs() == []  # whoever is alive is left alone
+        assert store.runs() == []  # files of living writers are not touched
         writer.send_signal(signal.SIGKILL)
     store.prepare()
     (run,) = store.runs()

@@ -194,7 +194,7 @@ def test_experiments_share_their_captures(ran: Iterator[list[str]], tmp_path: Pa
     run_of(CACHES, tmp_path)
     run_of(PAGING, tmp_path)
     assert len(names) == first
-    assert run_of(TAGS, tmp_path).outcomes  # which has two allocators of its own, on three programs
+    assert run_of(TAGS, tmp_path).outcomes  # TAGS has two allocators of its own, on three programs
     assert len(names) == first + 2 * 3 * 3
 
 

@@ -167,7 +167,7 @@ def test_a_missing_malloc_is_status_4_and_names_its_package(
 
 # The loader warns of a library that it cannot preload, and continues: before the first round, and between rounds.
 @pytest.mark.parametrize("preloads", [0, 1, 2])
-def test_a_malloc_that_was_not_preloaded_is_no_silent_glibc(
+def test_a_malloc_that_was_not_preloaded_is_an_error(
     p0089: Use, preloads: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake = p0089(preloads=preloads)

@@ -54,7 +54,7 @@ def test_intervals_cover_the_true_ratio_as_often_as_they_claim(n: int, m: int, r
 
 
 @pytest.mark.more
-def test_equal_runs_are_called_different_no_more_often_than_allowed(seed: int) -> None:
+def test_equal_runs_keep_the_error_rate(seed: int) -> None:
     generator = np.random.default_rng(seed)
     families, wrong = 100, 0
     for _ in range(families):

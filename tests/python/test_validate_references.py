@@ -87,7 +87,7 @@ def test_seconds_are_compared_as_ratios_and_ranks(programs: list[tuple[str, str,
     }
     summary = found.seconds_summary
     assert summary is not None and summary.half_width == pytest.approx(0.0)
-    assert (summary.checked, summary.coverage) == (0, None)  # one program leaves no others
+    assert (summary.checked, summary.coverage) == (0, None)  # no other program is left
 
 
 def test_without_environments_only_seconds_are_validated(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_the_same_statement_can_be_asked_of_other_strategies() -> None:
 
 
 @pytest.mark.lengthy
-def test_threads_beyond_the_cores_are_no_evidence() -> None:
+def test_threads_beyond_the_cores_do_not_count() -> None:
     four = EXPERIMENTS[3]
     rule = next(c for c in load(four.claims) if c.id == "4.threads")
     names = [four.canonical(name) for name in rule.of]

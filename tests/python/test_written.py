@@ -178,7 +178,7 @@ def test_if_several_variables_fit_none_is_chosen() -> None:
     assert container_words.member_of(found) is None
 
 
-def test_memory_that_no_container_asks_for_has_calls_to_replace() -> None:
+def test_memory_outside_containers_has_calls_to_replace() -> None:
     for found, words in (
         (container(None), "::make<T>"),
         (container(None, call="strdup"), "strdup"),

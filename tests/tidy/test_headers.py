@@ -53,7 +53,7 @@ def test_every_header_compiles_on_its_own(compiler: str, flags: tuple[str, ...])
         pytest.skip(f"{compiler} is not installed")
     headers = repository.library_headers()
     assert headers, "include/ has no headers"
-    if flags:  # the whole at once: what differs without exceptions lies in few places
+    if flags:  # only the umbrellas: code that depends on exceptions lies in few places
         headers = [header for header in headers if header.parent == Path("include/millpond")]
     with ThreadPoolExecutor(int(os.environ.get("JOBS", os.cpu_count() or 1))) as pool:
         said = [text for text in pool.map(lambda header: compile_alone(compiler, header, *flags), headers) if text]

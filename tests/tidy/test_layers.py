@@ -134,7 +134,7 @@ def test_native_namespaces_are_those_of_their_folders() -> None:
     wrong = []
     for path in NATIVE:
         for namespace in NAMESPACE.findall(repository.text(path)):
-            # A library tells the malloc layer its backend; the pairs are a program that is tried.
+            # A library gives the malloc layer its backend; `pairs` is a program that is tried.
             if namespace not in (path.parent.name, "preload") and path.name != "pairs_main.cpp":
                 wrong.append(f"{path}: millpond::{namespace}")
     assert not wrong, "\n".join(wrong)
@@ -230,7 +230,7 @@ def test_every_folder_of_the_packages_is_a_room() -> None:
     assert have == {package: set(rooms) for package, rooms in ROOMS.items()}
 
 
-def test_no_module_name_stands_twice() -> None:
+def test_module_names_are_unique() -> None:
     """A reader who searches for a file name finds one file. (A verb may have the name of the room that serves it.)"""
     names = [name.rpartition(".")[2] for name in package_graph()]
     assert not {name for name in names if names.count(name) > 1}
@@ -238,7 +238,7 @@ def test_no_module_name_stands_twice() -> None:
 
 def test_python_talks_to_native_code_by_command_lines_only() -> None:
     bridges = {"ctypes", "cffi", "pybind11", "cython"}
-    of_the_c_library = Path("python/millpond/system/memory_limit.py")  # tells its malloc to have one heap
+    of_the_c_library = Path("python/millpond/system/memory_limit.py")  # makes glibc's malloc use one heap
     wrong = [
         f"{path} imports {name}"
         for path in repository.python_files()
@@ -249,7 +249,7 @@ def test_python_talks_to_native_code_by_command_lines_only() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_class_name_stands_in_two_modules() -> None:
+def test_class_names_are_unique() -> None:
     """A reader who searches for a class finds one."""
     modules: dict[str, list[str]] = {}
     for path in repository.python_files():

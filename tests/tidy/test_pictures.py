@@ -16,7 +16,7 @@ BOXES = "─│└├┌┐┘┬┴▶◀▲▼═║"
 COLUMN = re.compile(rf"(?<=\S) {{2,}}\S|[{BOXES}]")
 OPTION = re.compile(r"(?:^|[ \[])--\w")
 LIST_ITEM = re.compile(r"- ")
-ROW = re.compile(r"\S+ {2,}|(?:[^\s:]+ ){0,2}[^\s:]+: ")  # begins with a name that is set off from what follows
+ROW = re.compile(r"\S+ {2,}|(?:[^\s:]+ ){0,2}[^\s:]+: ")  # begins with a name that is set off from its description
 
 
 def columns(text: str) -> set[int]:

@@ -59,7 +59,7 @@ def cxx_functions(path: Path) -> Iterator[tuple[str, int]]:
         return
     for function in lizard.analyze_file(str(repository.ROOT / path)).function_list:
         name = function.name.rsplit("::", 1)[-1]
-        if name != "alignas":  # lizard takes `class alignas(64) pool {` for a function
+        if name != "alignas":  # lizard takes `class alignas(64) pool {` to be a function
             yield name, function.end_line - function.start_line + 1
 
 

@@ -66,7 +66,7 @@ class Summary:
     """A trace as `millpond-trace info` summarises it."""
 
     status: int  # 3: readable, with gaps
-    finished: bool  # its last record, which says what was lost, is there
+    finished: bool  # it has its last record, which counts losses
     pid: int
     events: int
     lost: int
@@ -90,7 +90,7 @@ class Reference:
 
     bare: Outcome
     events: Counter[int]
-    marked: dict[tuple[int, int], int]  # what a process itself counted ─▶ all events of its trace
+    marked: dict[tuple[int, int], int]  # the process's own counts ─▶ all events of its trace
     root_events: int
     spawned_events: int
     earlier: bytes

@@ -214,7 +214,7 @@ def test_an_arena_starts_again_when_nothing_in_it_is_alive() -> None:
         assert blocks == list(itertools.accumulate(sizes[:-1], initial=blocks[0]))
         for size, block in zip(sizes, blocks, strict=True):
             again = allocate(8, 8, FIRST_ARENA, 0)
-            assert again > blocks[-1]  # nothing is used again while anything is alive
+            assert again > blocks[-1]  # no address is reused while an object is alive
             deallocate(again, 8, 8, FIRST_ARENA)
             deallocate(block, size, 8, FIRST_ARENA)
         assert allocate(8, 8, FIRST_ARENA, 0) == blocks[0]

@@ -241,7 +241,7 @@ def test_every_verb_refuses_a_damaged_recording_and_can_go_on(damaged: Path, mil
     assert '"offset"' in told.stdout
 
 
-def test_changed_documents_and_half_characters_end_in_words(recording: Path, millpond: Run) -> None:
+def test_changed_documents_and_half_characters_are_refused(recording: Path, millpond: Run) -> None:
     place = recording.parent
     document = place / "told.json"
     assert millpond("simulate", "--json", str(document), str(recording)).status == 0

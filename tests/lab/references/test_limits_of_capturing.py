@@ -196,7 +196,7 @@ def test_a_window_without_a_function_is_refused_before(trace: Path, window: str,
 
 
 @pytest.mark.parametrize(("how", "window"), [("plain", "never_called"), ("plain", "cosh")])
-def test_a_window_that_never_opens_is_said(trace: Path, how: str, window: str) -> None:
+def test_a_window_that_never_opens_is_reported(trace: Path, how: str, window: str) -> None:
     done = run(trace, PROGRAM, how, options=("--window", window))
     (line,) = said(done)
     assert done.returncode == 3 and window in line and "nothing was captured in it" in line

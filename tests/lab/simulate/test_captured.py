@@ -79,7 +79,7 @@ def test_wrong_descriptions_are_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("x.mpt*"))
 
 
-def test_a_sample_tells_the_whole_with_its_error(tmp_path: Path) -> None:
+def test_a_sample_estimates_the_whole_with_its_error(tmp_path: Path) -> None:
     whole = simulated(captured(tmp_path / "whole.mpt"), "--simulate", "direct:line=64,size=16K")
     assert "bursts" not in whole["input"]
     sampled = simulated(

@@ -185,7 +185,7 @@ def test_table_names_caches_and_shares() -> None:
     assert "of program" in done.stdout
 
 
-def test_measure_tells_each_simulator_and_all_together() -> None:
+def test_measure_reports_each_simulator_and_all_together() -> None:
     done = run("--measure", "--measure-references", "5000", "--measure-rounds", "1", "--json", "-")
     speeds = json.loads(done.stdout)
     assert speeds["references"] == 5000

@@ -87,7 +87,7 @@ def test_an_interrupted_trial_reports_the_rounds_it_keeps(
     (tmp_path / "a.plan.json").write_text(json.dumps(plan))
     child = verb("trial", "--rounds=100000", "--store=store", "--plan=a.plan.json", "--", program)
 
-    def outcomes() -> int:  # the first line is about the run; more than one round's cells are worth keeping
+    def outcomes() -> int:  # first lines describe runs; 20 outcomes are over a round
         files = (tmp_path / "store").glob("observations/.*.rounds")
         return sum(len(file.read_bytes().splitlines()) - 1 for file in files)
 
@@ -101,7 +101,7 @@ def test_an_interrupted_trial_reports_the_rounds_it_keeps(
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_a_program_that_does_not_end_is_stopped_and_gets_no_verdict(
+def test_an_endless_program_is_stopped_without_a_verdict(
     verb: Callable[..., subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
     endless = "trap 'echo asked > asked; exit 0' INT; while :; do :; done"

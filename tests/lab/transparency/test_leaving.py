@@ -67,7 +67,7 @@ def test_objects_alive_in_an_unfinished_call_did_not_outlive_it(how: str, tmp_pa
         ("", "app::work", "legal"),
         ("kept", "app::load", "alive at the end"),
         ("later", "app::load", "illegal"),
-        ("touched", "app::load", "alive at the end"),  # that they are read is not in a trace of allocations
+        ("touched", "app::load", "alive at the end"),  # a trace of allocations has no reads
     ],
 )
 def test_programs_that_return_have_three_states(how: str, function: str, legality: str, tmp_path: Path) -> None:

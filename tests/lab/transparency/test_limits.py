@@ -99,7 +99,7 @@ def test_limits_end_in_results_or_a_sentence(verb: str, mebibytes: int, ready: P
 @pytest.mark.slow
 @pytest.mark.parametrize("mebibytes", [260, 340, 420, 500, 580])
 @pytest.mark.parametrize("verb", ["page", "compare"])
-def test_limits_between_end_likewise(verb: str, mebibytes: int, ready: Path, tmp_path: Path) -> None:
+def test_limits_in_between_end_the_same_way(verb: str, mebibytes: int, ready: Path, tmp_path: Path) -> None:
     ends_well(verb, mebibytes, ready, tmp_path)
 
 

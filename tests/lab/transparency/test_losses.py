@@ -49,7 +49,7 @@ def test_threads_that_live_at_once_lose_nothing(count: int, tmp_path: Path) -> N
     assert events >= 40 * count
 
 
-def test_a_lack_of_mappings_is_told_or_loses_nothing(tmp_path: Path) -> None:
+def test_a_lack_of_mappings_is_reported_or_loses_nothing(tmp_path: Path) -> None:
     """The address space fits few threads: either all events are in the trace, or a line gives the number lost."""
     shell = f"ulimit -v 400000; exec {THREADS} 500"
     outcome, _ = recorded(["sh", "-c", shell], tmp_path)
@@ -91,7 +91,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def with_subsystem(plans: Path, name: str, place: Path, keep_libraries: bool = True) -> Path:
     plan = json.loads((plans / "all.plan.json").read_text())
-    del plan["checksum"]  # as by hand
+    del plan["checksum"]  # as in a plan written by hand
     plan["routes"] = [{"subsystems": [name, "own"], "pool": "p", "strategy": "multipool"}]
     if not keep_libraries:
         del plan["libraries"]

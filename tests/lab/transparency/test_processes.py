@@ -102,7 +102,7 @@ def test_processes_that_outlive_the_program_are_finished_later(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["own_malloc", "hidden_malloc"])
-def test_a_malloc_inside_the_executable_is_said(name: str, tmp_path: Path) -> None:
+def test_a_malloc_inside_the_executable_is_reported(name: str, tmp_path: Path) -> None:
     recorded = run_recorded(Program(name, (f"{{programs}}/{name}",)), tmp_path, tmp_path / "t.mpt")
     assert recorded.status == 3, "the program's own"
     lines = recorded.stderr.decode().splitlines()

@@ -98,7 +98,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_a_full_disk_harms_no_program_and_is_said(tmp_path: Path, small_disk: Path) -> None:
+def test_a_full_disk_harms_no_program_and_is_reported(tmp_path: Path, small_disk: Path) -> None:
     program = Program("many", ("{programs}/threads", "together", "100000"))
     bare = run_bare(program, tmp_path / "bare")
     recorded = run([str(RECORD), "-o", str(small_disk / "t.mpt"), "--", *program.argv()], program, tmp_path / "full")

@@ -75,7 +75,7 @@ def test_the_traces_of_other_recordings_stay(folder: Path, tmp_path: Path) -> No
     assert after == kept
 
 
-def test_a_name_that_is_taken_is_left_and_said(folder: Path, tmp_path: Path) -> None:
+def test_a_file_with_the_name_of_a_trace_is_kept_and_reported(folder: Path, tmp_path: Path) -> None:
     """The child itself makes a file with the name of its trace before it has one."""
     script = 'touch_me=$BASHPID; (echo mine > "$0.$BASHPID"; x=$(seq 9)); exit 6'
     file = folder / "t.mpt"

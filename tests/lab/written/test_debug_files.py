@@ -136,7 +136,7 @@ def test_each_debug_file_layout_names_the_same_containers(
 
 @pytest.mark.more
 @pytest.mark.parametrize("kind", mostly_more(["program", "library"], "program"))
-def test_packages_of_split_files_are_read_or_the_reason_is_said(kind: str, source: Path, tmp_path: Path) -> None:
+def test_packages_of_split_files_are_read_or_the_reason_is_given(kind: str, source: Path, tmp_path: Path) -> None:
     expected = facts(built(source, tmp_path / "plain", kind).program)
     folder = tmp_path / "split"
     folder.mkdir()
@@ -244,7 +244,7 @@ def test_servers_are_asked_by_build_id(
     assert f"/buildid/{build_id(one.module)}/debuginfo" in asked
 
 
-def test_a_server_that_is_not_there_is_said(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_server_is_reported(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = built(source, tmp_path / "one", "program")
     beside(one)
     (one.folder / "book.debug").unlink()

@@ -67,7 +67,7 @@ def test_c_changes_name_the_shared_free_and_work(c_compiler: str, tmp_path: Path
     assert {p.name for p in folder.iterdir()} == {NOTE, C_HEADER, C_TEST}
     note = (folder / NOTE).read_text()
     assert "memory.c:6" in note and "objects.c:5" in note and f"cc -std=c11 -DMILLPOND_CHECKED {C_TEST}" in note
-    allocate_from(source, POOL)  # the one place that is told in words
+    allocate_from(source, POOL)  # the one place that has only a description
     apply([freed], C_HEADER)
     assert_runs_as_before(c_compiler, source, folder, expected)
 

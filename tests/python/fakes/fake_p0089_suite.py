@@ -53,7 +53,7 @@ _COUNTING = ("--counters", "--event", "--perf-control")
 
 def experiment_of(workload: str, given: Mapping[str, str]) -> PublishedSpec:
     """Returns the first experiment that runs the workload with these parameters; several may share a workload."""
-    passed = {LITTER, *SURROUNDINGS}  # by other ways than parameters
+    passed = {LITTER, *SURROUNDINGS}  # not passed as parameters
     return next(e for e in PUBLISHED if e.workload == workload and {*e.axes} - passed <= given.keys())
 
 
@@ -86,7 +86,7 @@ class FakeP0089:
         descriptors: Sequence[int] = (),
     ) -> Captured:  # fmt: skip
         del seconds
-        argv = argv[3:] if argv[0] == "prlimit" else argv  # what it may have of memory
+        argv = argv[3:] if argv[0] == "prlimit" else argv  # the memory limit
         if Path(argv[0]).name == "millpond-events":
             return self.name_events(argv)
         self._asked += 1
