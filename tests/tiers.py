@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What of a test runs in which tier, by the marks of pytest.
+"""Selects the tests of each tier by pytest marks.
 
 no mark   `make test`
 more      `make test-more`: the same of more programs, compilers, options
 scaled    both: with `scaled(full, small)` repetitions, small in `make test`
-slow      `make test-all` alone
+slow      only `make test-all`
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-# What $MILLPOND_SCALE says in `make test`; everywhere else a test has its full size.
+# The value of $MILLPOND_SCALE in `make test`; without it, tests have their full size.
 SMALL = "small"
 
 # Of our mallocs, those that `make test` builds (tests/lab/mallocs/CMakeLists.txt); it builds the monotonic one, too.
@@ -27,12 +27,12 @@ def is_small() -> bool:
 
 
 def scaled(full: int, small: int) -> int:
-    """How often to do what is random or exhaustive: the first `small` of `full` times in `make test`."""
+    """Returns the number of repetitions of a random or exhaustive test: `small` in `make test`, otherwise `full`."""
     return small if is_small() else full
 
 
 def mostly_more(values: Iterable[Any], *kept: str) -> Sequence[Any]:
-    """The values of a parameter, or tuples of some: `more`, but for those whose name, or text, is among `kept`."""
+    """Marks the values of a parameter (or tuples of values) as `more`, except those whose name or text is in `kept`."""
     result = []
     found = set()
     for value in values:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Debian's Chromium without a window, driven through the pipe of its DevTools protocol: no driver, no web socket.
+"""Drives Debian's headless Chromium through the pipe of its DevTools protocol, without a driver or a web socket.
 
 we ──fd 3──▶ {"id": 1, "method": …}\\0 ──▶ Chromium        replies carry our id, events carry a method
 we ◀─fd 4── {"id": 1, "result": …}\\0 ◀── Chromium
@@ -21,7 +21,7 @@ from typing import Any
 PATIENCE_SECONDS = 60.0
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
-# Text whose contrast against what lies below it is less than WCAG's AA asks for (4.5), with its ratio.
+# Text whose contrast with its background is below the minimum of WCAG AA (4.5), with its ratio.
 FAINT = """(() => {
   const parse = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
   const lum = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
@@ -42,12 +42,12 @@ FAINT = """(() => {
 
 
 def find_chromium() -> str | None:
-    """The path of a Chromium; None where there is none."""
+    """Returns the path of a Chromium, or None if it is not installed."""
     return next((path for path in map(shutil.which, PROGRAMS) if path), None)
 
 
 class Chromium:
-    """One browser with one page. Everything that the page did wrong or asked the network for is kept in `events`."""
+    """A browser with one page. `events` keeps the page's errors and network requests."""
 
     def __init__(self, folder: Path) -> None:
         program = find_chromium()
@@ -97,7 +97,7 @@ class Chromium:
             self._process.wait()
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Asks for one thing and waits for its answer; what happens meanwhile goes to `events`."""
+        """Sends one command and waits for its reply. Events that arrive meanwhile go to `events`."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
         if self._session:
@@ -135,18 +135,18 @@ class Chromium:
         self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression in the page."""
+        """Returns the value of a JavaScript expression in the page."""
         answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
     def screenshot(self, file: Path, *, whole: bool = False) -> None:
-        """Writes what is seen (or the whole page) as PNG."""
+        """Writes the visible part (or the whole page) as PNG."""
         answer = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         file.write_bytes(base64.b64decode(answer["data"]))
 
     def complaints(self) -> list[str]:
-        """Console errors, exceptions and refused content of the page that is open."""
+        """Returns console errors, exceptions and refused content of the open page."""
         said = []
         for event in self.events:
             method, parameters = event.get("method"), event.get("params", {})
@@ -159,5 +159,5 @@ class Chromium:
         return said
 
     def requests(self) -> list[str]:
-        """Everything that the page asked for."""
+        """Returns all requests of the page."""
         return [e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]

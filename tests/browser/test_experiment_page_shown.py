@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The page of published experiments in a browser, from a file: silent, offline, no wider than the screen, readable."""
+"""Opens the page of published experiments in a browser: no errors, no requests, fits the screen, readable."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All experiments of suites, with a strategy that fails."""
+    """A page of all suite experiments, in which one strategy fails."""
     folder = tmp_path_factory.mktemp("bench")
     with pytest.MonkeyPatch.context() as patch:
         FakeP0089(bad_alloc=["monotonic:type:destroy"]).replace_programs(patch, folder)
@@ -40,9 +40,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
-def test_no_error_no_request_and_the_style_is_let_in(
-    browser: Chromium, page: Path, width: int, height: int, scheme: str
-) -> None:
+def test_page_is_silent_offline_and_styled(browser: Chromium, page: Path, width: int, height: int, scheme: str) -> None:
     browser.open(page, width, height, scheme=scheme)
     browser.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
     assert browser.complaints() == []
@@ -54,7 +52,7 @@ def test_no_error_no_request_and_the_style_is_let_in(
 
 
 @pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
-def test_nothing_is_wider_than_the_screen_and_all_text_can_be_read(
+def test_pages_fit_the_screen_and_all_text_is_readable(
     browser: Chromium, page: Path, width: int, height: int, scheme: str
 ) -> None:
     browser.open(page, width, height, scheme=scheme)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The report in a browser, from a file: silent, offline, the answer on the first screen, readable on any screen."""
+"""Opens the report in a browser: no errors, no requests, the verdict on the first screen, readable on any screen."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of two workloads, one with names that are long or mean harm."""
+    """A report of two workloads, one of which has long or hostile names."""
     folder = tmp_path_factory.mktemp("report")
     sample_store.advise(folder / "store", ("/opt/other", HOSTILE), rename={"printer": HOSTILE, "shop::index": LONG})
     sample_store.advise(folder / "store")
@@ -50,7 +50,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
-def test_no_error_no_request_no_dialog(browser: Chromium, page: Path, width: int, height: int, scheme: str) -> None:
+def test_page_is_silent_and_offline(browser: Chromium, page: Path, width: int, height: int, scheme: str) -> None:
     browser.open(page, width, height, scheme=scheme)
     for button in range(int(browser.evaluate("document.querySelectorAll('th button').length"))):
         browser.evaluate(f"document.querySelectorAll('th button')[{button}].click()")
@@ -72,7 +72,7 @@ def test_the_verdict_is_seen_without_scrolling(
 
 
 @pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
-def test_nothing_is_wider_than_the_screen_and_all_text_can_be_read(
+def test_pages_fit_the_screen_and_all_text_is_readable(
     browser: Chromium, page: Path, width: int, height: int, scheme: str
 ) -> None:
     browser.open(page, width, height, scheme=scheme)
@@ -86,7 +86,7 @@ def test_nothing_is_wider_than_the_screen_and_all_text_can_be_read(
 
 
 @pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
-def test_where_references_miss_is_readable(
+def test_misses_of_references_are_readable(
     browser: Chromium, tmp_path: Path, width: int, height: int, scheme: str
 ) -> None:
     example = Path(__file__).resolve().parents[1] / "python" / "data" / "characterisation_with_references.json"
@@ -132,7 +132,7 @@ def test_a_name_leads_to_its_part_and_printing_unfolds_everything(browser: Chrom
     assert len(printed["data"]) > 10_000
 
 
-def test_the_checks_notice_what_they_look_for(browser: Chromium, tmp_path: Path) -> None:
+def test_checks_notice_planted_flaws(browser: Chromium, tmp_path: Path) -> None:
     bad = tmp_path / "bad.html"
     bad.write_text(
         "<!doctype html><p style='color:#999;font-size:16px'>faint</p><img src='http://127.0.0.1:9/x.png'>"

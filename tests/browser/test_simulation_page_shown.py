@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The page of simulations in a browser: exact values by pointer and keys, zoom, legends; silent, offline."""
+"""Opens the page of simulations in a browser: exact values by pointer and keys, zoom, legends; no errors."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def dot(browser: Chromium, number: int) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def test_pointing_at_a_point_shows_its_exact_values(browser: Chromium, page: Path) -> None:
+def test_hovering_a_point_shows_its_exact_values(browser: Chromium, page: Path) -> None:
     browser.open(page, 1280, 800)
     mouse(browser, "mouseMoved", *dot(browser, 0))
     said = browser.evaluate(TIP).replace("\u00a0", " ")

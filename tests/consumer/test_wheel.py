@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`pip install .` brings the native programs along, beside the package, and they start from there."""
+"""`pip install .` installs the native programs in the package, and they start from there."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ["millpond-record", "millpond-characterise", "millpond-trial"]
 LIBRARIES = ["libmillpond-record.so", "libmillpond-trial.so"]
-# What `synthesize --preload` compiles, of other folders than include and preload.
+# The files outside include and preload that `synthesize --preload` compiles.
 CLASSIC_SOURCES = {
     "lab/mallocs/bump_heap.hpp", "lab/mallocs/classic_heaps.hpp", "lab/mallocs/classic_library.cpp",
     "lab/mallocs/site_prediction.hpp", "lab/mallocs/tagged_blocks.hpp", "src/os/posix.cpp",
 }  # fmt: skip
 SOURCES = "millpond/_native/lib/millpond/source/"
 SUFFIXES = (".c", ".cc", ".cpp", ".h", ".hpp", ".inc", ".o", ".a", ".cmake", "CMakeLists.txt")
-# Blocks of one size from two call sites: those of one die at once.
+# Allocates blocks of one size at two call sites; the blocks of one site are freed at once.
 SITES = """\
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder into which a wheel of this tree was installed. The build's requirements come from .venv."""
+    """A folder with an installed wheel of this tree. The build's requirements come from .venv."""
     work = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     offline = ["--no-deps", "--no-build-isolation"]
@@ -65,14 +65,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def with_ccache() -> dict[str, str]:
-    """As scripts/build compiles: where ccache is installed, what was compiled before is taken from it."""
+    """Returns the environment of scripts/build: if ccache is installed, it serves earlier compilations."""
     launcher = shutil.which("ccache")
     launchers = {f"CMAKE_{language}_COMPILER_LAUNCHER": launcher for language in ("C", "CXX") if launcher}
     return {**launchers, **os.environ}
 
 
 def user_environment(installed: Path) -> dict[str, str]:
-    """What a user has who installed the wheel. With -S, python leaves out the editable install of this tree."""
+    """Returns the environment of a user who installed the wheel. With -S, python ignores editable installs."""
     kept = {key: value for key, value in os.environ.items() if key != "MILLPOND_BIN"}
     return {**kept, "PYTHONPATH": f"{installed}{os.pathsep}{sysconfig.get_path('purelib')}"}
 
@@ -97,7 +97,7 @@ def test_wheel_holds_the_published_tables_and_statements(installed: Path) -> Non
 
 
 def test_installed_program_records(installed: Path, tmp_path: Path) -> None:
-    """The recorder finds its library from where the wheel put it, and python finds the recorder."""
+    """The recorder finds its library where the wheel put it, and python finds the recorder."""
     trace = tmp_path / "true.mpt"
     command = [sys.executable, "-S", "-m", "millpond", "record", "-o", str(trace), "--", "perl", "-e", "print 1"]
     done = subprocess.run(
@@ -116,7 +116,7 @@ def test_installed_package_finds_its_own_programs(installed: Path) -> None:
 
 
 def test_only_a_synthesized_malloc_has_its_sources_in_the_wheel(installed: Path) -> None:
-    """`synthesize --preload` compiles them; other sources, tests and what was built beside do not belong there."""
+    """`synthesize --preload` compiles them. Other sources, tests and build products must not be in the wheel."""
     (wheel,) = installed.parent.glob("millpond-*.whl")
     files = [name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")]
     assert [name for name in files if not re.match(r"millpond/|millpond-[0-9.]+\.dist-info/", name)] == []

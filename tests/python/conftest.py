@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What the tests of the conductor share: a laboratory of fakes, and the command line run as a user runs it."""
+"""Fixtures of the Python tests: fake native programs, and the command line as a user runs it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from millpond.system import callgrind, native
 from millpond_bench.experiments import contenders
 from tiers import is_small
 
-# How long an example takes says nothing: the machine may be busy. Examples are the same in every run, so that a change
-# fails by what it changed; `--hypothesis-profile explore` draws new ones.
+# Examples have no time limit, because the machine may be busy. They are the same in every run, so that only a change of
+# the code can fail a test; `--hypothesis-profile explore` draws new ones.
 hypothesis.settings.register_profile("millpond", deadline=None, print_blob=True, derandomize=True)
 hypothesis.settings.register_profile("explore", deadline=None, print_blob=True)
 hypothesis.settings.register_profile("small", hypothesis.settings.get_profile("millpond"), max_examples=15)
@@ -62,7 +62,7 @@ def seed(request: pytest.FixtureRequest) -> int:
 
 @dataclass(frozen=True)
 class Done:
-    """How a command line ended, and what it said."""
+    """The result of a command line: status, output and messages."""
 
     status: int
     stdout: str
@@ -70,7 +70,7 @@ class Done:
 
 
 class FakeLab:
-    """The native programs, faked: a folder for $MILLPOND_BIN whose figures `configure` decides."""
+    """Fake native programs: a folder for $MILLPOND_BIN. `configure` sets their figures."""
 
     def __init__(self, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
         self._capture = capture
@@ -89,23 +89,23 @@ class FakeLab:
         self._mallocs = sorted(config.get("mallocs", {}))
 
     def contenders(self) -> tuple[list[Malloc], dict[str, str]]:
-        """In the place of `mallocs.contenders`: those that a test has configured; one is absent."""
+        """Replaces `mallocs.contenders`: returns the configured mallocs and one absent malloc."""
         return [Malloc(n, Path(f"/lib/lib{n}.so")) for n in self._mallocs], {"absent": "apt install libabsent"}
 
     def calls(self) -> list[list[str]]:
-        """The command lines of millpond-trial so far."""
+        """Returns the command lines of millpond-trial so far."""
         log = self.bin / "calls.log"
         return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
     def native_run(self, name: str, arguments: Sequence[str], *, passing: bool = False, **_: object) -> native.Finished:
-        """In the place of `native.run`: the fake as a call, which is a hundred times quicker than as a process."""
+        """Replaces `native.run`: calls the fake in this process, a hundred times faster than in its own."""
         finished, _printed = self._call(name, arguments)
         if passing:
             print(finished.said, end="", file=sys.stderr)
         return native.Finished(finished.status, "" if passing else finished.said)
 
     def native_answer(self, name: str, arguments: Sequence[str]) -> str:
-        """In the place of `native.answer`."""
+        """Replaces `native.answer`."""
         finished, printed = self._call(name, arguments)
         if finished.status != 0:
             raise native.failure_of(name, finished)
@@ -127,7 +127,7 @@ class FakeLab:
         return native.Finished(status, said.getvalue()), printed.getvalue()
 
     def run(self, *words: str) -> Done:
-        """`millpond WORDS` in this process, and so are the fakes; standard input is empty."""
+        """Runs `millpond WORDS` and the fakes in this process; standard input is empty."""
         handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
         self._capture.readouterr()
         try:
@@ -139,7 +139,7 @@ class FakeLab:
         return Done(int(status), said.out, said.err)
 
     def run_apart(self, *words: str, stdin: bytes | None = None, stdout: int = subprocess.PIPE) -> Done:
-        """The same in a fresh process, for what ends or replaces its process. A signal's status is negative."""
+        """Runs `millpond WORDS` in a new process, for verbs that end or replace it. A signal's status is negative."""
         done = subprocess.run(
             [sys.executable, "-m", "millpond", *words],
             cwd=self.work,
@@ -168,7 +168,7 @@ def lab(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.M
 
 @pytest.fixture
 def plan_file(lab: FakeLab) -> Callable[..., Path]:
-    """Writes a plan with a pool for each of the subsystems named."""
+    """Writes a plan with a pool for each of the named subsystems."""
 
     def write(name: str, *subsystems: str) -> Path:
         routes = [{"subsystems": [s], "pool": s, "strategy": "multipool", "huge_pages": False} for s in subsystems]
@@ -191,7 +191,7 @@ def libraries(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def use(libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Use:
-    """Puts a fake program with these figures in the place of the real one."""
+    """Replaces the real program by a fake with these figures."""
 
     def make(**config: Any) -> FakeSuite:
         fake = FakeSuite(**config)
@@ -208,7 +208,7 @@ def use(libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Use
 
 @pytest.fixture
 def p0089(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeP0089]:
-    """Puts a fake of the program of P0089R0's experiments in the place of the real one."""
+    """Replaces the program of P0089R0's experiments by a fake."""
 
     def make(**config: Any) -> FakeP0089:
         fake = FakeP0089(**config)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs of `millpond bench library` on the fake program: what its tests share."""
+"""Runs `millpond bench library` on the fake program; shared by its tests."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from fakes.fake_library_suite import FakeSuite
 from millpond.cli import main
 
 LIBRARIES = ("libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4", "libtbbmalloc_proxy.so.2")
-# Puts a fake program with these figures in the place of the real one (the fixture `use`).
+# Replaces the real program by a fake with these figures (the fixture `use`).
 Use = Callable[..., FakeSuite]
 
 
 def bench(*words: str) -> int:
-    """The status of `millpond bench library`."""
+    """Runs `millpond bench library`; returns its status."""
     return int(main(["bench", "library", *words]))
 
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:
-    """The status, and the document where there is one."""
+    """Returns the status, and the document if one was written."""
     status = bench(*words)
     path = Path("results/bench/library.json")
     return status, json.loads(path.read_text()) if path.exists() else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Figures that keep a statement, or break it, made from its own rule: what a judge must see, whatever the rule is.
+"""Makes figures from the rule of a statement, such that they keep the statement or break it.
 
 rule ── points that its `where` takes ──▶ every term gets one value: inside the bound, or on the far side of no effect
 """
@@ -22,7 +22,7 @@ _FAR = 2.0
 
 
 def planted(claim: Claim, spec: PublishedSpec, *, breaks: bool, seed: int) -> PlaceTable:
-    """Figures of six rounds at every point, with a little noise unless they are counts."""
+    """Returns figures of six rounds at every point, with a little noise unless they are counts."""
     points = points_of(claim, spec)
     assert points, "its `where` takes no point at all"
     if claim.kind == "fails":
@@ -41,7 +41,7 @@ def planted(claim: Claim, spec: PublishedSpec, *, breaks: bool, seed: int) -> Pl
 
 
 def _value(claim: Claim, number: int, breaks: bool) -> float:
-    """What each term at a point comes to."""
+    """Returns the value of each term at a point."""
     if claim.over == "share":
         inside, outside = _inside(claim.at_least, claim.at_most), _outside(claim.at_least, claim.at_most)
         if math.isfinite(claim.low) and claim.high < 1.0:  # some of them, but not all
@@ -61,7 +61,7 @@ def _inside(low: float | None, high: float | None) -> float:
 
 
 def _far_side(claim: Claim) -> float:
-    """On the other side of no effect; of a denial, well outside of the bound."""
+    """Returns a value on the other side of no effect; for a denial, well outside the bound."""
     none = claim.nothing
     if claim.low < none < claim.high or claim.low == none == claim.high:
         return _outside(claim.low, claim.high)
@@ -80,7 +80,7 @@ def _outside(low: float | None, high: float | None) -> float:
 def _figures(
     claim: Claim, spec: PublishedSpec, point: Point, points: list[Point], value: float
 ) -> dict[tuple[str, str], float]:
-    """The figure of each strategy, by its name and metric, so that each term is `value`."""
+    """Returns the figures by strategy and metric for which each term is `value`."""
     at = dict(point)
     if claim.kind == "growth" and at[claim.axis] != claim.last:
         value = 1.0
@@ -103,7 +103,7 @@ def _figures(
 
 
 def points_of(claim: Claim, spec: PublishedSpec) -> list[Point]:
-    """Points that the rule takes: of each axis the values that it names, and their neighbours."""
+    """Returns the points that the rule takes: the values that it names on each axis, and their neighbours."""
     values = {name: _on_axis(claim, spec, name) for name in spec.axes}
     usual = {name: value for name, value in spec.usual if name != claim.axis}
     rule = claim.__class__(**{**_fields(claim), "where": {**usual, **claim.where}})

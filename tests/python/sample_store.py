@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A store with runs of `advise` that never ran: real rounds' statistics over made-up figures, everything decided here.
+"""Makes a store with runs of `advise` that never ran: real statistics over made-up rounds.
 
 Four subsystems: `shop::book` and `shop::index` gain by pools of their own, `printer` does not, `tiny` was not tried.
 """
@@ -39,7 +39,7 @@ ROUNDS = 15
 
 
 def subsystem(name: str, position: int) -> Subsystem:
-    """A subsystem as millpond-characterise describes it."""
+    """Returns a subsystem as millpond-characterise describes it."""
     size = 4_000_000 // (position + 1)
     counted = {"value": 0.25 * position, "kind": "counted", "absolute": {}}
     density = {"value": 0.05, "kind": "estimated", "absolute": {"operation_seconds": 0.02, "cpu_seconds": 0.4}}
@@ -108,7 +108,7 @@ def subsystem(name: str, position: int) -> Subsystem:
 
 
 def characterisation(names: Sequence[str] = NAMES) -> Characterisation:
-    """A whole characterisation, the map of the heap and who pins whom included."""
+    """Returns a whole characterisation, with the heap map and the pinning subsystems."""
     cells = [
         [row, column, (row + column) % min(4, len(names)), 0.5 + 0.01 * column, 0.9]
         for row in range(12)
@@ -151,7 +151,7 @@ def characterisation(names: Sequence[str] = NAMES) -> Characterisation:
 
 
 def trace_facts() -> RecordedTrace:
-    """What a trace's summary says of it."""
+    """Returns the facts of a trace's summary."""
     return RecordedTrace(
         events=5600,
         bytes=9_000_000,
@@ -170,7 +170,7 @@ def trace_facts() -> RecordedTrace:
 
 
 def contexts(names: Sequence[str] = NAMES) -> dict[str, Any]:
-    """main calls the owner of each subsystem, which allocates, the first one through a function with a `;`."""
+    """Returns a call tree: main calls each subsystem's owner, which allocates; the first, through a name with a `;`."""
     functions = ["main", *(f"{name}::add" for name in names), "operator new; with space"]
     nodes = [
         [0, 0, -1, 0, 0, 0, 0],
@@ -181,8 +181,8 @@ def contexts(names: Sequence[str] = NAMES) -> dict[str, Any]:
 
 
 def plan_for(name: str) -> Plan:
-    """A pool of its own for one subsystem."""
-    return Plan(f"alone-{NAMES.index(name)}", PROGRAM[0], BUILD, (PlanRoute((name,), name, "multipool"),))
+    """Returns a plan with a pool for one subsystem."""
+    return Plan(f"single-{NAMES.index(name)}", PROGRAM[0], BUILD, (PlanRoute((name,), name, "multipool"),))
 
 
 def _outcomes(cells: Sequence[Cell], stage: str, rounds: int, noise: random.Random) -> list[Outcome]:
@@ -191,7 +191,7 @@ def _outcomes(cells: Sequence[Cell], stage: str, rounds: int, noise: random.Rand
         weather = 1 + abs(noise.gauss(0, 0.02))
         for cell in cells:
             seconds = CPU.get(cell.contender.name, CPU["looked_up"])
-            # In one pool their objects lie mixed: nothing is gained.
+            # In one pool their objects are mixed, so nothing is gained.
             apart = cell.plan is not None and len({r.pool for r in cell.plan.routes}) == len(cell.plan.subsystems)
             for name in cell.plan.subsystems if cell.plan and apart else ():
                 seconds *= GAINS.get(name, 1.0)
@@ -203,7 +203,7 @@ def _outcomes(cells: Sequence[Cell], stage: str, rounds: int, noise: random.Rand
                 "page_faults": 2000.0,
                 "major_faults": 0.0,
             }
-            if cell.plan:  # what pools behind malloc cost more than the library's
+            if cell.plan:  # the extra cost of pools behind malloc
                 values |= {"pool_cost_seconds": 0.03 * seconds, "pool_cost_bytes": 1e5}
             found.append(Outcome(cell, stage, number, values, "2026-01-01T00:00:00Z"))
     return found
@@ -212,7 +212,7 @@ def _outcomes(cells: Sequence[Cell], stage: str, rounds: int, noise: random.Rand
 def advise(
     folder: Path, program: Sequence[str] = PROGRAM, *, rename: dict[str, str] | None = None, seed: int = 1
 ) -> dict[str, Any]:
-    """Adds a run of `advise` with all that it keeps; returns the advice. `rename`: other names in its documents."""
+    """Adds a run of `advise` with all its files; returns the advice. `rename`: other names in its documents."""
     argv, noise = tuple(program), random.Random(seed)
     journal = Journal("advise", argv)
     singles = [plan_for(name) for name in NAMES[:3]]
@@ -251,7 +251,7 @@ def advise(
 
 
 def predictions(plans: Sequence[Plan]) -> Replay:
-    """What replay says of plans, as an advice has it."""
+    """Returns the predictions of a replay, as in an advice."""
     saves = Estimate(n=7, median=0.01, low=-0.002, high=0.03, level=0.95, method="m")
     found = tuple(
         PlanPrediction(strategy=strategy, plan=plan.name, saves_cpu_seconds=saves, saves_bytes=saves)
@@ -263,7 +263,7 @@ def predictions(plans: Sequence[Plan]) -> Replay:
 
 
 def renamed(data: Any, names: dict[str, str]) -> Any:
-    """The same data with other texts in the place of some."""
+    """Returns the data with some texts replaced."""
     if isinstance(data, dict):
         return {key: renamed(value, names) for key, value in data.items()}
     if isinstance(data, list):

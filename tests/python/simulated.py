@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Documents of `millpond simulate` made up for tests: one loop over lines, whose misses are easy to work out."""
+"""Made-up documents of `millpond simulate`: one loop over lines, whose misses are easy to work out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def times(ways: int, size: int, misses: int) -> list[dict[str, Any]]:
 
 
 def distances(block: int, distinct: int) -> dict[str, Any]:
-    """Round after round over `distinct` blocks: half of the references stay, the others come back after all of them."""
+    """Returns the distances of a loop over `distinct` blocks: half of the references repeat the last block."""
     stay = REFERENCES // 2
     return {
         "description": f"distances:line={block}",
@@ -38,7 +38,7 @@ def distances(block: int, distinct: int) -> dict[str, Any]:
 
 
 def document(path: str = "loop.mpt", misses: int = 8000) -> dict[str, Any]:
-    """Direct-mapped caches of 8 and 16 KiB, two of 2 ways, every size of lines and of pages."""
+    """Returns a document with direct-mapped caches of 8 and 16 KiB, two 2-way caches, all sizes of lines and pages."""
     return {
         "schema": "millpond.simulation/1",
         "input": {"path": path, "format": "recording", "instructions": 2 * REFERENCES, "references": REFERENCES,

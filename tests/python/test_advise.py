@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What helps is advised, what does not is not, and *do nothing* wins whenever nothing beats it beyond the noise."""
+"""Advice names only changes that help, and says *do nothing* if no change is better beyond the noise."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def helped(lab: FakeLab) -> dict[str, Any]:
     return advise(lab)
 
 
-def test_what_helps_is_advised_and_what_does_not_is_not(helped: dict[str, Any]) -> None:
+def test_only_pools_that_help_are_advised(helped: dict[str, Any]) -> None:
     found = rows(helped)
     assert {n: r["best"] for n, r in found.items()} == {
         "book": "multipool",
@@ -103,8 +103,8 @@ def test_a_better_malloc_is_advised_with_its_command(lab: FakeLab) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_change_of_the_source_is_handed_over_beside_a_better_malloc(lab: FakeLab) -> None:
-    """Whoever writes a library cannot preload anything into its users."""
+def test_a_source_change_is_written_even_if_a_malloc_is_better(lab: FakeLab) -> None:
+    """Authors of a library cannot preload a malloc for its users."""
     lab.configure(
         events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.85}, mallocs={**MALLOCS, "best": [0.7, 1.0]}
     )
@@ -123,7 +123,7 @@ def test_a_change_of_the_source_is_handed_over_beside_a_better_malloc(lab: FakeL
 
 
 @pytest.mark.lengthy
-def test_of_two_mallocs_that_are_as_fast_the_leaner_is_advised(lab: FakeLab) -> None:
+def test_the_leaner_of_two_equally_fast_mallocs_is_advised(lab: FakeLab) -> None:
     lab.configure(
         events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, mallocs={"large": [0.70, 1.99], "lean": [0.715, 1.02]}
     )
@@ -146,8 +146,8 @@ def test_a_plan_has_to_beat_the_fastest_malloc_not_the_leaner_one(lab: FakeLab) 
     assert (found["choice"]["kind"], found["choice"]["name"]) == ("malloc", "lean")
 
 
-def test_what_looks_faster_without_being_certain_is_neither_advised_nor_denied() -> None:
-    """An interval without *no change* that many others were judged beside: no "do nothing", and nothing advised."""
+def test_an_uncertain_gain_is_neither_advised_nor_denied() -> None:
+    """The interval excludes *no change*, but many were compared: neither "do nothing" nor an advice."""
     ratio = Summary(11, 0.913, 0.883, 0.983, 0.98, "order statistics", "not settled")
     names = {"metric": "cpu_seconds", "of": "malloc:quick", "against": "bare"}
     unsettled = Comparison(**asdict(ratio), **names, saved=ratio, p=0.03, p_adjusted=0.2)
@@ -166,7 +166,7 @@ def test_what_looks_faster_without_being_certain_is_neither_advised_nor_denied()
 
 
 @pytest.mark.lengthy
-def test_memory_alone_is_worth_a_pool(lab: FakeLab) -> None:
+def test_a_pool_that_saves_only_memory_is_advised(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, peaks={"book": 0.6}, mallocs={"usual": [1.0, 1.0]})
     found = advise(lab)
     assert found["choice"]["kind"] == "plan" and found["choice"]["for"] == "memory"
@@ -195,9 +195,7 @@ def test_a_distorted_trial_says_so(lab: FakeLab) -> None:
     [(("--json=advice.json",), "true.plan.json"), (("--json=made.json", "--html=pages/a.html"), "pages/true.plan.json"),
      ((), "results/true.plan.json")],
 )  # fmt: skip
-def test_a_plan_that_is_better_is_left_beside_the_report_and_the_last_line_runs_it(
-    lab: FakeLab, options: tuple[str, ...], place: str
-) -> None:
+def test_a_better_plan_is_saved_and_the_last_line_runs_it(lab: FakeLab, options: tuple[str, ...], place: str) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.7}, mallocs=MALLOCS)
     (lab.work / "pages").mkdir()
     done = lab.run("advise", "--budget=30", *options, "--", "true", "a b")
@@ -208,22 +206,20 @@ def test_a_plan_that_is_better_is_left_beside_the_report_and_the_last_line_runs_
     assert lab.run("report").stderr.count("store") == 0, "the store has nothing that is not its own"
 
 
-def test_no_plan_is_left_where_none_is_better(lab: FakeLab) -> None:
+def test_no_plan_is_saved_if_none_is_better(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 1.2}, mallocs=MALLOCS)
     advise(lab)
     assert not list(lab.work.rglob("*.plan.json"))
 
 
-def test_the_noise_of_the_bare_rounds_is_told(helped: dict[str, Any]) -> None:
+def test_the_noise_of_the_bare_rounds_is_reported(helped: dict[str, Any]) -> None:
     cpu = helped["noise"]["cpu_seconds"]
     assert cpu["n"] == helped["rounds"]
     assert cpu["median"] == pytest.approx(0.010, rel=0.01)
     assert 0.001 < cpu["spread"] < 0.02  # normal, 0.3 %: the quartiles are 1.35 deviations apart
 
 
-def test_the_verdict_rests_on_fresh_rounds_whose_observations_are_in_the_store(
-    lab: FakeLab, helped: dict[str, Any]
-) -> None:
+def test_the_verdict_rests_on_fresh_rounds_kept_in_the_store(lab: FakeLab, helped: dict[str, Any]) -> None:
     stored = {r["id"]: r for r in Store(lab.work / "results/store").query("select * from observations")}
     assert set(next(iter(stored.values()))) == set(FIELDS)
     for name in ("book", "prices"):
@@ -288,7 +284,7 @@ def test_nothing_is_advised_where_nothing_helps(lab: FakeLab, noise: float) -> N
 
 
 @pytest.mark.lengthy
-def test_pools_that_help_alone_but_not_together_are_not_combined(lab: FakeLab) -> None:
+def test_pools_that_help_only_separately_are_not_combined(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.85, "prices": 0.9}, together=1.3)
     found = advise(lab)
     assert rows(found)["book"]["best"] == "multipool"
@@ -298,7 +294,7 @@ def test_pools_that_help_alone_but_not_together_are_not_combined(lab: FakeLab) -
 
 
 @pytest.mark.lengthy
-def test_a_pool_that_pulls_apart_what_is_used_together_is_called_worse(lab: FakeLab) -> None:
+def test_a_pool_that_separates_related_objects_is_called_worse(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 1.17, "prices": 0.8})
     found = rows(advise(lab))
     assert found["book"]["best"] == "nothing"
@@ -341,7 +337,7 @@ def test_a_crash_is_reported_and_its_trace_still_analysed(lab: FakeLab) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_program_that_fails_in_order_is_tried_all_the_same(lab: FakeLab) -> None:
+def test_a_program_that_exits_with_an_error_is_still_tried(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.8}, exit=3)
     found = advise(lab)
     assert found["program"]["exit"] == 3
@@ -358,7 +354,7 @@ def test_a_plan_under_which_the_program_dies_is_not_advised(lab: FakeLab) -> Non
 
 
 @pytest.mark.lengthy
-def test_the_process_that_allocated_most_is_analysed_and_another_may_be_chosen(lab: FakeLab) -> None:
+def test_the_largest_process_is_analysed_unless_another_is_chosen(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, processes=3)
     found = advise(lab)
     assert [p["number"] for p in found["program"]["processes"]] == [1, 2, 3]
@@ -369,7 +365,7 @@ def test_the_process_that_allocated_most_is_analysed_and_another_may_be_chosen(l
     assert "3 process" in wrong.stderr
 
 
-def test_a_budget_that_is_too_small_is_said(lab: FakeLab) -> None:
+def test_a_budget_that_is_too_small_is_reported(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU)
     found = advise(lab, "--budget=0")
     assert "budget" in found["verdict"]
@@ -400,7 +396,7 @@ def test_no_temporary_file_is_left(lab: FakeLab, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.lengthy
-def test_the_page_shows_every_program_and_nothing_that_a_name_smuggles_in(lab: FakeLab) -> None:
+def test_the_page_escapes_names_of_programs_and_subsystems(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=[{"name": "<script>alert(1)</script>"}], cpu=CPU)
     done = lab.run("advise", "--budget=3", "--html=page.html", "--", "a<b>program")
     assert done.status == 0, done.stderr

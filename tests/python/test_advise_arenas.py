@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Arenas for a scope are candidates beside pools, except those that would hold too much."""
+"""Arenas for a scope are candidates like pools, except those that would hold too much memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_arena_without_a_scope_is_advised_with_its_resets(lab: FakeLab) -> No
 
 
 @pytest.mark.lengthy
-def test_an_arena_that_had_to_stop_is_not_proposed_and_the_row_says_why(lab: FakeLab) -> None:
+def test_a_capped_arena_is_not_proposed_and_the_row_gives_the_reason(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA,
                   capped={"arena of serve": 5_000_000})  # fmt: skip
     found = advise(lab)
@@ -62,7 +62,7 @@ def test_an_arena_that_had_to_stop_is_not_proposed_and_the_row_says_why(lab: Fak
 
 
 @pytest.mark.lengthy
-def test_what_a_pool_costs_more_in_a_trial_is_no_cost_of_the_plan(lab: FakeLab) -> None:
+def test_trial_costs_of_a_pool_are_not_charged_to_the_plan(lab: FakeLab) -> None:
     told = {}
     for pairs in (0, 1000):
         lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.9}, mallocs=MALLOCS,
@@ -72,8 +72,8 @@ def test_what_a_pool_costs_more_in_a_trial_is_no_cost_of_the_plan(lab: FakeLab) 
 
 
 @pytest.mark.lengthy
-def test_the_spread_of_what_a_pair_costs_is_in_the_interval_and_its_row_is_told(lab: FakeLab) -> None:
-    """Every round takes off another one of the machine's measurements."""
+def test_the_interval_includes_the_spread_of_the_pair_cost(lab: FakeLab) -> None:
+    """Every round subtracts another of the machine's measurements."""
     told = {}
     for seed, costs in enumerate(([1e-6] * 11, [0.5e-6, 1e-6, 1.5e-6]), 1):
         lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.8}, mallocs=MALLOCS,
@@ -87,10 +87,10 @@ def test_the_spread_of_what_a_pair_costs_is_in_the_interval_and_its_row_is_told(
 
 
 @pytest.mark.lengthy
-def test_what_observing_calls_costs_is_no_cost_of_the_plan(lab: FakeLab) -> None:
+def test_the_cost_of_observing_calls_is_not_charged_to_the_plan(lab: FakeLab) -> None:
     told = {}
     for calls in (0, 1000):
-        # Those of the arena alone, so that both times it is the whole plan.
+        # Only the arena's subsystems, so that the arena is the whole plan both times.
         lab.configure(events=1000, subsystems=SUBSYSTEMS[:2], cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA,
                       calls=calls, call_seconds=1e-6, call_bytes=1000)  # fmt: skip
         told[calls] = advise(lab, "--seed", str(calls + 1))["sums"]["net"]["median"]
@@ -98,7 +98,7 @@ def test_what_observing_calls_costs_is_no_cost_of_the_plan(lab: FakeLab) -> None
 
 
 @pytest.mark.lengthy
-def test_a_row_says_how_the_calls_of_an_arena_were_observed_and_what_winking_would_save(lab: FakeLab) -> None:
+def test_a_row_shows_observed_calls_and_predicted_savings_of_winking(lab: FakeLab) -> None:
     freed = {"frees": 20, "free_seconds": 0.002, "legality": scopes("legal")}
     lab.configure(events=1000, subsystems=[{**s, **freed} for s in SUBSYSTEMS], cpu=CPU, gains=GAIN, mallocs=MALLOCS,
                   arenas=ARENA, calls=3)  # fmt: skip
@@ -111,7 +111,7 @@ def test_a_row_says_how_the_calls_of_an_arena_were_observed_and_what_winking_wou
 
 
 @pytest.mark.lengthy
-def test_an_arena_whose_calls_end_before_their_objects_is_not_proposed(lab: FakeLab) -> None:
+def test_an_arena_whose_objects_outlive_calls_is_not_proposed(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA,
                   calls=3, outlived_calls=1)  # fmt: skip
     found = advise(lab)
@@ -132,14 +132,14 @@ def test_the_objects_that_kept_a_capped_arena_are_named(lab: FakeLab) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_plan_grows_by_what_helps_it(lab: FakeLab) -> None:
+def test_a_plan_grows_by_pools_that_help_it(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.8, "prices": 0.85, "printer": 0.9},
                   mallocs=MALLOCS, with_others={"printer": 1.3})  # fmt: skip
     assert {s for r in advise(lab)["plan"]["routes"] for s in r["subsystems"]} == {"book", "prices"}
 
 
 @pytest.mark.lengthy
-def test_an_arena_and_a_pool_stand_in_one_plan(lab: FakeLab) -> None:
+def test_one_plan_may_hold_an_arena_and_a_pool(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"arena of serve": 0.8, "printer": 0.85},
                   mallocs=MALLOCS, arenas=ARENA)  # fmt: skip
     routes = advise(lab)["plan"]["routes"]
@@ -150,10 +150,8 @@ def test_an_arena_and_a_pool_stand_in_one_plan(lab: FakeLab) -> None:
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize(("frees", "is_proposed"), [(0, True), (40, False)])
-def test_an_arena_for_main_is_proposed_only_where_nothing_is_freed_before_its_end(
-    lab: FakeLab, frees: int, is_proposed: bool
-) -> None:
-    """It gives nothing back, so that an input which frees and allocates more lets it grow; a pool reuses."""
+def test_an_arena_for_main_is_proposed_only_without_earlier_frees(lab: FakeLab, frees: int, is_proposed: bool) -> None:
+    """An arena never reuses memory, so it grows with an input that frees and allocates more; a pool reuses it."""
     arena = {"main": ["book", "prices"]}
     gains = {"book": 0.8, "arena of main": 0.7}
     subsystems = [{**s, "frees": frees if s["name"] == "prices" else 0} for s in SUBSYSTEMS]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A program that allocates next to nothing is told so after its recording; a user's budget tries all the same."""
+"""A program with few allocations gets its verdict after the recording; with a given budget, pools are tried anyway."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def advise(lab: FakeLab, *options: str) -> tuple[dict[str, Any], str]:
     return dict(json.loads((lab.work / "advice.json").read_text())), done.stderr
 
 
-def test_the_bound_holds_for_few_events_of_few_objects_alone() -> None:
+def test_the_bound_holds_only_for_few_events_of_few_objects() -> None:
     found = bound_of(TRACE)
     assert found is not None and not found.huge_pages_may_matter
     assert "1.00 k heap events in 1.00 s" in found.words
@@ -40,7 +40,7 @@ def test_the_bound_holds_for_few_events_of_few_objects_alone() -> None:
     assert large is not None and large.huge_pages_may_matter
 
 
-def test_a_program_that_allocates_next_to_nothing_is_told_so_without_a_trial(lab: FakeLab) -> None:
+def test_a_program_with_few_allocations_gets_its_verdict_untried(lab: FakeLab) -> None:
     lab.configure(events=1000, trace=LITTLE, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.8}, mallocs=MALLOCS)
     found, _ = advise(lab)
     assert found["choice"]["kind"] == "nothing" and not lab.calls()
@@ -61,14 +61,14 @@ def test_huge_pages_are_judged_where_the_heap_is_large(lab: FakeLab) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_budget_tries_all_the_same(lab: FakeLab) -> None:
+def test_a_given_budget_still_tries_pools(lab: FakeLab) -> None:
     lab.configure(events=1000, trace=LITTLE, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.8}, mallocs=MALLOCS)
     found, _ = advise(lab, "--budget=30")
     assert found["choice"]["kind"] == "plan"
 
 
 @pytest.mark.lengthy
-def test_a_budget_that_nobody_gave_follows_the_program_and_is_said(lab: FakeLab) -> None:
+def test_the_default_budget_follows_the_program_and_is_reported(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.8}, mallocs=MALLOCS)
     found, said = advise(lab)
     assert found["choice"]["kind"] == "plan"

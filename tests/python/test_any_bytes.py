@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Texts of any bytes: their three forms, and what is written and printed of them."""
+"""Texts of any bytes: their three forms, in files and on the terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PIECES = (b"a", b"\xe9", b"\xff", b"\xed\xa0\x80", "é".encode(), "💧".encode(
 
 
 def names(seed: int, number: int) -> list[bytes]:
-    """Random names of bytes that a file can have."""
+    """Yields random file names of any bytes."""
     dice = random.Random(seed)
     return [b"".join(dice.choices(PIECES, k=dice.randrange(1, 9))) for _ in range(number)]
 

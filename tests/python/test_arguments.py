@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The first `--` divides the command line; `--json` never swallows a word; the program's words stay as they are."""
+"""The first `--` divides the command line, `--json` takes no following word, and the program's words stay unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ words = st.lists(st.sampled_from(["--json", "--json=x", "--budget", "3", "-", "p
 
 
 @given(words.filter(lambda w: "--" not in w), words)
-def test_everything_behind_the_first_dashes_is_the_programs(before: list[str], behind: list[str]) -> None:
+def test_everything_after_the_first_dashes_belongs_to_the_program(before: list[str], behind: list[str]) -> None:
     line = arguments.split([*before, "--", *behind])
     assert line.program == tuple(behind)
     assert line.options == tuple("--json=-" if w == "--json" else w for w in before)
@@ -35,9 +35,7 @@ def test_without_dashes_there_is_no_program(before: list[str]) -> None:
         (CommandLine((), ("prog",)), ["stray", "prog"], "'stray' before `--`"),
     ],
 )
-def test_a_program_that_is_not_given_right_is_a_usage_failure(
-    line: CommandLine, positional: list[str], reason: str
-) -> None:
+def test_a_wrongly_given_program_is_a_usage_failure(line: CommandLine, positional: list[str], reason: str) -> None:
     with pytest.raises(Failure, match=reason) as caught:
         arguments.program_of("advise", line, positional)
     assert caught.value.status == Status.USAGE
@@ -57,6 +55,6 @@ def test_a_size_has_decimal_units(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0", "0.1", "-3", "MB", "3MiB", "3 4", "1e3", "nan"])
-def test_what_is_no_size_is_refused_in_words(text: str) -> None:
+def test_malformed_sizes_are_refused_with_an_explanation(text: str) -> None:
     with pytest.raises(ValueError, match="is no size; give bytes"):
         arguments.bytes_of(text)

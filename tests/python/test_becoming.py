@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond litter`, `run` and `simulate` become native programs: their words go through untouched."""
+"""`millpond litter`, `run` and `simulate` become native programs and pass their words on unchanged."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench` runs published experiments, goes on where it stopped, and leaves nothing unsaid."""
+"""`millpond bench` runs published experiments, resumes interrupted runs, and reports everything it leaves out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LISTS = ("p0089.2", "--scale=quick", "--cells=locality/log2_g=20/log2_s=18/af=4/
 
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:
-    """The status, and the document where there is one."""
+    """Returns the status, and the document if one was written."""
     Path("out.json").unlink(missing_ok=True)
     status = main(["bench", "--json=out.json", "--report=out.html", *words])
     path = Path("out.json")
@@ -37,7 +37,7 @@ def run(*words: str) -> tuple[int, dict[str, Any]]:
 
 
 def follows_its_schema(document: dict[str, Any]) -> None:
-    """As its schema has it, and nothing is lost where it becomes a record."""
+    """Asserts that the document fits its schema and survives the conversion to a record."""
     jsonschema.validate(document, json_schemas.schema("millpond.bench.1"), cls=jsonschema.Draft202012Validator)
     assert BenchDocument.from_json(document).to_json() == document
 
@@ -48,7 +48,7 @@ def row_of(document: dict[str, Any], strategy: str, metric: str) -> dict[str, An
 
 
 @pytest.mark.more
-def test_a_row_has_our_figure_beside_the_published_one(p0089: Use) -> None:
+def test_a_row_has_our_figure_next_to_the_published_one(p0089: Use) -> None:
     p0089(factor={AS7: 0.5})
     status, document = run(*ONE)
     assert status == Status.OK
@@ -65,7 +65,7 @@ def test_a_row_has_our_figure_beside_the_published_one(p0089: Use) -> None:
 
 
 @pytest.mark.more
-def test_the_document_is_whole_and_names_what_it_rests_on(p0089: Use) -> None:
+def test_the_document_is_complete_and_names_its_sources(p0089: Use) -> None:
     fake = p0089()
     _, document = run(*ONE)
     assert document["schema"] == "millpond.bench/1"
@@ -93,7 +93,7 @@ def test_each_round_is_a_process_that_is_given_every_parameter(p0089: Use) -> No
 
 
 @pytest.mark.lengthy
-def test_benchmark_ii_is_the_time_after_shuffling_against_the_time_before(p0089: Use) -> None:
+def test_benchmark_ii_divides_times_after_and_before_shuffling(p0089: Use) -> None:
     p0089()
     _, document = run(*LISTS)
     row = row_of(document, AS1, "slowdown")
@@ -104,7 +104,7 @@ def test_benchmark_ii_is_the_time_after_shuffling_against_the_time_before(p0089:
 
 
 @pytest.mark.lengthy
-def test_a_point_in_the_documents_notation_is_made_and_nothing_else_runs(p0089: Use) -> None:
+def test_a_point_in_the_papers_notation_selects_only_its_cells(p0089: Use) -> None:
     fake = p0089()
     status, document = run("p0089.2", "--scale=quick", "--rounds=1", "--cells", "-21 18 8 +3 32")
     assert status == Status.OK
@@ -139,7 +139,7 @@ def test_a_filter_may_end_with_an_alias(p0089: Use) -> None:
 @pytest.mark.parametrize("words", [("p0089.5",), (), ("p0089.1", "--cells=nothing*"), ("p0089.1", "--shard=1/2"),
                                    ("p0089.1", "--rounds=0"), ("p0089.1", "--scale=tiny"),
                                    ("p0089.1", "--cells", "-21 18 8 +3 32")])  # fmt: skip
-def test_what_cannot_be_meant_is_status_2_and_runs_nothing(
+def test_wrong_selections_are_status_2_and_run_nothing(
     p0089: Use, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake = p0089()
@@ -148,14 +148,14 @@ def test_what_cannot_be_meant_is_status_2_and_runs_nothing(
     assert capsys.readouterr().err.startswith("millpond: ")
 
 
-def test_a_program_that_knows_less_fails_before_anything_is_measured(p0089: Use) -> None:
+def test_an_outdated_program_fails_before_anything_is_measured(p0089: Use) -> None:
     fake = p0089(lacks=[AS7])
     assert run(*ONE)[0] == Status.ENVIRONMENT
     assert not fake.calls
 
 
 @pytest.mark.more
-def test_what_an_experiment_leaves_open_can_be_set(p0089: Use) -> None:
+def test_open_parameters_of_an_experiment_can_be_set(p0089: Use) -> None:
     fake = p0089()
     status, document = run(*ONE, "--set", "log2_leaves=12,14", "--set", "text_most=100")
     assert status == Status.OK
@@ -186,7 +186,7 @@ def test_a_value_that_cannot_be_set_is_refused(
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("option", ["--list", "--dry-run"])
-def test_what_only_shows_cells_writes_nothing(
+def test_listing_and_dry_run_write_nothing(
     p0089: Use, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake = p0089()
@@ -199,7 +199,7 @@ def test_what_only_shows_cells_writes_nothing(
 BLOCKS = ("p0089.3", "--scale=quick", "--cells=utilization/*/log2_s=10/*")
 
 
-def test_a_dry_run_tells_seconds_memory_and_what_is_refused(
+def test_a_dry_run_shows_seconds_memory_and_refused_cells(
     p0089: Use, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     p0089()
@@ -214,9 +214,7 @@ def test_a_dry_run_tells_seconds_memory_and_what_is_refused(
 
 
 @pytest.mark.lengthy
-def test_a_cell_that_cannot_fit_is_refused_kept_as_a_value_and_never_run(
-    p0089: Use, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_that_cannot_fit_in_memory_is_refused_and_not_run(p0089: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = p0089()
     monkeypatch.setattr(bench, "memory_bytes", lambda: 2**30)
     status, document = run(*BLOCKS, "--rounds=2", "--store=st")
@@ -270,7 +268,7 @@ def test_a_run_that_was_stopped_after_any_cell_goes_on(p0089: Use, after: int) -
 
 
 @pytest.mark.more
-def test_another_seed_or_litter_measures_anew(p0089: Use) -> None:
+def test_another_seed_or_litter_measures_again(p0089: Use) -> None:
     fake = p0089()
     for words in ((), ("--seed=2",), ("--litter=0.25",)):
         before = len(fake.calls)
@@ -292,7 +290,7 @@ def test_the_shards_make_the_whole(p0089: Use) -> None:
     assert row_of(document, AS7, "leaves_cpu_seconds")["n"] == 3
 
 
-def test_a_place_that_cannot_be_written_is_known_before_anything_is_measured(p0089: Use, tmp_path: Path) -> None:
+def test_unwritable_places_are_refused_before_measuring(p0089: Use, tmp_path: Path) -> None:
     fake = p0089()
     assert main(["bench", *ONE, "--json=nowhere/out.json"]) == Status.ENVIRONMENT
     (tmp_path / "results").write_text("no folder")
@@ -301,7 +299,7 @@ def test_a_place_that_cannot_be_written_is_known_before_anything_is_measured(p00
 
 
 @pytest.mark.more
-def test_several_experiments_have_a_file_each_and_one_where_it_was_named(p0089: Use) -> None:
+def test_each_experiment_gets_a_file_unless_one_is_named(p0089: Use) -> None:
     p0089()
     both = ("p0089.3", "p0089.4", "--scale=quick", "--rounds=1")
     assert main(["bench", *both]) == Status.OK
@@ -313,7 +311,7 @@ def test_several_experiments_have_a_file_each_and_one_where_it_was_named(p0089: 
 
 
 @pytest.mark.lengthy
-def test_a_filter_that_fits_nothing_is_answered_with_names_that_are_like_it(
+def test_a_filter_without_matches_is_answered_with_similar_names(
     p0089: Use, capsys: pytest.CaptureFixture[str]
 ) -> None:
     p0089()
@@ -323,9 +321,7 @@ def test_a_filter_that_fits_nothing_is_answered_with_names_that_are_like_it(
     assert len(said) < 2000, "a grid of thousands is no answer"
 
 
-def test_a_file_in_the_place_of_an_experiment_is_told_from_a_misspelt_one(
-    p0089: Use, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_given_as_experiment_gets_a_hint_about_json(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
     assert main(["bench", "p0089.1", "--json", "out.json"]) == Status.USAGE
     assert "--json=out.json" in capsys.readouterr().err
@@ -335,7 +331,7 @@ def test_a_file_in_the_place_of_an_experiment_is_told_from_a_misspelt_one(
 
 @pytest.mark.more
 @pytest.mark.parametrize(("words", "said"), [(("--store=st",), "goes on"), ((), "--store DIR")])
-def test_whoever_stops_a_run_learns_what_became_of_its_rounds(
+def test_an_interrupted_run_reports_its_kept_rounds(
     p0089: Use, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
 ) -> None:
     fake = p0089()
@@ -356,19 +352,19 @@ def test_whoever_stops_a_run_learns_what_became_of_its_rounds(
     assert len(fake.calls) == 30 + again * (len(ALIASES) + len(DOCUMENTS_LOCKED))
 
 
-def test_a_place_that_was_named_and_cannot_be_written_leaves_no_folder_behind(p0089: Use) -> None:
+def test_an_unwritable_report_path_leaves_no_folder(p0089: Use) -> None:
     p0089()
     assert main(["bench", *ONE, "--report=nowhere/page.html"]) == Status.ENVIRONMENT
     assert not Path("results").exists()
 
 
-def test_a_word_that_an_option_does_not_know_is_named_without_ado(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_option_value_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "p0089.1", "--scale=nonsense"]) == Status.USAGE
     assert "'--scale': 'nonsense' is not one of" in capsys.readouterr().err
 
 
 @pytest.mark.more
-def test_rows_that_an_earlier_run_has_left_say_as_much_as_those_of_this_one(p0089: Use) -> None:
+def test_rows_of_earlier_runs_are_as_complete_as_new_ones(p0089: Use) -> None:
     p0089()
     run(*ONE, "--store=st", "--rounds=2")
     _, document = run(*ONE, "--store=st", "--rounds=3")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""bench-library on arrays: who they run on, what is subtracted, what is judged and what is only shown."""
+"""bench-library on arrays: their contenders, the subtracted control, and the judged and unjudged rows."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ PAUSES = ("--scale", "quick", "--cells", "push_back_pauses/*")
 
 
 @pytest.mark.parametrize(("pauses", "figure"), [({}, 2 / 99), ({"dyn_array": 8.0}, 7 / 99), ({"dyn_array": 0.5}, 0.0)])
-def test_pauses_are_compared_without_those_of_an_array_that_never_grows(
-    use: Use, pauses: dict[str, float], figure: float
-) -> None:
+def test_pauses_are_compared_after_subtracting_the_control(use: Use, pauses: dict[str, float], figure: float) -> None:
     use(pauses=pauses)
     status, document = run(*PAUSES)
     (bar,) = document["bars"]
@@ -22,7 +20,7 @@ def test_pauses_are_compared_without_those_of_an_array_that_never_grows(
     assert bar["holds"] is (figure <= 0.05) and status == (Status.OK if bar["holds"] else Status.GATE)
 
 
-def test_pauses_without_their_control_are_not_judged_as_if_there_were_none(use: Use) -> None:
+def test_pauses_without_a_control_are_not_judged(use: Use) -> None:
     use(dies=["reserved"])
     status, document = run(*PAUSES)
     assert status == Status.GATE
@@ -56,7 +54,7 @@ def test_an_array_may_take_a_hundredth_more_than_its_elements(use: Use) -> None:
     assert missed["figure"]["median"] == pytest.approx(4.3 / 4) and status == Status.GATE
 
 
-def test_small_arrays_are_compared_with_the_vector_that_is_used_alike(use: Use) -> None:
+def test_small_arrays_are_compared_with_vectors_used_the_same_way(use: Use) -> None:
     use(ns={"vector:cleared": 15.0})
     status, document = run("--scale", "quick", "--cells", "small_array_int/size=100/*")
     assert status == Status.GATE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Instructions by file as callgrind writes them, and what is said of the allocators of 1993."""
+"""Reads callgrind's instructions by file, and checks the rows about the allocators of 1993."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from millpond_bench.laboratory.bench_rows import Bench
 from millpond_bench.programs import i386_programs, study_programs
 from millpond_bench.programs.study_programs import StudyProgram
 
-# A call names its object first (cob=), and its cost, which belongs to the callee, stands behind the calls= line.
+# A call names its object first (cob=). The line after calls= is its cost, which belongs to the callee.
 PROFILE = """version: 1
 events: Ir
 
@@ -72,7 +72,7 @@ def cost(instructions: int, heap: int) -> AllocatorCost:
     return AllocatorCost(instructions, instructions // 10, heap, 100, 90)
 
 
-# In the document's order for GAWK, but for gnu_gxx, which is the slowest here.
+# In the paper's order for GAWK, except gnu_gxx, which is the slowest here.
 FOUND = {
     "first_fit": cost(1300, 50), "quick_fit": cost(1000, 60), "gnu_gxx": cost(1400, 50), "bsd": cost(1010, 90),
     "gnu_local": cost(1200, 70), BOUNDED: cost(1005, 55), CHOSEN: cost(990, 45), CHOSEN_ARENA: cost(1089, 54),
@@ -120,7 +120,7 @@ def test_the_document_has_every_pair_of_every_program() -> None:
         times = bench_costs._base_times(program)
         assert times.keys() == set(STUDIED)
         assert min(times.values()) > 0
-    # Table 4 less its misses is table 5 less its misses: both are the time without any.
+    # Without their misses, tables 4 and 5 both give the time without any miss.
     assert bench_costs._base_times("MAKE")["bsd"] == pytest.approx(3.37, abs=0.02)
 
 
@@ -144,7 +144,7 @@ def test_inputs_are_the_same_every_time_and_differ_from_the_trained(
 
 @pytest.fixture
 def i386(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that looks as the unpacked programs and the built allocators do; none of it runs."""
+    """A folder laid out like the unpacked programs and built allocators; none of its files runs."""
     folder = tmp_path / "i386"
     for path in (
         "programs/lib/i386-linux-gnu/ld-linux.so.2", "programs/usr/bin/gawk", "programs/usr/bin/gs",
@@ -220,7 +220,7 @@ def test_a_program_that_was_not_unpacked_leaves_the_others(bench: Bench, i386: P
     assert any(row.name.startswith("gawk i386 on") for row in rows)
 
 
-# Small inputs: what is asked is whether the output stays the same.
+# Small inputs suffice: the test only compares the output.
 SMALL = {
     "gawk": partial(study_programs.gawk, 3, 200),
     "gs": partial(study_programs.ghostscript, "tiny", 3, 1, 5, 5),

@@ -26,7 +26,7 @@ def bar(name: str, figure: float) -> Verdict:
 
 @pytest.fixture
 def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Steps in the place of the laboratory's own."""
+    """Replaces the laboratory's steps."""
 
     def missing(_: Bench) -> list[Verdict]:
         raise Failure(Status.ENVIRONMENT, "perl is missing")
@@ -69,11 +69,11 @@ def test_its_cells_are_steps_and_paper_scale_has_one_more(steps: object, capsys:
 @pytest.mark.parametrize("words", [("laboratory", "--counters"), ("laboratory", "--peer=x"), ("library", "--litter=1"),
                                    ("p0089.1", "--sizes=slots=1"), ("laboratory", "--shard=1/2", "--store=st"),
                                    ("laboratory", "--cells=nothing")])  # fmt: skip
-def test_options_that_an_experiment_has_no_use_for_are_status_2(steps: object, words: tuple[str, ...]) -> None:
+def test_options_that_an_experiment_does_not_take_are_status_2(steps: object, words: tuple[str, ...]) -> None:
     assert main(["bench", *words]) == Status.USAGE
 
 
-def test_all_means_the_published_experiments_and_a_name_of_ours_that_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_selects_only_the_published_experiments(capsys: pytest.CaptureFixture[str]) -> None:
     from millpond_bench.command import named
     from millpond_bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
 

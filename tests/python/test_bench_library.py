@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""bench-library asks every peer, compares within rounds, holds bars as they are worded, and leaves nothing unsaid."""
+"""bench-library runs every peer, compares within rounds, applies its bars as stated, and reports what it leaves out."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_summary_has_one_row_for_each_workload_and_comparison(use: Use) -> N
 
 
 @pytest.mark.more
-def test_a_row_has_plain_numbers_with_intervals_beside_them(use: Use) -> None:
+def test_a_row_has_plain_numbers_and_intervals(use: Use) -> None:
     use(ns={"boost_pool:kept": 25.0})
     _, document = run(*ONE)
     follows_its_schema(document)
@@ -57,7 +57,7 @@ def test_a_row_has_plain_numbers_with_intervals_beside_them(use: Use) -> None:
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
-def test_a_missing_peer_fails_the_run_before_anything_is_measured_and_is_named(
+def test_a_missing_peer_is_named_before_anything_is_measured(
     use: Use, libraries: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake = use()
@@ -69,9 +69,7 @@ def test_a_missing_peer_fails_the_run_before_anything_is_measured_and_is_named(
     assert name.partition(".")[0].removeprefix("lib")[:3] in said and "has it" in said
 
 
-def test_a_peer_that_cannot_be_preloaded_fails_the_run_before_anything_is_measured(
-    use: Use, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unloadable_peer_is_named_before_anything_is_measured(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
     fake = use(unloaded=["tbb"])
     assert run(*ONE)[0] == Status.ENVIRONMENT
     assert not fake.calls
@@ -122,7 +120,7 @@ def test_a_contender_that_did_other_work_is_left_out_and_named(use: Use) -> None
 
 
 @pytest.mark.lengthy
-def test_cells_selects_and_what_was_not_selected_is_not_judged(use: Use) -> None:
+def test_cells_that_were_not_selected_are_not_judged(use: Use) -> None:
     fake = use()
     status, document = run(*ONE)
     assert status == Status.OK
@@ -139,7 +137,7 @@ def test_the_shards_make_the_whole(use: Use, tmp_path: Path) -> None:
         run(*ONE, "--shard", part, *store)
     ran = sorted(name for name, _ in fake.calls)
     status, document = run(*ONE, *store)
-    assert sorted(name for name, _ in fake.calls) == ran, "the whole ran nothing anew"
+    assert sorted(name for name, _ in fake.calls) == ran, "the whole ran nothing again"
     assert status == Status.OK
     assert all(ran.count(name) == 3 for name in ran)
     assert line_of(document, "default")["rounds"] == 3
@@ -162,7 +160,7 @@ def test_listing_and_forecast_run_and_write_nothing(use: Use, capsys: pytest.Cap
     assert not fake.calls
 
 
-def test_the_standard_scale_takes_an_hour_at_most_and_half_of_it_for_blocks_of_many_sizes(use: Use) -> None:
+def test_the_standard_scale_takes_an_hour_at_most(use: Use) -> None:
     use()
     contenders = find_contenders(read_suite(LIBRARY.suite, {}, USUAL))
     grid = LIBRARY.rounds_and_seconds("standard", contenders, BAR_ROUNDS, 1, {})
@@ -193,7 +191,7 @@ def test_the_seed_decides_the_strings_and_the_order(use: Use) -> None:
 
 
 @pytest.mark.lengthy
-def test_others_may_choose_other_sizes(use: Use) -> None:
+def test_other_sizes_can_be_chosen(use: Use) -> None:
     fake = use()
     run(*ONE, "--rounds", "1", "--sizes", "vector_string=5000,2^13")
     assert {words[words.index("--size") + 1] for _, words in fake.calls} == {"5000", "8192"}
@@ -202,7 +200,7 @@ def test_others_may_choose_other_sizes(use: Use) -> None:
 
 
 @pytest.mark.lengthy
-def test_what_tunes_a_malloc_reaches_no_contender_but_the_kept_ones(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_malloc_tunables_reach_only_the_kept_contenders(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GLIBC_TUNABLES", "MALLOC_CONF", "MIMALLOC_LARGE_OS_PAGES", "MALLOC_TRIM_THRESHOLD_"):
         monkeypatch.setenv(name, "1")
     fake = use()
@@ -220,7 +218,7 @@ def test_what_tunes_a_malloc_reaches_no_contender_but_the_kept_ones(use: Use, mo
 
 
 @pytest.mark.lengthy
-def test_a_peer_by_path_is_a_malloc_or_by_what_it_exports_an_adapter(use: Use, tmp_path: Path) -> None:
+def test_a_peer_given_by_path_is_a_malloc_or_an_adapter(use: Use, tmp_path: Path) -> None:
     fake = use(ns={"fast": 10.0, "bde:kept": 18.0, "ideal_bump": 9.0})
     (tmp_path / "fast.so").write_bytes(b"\x7fELF")
     (tmp_path / "bde.so").write_bytes(b"\x7fELF" + ADAPTER_SYMBOL)
@@ -237,7 +235,7 @@ def test_a_peer_by_path_is_a_malloc_or_by_what_it_exports_an_adapter(use: Use, t
     ("given", "status"),
     [("x", 2), ("=y.so", 2), ("a:b=y.so", 2), ("jemalloc=fast.so", 2), ("x=absent.so", 3), ("x=text.so", 3)],
 )
-def test_a_peer_that_is_none_is_refused(use: Use, tmp_path: Path, given: str, status: int) -> None:
+def test_a_file_that_is_no_peer_is_refused(use: Use, tmp_path: Path, given: str, status: int) -> None:
     use()
     (tmp_path / "fast.so").write_bytes(b"\x7fELF")
     (tmp_path / "text.so").write_text("no library")
@@ -245,7 +243,7 @@ def test_a_peer_that_is_none_is_refused(use: Use, tmp_path: Path, given: str, st
 
 
 @pytest.mark.lengthy
-def test_bytes_are_held_against_the_leanest_peer_that_is_about_as_fast(use: Use) -> None:
+def test_bytes_are_compared_with_the_leanest_peer_of_similar_speed(use: Use) -> None:
     lean = {"pmr_pool:kept": 1_000_000, "boost_pool:kept": 8_000_000}
     use(ns={"boost_pool:kept": 21.5, "pmr_pool:kept": 22.5}, bytes=lean)
     status, document = run(*ONE)
@@ -312,7 +310,7 @@ def test_the_worst_line_of_a_bar_is_one_that_does_not_hold() -> None:
     assert bar.worst.startswith("b,")
 
 
-def test_a_program_that_knows_too_little_is_to_be_built_again(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outdated_program_must_be_built_again(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     use()
     program = read_suite(LIBRARY.suite, {}, USUAL)
     with pytest.raises(Failure, match="build it again") as failure:

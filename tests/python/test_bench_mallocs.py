@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What is judged of the rounds of our malloc and others, and what is said where one of them fails a program."""
+"""Compares rounds of our malloc with others, and reports a malloc that fails a program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COSTS = {GLIBC: (2.0, 100.0), OURS: (1.0, 110.0), "lean": (4.0, 50.0), "broken":
 
 
 class Runner:
-    """Rounds whose figures are those of COSTS; `broken` ends every program."""
+    """A runner of rounds with the figures of COSTS; on the malloc `broken`, every program fails."""
 
     failing = "broken"
 
@@ -120,7 +120,7 @@ def test_the_environment_says_how_long_a_stress_runs(
     assert f"in {seconds} s" in bar.note
 
 
-def test_a_length_that_is_no_number_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_malformed_length_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MILLPOND_STRESS_SECONDS", "ten")
     monkeypatch.setattr(bench_mallocs.native, "find", lambda name: Path("/bin") / name)
     with pytest.raises(Failure, match="MILLPOND_STRESS_SECONDS is 'ten'"):

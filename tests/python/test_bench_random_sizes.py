@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""bench-library on blocks of random sizes: a row for each contender, a bar for ours alone."""
+"""bench-library on blocks of random sizes: a row for each contender, a bar only for ours."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The table of real programs: a row tells what following an advice gives, and a missing program is named."""
+"""The table of real programs: a row has the effect of an advice that is followed, and missing programs are named."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from millpond_bench.programs import more_real_programs
 from millpond_bench.runs import steps_run
 from millpond_bench.suites.laboratory import REAL
 
-# What these tests do not look at.
+# Fields that these tests ignore.
 BLANK: dict[str, Any] = {
     "effects": {}, "sums": {}, "rounds": 0, "program": {"argv": ["p"]}, "trace": {}, "subsystems": [], "notes": [],
 }  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What is made of the rounds and counts of captures and simulators."""
+"""Compares the rounds and counts of captures and simulators."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def cost(cpu_seconds: float, peak_bytes: int = 1) -> Round:
 
 
 class FakeBench(Bench):
-    """Rounds whose CPU seconds are given by the tool that runs."""
+    """Rounds whose CPU seconds depend on the tool that runs."""
 
     seconds: Mapping[str, float] = {"none": 2.0, "cachegrind": 4.0, "--discard": 3.0, "--simulate": 5.0}
 
@@ -63,7 +63,7 @@ def program(_bench: Bench) -> RealProgram:
     return WORK
 
 
-def test_a_capture_is_held_against_no_tool(bench: FakeBench) -> None:
+def test_a_capture_is_compared_with_valgrinds_tool_none(bench: FakeBench) -> None:
     [bar] = capturing(program, 1.4)(bench)
     assert bar.ours is not None
     assert bar.ours.median == 1.5

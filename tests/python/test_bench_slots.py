@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""bench-library on slots: which peers count as giving memory back, and that no bar holds for want of a peer."""
+"""bench-library on slots: selects the peers that return memory, and no bar holds merely because a peer is missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEPT = dict.fromkeys((*MALLOCS, *POOLS), 8_000_000)
 
 
 @pytest.mark.lengthy
-def test_frees_are_compared_with_those_who_return_and_with_those_who_keep(use: Use) -> None:
+def test_frees_are_compared_with_peers_that_return_and_that_keep(use: Use) -> None:
     use(left={**KEPT, "jemalloc": 3_000_000}, ns={"jemalloc": 90.0, "mt_alloc": 30.0})
     _, document = run(*SLOTS)
     assert line_of(document, "slots_returned_first_last")["best_peer_name"] == "jemalloc"
@@ -22,7 +22,7 @@ def test_frees_are_compared_with_those_who_return_and_with_those_who_keep(use: U
 
 
 @pytest.mark.lengthy
-def test_where_nobody_returns_half_the_leanest_is_the_peer(use: Use) -> None:
+def test_without_a_returning_peer_the_leanest_is_compared(use: Use) -> None:
     use(left={**KEPT, "jemalloc": 5_000_000}, ns={"jemalloc": 21.0})
     _, document = run(*SLOTS)
     assert line_of(document, "slots_returned_odd_and_back")["best_peer_name"] == "jemalloc"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What following an advice gives is told from the figures by hand; a change that no trial can do yet is no option."""
+"""Compares an advice with changes made by hand; a change that no trial can do yet is not an option."""
 
 from __future__ import annotations
 
@@ -48,26 +48,26 @@ def advice(kind: str, name: str = "", arena: bool = False) -> Advice:
     ("kind", "name", "points"),
     [("plan", "together", 0.0), ("malloc", "lean", 30.0), ("nothing", "", 60.0), ("undecided", "", 60.0)],
 )
-def test_what_is_advised_is_held_against_the_best_that_can_be_tried(kind: str, name: str, points: float) -> None:
+def test_advice_is_compared_with_the_best_option_of_a_trial(kind: str, name: str, points: float) -> None:
     row = bench_truth._following(TWO_LISTS, advice(kind, name), CPU, PEAK, ())
     assert row.ours is not None and row.ours.median == pytest.approx(points)
     assert row.holds is (points <= 3)
 
 
-def test_what_no_trial_can_do_is_named_and_no_option() -> None:
+def test_changes_that_no_trial_can_do_are_only_named() -> None:
     row = bench_truth._following(MANY, advice("malloc", "large"), CPU, PEAK, ())
     assert row.ours is not None and row.ours.median == 0.0
     assert "which no trial can do yet (a pool for each instance)" in row.note and "-60.0 % CPU" in row.note
 
 
-def test_an_arena_is_held_against_no_pool_by_hand() -> None:
+def test_an_arena_is_not_compared_with_a_pool_by_hand() -> None:
     row = bench_truth._following(TWO_LISTS, advice("plan", arena=True), CPU, PEAK, ())
     assert row.ours is not None and row.ours.median == pytest.approx(5.0), "what its trial gave"
     assert "an arena, in its trial -55.0 % CPU" in row.note
     assert all(row.ours is None for row in bench_truth._predicted(TWO_LISTS, advice("plan", arena=True), CPU, PEAK))
 
 
-def test_predictions_are_held_against_the_change_by_hand() -> None:
+def test_predictions_are_compared_with_the_change_by_hand() -> None:
     cpu, peak = bench_truth._predicted(TWO_LISTS, advice("plan"), CPU, PEAK)
     assert cpu.ours is not None and cpu.ours.median == pytest.approx(0.05 / 0.12)
     assert peak.ours is not None and peak.ours.median == pytest.approx(100 * (0.95 / 0.9 - 1))
@@ -76,7 +76,7 @@ def test_predictions_are_held_against_the_change_by_hand() -> None:
     assert malloc.note == "lean: predicted -29.0 % (-30.0 % to -20.0 %), preloaded by hand -30.0 %"
 
 
-def test_an_arena_is_held_against_an_arena_whose_destructors_run() -> None:
+def test_an_arena_is_compared_with_one_that_runs_destructors() -> None:
     cpu, peak = CPU | {bench_truth._ARENA: 0.5}, PEAK | {bench_truth._ARENA: 1.0}
     predicted, bytes_ = bench_truth._predicted(TREE, advice("plan", arena=True), cpu, peak)
     assert predicted.ours is not None and predicted.ours.median == pytest.approx(0.05 / 0.1)
@@ -95,7 +95,7 @@ def test_the_contenders_of_a_known_program_are_its_command_lines() -> None:
     assert len(TWO_LISTS.workloads()) == 2
 
 
-def test_an_example_that_is_not_built_is_said(lab: FakeLab) -> None:
+def test_an_example_that_is_not_built_is_reported(lab: FakeLab) -> None:
     with pytest.raises(Failure, match="request_server is missing") as missing:
         bench_truth.examples()
     assert missing.value.status == 4

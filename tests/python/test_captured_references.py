@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`advise --references`: a captured run after the rounds, in every form of the report; without Valgrind, a sentence."""
+"""`advise --references` adds a captured run to every form of the report; without Valgrind, a sentence."""
 
 from __future__ import annotations
 
@@ -66,17 +66,17 @@ def test_a_row_has_locality_with_its_parts(example: Advice) -> None:
     assert "other memory" not in places, "nothing is there"
 
 
-def test_the_matrix_says_who_is_accessed_together(example: Advice) -> None:
+def test_the_matrix_shows_subsystems_accessed_together(example: Advice) -> None:
     assert reference_words.affinity_headings(example) == ("subsystem", "visits", "1", "2")
     rows = {row.name: row.cells for row in reference_words.affinity_rows(example)}
-    # 50 and 45 of 500 visits met a near object of the other; 350 of 400 one of their own.
+    # 50 and 45 of 500 visits met a near object of the other subsystem; 350 of 400, one of their own.
     assert rows == {"1 order_book": ("400", "0.88", "0.19"), "2 prices": ("100", "0.19", "0.10")}
     case = Case(example)
     for text in (page.render([case]), markdown.render([case]), terminal.render([case])):
         assert "Subsystems of 0.50 and more are joined" in " ".join(text.split())
 
 
-def test_predicted_layouts_stand_beside_their_trials(example: Advice) -> None:
+def test_predicted_layouts_are_shown_with_their_trials(example: Advice) -> None:
     assert example.references is not None
     one = LayoutPrediction(kind="plan", name="affinity", misses=9, misses_ratio=0.9, instructions_ratio=1.0)
     found = (replace(one, tried=Change(median=0.95)), replace(one, name="02", misses_ratio=1.1, dropped=True))
@@ -122,7 +122,7 @@ def test_all_forms_of_the_report_show_it(example: Advice) -> None:
     assert "Where references miss" in shown and "order_book" in shown and "20 times" in shown
 
 
-def test_nothing_is_said_where_it_was_not_asked_for() -> None:
+def test_reports_without_references_do_not_mention_them() -> None:
     case = Case(advice(None))
     for text in (page.render([case]), markdown.render([case]), terminal.render([case])):
         assert "references miss" not in text and "captured run" not in text

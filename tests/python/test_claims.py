@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Statements are judged alike on the published tables and on ours, and the tables bear out our reading of them."""
+"""Statements are judged the same way on published tables and on ours, and the published tables support them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from millpond_bench.suites.every_experiment import PUBLISHED
 from millpond_bench.suites.p0089 import CLAIMS, EXPERIMENTS
 from millpond_bench.suites.p0089_strategies import ALL_ALIASES
 
-pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
 BY_NAME = {e.name: e for e in (*EXPERIMENTS, p0089_dials.EXPERIMENT, p0089_memory.EXPERIMENT)}
 OF_EVERY_DOCUMENT = {e.name: e for e in PUBLISHED}
@@ -34,12 +34,12 @@ times = st.floats(0.01, 100.0)
 
 
 def at(ds: int, size: int, **around: str) -> Point:
-    """A point of Benchmark I; `around`: what surrounds the program there, if not the usual."""
+    """Returns a point of Benchmark I; `around`: its environment, if not the usual one."""
     return (("ds", ds), ("log2_size", size), *{**dict(ONE.usual), **around}.items())
 
 
 def figures(**found: Mapping[Point, list[float]]) -> PlaceTable:
-    """Figures by alias and point, a value for each round."""
+    """Returns figures by alias and point, a value for each round."""
     values = {
         (point, ALL_ALIASES[alias]): {FIGURE: dict(enumerate(rounds, 1))}
         for alias, by_point in found.items()
@@ -58,7 +58,7 @@ def values(rule: Claim, found: PlaceTable) -> list[float]:
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("rule", NUMERIC, ids=lambda c: c.id)
-def test_the_published_figure_bears_the_statement_out_unless_it_is_said_why_not(rule: Claim) -> None:
+def test_published_figures_support_statements_unless_marked(rule: Claim) -> None:
     experiment = OF_EVERY_DOCUMENT[rule.experiment]
     judged = judge(rule, experiment, published_table(experiment), ResultTable({}))
     assert judged.published is not None
@@ -66,7 +66,7 @@ def test_the_published_figure_bears_the_statement_out_unless_it_is_said_why_not(
     assert judged.verdict == NOT_MEASURED
 
 
-def test_there_are_many_statements_of_every_section_each_once() -> None:
+def test_every_section_has_statements_without_duplicates() -> None:
     assert len(LOADED) >= 40
     assert len({c.id for c in LOADED}) == len(LOADED)
     assert {c.experiment for c in LOADED} == set(BY_NAME)
@@ -74,7 +74,7 @@ def test_there_are_many_statements_of_every_section_each_once() -> None:
     assert all(c.statement.endswith(".") for c in LOADED)
 
 
-def test_at_most_one_statement_in_eight_cannot_be_tested_and_each_says_what_is_missing() -> None:
+def test_at_most_an_eighth_is_untestable_each_with_a_reason() -> None:
     untestable = [c for c in LOADED if c.kind == "untestable"]
     assert 8 * len(untestable) <= len(LOADED)
     assert all(c.missing for c in untestable)
@@ -94,7 +94,7 @@ def test_a_rule_is_well_formed(rule: Claim) -> None:
     assert rule.of
 
 
-def test_a_word_that_no_claim_has_is_an_error() -> None:
+def test_an_unknown_key_of_a_claim_is_an_error() -> None:
     with pytest.raises(ValueError, match="lo_w"):
         Claim.from_json({"id": "x", "lo_w": 1.0})
 
@@ -131,7 +131,7 @@ def test_shares_of_both_sides_of_a_limit_make_the_whole(found: list[float], limi
 
 @pytest.mark.lengthy
 @given(times, times, times)
-def test_growth_is_the_quotient_of_two_rows_and_a_row_alone_is_no_growth(a: float, b: float, c: float) -> None:
+def test_growth_is_the_quotient_of_two_rows_and_needs_both(a: float, b: float, c: float) -> None:
     rule = claim(kind="growth", of=("AS1",), axis="log2_size", first=6, last=8, low=0.0)
     assert values(rule, figures(AS1={at(1, 6): [a], at(1, 7): [c], at(1, 8): [b]})) == [pytest.approx(b / a)]
     assert values(rule, figures(AS1={at(1, 6): [a], at(2, 8): [b]})) == []
@@ -142,7 +142,7 @@ def test_growth_is_the_quotient_of_two_rows_and_a_row_alone_is_no_growth(a: floa
 
 @pytest.mark.lengthy
 @given(st.lists(times, min_size=14, max_size=14, unique=True))
-def test_the_fastest_of_all_wins_and_nobody_where_one_was_not_there(found: list[float]) -> None:
+def test_the_fastest_wins_only_if_all_were_measured(found: list[float]) -> None:
     names = [f"AS{n}" for n in range(1, 15)]
     measured = figures(**{name: {at(1, 6): [v]} for name, v in zip(names, found, strict=True)})
     best = names[found.index(min(found))]
@@ -185,7 +185,7 @@ def test_a_verdict_needs_the_whole_interval_on_one_side(bound: float, rounds: li
 
 @pytest.mark.lengthy
 @given(times, times, times)
-def test_a_statement_is_about_the_usual_surroundings_unless_it_names_others(a: float, b: float, c: float) -> None:
+def test_a_statement_is_about_the_usual_environment_by_default(a: float, b: float, c: float) -> None:
     found = figures(AS1={at(1, 6): [a], at(1, 6, malloc="tcmalloc"): [b], at(1, 6, toolchain="clang"): [c]})
     rule = claim(of=("AS1",), low=0.0)
     assert values(rule, found) == [pytest.approx(a)]
@@ -194,12 +194,12 @@ def test_a_statement_is_about_the_usual_surroundings_unless_it_names_others(a: f
     assert values(replace(rule, where={"toolchain": "clang", "malloc": "tcmalloc"}), found) == []
     growth = replace(rule, kind="growth", axis="malloc", first="glibc", last="tcmalloc")
     assert values(growth, found) == [pytest.approx(b / a)]
-    # What was asked for on the command line is usual then: the first of it.
+    # The first value on the command line becomes the usual one.
     asked = surrounded(ONE, toolchain=("clang", "gcc"))
     assert evaluate(rule, asked, found)[0] == [pytest.approx(c)]
 
 
-def test_what_failed_is_counted_where_a_statement_says_that_it_fails() -> None:
+def test_statements_about_failure_count_the_failed_points() -> None:
     rule = claim(kind="fails", of=("AS3",), low=1.0)
     key, other = (at(1, 6), ALL_ALIASES["AS3"]), (at(1, 7), ALL_ALIASES["AS3"])
     assert values(rule, ResultTable({}, {key: "fail"})) == [1.0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Every error has its status and one line that begins `millpond:`; nothing is half-written."""
+"""Every error has its status and one line that begins `millpond:`; no file is half-written."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_wrong_usage_is_status_2_with_one_line(lab: FakeLab, words: list[str], r
 @pytest.mark.parametrize(
     ("step", "status"), [("record", 5), ("record", 4), ("characterise", 3), ("compile", 3), ("round", 4)]
 )
-def test_advise_fails_as_the_native_program_that_could_not_go_on(lab: FakeLab, step: str, status: int) -> None:
+def test_advise_passes_on_the_failure_of_a_native_program(lab: FakeLab, step: str, status: int) -> None:
     lab.configure(events=10, subsystems=SUBSYSTEMS, fails={step: [status, f"{step} cannot: try another"]})
     done = lab.run("advise", "--json=out.json", "--", "prog")
     assert done.status == status
@@ -64,7 +64,7 @@ def test_characterise_passes_the_status_and_the_words_on(lab: FakeLab) -> None:
 
 
 @pytest.mark.parametrize(("step", "status"), [("survey", 5), ("compile", 2), ("compile", 3), ("round", 4)])
-def test_trial_fails_as_the_native_program(
+def test_trial_passes_on_the_failure_of_a_native_program(
     lab: FakeLab, plan_file: Callable[..., Path], step: str, status: int
 ) -> None:
     lab.configure(fails={step: [status, "the reason"]})
@@ -73,7 +73,7 @@ def test_trial_fails_as_the_native_program(
     assert the_line(done.stderr) == "millpond: the reason"
 
 
-def test_a_plan_that_is_none_is_missing_input(lab: FakeLab) -> None:
+def test_a_missing_plan_is_missing_input(lab: FakeLab) -> None:
     done = lab.run("trial", "--plan", "none.plan.json", "--", "prog")
     assert done.status == 3
     assert "none.plan.json" in the_line(done.stderr)
@@ -113,7 +113,7 @@ def test_a_full_disk_is_an_environment_failure(lab: FakeLab) -> None:
     assert "No space left on device; free some space" in the_line(done.stderr)
 
 
-def test_json_goes_to_standard_output_alone_or_to_the_file(lab: FakeLab) -> None:
+def test_json_goes_only_to_standard_output_or_to_the_file(lab: FakeLab) -> None:
     lab.configure(events=10, subsystems=SUBSYSTEMS)
     (lab.work / "x.mpt").write_text("0")
     alone = lab.run("characterise", "x.mpt", "--json")
@@ -125,7 +125,7 @@ def test_json_goes_to_standard_output_alone_or_to_the_file(lab: FakeLab) -> None
 
 
 @pytest.mark.lengthy
-def test_a_reader_that_stops_reading_is_no_error(lab: FakeLab) -> None:
+def test_a_closed_output_pipe_is_not_an_error(lab: FakeLab) -> None:
     lab.configure(events=10, subsystems=[{"name": f"s{i}"} for i in range(3000)])
     (lab.work / "x.mpt").write_text("0")
     reading, writing = os.pipe()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The gate: what is inside the noise never fails it, what is not does, and what cannot be compared is said."""
+"""The gate: changes inside the noise never fail it, real ones do, and incomparable runs are reported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def outcome(cell: Cell, number: int, values: Mapping[str, float], status: str = 
 def rounds_of(
     generator: np.random.Generator, cell: Cell, *, factor: float = 1.0, noise: float = 0.02, rounds: int = ROUNDS
 ) -> list[Outcome]:
-    """A warm-up that would spoil every median, then rounds around one second and ten megabytes."""
+    """Returns a warm-up that would spoil every median, then rounds around one second and ten megabytes."""
     found = [outcome(cell, 0, {"cpu_seconds": 99.0, "peak_bytes": 1.0})]
     for number in range(1, rounds + 1):
         cpu, peak = (factor * generator.lognormal(0, noise, 2)).tolist()
@@ -69,7 +69,7 @@ def plan(build_id: str, name: str = "one") -> Plan:
 
 @pytest.mark.more
 def test_equal_runs_fail_the_gate_no_more_often_than_stated(seed: int) -> None:
-    """With the smallest limit that there is: any larger one fails less often."""
+    """The test uses the smallest limit; any larger one fails less often."""
     generator = np.random.default_rng(seed)
     trials, failed = 150, 0
     for _ in range(trials):
@@ -153,7 +153,7 @@ def test_two_builds_of_a_program_are_paired_by_its_name(seed: int) -> None:
     assert any("new/program of B is taken for old/program of A" in note for note in found.notes)
 
 
-def test_what_fails_in_b_alone_fails_the_gate(seed: int) -> None:
+def test_contenders_that_fail_only_in_b_fail_the_gate(seed: int) -> None:
     generator = np.random.default_rng(seed)
     dead = [outcome(BARE, 1, {}, "killed", "dies of SIGSEGV where the bare program exits with 0")]
     a = journal([o for c in (BARE, of_control("empty")) for o in rounds_of(generator, c)])
@@ -172,7 +172,7 @@ def test_rounds_that_chose_are_left_out_where_others_judged(seed: int) -> None:
     assert len(sample.values) == ROUNDS and max(sample.values) < 2
 
 
-def test_other_machines_are_said_and_their_times_warned_of(seed: int) -> None:
+def test_other_machines_are_reported_with_a_warning_about_times(seed: int) -> None:
     generator = np.random.default_rng(seed)
     a, b = journal(rounds_of(generator, BARE)), journal(rounds_of(generator, BARE))
     b.rows[:] = [structs.replace(row, machine="another [abc]") for row in b.rows]
@@ -197,7 +197,7 @@ def test_other_machines_are_said_and_their_times_warned_of(seed: int) -> None:
         ("weak_bytes > +5%", "there are access_seconds, after_ns, again_seconds"),
     ],
 )
-def test_a_wrong_condition_is_refused_with_what_would_be_right(text: str, says: str) -> None:
+def test_a_wrong_condition_is_refused_with_a_correct_one(text: str, says: str) -> None:
     generator = np.random.default_rng(1)
     a, b = journal(rounds_of(generator, BARE)), journal(rounds_of(generator, BARE))
     with pytest.raises(Failure) as refused:
@@ -220,11 +220,11 @@ def test_a_wrong_condition_is_refused_with_what_would_be_right(text: str, says: 
         ("m < -3", "faults", -3),
     ],
 )
-def test_limits_mean_what_they_say(text: str, unit: str, limit: float) -> None:
+def test_limits_are_parsed_in_their_units(text: str, unit: str, limit: float) -> None:
     assert conditions.parse(text).limit_in(unit) == pytest.approx(limit)
 
 
-def test_a_metric_that_nobody_measured_is_an_input_that_is_missing(seed: int) -> None:
+def test_a_metric_without_measurements_is_missing_input(seed: int) -> None:
     generator = np.random.default_rng(seed)
     a, b = journal(rounds_of(generator, BARE)), journal(rounds_of(generator, BARE))
     with pytest.raises(Failure, match="no pair has held_bytes") as refused:
@@ -233,7 +233,7 @@ def test_a_metric_that_nobody_measured_is_an_input_that_is_missing(seed: int) ->
 
 
 @pytest.mark.lengthy
-def test_advice_that_changed_is_said(lab: FakeLab, seed: int) -> None:
+def test_changed_advice_is_reported(lab: FakeLab, seed: int) -> None:
     generator = np.random.default_rng(seed)
     for name, best in (("a", "multipool"), ("b", "nothing")):
         store, run = Store(lab.work / name), journal(rounds_of(generator, BARE))
@@ -291,7 +291,7 @@ def test_the_verb_holds_for_equal_stores(lab: FakeLab, stores: Callable[..., lis
 
 
 @pytest.mark.lengthy
-def test_the_verb_refuses_what_is_not_there(lab: FakeLab, stores: Callable[..., list[str]]) -> None:
+def test_the_verb_refuses_missing_stores_and_conditions(lab: FakeLab, stores: Callable[..., list[str]]) -> None:
     names = stores(1.0)
     assert lab.run("compare", names[0], "nowhere/store").status == 3
     assert lab.run("compare", names[0], names[0], "--fail-if", "x").status == 2

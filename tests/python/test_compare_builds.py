@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Two builds of a program: measured, held against what the store's advice had predicted, kept, and reported."""
+"""Two builds of a program are measured, compared with the advice's prediction, kept, and reported."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def form_of(data: Any) -> Any:
 
 @pytest.fixture
 def program(lab: FakeLab) -> Make:
-    """Writes a small program, which prints its arguments; returns how it is called."""
+    """Writes a small program that prints its arguments; returns its command."""
 
     def make(name: str, text: str = 'echo "$@"') -> str:
         path = lab.work / name
@@ -68,7 +68,7 @@ def compared(lab: FakeLab, status: int, *words: str) -> dict[str, Any]:
 
 
 @pytest.mark.lengthy
-def test_a_prediction_is_shown_next_to_what_came_out(lab: FakeLab, program: Make) -> None:
+def test_a_prediction_is_shown_next_to_its_outcome(lab: FakeLab, program: Make) -> None:
     old, new = program("old"), program("new")
     advice = sample_store.advise(lab.work / "kept", (old, "3", "a b"))
     found = compared(lab, 0, "--after", new, "--", old, "3", "a b")
@@ -88,8 +88,8 @@ def test_a_prediction_is_shown_next_to_what_came_out(lab: FakeLab, program: Make
         assert line["intervals_meet"] is meet
 
 
-def test_a_change_of_the_source_is_held_against_what_was_told_of_it(tmp_path: Path) -> None:
-    """Whatever the advice would rather do: no two builds differ by a malloc that is preloaded."""
+def test_a_source_change_is_compared_with_its_prediction(tmp_path: Path) -> None:
+    """Two builds cannot differ by a preloaded malloc, so only the source change counts here."""
     told = sample_store.advise(tmp_path, ("./old",))
     by_malloc = told["choice"] | {"kind": "malloc", "name": "fast"}
     advice = Advice.from_json(told | {"choice": by_malloc})
@@ -125,7 +125,7 @@ def test_the_outcome_is_kept_and_every_report_shows_it(lab: FakeLab, program: Ma
 
 
 @pytest.mark.lengthy
-def test_without_an_advice_the_command_that_makes_one_is_said(lab: FakeLab, program: Make) -> None:
+def test_without_an_advice_the_command_for_one_is_shown(lab: FakeLab, program: Make) -> None:
     old, new = program("old"), program("new")
     sample_store.advise(lab.work / "kept", (old, "of other arguments"))
     found = compared(lab, 0, "--after", new, "--", old, "it's")
@@ -146,13 +146,13 @@ def test_a_command_line_of_its_own_can_be_given(lab: FakeLab, program: Make) -> 
 @pytest.mark.parametrize(
     ("text", "same"), [("echo other", False), ("echo $$", False), ('echo "$@"', True), ("echo more; echo", False)]
 )
-def test_other_output_is_said(lab: FakeLab, program: Make, text: str, same: bool) -> None:
+def test_different_output_is_reported(lab: FakeLab, program: Make, text: str, same: bool) -> None:
     old, new = program("old"), program("new", text)
     assert compared(lab, 0, "--after", new, "--", old, "1")["output"]["same"] is same
 
 
 @pytest.mark.lengthy
-def test_output_that_differs_from_run_to_run_tells_nothing(lab: FakeLab, program: Make) -> None:
+def test_varying_output_is_not_compared(lab: FakeLab, program: Make) -> None:
     old, new = program("old", "echo $$"), program("new", "echo $$")
     assert compared(lab, 0, "--after", new, "--", old)["output"]["same"] is None
 
@@ -197,8 +197,8 @@ def test_a_strange_outcome_is_named_and_left_out(lab: FakeLab, program: Make, co
 
 
 @pytest.mark.lengthy
-def test_an_advice_on_another_build_of_elf_is_no_prediction(lab: FakeLab) -> None:
-    """The sample's advice was on a build with another build-id than that of this interpreter."""
+def test_an_advice_on_another_build_is_not_used_as_a_prediction(lab: FakeLab) -> None:
+    """The sample's advice was on a build whose build-id differs from this interpreter's."""
     assert build_id_of(Path("/bin/sh").resolve()) != sample_store.BUILD
     if not build_id_of(Path("/bin/sh").resolve()):
         pytest.skip("this shell has no build-id")
@@ -215,7 +215,7 @@ def test_a_file_without_a_build_id_has_none(tmp_path: Path) -> None:
     assert all(c in "0123456789abcdef" for c in build_id_of(Path(sys.executable).resolve()))
 
 
-def test_intervals_that_touch_meet() -> None:
+def test_touching_intervals_overlap() -> None:
     def summary(low: float, high: float) -> Predicted:
         return Predicted(11, (low + high) / 2, low, high, 0.98, "better")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A second advise of the same program goes on where the first one stopped, and one of anything else begins again."""
+"""A second `advise` of the same program resumes the first; if anything differs, it starts over."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_file_of_a_continued_run_has_every_round(lab: FakeLab, program: Path
     assert len(counts) == 2 and counts[0] == counts[1]
 
 
-def test_nothing_to_continue_is_refused_with_what_to_do(lab: FakeLab, program: Path) -> None:
+def test_continuing_without_an_earlier_run_is_refused(lab: FakeLab, program: Path) -> None:
     lab.configure(**CLEAR)
     done = advise(lab, program, "--continue")
     assert done.status == 3
@@ -98,7 +98,7 @@ def test_nothing_to_continue_is_refused_with_what_to_do(lab: FakeLab, program: P
 
 
 @pytest.mark.lengthy
-def test_more_rounds_settle_what_was_open(lab: FakeLab, program: Path) -> None:
+def test_continuing_settles_open_questions(lab: FakeLab, program: Path) -> None:
     lab.configure(**NOISY)
     advise(lab, program)
     first, before = advice(lab), rounds_run(lab)
@@ -117,7 +117,7 @@ def test_more_rounds_settle_what_was_open(lab: FakeLab, program: Path) -> None:
 
 
 @pytest.mark.lengthy
-def test_few_rounds_more_leave_the_verdict_and_are_kept(
+def test_a_few_more_rounds_keep_the_verdict_and_are_stored(
     lab: FakeLab, program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.configure(**NOISY)
@@ -139,7 +139,7 @@ def _judged(lab: FakeLab) -> list[Any]:
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("change", ["program", "input", "options", "libraries"])
-def test_what_changed_is_said_and_all_begins_again(lab: FakeLab, program: Path, change: str) -> None:
+def test_a_changed_program_or_input_starts_over_with_a_reason(lab: FakeLab, program: Path, change: str) -> None:
     lab.configure(**CLEAR)
     data = lab.work / "data"
     data.write_text("1")
@@ -175,7 +175,7 @@ def test_several_inputs_are_not_continued(lab: FakeLab, program: Path) -> None:
     assert done.status == 2 and "--inputs" in done.stderr
 
 
-class Killed(BaseException):
+class KillSignal(BaseException):
     """Ends a run as a signal does."""
 
 
@@ -193,9 +193,9 @@ def test_an_interrupted_run_is_continued(
     def keep_until(self: RoundLog, outcome: Outcome, metrics: Metrics | None = None) -> None:
         keep(self, outcome, metrics)
         if next(kept) == at:
-            raise Killed
+            raise KillSignal
 
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with monkeypatch.context() as patch, pytest.raises(KillSignal):
         patch.setattr(RoundLog, "keep", keep_until)
         if not leaves_file:  # the process is gone before it could write its file
             patch.setattr(RoundLog, "finish", lambda self: self._unfinished._file.close())
@@ -213,7 +213,7 @@ def test_an_interrupted_run_is_continued(
 
 
 @pytest.mark.lengthy
-def test_a_state_survives_the_store(lab: FakeLab, program: Path) -> None:
+def test_the_state_of_a_run_survives_the_store(lab: FakeLab, program: Path) -> None:
     lab.configure(**CLEAR)
     advise(lab, program)
     ((run, document),) = Store(lab.work / "results/store").documents_of(KIND)
@@ -223,7 +223,7 @@ def test_a_state_survives_the_store(lab: FakeLab, program: Path) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_damaged_state_is_passed_over(lab: FakeLab, program: Path) -> None:
+def test_a_damaged_state_is_ignored(lab: FakeLab, program: Path) -> None:
     lab.configure(**CLEAR)
     advise(lab, program)
     (path,) = (lab.work / "results/store" / KIND).iterdir()
@@ -234,7 +234,7 @@ def test_a_damaged_state_is_passed_over(lab: FakeLab, program: Path) -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 400), st.booleans()), min_size=1, max_size=12))
 def test_all_looks_together_spend_no_more_than_the_error(runs: list[tuple[int, bool]]) -> None:
-    """Whatever the numbers of rounds at which time ends a run, and however often it is continued."""
+    """Holds for any number of rounds at which time ends a run, and any number of continuations."""
     spent, judged, made, there, shares = None, 0, 0, 0, 0.0
     for more, goes_on in runs:
         looks = Looks(spent=spent, judged=judged, made=made, there=there, goes_on=goes_on)
@@ -250,7 +250,7 @@ def test_all_looks_together_spend_no_more_than_the_error(runs: list[tuple[int, b
     assert shares <= 1.0 + 1e-9
 
 
-def test_the_first_look_is_no_wider_for_what_is_left_to_continuations() -> None:
+def test_continuations_do_not_widen_the_first_look() -> None:
     values = [0.8 + 0.01 * n for n in range(LOOKS[0])]
     one, kept = (compare("cpu_seconds", "a", "b", values, [1.0] * len(values), n) for n in (1, Looks().look(LOOKS[0])))
     assert one is not None and kept is not None
@@ -258,7 +258,7 @@ def test_the_first_look_is_no_wider_for_what_is_left_to_continuations() -> None:
 
 
 @pytest.mark.lengthy
-def test_equal_programs_are_called_different_in_a_twentieth_however_often_it_is_continued(seed: int) -> None:
+def test_continued_runs_keep_the_error_rate_for_equal_programs(seed: int) -> None:
     source = random.Random(seed)
     wrong = 0
     for _ in range(300):

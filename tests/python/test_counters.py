@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --counters`: a counter is a value with its kind, or null with the reason, and never a silent zero."""
+"""`millpond bench --counters`: a counter is a value with its kind, or null with a reason, never a silent zero."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from millpond_bench.suites.every_experiment import OF_SUITES as EXPERIMENTS
 from millpond_bench.suites.p0089 import BENCHMARK_2
 from millpond_bench.suites.p0089_strategies import ALIASES
 
-pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
 Use = Callable[..., FakeP0089]
 AS1 = ALIASES["AS1"]
@@ -52,7 +52,7 @@ def test_without_the_option_nothing_is_counted(p0089: Use) -> None:
 
 
 @pytest.mark.more
-def test_what_the_processor_counts_are_rows_and_what_it_does_not_is_null_with_the_reason(p0089: Use) -> None:
+def test_missing_processor_counters_are_null_with_a_reason(p0089: Use) -> None:
     fake = p0089(counters=COUNTED)
     document = run("--counters")
     assert all("--counters" in call for call in fake.calls)
@@ -67,7 +67,7 @@ def test_what_the_processor_counts_are_rows_and_what_it_does_not_is_null_with_th
 # The fake program knows the first experiment of each workload.
 @pytest.mark.more
 @pytest.mark.parametrize("name", {e.workload: e.name for e in reversed(EXPERIMENTS)}.values())
-def test_every_experiment_has_a_row_for_what_was_counted(p0089: Use, name: str) -> None:
+def test_every_experiment_has_a_row_for_each_counter(p0089: Use, name: str) -> None:
     p0089(counters=COUNTED)
     words = ["bench", name, "--scale=quick", "--rounds=1", "--counters", "--json=out.json", "--report=out.html"]
     assert main(words) == Status.OK
@@ -119,9 +119,7 @@ def test_simulated_counters_come_from_two_processes_more_of_each_cell(p0089: Use
         ({"ends": 4}, "exits with 4"),
     ],
 )
-def test_what_callgrind_does_not_see_is_null_and_the_cell_keeps_its_figure(
-    p0089: Use, config: dict[str, Any], why: str
-) -> None:
+def test_counters_unknown_to_callgrind_are_null(p0089: Use, config: dict[str, Any], why: str) -> None:
     p0089(**config)
     document = run("--counters=simulated")
     for row in rows_of(document).values():
@@ -145,7 +143,7 @@ def test_callgrinds_totals_are_read_with_and_without_caches() -> None:
 
 
 def _shuffled(argv: Sequence[str]) -> str:
-    """The same instructions for all, and three times the misses where AS1's lists are visited after shuffling."""
+    """Fakes equal instructions for all, and three times the misses for AS1's lists after shuffling."""
     misses = 90 if "5" in argv and AS1 in argv else 30
     return SAID.replace(" 30 4 ", f" {misses} 4 ")
 
@@ -154,7 +152,7 @@ WHOLE = ("bench", "p0089.2", "--scale=quick", "--rounds=1", "--json=out.json", "
 
 
 @pytest.mark.lengthy
-def test_the_headline_is_judged_without_an_option_on_cells_that_are_only_simulated(p0089: Use) -> None:
+def test_the_headline_is_judged_by_default_on_simulated_cells(p0089: Use) -> None:
     fake = p0089(callgrind=_shuffled)
     assert main([*WHOLE]) == Status.OK
     document = json.loads(Path("out.json").read_text())

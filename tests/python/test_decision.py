@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The decision over hand-made figures: what is offered, what is advised by each preference, and in which words."""
+"""The decision over hand-made figures: the offered options, the advised one by preference, and their text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Figures = dict[str, tuple[float, float]]  # name → ratio of CPU, of peak memor
 
 
 def comparison(metric: str, ratio: float) -> Comparison:
-    """Better or worse where its interval is beyond a hundredth, not settled otherwise."""
+    """Returns a comparison: better or worse if its interval is beyond 1 %, otherwise not settled."""
     low, high = ratio - HALF_WIDTH, ratio + HALF_WIDTH
     verdict = "better" if high < 1 - MINIMUM_EFFECT else "worse" if low > 1 + MINIMUM_EFFECT else "not settled"
     saved = Summary(11, (1 - ratio) * PEAK, (1 - high) * PEAK, (1 - low) * PEAK, 0.98, "order statistics", verdict)
@@ -86,7 +86,7 @@ def findings(mallocs: Figures, plan: tuple[float, float] | None, prefer: Prefere
         ({}, (1.1, 0.5), "memory", PLAN, "together"),
     ],
 )  # fmt: skip
-def test_what_is_advised_follows_the_preference(
+def test_the_advised_option_follows_the_preference(
     mallocs: Figures, plan: tuple[float, float] | None, prefer: str, kind: str, name: str
 ) -> None:
     advised = decide(findings(mallocs, plan, Preference(prefer))).advised
@@ -94,7 +94,7 @@ def test_what_is_advised_follows_the_preference(
 
 
 def test_any_figures_keep_the_promises_of_a_decision() -> None:
-    """Random contenders: offers are better beyond the noise, the fastest is, and nothing is said only of nothing."""
+    """For random contenders: offers are better beyond the noise, and no advice is given only if nothing is."""
     seed = random.randrange(1 << 32)
     dice = random.Random(seed)
     for _ in range(500):
@@ -136,7 +136,7 @@ def test_each_choice_is_a_line_of_25_words_at_most(prefer: Preference) -> None:
     assert f"--prefer {prefer}" in said["what we would do"]
 
 
-def test_where_nothing_is_better_each_line_says_so() -> None:
+def test_if_nothing_is_better_each_line_says_so() -> None:
     found = findings({"usual": (1.0, 1.0)}, (1.2, 1.0))
     advice = document(found)
     assert advice.choices == Choices(prefer="balanced") and advice.plan is None and advice.plan_tried is not None

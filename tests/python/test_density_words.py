@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What is said of D: where it comes from, or why it is unknown; and of the window that it is measured in."""
+"""The report gives D's source or the reason why it is unknown, and the window in which it is measured."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_known_density_has_its_method_and_an_unknown_one_its_reason() -> None:
     assert density_note([SubsystemFacts(name="of an older store")]) == ""
 
 
-def test_a_window_is_said_with_its_events_and_seconds() -> None:
+def test_a_window_is_described_by_its_events_and_seconds() -> None:
     window = Window("events=10:20", 10, 20, 0.5, 2.0)
     assert Characterisation.from_json(Characterisation(window=window).to_json()).window == window
     assert "events=10:20: events 10 to 20, 500 ms to 2" in window_text(window)

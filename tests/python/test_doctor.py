@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The doctor says what is there, what works and what follows; status 4 exactly where something needed is missing."""
+"""The doctor reports what is installed and what works; status 4 exactly if something needed is missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from millpond.system import machine_facts
 
 @pytest.fixture
 def whole(lab: FakeLab) -> FakeLab:
-    """A laboratory with the libraries that it preloads."""
+    """A fake laboratory with all its preloaded libraries."""
     place = lab.bin.parent / "lib" / "millpond"
     place.mkdir(parents=True)
     for name in ("libmillpond-record.so", "libmillpond-trial.so"):
@@ -39,7 +39,7 @@ def about(document: dict[str, Any], level: str) -> set[str]:
     return {f["about"] for f in document["findings"] if f["level"] == level}
 
 
-def test_everything_is_in_the_document_and_said_in_sentences(whole: FakeLab) -> None:
+def test_everything_is_in_the_document_and_in_sentences(whole: FakeLab) -> None:
     found = doctor(whole)
     assert found["schema"] == "millpond.doctor/1"
     assert found["ok"] is True
@@ -75,7 +75,7 @@ def test_a_document_of_an_older_doctor_is_read(whole: FakeLab) -> None:
     assert Examination.from_json(found).caches == ()
 
 
-def test_the_reason_for_absent_counters_is_said(whole: FakeLab) -> None:
+def test_the_reason_for_absent_counters_is_given(whole: FakeLab) -> None:
     said = " ".join(f["sentence"] for f in doctor(whole)["findings"])
     assert "instructions (offers no such counter)" in said
 
@@ -102,7 +102,7 @@ def test_a_recorder_that_fails_gives_status_four_with_its_reason(whole: FakeLab)
     assert any("no space" in f["sentence"] for f in found["findings"] if f["level"] == "missing")
 
 
-def test_without_the_probe_the_rest_is_examined_all_the_same(whole: FakeLab) -> None:
+def test_without_the_probe_the_rest_is_still_examined(whole: FakeLab) -> None:
     (whole.bin / "millpond-probe").unlink()
     found = doctor(whole)
     assert {"costs", "noise", "installed"} <= about(found, "warning")

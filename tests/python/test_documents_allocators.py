@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A statement about multipools is judged on such as the document had, and on ours; any other one once."""
+"""A statement about multipools is judged on the paper's multipools and on ours; any other statement once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def at(size: int = 6) -> Point:
 
 
 def figures(**found: float) -> PlaceTable:
-    """Rounds that scatter by half a per cent around these values, by label; `_2015` in the place of `-2015`."""
+    """Returns rounds that scatter by 0.5 % around these values, by label; `_2015` stands for `-2015`."""
     return ResultTable({
         (at(), ALL_ALIASES[label.replace("_", "-")]): {
             FIGURE: {n: value * (1.0 + 0.005 * math.sin(2.0 * n)) for n in range(1, FEWEST_ROUNDS + 1)}
@@ -39,7 +39,7 @@ def figures(**found: float) -> PlaceTable:
 
 
 def judged(monkeypatch: pytest.MonkeyPatch, found: PlaceTable, **given: Any) -> Verdict:
-    """One statement, judged as the only one of Benchmark I."""
+    """Judges one statement as the only one of Benchmark I."""
     one = Claim(**{"id": "x", "experiment": ONE.name, "statement": "s.", "kind": "ratio", **given})
     monkeypatch.setattr(claim_rules, "load", lambda _file: (one,))
     (verdict,) = judge_all(ONE, _NONE, found)
@@ -57,21 +57,21 @@ def test_ours_and_the_documents_multipools_are_judged_apart(monkeypatch: pytest.
     assert row["on_documents"]["figure"]["median"] == pytest.approx(0.3, rel=0.01)
 
 
-def test_what_was_not_measured_on_one_family_may_be_known_of_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_family_of_allocators_has_its_own_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     both = judged(monkeypatch, figures(AS1=1.0, AS7=0.3), of=("AS7",), against=("AS1",), high=0.5)
     assert both.verdict == HOLDS
     assert both.on_documents is not None and both.on_documents.verdict == NOT_MEASURED
 
 
 @pytest.mark.parametrize("of", ["AS1", "AS3", "AS7s", "AS7-2015"])
-def test_a_statement_about_what_is_the_same_on_both_has_one_verdict(monkeypatch: pytest.MonkeyPatch, of: str) -> None:
+def test_allocators_common_to_both_families_have_one_verdict(monkeypatch: pytest.MonkeyPatch, of: str) -> None:
     found = figures(**{"AS2": 1.0, of.replace("-", "_"): 0.3})
     once = judged(monkeypatch, found, of=(of,), against=("AS2",), high=0.5)
     assert once.verdict == HOLDS and once.on_documents is None
     assert once.claim_record().to_json()["on_documents"] is None
 
 
-def test_a_statement_that_names_a_lock_is_about_those_allocators_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_statement_that_names_a_lock_has_one_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     once = judged(monkeypatch, figures(AS7=1.0, AS7s=2.0), of=("AS7s",), against=("AS7",), low=1.5)
     assert once.verdict == HOLDS and once.on_documents is None
 
@@ -86,7 +86,7 @@ def test_the_rivals_of_a_winner_are_of_its_own_family(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("experiment", PUBLISHED, ids=lambda e: e.name)
-def test_statements_that_name_multipools_of_the_document_have_two_verdicts(experiment: PublishedSpec) -> None:
+def test_statements_about_the_papers_multipools_have_two_verdicts(experiment: PublishedSpec) -> None:
     own = {label for label in MULTIPOOLS if label in experiment.documents_own}
     known = {label for label, name in experiment.aliases.items() if name in experiment.strategies}
     for verdict in judge_all(experiment, _NONE, _NONE):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The effects of plans that were tried together are judged together; what only controls decide is judged once."""
+"""Effects of plans that were tried together are judged together; effects of controls are judged once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_several_plans_are_one_family(seed: int) -> None:
 
 
 def rounds_of(cpu: dict[str, float], seed: int, rounds: int = 15) -> list[Outcome]:
-    """Rounds of the contenders, by their names; a round is slow or quick for all of them."""
+    """Returns rounds of the named contenders; a round is slow or fast for all of them."""
     generator = np.random.default_rng(seed)
     cells = {
         "bare": Cell(Program(PROGRAM), Control("bare")), "looked_up": Cell(Program(PROGRAM), Control("looked_up")),
@@ -81,14 +81,14 @@ def rounds_of(cpu: dict[str, float], seed: int, rounds: int = 15) -> list[Outcom
 def net_of_rounds(
     plan: dict[int, float], bare: dict[int, float], looked_up: dict[int, float], estimated: dict[int, float]
 ) -> dict[int, float]:
-    """`estimated`: what look-ups are to cost."""
+    """Returns net effects by round; `estimated`: the expected cost of look-ups."""
     values = {("plan", "cpu_seconds"): plan, ("bare", "cpu_seconds"): bare, ("looked_up", "cpu_seconds"): looked_up,
               ("looked_up", LOOK_UP_COST): estimated}  # fmt: skip
     return net_rounds(lambda role, metric: values.get((role, metric), {}), "cpu_seconds")
 
 
-def test_look_ups_that_the_rounds_do_not_tell_from_what_is_expected_blur_nothing(seed: int) -> None:
-    """A machine on which a run takes half as long again as the one before, and look-ups that cost nothing."""
+def test_look_ups_within_expectation_do_not_widen_intervals(seed: int) -> None:
+    """The machine is so noisy that a run may take 50 % longer than the last; look-ups cost nothing."""
     generator = np.random.default_rng(seed)
     at = list(range(1, 32))
     bare, looked_up = ({n: float(generator.lognormal(0, 0.3)) for n in at} for _ in range(2))
@@ -96,14 +96,14 @@ def test_look_ups_that_the_rounds_do_not_tell_from_what_is_expected_blur_nothing
     plan = {n: 0.1 * float(generator.lognormal(0, 0.01)) for n in at}
     assert net_of_rounds(plan, bare, looked_up, {}) == plan
     expected = {n: 0.02 * bare[n] for n in at}
-    quicker = {n: 0.8 * bare[n] for n in at}  # threads that meet less often, say: no look-up takes less than nothing
+    quicker = {n: 0.8 * bare[n] for n in at}  # faster for another reason: look-ups never save time
     for measured in (looked_up, quicker):
         found = net_of_rounds(plan, bare, measured, expected)
         assert found == pytest.approx({n: plan[n] - expected[n] for n in at})
 
 
-def test_a_round_with_less_than_nothing_left_counts_as_the_least() -> None:
-    """Left out, it would make the plan look worse than it is."""
+def test_a_round_with_a_negative_remainder_counts_as_the_least() -> None:
+    """Without this round, the plan would look worse than it is."""
     at = range(1, 12)
     bare = dict.fromkeys(at, 1.0)
     looked_up = {n: 1.3 if n < 9 else 1.05 for n in at}
@@ -113,7 +113,7 @@ def test_a_round_with_less_than_nothing_left_counts_as_the_least() -> None:
     assert [net[n] for n in (1, 9)] == pytest.approx([0.001, 0.15])
 
 
-def test_look_ups_are_no_part_of_what_a_plan_gives(seed: int) -> None:
+def test_look_ups_are_not_part_of_a_plans_effect(seed: int) -> None:
     outcomes = rounds_of({"bare": 1.0, "looked_up": 1.5, "pool": 1.1, "fast": 0.7}, seed)
     found, alone = split(outcomes, PROGRAM, PLANS[0], [], {"malloc": "fast"})
     assert abs(found[NET]["cpu_seconds"].median - 0.6) < 0.03
@@ -128,8 +128,8 @@ def test_look_ups_are_no_part_of_what_a_plan_gives(seed: int) -> None:
     assert mallocs["fast"]["cpu_seconds"].median == found["faster_malloc"]["cpu_seconds"].median
 
 
-def test_a_plan_that_is_clearly_better_than_the_chosen_one_takes_its_place(seed: int) -> None:
-    """Among those whose intervals meet, the chosen one stays."""
+def test_a_clearly_better_plan_replaces_the_chosen_one(seed: int) -> None:
+    """If the intervals overlap, the chosen plan stays."""
     generator = np.random.default_rng(seed)
     for other, expected in ((0.6, PLANS[1]), (0.795, PLANS[0]), (0.95, PLANS[0])):
         cpu = {"bare": 1.0, "looked_up": 1.0, PLANS[0].name: 0.8, PLANS[1].name: other}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --event NAME`: an event by its name reaches every round, and every form of the result has it."""
+"""`millpond bench --event NAME` passes the event to every round and shows it in every form of the result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(*words: str) -> dict[str, Any]:
 
 
 def google_rounds() -> list[dict[str, Any]]:
-    """The rounds of a cell in the form of Google Benchmark, without what is summed up of them."""
+    """Returns the rounds of a cell in the form of Google Benchmark, without their summaries."""
     entries = json.loads(Path("google.json").read_text())["benchmarks"]
     return [entry for entry in entries if entry["run_type"] == "iteration"]
 
@@ -82,7 +82,7 @@ def test_rounds_with_other_events_are_kept_apart(p0089: Use) -> None:
 
 
 @pytest.mark.more
-def test_simulated_counters_stand_beside_named_events_and_callgrind_sees_none_of_them(p0089: Use) -> None:
+def test_named_events_are_not_passed_to_callgrind(p0089: Use) -> None:
     said = "==1== Events    : Ir Dr\n==1== Collected : 900 300\n"
     fake = p0089(counters=COUNTED, callgrind=said)
     document = run("--event", L3, "--counters=simulated")
@@ -111,7 +111,7 @@ def test_simulated_counters_stand_beside_named_events_and_callgrind_sees_none_of
         (tuple(w for n in range(17) for w in ("--event", f"e{n}=0x{n}")), "room"),
     ],
 )
-def test_what_cannot_be_counted_is_refused_before_anything_runs(
+def test_unknown_events_are_refused_before_anything_runs(
     p0089: Use, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], why: str
 ) -> None:
     fake = p0089(unknown=["MEM_LOAD_RETIRD"])
@@ -126,7 +126,7 @@ def test_a_value_behind_a_colon_belongs_to_libpfms_name() -> None:
 
 
 @pytest.mark.more
-def test_a_named_event_alone_has_its_own_unit(p0089: Use) -> None:
+def test_a_named_event_has_its_own_unit(p0089: Use) -> None:
     p0089(counters={"cycles": {"value": 7, "why_null": None}})
     rows = {row["metric"]: row for row in run("--event", "cycles")["observations"]}
     assert (rows["cycles"]["value"], rows["cycles"]["unit"]) == (7.0, COUNTERS["cycles"])
@@ -163,7 +163,7 @@ def test_a_dry_run_counts_callgrinds_processes_and_their_time(p0089: Use, capsys
     assert simulated["cells"][0]["simulated_runs"] == 1
     assert simulated["estimated_seconds"] > 10 * plain["estimated_seconds"]
     assert "1 under callgrind" in capsys.readouterr().out
-    # What a store has need not be run.
+    # Rounds in the store are not run again.
     run("--store=st", "--counters=simulated")
     assert main(["bench", *ONE, "--counters=simulated", "--store=st", "--dry-run", "--json=grid.json"]) == Status.OK
     left = json.loads(Path("grid.json").read_text())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Rounds are interleaved, their order changes by the seed, they stop with the budget, and warm-ups never count."""
+"""Rounds are interleaved in an order from the seed, stop with the budget, and warm-ups never count."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CELLS = [Cell(Program(("prog",)), Control(name)) for name in CONTROLS]
 
 
 class Script:
-    """A runner whose outcomes and clock a test decides: every run takes `seconds`."""
+    """A runner with scripted outcomes and clock: every run takes `seconds`."""
 
     def __init__(self, seconds: float = 1.0, status: Callable[[Cell, int], str] = lambda _c, _n: "ok") -> None:
         self.now = 0.0
@@ -76,7 +76,7 @@ def test_the_warm_up_is_kept_but_never_measured() -> None:
 
 
 @pytest.mark.parametrize("budget", [0.0, 9.0, 10.0, 17.0, 1000.0])
-def test_no_round_begins_that_would_pass_the_deadline_but_one_always_runs(budget: float) -> None:
+def test_rounds_respect_the_deadline_but_one_always_runs(budget: float) -> None:
     script = Script()
     outcomes = run_rounds(
         CELLS, script, Silence(), stage="s", rounds=11, deadline=budget, clock=script.clock, warm_up=True
@@ -97,7 +97,7 @@ def test_wanted_rounds_run_past_the_deadline_up_to_a_second_one(until: float, ro
 
 
 @pytest.mark.parametrize(("decided_from", "rounds"), [(1, 2), (2, 2), (3, 5), (6, 7)])
-def test_rounds_end_at_the_first_look_at_which_the_question_is_decided(decided_from: int, rounds: int) -> None:
+def test_rounds_end_at_the_first_look_that_decides(decided_from: int, rounds: int) -> None:
     looked: list[int] = []
 
     def is_decided(outcomes: Sequence[Outcome]) -> bool:
@@ -111,7 +111,7 @@ def test_rounds_end_at_the_first_look_at_which_the_question_is_decided(decided_f
     assert looked == [n for n in (2, 5, 7) if n <= rounds]
 
 
-def test_a_contender_that_was_killed_is_not_run_again_and_not_compared() -> None:
+def test_a_killed_contender_is_neither_run_again_nor_compared() -> None:
     script = Script(status=lambda cell, n: "killed" if cell.contender.name == "shared" and n == 2 else "ok")
     outcomes = run_rounds(CELLS, script, Silence(), stage="s", rounds=4, warm_up=False)
     shared = next(c for c in CELLS if c.contender.name == "shared")
@@ -128,8 +128,8 @@ def test_a_cell_has_a_plan_exactly_if_its_contender_is_one() -> None:
     assert Cell(Program(("x",)), Control("plan")).plan is None
 
 
-class Remembered:
-    """A memory in this process: `runs` are earlier runs, what is kept becomes the last of them."""
+class RunMemory:
+    """A memory of runs in this process: `runs` are earlier runs; new outcomes are added to the last one."""
 
     def __init__(self, *runs: list[Outcome]) -> None:
         self.runs = [*map(list, runs), []]
@@ -140,18 +140,18 @@ class Remembered:
     def keep(self, outcome: Outcome) -> None:
         self.runs[-1].append(outcome)
 
-    def again(self) -> Remembered:
-        return Remembered(*self.runs)
+    def again(self) -> RunMemory:
+        return RunMemory(*self.runs)
 
 
 def ran(script: Script) -> set[tuple[str, int]]:
-    """What was run, warm-ups apart; nothing twice."""
+    """Returns the runs without warm-ups; fails if one ran twice."""
     measured = [(name, number) for name, number in script.ran if number > 0]
     assert len(measured) == len(set(measured))
     return set(measured)
 
 
-def resumed(memory: Remembered, rounds: int, cells: Sequence[Cell] = CELLS, seed: int = 1) -> tuple[Script, Remembered]:
+def resumed(memory: RunMemory, rounds: int, cells: Sequence[Cell] = CELLS, seed: int = 1) -> tuple[Script, RunMemory]:
     script, memory = Script(), memory.again()
     outcomes = run_rounds(cells, script, Silence(), stage="s", rounds=rounds, seed=seed, memory=memory)
     assert measured_rounds(outcomes) == rounds
@@ -159,8 +159,8 @@ def resumed(memory: Remembered, rounds: int, cells: Sequence[Cell] = CELLS, seed
     return script, memory
 
 
-def test_what_is_stored_whole_is_not_run_again() -> None:
-    first, memory = resumed(Remembered(), 4)
+def test_completely_stored_rounds_are_not_run_again() -> None:
+    first, memory = resumed(RunMemory(), 4)
     assert ran(first) == {(c.name, n) for c in CELLS for n in range(1, 5)}
     second, memory = resumed(memory, 4)
     assert second.ran == []  # not even a warm-up
@@ -171,24 +171,24 @@ def test_what_is_stored_whole_is_not_run_again() -> None:
 @pytest.mark.lengthy
 @given(killed_after=st.integers(0, 30))
 def test_a_killed_run_is_continued_and_pairs_stay_pairs(killed_after: int) -> None:
-    memory = Remembered()
+    memory = RunMemory()
 
-    class Killed(Script):
+    class KilledScript(Script):
         def run(self, cell: Cell, stage: str, number: int) -> Outcome:
             if len(self.ran) == killed_after:
                 raise KeyboardInterrupt
             return super().run(cell, stage, number)
 
     with contextlib.suppress(KeyboardInterrupt):
-        run_rounds(CELLS, Killed(), Silence(), stage="s", rounds=5, memory=memory, seed=3)
+        run_rounds(CELLS, KilledScript(), Silence(), stage="s", rounds=5, memory=memory, seed=3)
     assert len(memory.runs[-1]) == killed_after
-    whole = max(0, killed_after // len(CELLS) - 1)  # the warm-up is none
+    whole = max(0, killed_after // len(CELLS) - 1)  # the warm-up does not count
     script, _ = resumed(memory, 5, seed=3)
     assert ran(script) == {(c.name, n) for c in CELLS for n in range(whole + 1, 6)}
 
 
-def test_a_round_that_lacks_a_contender_is_no_round() -> None:
-    _, memory = resumed(Remembered(), 3, CELLS[:4])
+def test_a_round_without_all_contenders_does_not_count() -> None:
+    _, memory = resumed(RunMemory(), 3, CELLS[:4])
     script, _ = resumed(memory, 3)
     assert ran(script) == {(c.name, n) for c in CELLS for n in range(1, 4)}
     fewer, _ = resumed(memory, 3, CELLS[:2])
@@ -197,7 +197,7 @@ def test_a_round_that_lacks_a_contender_is_no_round() -> None:
 
 def test_a_contender_that_was_killed_in_an_earlier_run_stays_out() -> None:
     shared = next(c for c in CELLS if c.contender.name == "shared")
-    memory = Remembered()
+    memory = RunMemory()
     script = Script(status=lambda cell, n: "killed" if cell == shared and n == 2 else "ok")
     run_rounds(CELLS, script, Silence(), stage="s", rounds=3, memory=memory)
     later = Script()
@@ -207,7 +207,7 @@ def test_a_contender_that_was_killed_in_an_earlier_run_stays_out() -> None:
 
 
 def test_recalled_rounds_count_for_the_budget() -> None:
-    _, memory = resumed(Remembered(), 2)
+    _, memory = resumed(RunMemory(), 2)
     script = Script()
     outcomes = run_rounds(
         CELLS, script, Silence(), stage="s", rounds=9, deadline=-1.0, clock=script.clock, memory=memory, warm_up=False
@@ -254,7 +254,7 @@ def test_shards_are_disjoint_complete_and_keep_pairs_together(of: int, rounds: i
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "", "a/b", "1/2/3", "-1/2", "1/0"])
-def test_a_shard_that_is_none_is_a_usage_failure(text: str) -> None:
+def test_a_malformed_shard_is_a_usage_failure(text: str) -> None:
     with pytest.raises(Failure) as caught:
         Shard.parse(text)
     assert caught.value.status == Status.USAGE
@@ -266,13 +266,13 @@ def test_a_shard_that_is_none_is_a_usage_failure(text: str) -> None:
     processors=st.integers(1, 5), rounds=st.integers(1, 4), dead=st.integers(0, 8), kept=st.integers(0, 30),
     part=st.sampled_from([Shard(), Shard(1, 2), Shard(2, 3)]),
 )  # fmt: skip
-def test_counts_come_alike_on_any_number_of_processors(
+def test_counts_do_not_depend_on_the_number_of_processors(
     processors: int, rounds: int, dead: int, kept: int, part: Shard
 ) -> None:
     def status(cell: Cell, number: int) -> str:
         return "killed" if cell == WIDE[dead] and number == 2 else "ok"
 
-    def counted(memory: Remembered, script: Script, processors: int) -> set[tuple[Cell, int, str]]:
+    def counted(memory: RunMemory, script: Script, processors: int) -> set[tuple[Cell, int, str]]:
         outcomes = run_counted(
             WIDE, script, Silence(), stage="s", rounds=rounds, memory=memory, shard=part, processors=processors
         )
@@ -280,24 +280,24 @@ def test_counts_come_alike_on_any_number_of_processors(
         assert len(outcomes) == len(found)
         return found
 
-    memory = Remembered()
+    memory = RunMemory()
     whole = counted(memory, Script(status=status), 1)
-    # Any of the outcomes that an earlier run has left is as good as a new one.
-    some = Remembered([o for o in memory.runs[-1] if o.status == "ok"][:kept])
+    # Any outcome of an earlier run serves as well as a new one.
+    some = RunMemory([o for o in memory.runs[-1] if o.status == "ok"][:kept])
     later = Script(status=status)
     assert counted(some, later, processors) == whole
     assert len(later.ran) == len(memory.runs[-1]) - len(some.runs[0])
 
 
 def test_counted_rounds_end_with_what_a_runner_raises() -> None:
-    class Breaking(Script):
+    class FailingScript(Script):
         def run(self, cell: Cell, stage: str, number: int) -> Outcome:
             if number == 2 and cell == WIDE[4]:
                 raise Failure(Status.ENVIRONMENT, "the tool is gone")
             return super().run(cell, stage, number)
 
-    memory = Remembered()
+    memory = RunMemory()
     with pytest.raises(Failure, match="the tool is gone"):
-        run_counted(WIDE, Breaking(), Silence(), stage="s", rounds=3, memory=memory, processors=2)
+        run_counted(WIDE, FailingScript(), Silence(), stage="s", rounds=3, memory=memory, processors=2)
     assert {o.cell for o in memory.runs[-1] if o.round == 1} == set(WIDE)
     assert not [o for o in memory.runs[-1] if o.round == 3]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The page of published experiments: offline, escaped, readable in every colour; the document's numbers and ours."""
+"""The page of published experiments: works offline, escapes texts, is readable; shows published numbers and ours."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from millpond_bench.suites.every_experiment import PUBLISHED as EXPERIMENTS
 from millpond_bench.suites.p0089_strategies import ALIASES, DOCUMENTS_LOCKED
 from millpond_bench.tables.heat_tables import STEPS, ColourScale, Heat, heat_table
 
-pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
 Use = Callable[..., FakeP0089]
 HOSTILE = "</style><script>alert(1)</script><img src='http://127.0.0.1:9/x' onerror='alert(2)'>"
@@ -30,7 +30,7 @@ levels = st.floats(1e-6, 1e9)
 
 
 class Page(HTMLParser):
-    """Elements with their attributes, and the words of cells."""
+    """A parsed page: elements with their attributes, and the texts of cells."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ def page(*words: str) -> tuple[str, Page]:
 
 
 @pytest.mark.more
-def test_nothing_is_asked_of_a_network_and_nothing_foreign_could_run(p0089: Use) -> None:
+def test_the_page_needs_no_network_and_runs_no_foreign_code(p0089: Use) -> None:
     p0089()
     text, found = page("p0089")
     assert (
@@ -78,7 +78,7 @@ def test_nothing_is_asked_of_a_network_and_nothing_foreign_could_run(p0089: Use)
 
 
 @pytest.mark.lengthy
-def test_what_a_program_says_stays_text(p0089: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_of_programs_is_escaped(p0089: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = p0089()
     listed = fake.listed()
     monkeypatch.setattr(fake, "listed", lambda _program: {**listed, "compiler": HOSTILE})
@@ -88,7 +88,7 @@ def test_what_a_program_says_stays_text(p0089: Use, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.lengthy
-def test_the_published_number_and_ours_stand_in_cells_of_the_same_colour(p0089: Use) -> None:
+def test_published_and_own_numbers_share_one_colour_scale(p0089: Use) -> None:
     p0089()
     _, found = page("p0089.1", "--cells=structures/ds=2/log2_size=8/*")
     published = [(kind, words) for kind, title, words in found.cells if title == "seconds"]
@@ -100,7 +100,7 @@ def test_the_published_number_and_ours_stand_in_cells_of_the_same_colour(p0089: 
 
 
 @pytest.mark.lengthy
-def test_a_share_is_shown_as_the_document_shows_it_and_what_failed_has_its_word(p0089: Use) -> None:
+def test_shares_use_the_papers_format_and_failures_are_named(p0089: Use) -> None:
     p0089(bad_alloc=[ALIASES["AS3"]])
     text, found = page("p0089.3", "--cells=utilization/log2_t=30/log2_a=15/*")
     assert any(title == "percent_of_AS1" and words == "440" for _, title, words in found.cells)
@@ -110,7 +110,7 @@ def test_a_share_is_shown_as_the_document_shows_it_and_what_failed_has_its_word(
 
 
 @pytest.mark.more
-def test_a_statement_has_its_verdict_and_what_the_document_itself_has_against_it(p0089: Use) -> None:
+def test_a_statement_has_its_verdict_and_the_papers_objections(p0089: Use) -> None:
     p0089()
     text, _ = page("p0089.1", "--cells=structures/ds=2/*", "--rounds=6")
     assert 'class="l verdict-holds"' in text
@@ -119,7 +119,7 @@ def test_a_statement_has_its_verdict_and_what_the_document_itself_has_against_it
 
 
 @pytest.mark.more
-def test_a_statement_about_multipools_is_judged_on_the_documents_and_on_ours(p0089: Use) -> None:
+def test_multipool_statements_are_judged_on_both_families(p0089: Use) -> None:
     p0089(factor=dict.fromkeys(DOCUMENTS_LOCKED.values(), 9.0))
     text, _ = page("p0089.1", "--cells=structures/ds=2/*", "--rounds=6")
     assert "<th>on the document's allocators</th>" in text and "<th>on ours</th>" in text
@@ -133,7 +133,7 @@ def test_a_statement_about_multipools_is_judged_on_the_documents_and_on_ours(p00
 
 
 @pytest.mark.more
-def test_candidate_causes_of_ours_are_not_put_into_the_documents_mouth(p0089: Use) -> None:
+def test_our_candidate_causes_are_not_attributed_to_the_paper(p0089: Use) -> None:
     p0089()
     text, _ = page("p0089.anomalies", "--cells=structures/ds=1/log2_size=8/*")
     assert "<h3>What may be the cause</h3>" in text and "What the document states" not in text
@@ -142,7 +142,7 @@ def test_candidate_causes_of_ours_are_not_put_into_the_documents_mouth(p0089: Us
 
 
 @pytest.mark.more
-def test_where_nothing_published_is_left_the_page_does_not_speak_of_it(p0089: Use) -> None:
+def test_pages_without_published_figures_do_not_mention_them(p0089: Use) -> None:
     p0089()
     text, _ = page("unique_chars")
     assert "There are no published figures" in text and "No published figures: the talk" in text
@@ -161,7 +161,7 @@ def test_a_long_name_stands_on_end_above_its_column(p0089: Use) -> None:
 
 
 @pytest.mark.parametrize("name", dict.fromkeys(e.claims for e in EXPERIMENTS))
-def test_statements_say_whose_they_are(name: str) -> None:
+def test_statements_name_their_author(name: str) -> None:
     assert heading(name)
 
 
@@ -228,7 +228,7 @@ def test_benchmark_ii_is_drawn_as_a_surface_and_benchmark_i_is_not(p0089: Use) -
 
 
 @pytest.mark.lengthy
-def test_what_local_allocators_gain_is_the_documents_third_kind_of_table(p0089: Use) -> None:
+def test_gains_of_local_allocators_are_the_papers_third_table(p0089: Use) -> None:
     p0089()
     _, found = page("p0089.2", "--scale=standard", "--cells=locality/log2_g=21/log2_s=18/*")
     gains = [words for _, title, words in found.cells if title == "ratio"][-22 * 9 :]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A published experiment is data that agrees with the document: its tables, its names of strategies, its notation."""
+"""The data of published experiments agree with the paper: its tables, its names of strategies, its notation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from millpond_bench.suites.p0089 import GAIN
 from millpond_bench.suites.p0089_notation import notation
 from millpond_bench.suites.p0089_strategies import ALIASES, LOCKED, LOCKED_2015, OF_2015
 
-pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
 EXPERIMENTS = tuple(e for e in ALL if e.document == "p0089")
 EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
@@ -31,14 +31,14 @@ def test_the_experiments_have_the_names_of_the_document() -> None:
 
 @pytest.mark.lengthy
 @EACH
-def test_every_figure_of_the_document_belongs_to_one_cell_of_the_paper_grid_and_back(experiment: PublishedSpec) -> None:
+def test_figures_and_cells_of_the_paper_grid_match_one_to_one(experiment: PublishedSpec) -> None:
     cells = cells_of(experiment, "paper", "")
     assert len({cell.name for cell in cells}) == len(cells)
     keys = Counter((experiment.point_of(cell), cell.contender.name) for cell in cells)
-    # The document's own compiler and malloc are the usual ones.
+    # The paper's compiler and malloc are the usual ones.
     figures = {((*point, *experiment.usual), strategy) for point, strategy in experiment.printed()}
     assert all(keys[key] == 1 for key in figures)
-    # And back: what runs at a point of the tables under a strategy of theirs has a figure there.
+    # Conversely, every cell at a published point with a published strategy has a figure.
     points = {point for point, strategy in figures if strategy == experiment.baseline}
     of_tables = {key for key in keys if key[0] in points and key[1] in {s for _, s in figures}}
     assert of_tables == figures
@@ -54,7 +54,7 @@ def test_the_figures_are_as_many_as_the_document_prints(experiment: PublishedSpe
     assert len(experiment.printed(GAIN)) == (432 if experiment.name == "p0089.2" else 0)
 
 
-def test_the_third_kind_of_table_of_benchmark_ii_is_the_quotient_of_the_two_others() -> None:
+def test_benchmark_ii_gains_are_quotients_of_the_other_tables() -> None:
     experiment = EXPERIMENTS[1]
     found = experiment.published_values()
     without, local = experiment.strategies
@@ -66,7 +66,7 @@ def test_the_third_kind_of_table_of_benchmark_ii_is_the_quotient_of_the_two_othe
                for (at, _), gain in gains.items())  # fmt: skip
 
 
-def test_shares_are_turned_into_what_they_are_shares_of() -> None:
+def test_shares_are_converted_to_absolute_values() -> None:
     experiment = EXPERIMENTS[2]
     at = (("log2_t", 30), ("log2_a", 15), ("log2_s", 10))
     assert experiment.published_values()[at, ALIASES["AS3"]] == pytest.approx(0.063 * 4.40)
@@ -75,7 +75,7 @@ def test_shares_are_turned_into_what_they_are_shares_of() -> None:
     assert experiment.printed()[failed].printed == "fail"
 
 
-def test_the_aliases_are_the_documents_fourteen_and_their_locked_twins() -> None:
+def test_the_aliases_are_the_papers_fourteen_and_locked_twins() -> None:
     assert len(set(ALIASES.values())) == 14
     assert (ALIASES["AS1"], ALIASES["AS2"]) == ("new_delete:type:destroy", "new_delete:base:destroy")
     assert ALIASES["AS6"] == "monotonic:base:wink" and ALIASES["AS7"] == "multipool:type:destroy"
@@ -85,7 +85,7 @@ def test_the_aliases_are_the_documents_fourteen_and_their_locked_twins() -> None
     assert len(LOCKED) == 8
 
 
-def test_the_documents_own_multipools_are_those_of_2015_with_a_lock_and_without() -> None:
+def test_the_papers_multipools_are_those_of_2015() -> None:
     assert OF_2015["AS9-2015"] == "multipool_2015:base:destroy"
     assert OF_2015["AS12-2015"] == "multipool_2015(monotonic):type:wink"
     assert LOCKED_2015["AS8s-2015"] == "synchronized(multipool_2015):type:wink"
@@ -93,7 +93,7 @@ def test_the_documents_own_multipools_are_those_of_2015_with_a_lock_and_without(
     assert len(OF_2015) == len(LOCKED_2015) == 8
 
 
-def test_benchmarks_i_and_ii_are_on_locked_multipools_and_iii_and_iv_on_others() -> None:
+def test_only_benchmarks_i_and_ii_use_locked_multipools() -> None:
     for experiment, locked in zip(EXPERIMENTS[:4], (True, True, False, False), strict=True):
         assert experiment.documents_own
         for label, strategy in experiment.documents_own.items():
@@ -111,7 +111,7 @@ def test_the_documents_own_allocators_run_wherever_ours_do(experiment: Published
 
 
 @EACH
-def test_the_documents_figures_belong_to_its_own_allocators_and_to_ours_alike(experiment: PublishedSpec) -> None:
+def test_published_figures_apply_to_both_families_of_allocators(experiment: PublishedSpec) -> None:
     for label, strategy in experiment.documents_own.items():
         assert experiment.printed_as(strategy) == experiment.aliases[label] in experiment.strategies
     assert all(experiment.printed_as(strategy) == strategy for strategy in experiment.strategies)
@@ -119,14 +119,14 @@ def test_the_documents_figures_belong_to_its_own_allocators_and_to_ours_alike(ex
 
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
-def test_every_scale_has_the_baseline_beside_every_strategy(experiment: PublishedSpec, scale: str) -> None:
+def test_every_scale_has_the_baseline_with_every_strategy(experiment: PublishedSpec, scale: str) -> None:
     for group in groups_of(cells_of(experiment, scale, "")):
         assert experiment.baseline in {cell.contender.name for cell in group}
 
 
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
-def test_what_a_figure_is_divided_by_takes_turns_with_it(experiment: PublishedSpec, scale: str) -> None:
+def test_a_figure_and_its_divisor_run_in_one_group(experiment: PublishedSpec, scale: str) -> None:
     for group in groups_of(cells_of(experiment, scale, "")):
         for cell in group:
             twin = experiment.twin_of(cell)
@@ -142,7 +142,7 @@ def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: Publi
 @pytest.mark.lengthy
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
-def test_every_cell_has_an_expectation_and_a_litter_is_part_of_its_name(experiment: PublishedSpec, scale: str) -> None:
+def test_every_cell_has_an_estimate_and_names_its_litter(experiment: PublishedSpec, scale: str) -> None:
     plain, littered = cells_of(experiment, scale, ""), cells_of(experiment, scale, "0.5")
     assert all(experiment.needs(dict(c.parameters), c.contender.name).seconds > 0.0 for c in plain)
     assert not {c.name for c in plain} & {c.name for c in littered}
@@ -154,7 +154,7 @@ def test_every_cell_has_an_expectation_and_a_litter_is_part_of_its_name(experime
 
 
 def in_notation(parameters: Mapping[str, str]) -> str:
-    """The notation of a point, the other way round."""
+    """Converts a point to the paper's notation."""
     sf = parameters["sf"]
     signed = sf if sf.startswith("-") else f"+{sf}"
     return f"-{parameters['log2_g']} {parameters['log2_s']} {parameters['af']} {signed} {parameters['rf']}"
@@ -173,5 +173,5 @@ def test_the_notation_of_benchmark_ii_comes_back(g: int, s: int, af: int, sf: in
 
 
 @pytest.mark.parametrize("text", ["21 18 8 +3", "-21 18 8 3 32", "-21 18 8 +3", "-21 18 8 +3 32 1", "locality/*", ""])
-def test_what_is_no_notation_is_none(text: str) -> None:
+def test_malformed_notations_give_none(text: str) -> None:
     assert notation(text) is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Each export is read by a program that is not ours, and says what the store says."""
+"""Each export is read by a third-party program and agrees with the store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from millpond.rounds.characterisation import Characterisation
 from millpond.store.call_tree import CallTree
 from millpond.store.store import Store
 
-# The public format of pprof, as far as we write it: names and numbers of fields.
+# The part of pprof's public format that we write: names and numbers of fields.
 PROFILE = """
 syntax = "proto3";
 package perftools.profiles;
@@ -96,7 +96,7 @@ def export(lab: FakeLab, folder: Path) -> Any:
 
 
 def weights() -> Counter[str]:
-    """Bytes of each stack, by the nodes that the store was given."""
+    """Returns the bytes of each stack, computed from the nodes in the store."""
     data = sample_store.contexts()
     found: Counter[str] = Counter()
     for parent, function, _, _, size, *_ in data["nodes"]:
@@ -109,7 +109,7 @@ def weights() -> Counter[str]:
     return found
 
 
-def test_collapsed_stacks_have_the_form_that_flame_graphs_are_drawn_from(export: Any) -> None:
+def test_collapsed_stacks_have_the_flame_graph_format(export: Any) -> None:
     lines = export("a.folded").read_text().splitlines()
     found: Counter[str] = Counter()
     for line in lines:
@@ -120,7 +120,7 @@ def test_collapsed_stacks_have_the_form_that_flame_graphs_are_drawn_from(export:
 
 
 @pytest.mark.parametrize(("weight", "total"), [("objects", 103), ("live_bytes", 632)])
-def test_a_collapsed_stack_weighs_what_was_asked_for(export: Any, weight: str, total: int) -> None:
+def test_a_collapsed_stack_has_the_chosen_weight(export: Any, weight: str, total: int) -> None:
     lines = export("a.folded", "--weight", weight).read_text().splitlines()
     assert sum(int(line.rpartition(" ")[2]) for line in lines) == total
 
@@ -234,7 +234,7 @@ def test_a_run_without_stacks_says_so(lab: FakeLab, tmp_path: Path) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_tree_whose_child_comes_first_is_refused_not_followed(lab: FakeLab, tmp_path: Path) -> None:
+def test_a_tree_whose_child_precedes_its_parent_is_refused(lab: FakeLab, tmp_path: Path) -> None:
     sample_store.advise(tmp_path)
     data = sample_store.contexts()
     data["nodes"][0][0] = 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Blocks that need not be: each pattern is found in hand-made subsystems, and what only looks like it is not."""
+"""Avoidable blocks: each pattern is found in hand-made subsystems, and similar harmless ones are not reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def doubling(steps: int, count: int = 200) -> tuple[Size, ...]:
     return tuple(Size(16 << i, count) for i in range(steps))
 
 
-def test_counts_beside_their_object_are_one_block_by_make_shared() -> None:
+def test_make_shared_joins_a_count_with_its_object() -> None:
     (one,) = fewer_blocks(subsystem(container("std::shared_ptr<node>"), container(None, each=40)), 2000)
     assert one.kind == MAKE_SHARED and one.saves_allocations == 1000 and one.line == 6
     assert (
@@ -47,7 +47,7 @@ def test_counts_beside_their_object_are_one_block_by_make_shared() -> None:
         [container("std::unique_ptr<node>"), container(None, each=40)],
     ],
 )
-def test_what_only_looks_like_that_is_left(containers: list[Container]) -> None:
+def test_similar_patterns_are_not_reported(containers: list[Container]) -> None:
     assert fewer_blocks(subsystem(*containers), 2000) == ()
 
 
@@ -66,7 +66,7 @@ def test_a_container_that_grows_step_by_step_could_reserve(type_: str) -> None:
         ("std::vector<int>", tuple(Size(16 + 48 * i, 200) for i in range(14))),  # of many sizes, none of them twice
     ],
 )
-def test_other_sizes_are_no_growth(type_: str, sizes: tuple[Size, ...]) -> None:
+def test_other_sizes_do_not_count_as_growth(type_: str, sizes: tuple[Size, ...]) -> None:
     made = sum(size.count for size in sizes)
     assert fewer_blocks(subsystem(container(type_, made), sizes=sizes), made) == ()
 

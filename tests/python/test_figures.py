@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Figures are well-formed, stay inside their box, and hold every number that they are given."""
+"""Figures are well-formed, stay inside their box, and show every given number."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def summary(low: float, median: float, high: float) -> Summary:
 
 
 def fractions(svg: str) -> list[float]:
-    """Every position across, in per cent."""
+    """Returns all horizontal positions, in per cent."""
     found = []
     for element in ElementTree.fromstring(svg).iter():
         for name in ("x", "cx", "x1", "x2"):
@@ -80,7 +80,7 @@ def test_curves_go_from_edge_to_edge() -> None:
     assert xs == [0, 250, 1000]
 
 
-def test_the_map_of_the_heap_covers_every_cell_once_and_its_table_says_the_same() -> None:
+def test_the_heap_map_and_its_table_cover_every_cell_once() -> None:
     data = sample_store.characterisation().heat_map
     names = list(sample_store.NAMES)
     assert data is not None
@@ -97,7 +97,7 @@ def test_the_map_of_the_heap_covers_every_cell_once_and_its_table_says_the_same(
     assert all(len(row[2]) == len(found.moments) for row in found.rows)
 
 
-def test_a_map_without_cells_is_none() -> None:
+def test_a_map_without_cells_is_not_drawn() -> None:
     assert heap_figures.heat_map(AddressMap(), []) is None
 
 
@@ -115,5 +115,5 @@ def test_rounds_without_a_partner_are_left_out() -> None:
         replace(row("a", 1, 7.0), stage=None),
     ])  # fmt: skip
     assert rounds.ratios("a", "b") == [Ratio("judging", 1, 0.5)]
-    assert rounds.ratios("a", "nobody") == []
+    assert rounds.ratios("a", "missing") == []
     assert rounds.median("b", "cpu_seconds") == 3.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --google FILE`: what Google Benchmark's compare.py makes of it, and what it reads of every entry."""
+"""`millpond bench --google FILE`: Google Benchmark's compare.py reads the file and every entry in it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_round_is_an_entry_in_its_place(p0089: Use) -> None:
 
 
 @pytest.mark.more
-def test_all_that_is_read_of_an_entry_is_there_and_can_be_divided(p0089: Use) -> None:
+def test_entries_have_all_fields_that_readers_use(p0089: Use) -> None:
     p0089(bad_alloc=[AS3], dies=[AS7], callgrind=SAID)
     for words in ((), ("--counters=simulated",), ("--rounds=1",)):
         for entry in export("g.json", *TWO, *words)["benchmarks"]:
@@ -97,7 +97,7 @@ def test_several_rounds_have_their_mean_median_and_deviation(p0089: Use) -> None
 
 
 @pytest.mark.more
-def test_what_failed_has_no_times_and_stands_apart_with_its_reason(p0089: Use) -> None:
+def test_failures_have_no_times_and_are_listed_with_reasons(p0089: Use) -> None:
     p0089(bad_alloc=[AS3])
     document = export("g.json", "p0089.1", "--scale=quick", SIZE)
     assert not rounds_of(document, AS3) and rounds_of(document, AS1)
@@ -106,7 +106,7 @@ def test_what_failed_has_no_times_and_stands_apart_with_its_reason(p0089: Use) -
 
 
 @pytest.mark.more
-def test_what_was_simulated_goes_with_the_rounds_and_is_none(p0089: Use) -> None:
+def test_simulated_counters_are_added_to_measured_rounds(p0089: Use) -> None:
     fake = p0089(callgrind=SAID)
     document = export("g.json", "p0089.1", "--scale=quick", SIZE, "--counters=simulated")
     assert len(rounds_of(document)) == len(fake.calls)
@@ -114,7 +114,7 @@ def test_what_was_simulated_goes_with_the_rounds_and_is_none(p0089: Use) -> None
 
 
 @pytest.mark.more
-def test_the_context_says_where_and_when_and_nothing_that_is_not_known(p0089: Use) -> None:
+def test_the_context_has_only_known_facts(p0089: Use) -> None:
     p0089()
     context = export("g.json", *TWO)["context"]
     assert {"date", "host_name", "executable", "num_cpus", "load_avg", "json_schema_version"} <= context.keys()
@@ -122,7 +122,7 @@ def test_the_context_says_where_and_when_and_nothing_that_is_not_known(p0089: Us
 
 
 def compare(*words: str) -> tuple[str, dict[str, dict[str, Any]]]:
-    """What compare.py printed, and the rows of what it found, by name."""
+    """Runs compare.py; returns its output, and its result rows by name."""
     argv = [sys.executable, "-W", "error::RuntimeWarning", str(COMPARE), "--no-color", "-d", "found.json", *words]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -154,7 +154,7 @@ def test_compare_finds_by_how_much_two_runs_differ(p0089: Use) -> None:
 @pytest.mark.more
 @needs_compare
 @pytest.mark.parametrize("words", [(), ("--counters=simulated",), ("--counters",)])
-def test_compare_leaves_out_what_failed_and_is_not_misled_by_it(p0089: Use, words: tuple[str, ...]) -> None:
+def test_compare_leaves_out_failures(p0089: Use, words: tuple[str, ...]) -> None:
     counted = {"instructions": {"value": 1200, "why_null": None, "running_share": 1.0}}
     p0089(callgrind=SAID, counters=counted)
     export("a.json", *TWO, *words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A grid can be listed, priced, filtered, divided and resumed; what only shows something writes nothing."""
+"""A grid can be listed, estimated, filtered, divided and resumed; options that only show something write nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROGRAM = ("--", "true", "x")
 
 
 def rounds_run(lab: FakeLab) -> list[str]:
-    """The variants of the rounds so far; the user's own run, which has no standard output of ours, is none."""
+    """Returns the variants of the rounds so far, without the user's own run (which has no --stdout)."""
     return [c[c.index("--round") + 1] for c in lab.calls() if "--round" in c and "--stdout" in c]
 
 
@@ -38,7 +38,7 @@ def trial(lab: FakeLab, *options: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("option", ["--list", "--dry-run"])
-def test_what_only_shows_a_grid_writes_nothing(lab: FakeLab, plan_file: Write, option: str) -> None:
+def test_showing_a_grid_writes_nothing(lab: FakeLab, plan_file: Write, option: str) -> None:
     plan = str(plan_file("p", "book"))
     before = everything_below(lab.work)
     done = lab.run("trial", option, "--store=s", "--plan", plan, *PROGRAM)
@@ -49,7 +49,7 @@ def test_what_only_shows_a_grid_writes_nothing(lab: FakeLab, plan_file: Write, o
 
 
 @pytest.mark.lengthy
-def test_a_dry_run_tells_rounds_and_seconds_and_what_is_stored(lab: FakeLab, plan_file: Write) -> None:
+def test_a_dry_run_shows_rounds_seconds_and_stored_runs(lab: FakeLab, plan_file: Write) -> None:
     lab.configure(cpu=dict.fromkeys(CONTROLS, 2.0), noise=0.0)
     options = ("--plan", str(plan_file("p", "book")), "--store=s")
     fresh = trial(lab, "--dry-run", "--rounds=11", *options)
@@ -82,7 +82,7 @@ def test_filters_choose_cells_by_name(lab: FakeLab, plan_file: Write) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_trial_goes_on_where_the_last_one_of_the_same_stopped(lab: FakeLab, plan_file: Write) -> None:
+def test_a_trial_resumes_where_the_last_one_stopped(lab: FakeLab, plan_file: Write) -> None:
     options = ("--plan", str(plan_file("p", "book")), "--store=s")
     first = trial(lab, "--rounds=4", *options)
     assert len(rounds_run(lab)) == 6 * 5
@@ -99,7 +99,7 @@ def test_a_trial_goes_on_where_the_last_one_of_the_same_stopped(lab: FakeLab, pl
 
 
 @pytest.mark.lengthy
-def test_a_damaged_file_in_the_store_is_named_and_does_not_stop_a_trial(lab: FakeLab, plan_file: Write) -> None:
+def test_a_damaged_file_of_the_store_does_not_stop_a_trial(lab: FakeLab, plan_file: Write) -> None:
     options = ("--plan", str(plan_file("p", "book")), "--store=s", "--rounds=2")
     trial(lab, *options)
     (kept,) = (lab.work / "s/observations").iterdir()
@@ -112,7 +112,7 @@ def test_a_damaged_file_in_the_store_is_named_and_does_not_stop_a_trial(lab: Fak
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("change", ["seed", "program", "input file", "plan"])
-def test_what_is_not_the_same_is_measured_anew(lab: FakeLab, plan_file: Write, change: str) -> None:
+def test_changed_trials_are_measured_again(lab: FakeLab, plan_file: Write, change: str) -> None:
     data = lab.work / "data"
     data.write_text("1")
     words = ["trial", "--rounds=2", "--store=s", "--plan", str(plan_file("p", "book")), "--", "true", str(data)]
@@ -159,7 +159,7 @@ def test_a_trial_that_is_killed_has_kept_its_rounds_and_is_resumed(lab: FakeLab,
     lab.configure(run=True)
     for name in ("reached", "go_on"):
         os.mkfifo(lab.work / name)
-    # The user's own run, six of the warm-up, six of round 1, and the second of round 2 says so and stops.
+    # Runs: the user's own, six of the warm-up, six of round 1. The second run of round 2 announces itself and waits.
     script = "echo >> ticks; if [ $(wc -l < ticks) -eq 15 ]; then echo > reached; read line < go_on; fi"
     words = ["trial", "--rounds=4", "--store=s", "--json=out.json", "--plan", str(plan_file("p", "book"))]
     words += ["--", "sh", "-c", script]

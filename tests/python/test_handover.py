@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The changes of code that makes and frees blocks by itself: places, languages, standards, one change a place."""
+"""Changes of code that calls malloc, new and free itself: places, languages, standards, one change a place."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def test_code_in_c_gets_a_c_header() -> None:
     assert code_of(one).language == "C" and code_of(one).needs == ""
     cpp = advice(made("C++", "C++20"), freed_at=(FREED,), frees=10)
     assert set(files_of(cpp)) == {NOTE, HEADER, TEST} and code_of(cpp).language == "C++"
-    # A container of C++ has no other header.
+    # C++ containers have only this header.
     assert code_of(advice(made(), container("std::map<int, int>"))).language == "C++"
 
 
-def test_every_freeing_place_is_named_with_its_counts() -> None:
+def test_every_place_that_frees_is_named_with_its_counts() -> None:
     others = FreeingPlace(
         function="xfree", file="/src/mem.c", line=20, frees=1, of_others=9,
         callers=(FreeingCall(function="close", file="/src/db.c", line=5, frees=1),
@@ -71,13 +71,13 @@ def test_every_freeing_place_is_named_with_its_counts() -> None:
     assert [c.kind for c in found.values()] == ["allocate", "free", "resize", "free"]  # most blocks first
 
 
-def test_unknown_freeing_places_are_said() -> None:
+def test_unknown_freeing_places_are_reported() -> None:
     assert any("was not recorded" in c.what for c in changes(made(), frees=10))
     assert not any("was not recorded" in c.what for c in changes(made(), freed_at=(FREED,), frees=10))
     assert any("5 more of these blocks" in c.what for c in changes(made(), freed_at=(FREED,), freed_elsewhere=5))
 
 
-def test_what_the_library_frees_is_no_place_of_the_program() -> None:
+def test_frees_inside_a_library_are_not_places_of_the_program() -> None:
     in_a_map = replace(FREED, through="std::map<int, int>::erase")
     by_pointer = replace(FREED, line=9, through="std::default_delete<order>::operator()")
     found = changes(made("C++", "C++20"), freed_at=(in_a_map, by_pointer), frees=20)
@@ -85,7 +85,7 @@ def test_what_the_library_frees_is_no_place_of_the_program() -> None:
     assert "type must change there, and with it the ABI" in found[-1].what
 
 
-def test_a_free_that_others_pass_is_changed_only_where_blocks_say_whose_they_are(tmp_path: Path) -> None:
+def test_a_shared_free_is_changed_only_if_blocks_name_their_pool(tmp_path: Path) -> None:
     source = tmp_path / "free.cpp"
     source.write_text("void xfree(void* p) {\n  free(p);\n}\n")
     place = FreeingPlace(function="xfree", file=str(source), line=2, frees=3, of_others=5)

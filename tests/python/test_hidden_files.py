@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Hidden files of a store: only those of our own dead writers are taken, once their rows are kept elsewhere."""
+"""Hidden files of a store: only files of dead writers are removed, after their rows are kept elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STAMP = "2026-01-01T00:00:00Z"
 
 
 def killed(folder: Path, rounds: int = 3) -> tuple[Path, str]:
-    """The hidden file of a run whose writer is gone, and the run's id."""
+    """Returns the hidden file of a run whose writer has died, and the run's id."""
     store = Store(folder)
     store.prepare()
     log = RoundLog(store, Journal("trial", ["prog"], seed=1), resume=False)
@@ -45,7 +45,7 @@ def lines_of(path: Path) -> list[Any]:
 
 
 @pytest.mark.lengthy
-def test_a_dead_writers_file_becomes_the_runs_and_goes(tmp_path: Path) -> None:
+def test_a_dead_writers_file_is_moved_into_its_run(tmp_path: Path) -> None:
     hidden, run = killed(tmp_path)
     Store(tmp_path).prepare()
     assert not hidden.exists()
@@ -53,7 +53,7 @@ def test_a_dead_writers_file_becomes_the_runs_and_goes(tmp_path: Path) -> None:
 
 
 @pytest.mark.lengthy
-def test_flipped_bits_lose_no_row_without_a_word(tmp_path: Path, seed: int, capfd: pytest.CaptureFixture[str]) -> None:
+def test_flipped_bits_lose_no_row_silently(tmp_path: Path, seed: int, capfd: pytest.CaptureFixture[str]) -> None:
     hidden, _ = killed(tmp_path)
     whole = hidden.read_bytes()
     rows = [one for _, one in abandoned(hidden.parent)]
@@ -121,7 +121,7 @@ def test_foreign_hidden_files_stay(tmp_path: Path) -> None:
         '[{"run": "RUN", "value": "text"}]', '[{"run": "RUN", "unknown": 1}]',
     ],
 )  # fmt: skip
-def test_a_file_that_is_understood_in_part_stays_and_what_was_is_kept(tmp_path: Path, line: str) -> None:
+def test_a_partly_readable_file_stays_and_its_rows_are_kept(tmp_path: Path, line: str) -> None:
     hidden, run = killed(tmp_path)
     with hidden.open("a") as file:
         file.write(line.replace("RUN", run) + "\n")
@@ -134,7 +134,7 @@ def test_a_file_that_is_understood_in_part_stays_and_what_was_is_kept(tmp_path: 
 
 @pytest.mark.parametrize("field", ["round", "metric", "value", "parameters", "plan", "id", "time_utc"])
 @pytest.mark.parametrize("value", [True, [], {}, "x", 1e308, 2**70, float("nan")])
-def test_rows_of_wrong_types_end_nothing_and_are_not_lost(tmp_path: Path, field: str, value: Any) -> None:
+def test_rows_of_wrong_types_stop_no_verb_and_are_not_lost(tmp_path: Path, field: str, value: Any) -> None:
     hidden, _ = killed(tmp_path, 1)
     about, rows = lines_of(hidden)
     rows[0][field] = value
@@ -147,7 +147,7 @@ def test_rows_of_wrong_types_end_nothing_and_are_not_lost(tmp_path: Path, field:
     assert kept[0]["n"] == len(rows) or hidden.read_text() == content
 
 
-def test_a_file_whose_rows_are_not_in_the_runs_file_stays(tmp_path: Path) -> None:
+def test_a_file_with_rows_missing_from_its_run_stays(tmp_path: Path) -> None:
     hidden, run = killed(tmp_path, 3)
     (tmp_path / "observations" / f"{run}.parquet").write_text("not a table")
     Store(tmp_path).prepare()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Whatever a file of a store holds, verbs that read it end in order: no traceback, no hang, no file deleted."""
+"""Verbs survive any content of a store's files: no traceback, no hang, no deleted file."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.fixture
 def store(sound: tuple[Path, str], tmp_path: Path) -> tuple[Path, str]:
-    """A copy of it that a test may damage."""
+    """A copy of the sound store that a test may damage."""
     return Path(shutil.copytree(sound[0], tmp_path / "store")), sound[1]
 
 
 def listing(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder and what it holds."""
+    """Returns every file below a folder with its content."""
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 def read_all(lab: FakeLab, folder: Path, formats: tuple[str, ...] = FORMATS) -> list[int]:
-    """Every verb that reads a store; the statuses. What is raised fails the test."""
+    """Runs every verb that reads a store; returns the statuses. An exception fails the test."""
     statuses = []
     before = listing(folder)
     reports = [("report", str(folder), "--format", form) for form in formats]
@@ -60,7 +60,7 @@ def read_all(lab: FakeLab, folder: Path, formats: tuple[str, ...] = FORMATS) -> 
 
 
 def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The ways to every value; of a list, to its first one only."""
+    """Lists the paths to all values; of a list, only to the first."""
     yield way
     children = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
     for key, child in children:
@@ -84,7 +84,7 @@ def put(path: Path, document: Any) -> None:
 
 
 def rewrite(path: Path, relation: str, change: dict[str, list[Any]], about: Any = None) -> None:
-    """Writes a relation's file anew with some columns replaced."""
+    """Rewrites a relation's file with some columns replaced."""
     import pyarrow as pa
 
     table = store_files.read_parquet(path, RELATIONS[relation])
@@ -97,7 +97,7 @@ def rewrite(path: Path, relation: str, change: dict[str, list[Any]], about: Any 
 @pytest.mark.lengthy
 @pytest.mark.scaled
 @pytest.mark.parametrize("kind", DOCUMENTS)
-def test_any_value_of_a_document_may_be_any_other(lab: FakeLab, store: tuple[Path, str], kind: str, seed: int) -> None:
+def test_any_value_of_a_document_may_be_replaced(lab: FakeLab, store: tuple[Path, str], kind: str, seed: int) -> None:
     folder, run = store
     path = folder / kind / f"{run}.json.gz"
     whole = store_files.read_document(path)
@@ -113,7 +113,7 @@ def test_any_value_of_a_document_may_be_any_other(lab: FakeLab, store: tuple[Pat
 
 @pytest.mark.more
 @pytest.mark.parametrize("value", [[], 5, None, "text", {}, {"program": 5}, {"program": {"argv": 5}}])
-def test_a_document_of_another_form_is_named_and_left_out(lab: FakeLab, store: tuple[Path, str], value: Any) -> None:
+def test_a_foreign_document_is_named_and_left_out(lab: FakeLab, store: tuple[Path, str], value: Any) -> None:
     folder, run = store
     put(folder / "advice" / f"{run}.json.gz", value)
     for form in FORMATS[:4]:
@@ -123,9 +123,7 @@ def test_a_document_of_another_form_is_named_and_left_out(lab: FakeLab, store: t
 
 
 @pytest.mark.lengthy
-def test_a_characterisation_of_another_form_leaves_the_rest_of_the_report(
-    lab: FakeLab, store: tuple[Path, str]
-) -> None:
+def test_a_foreign_characterisation_is_left_out_of_the_report(lab: FakeLab, store: tuple[Path, str]) -> None:
     folder, run = store
     put(folder / "characterisation" / f"{run}.json.gz", {"trace": 5, "process": [], "heat_map": "x"})
     done = lab.run("report", str(folder), "--format", "markdown")
@@ -141,13 +139,13 @@ DEEP = "[" * 100_000
 @pytest.mark.more
 @pytest.mark.parametrize("text", [DEEP, DEEP + "]" * 100_000, "[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900])
 @pytest.mark.parametrize("kind", DOCUMENTS)
-def test_nesting_ends_no_verb(lab: FakeLab, store: tuple[Path, str], kind: str, text: str) -> None:
+def test_deep_nesting_crashes_no_verb(lab: FakeLab, store: tuple[Path, str], kind: str, text: str) -> None:
     folder, run = store
     (folder / kind / f"{run}.json.gz").write_bytes(gzip.compress(text.encode()))
     assert 3 in read_all(lab, folder, ("html", "json", "chrome"))
 
 
-# In every row of a column: deep enough to end the interpreter's own parser.
+# For every row of a column: nested deeply enough to overflow the interpreter's parser.
 DEEP_ROW = "[" * 3000
 BAD_TEXTS = [
     None,
@@ -223,7 +221,7 @@ def test_any_column_may_be_empty_or_strange(lab: FakeLab, store: tuple[Path, str
 
 @pytest.mark.more
 @pytest.mark.parametrize("about", [[], 5, {}, {"functions": 5}, {"functions": [], "subsystems": []}])
-def test_footers_of_another_form_end_no_verb(lab: FakeLab, store: tuple[Path, str], about: Any) -> None:
+def test_foreign_footers_crash_no_verb(lab: FakeLab, store: tuple[Path, str], about: Any) -> None:
     folder, run = store
     for relation in RELATIONS:
         rewrite(folder / relation / f"{run}.parquet", relation, {}, about)
@@ -231,7 +229,7 @@ def test_footers_of_another_form_end_no_verb(lab: FakeLab, store: tuple[Path, st
 
 
 @pytest.mark.lengthy
-def test_nothing_waits_for_a_fifo(lab: FakeLab, store: tuple[Path, str]) -> None:
+def test_no_verb_waits_for_a_fifo(lab: FakeLab, store: tuple[Path, str]) -> None:
     folder, run = store
     for path in [p for p in folder.rglob("*") if p.is_file()]:
         path.unlink()
@@ -255,7 +253,7 @@ MISSING = {
 @pytest.mark.more
 @pytest.mark.parametrize("kind", MISSING)
 @pytest.mark.parametrize("form", FORMATS[:4])
-def test_a_missing_file_is_named_with_what_that_means(
+def test_a_missing_file_is_named_with_its_consequence(
     lab: FakeLab, store: tuple[Path, str], kind: str, form: str
 ) -> None:
     folder, run = store

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Only what holds in all inputs is advised without a warning; what would make one of them worse never is."""
+"""Only plans that hold in all inputs are advised without a warning; plans that harm one input never are."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def rows_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {r["name"]: r for r in document["subsystems"]}
 
 
-def test_what_holds_in_all_inputs_is_advised_without_a_warning() -> None:
+def test_plans_that_hold_in_all_inputs_have_no_warning() -> None:
     found = together(advice(row("book", merged.HOLDS)), advice(row("book", merged.HOLDS)))
     book = rows_of(found)["book"]
     assert (book["best"], book["warning"]) == ("multipool", None)
@@ -97,7 +97,7 @@ def test_what_holds_in_all_inputs_is_advised_without_a_warning() -> None:
     ("other", "words"),
     [(merged.CHANGES_NOTHING, "changes nothing beyond the noise in input 2"), (merged.UNTRIED, "not tried in input 2")],
 )
-def test_what_holds_in_some_inputs_is_advised_with_a_warning(other: str, words: str) -> None:
+def test_plans_that_hold_in_some_inputs_have_a_warning(other: str, words: str) -> None:
     found = together(advice(row("book", merged.HOLDS)), advice(row("book", other)))
     book = rows_of(found)["book"]
     assert book["best"] == "multipool"
@@ -107,26 +107,26 @@ def test_what_holds_in_some_inputs_is_advised_with_a_warning(other: str, words: 
     assert "In some only: for book, a pool holds in input 1" in found["verdict"]
 
 
-def test_what_does_not_occur_in_an_input_has_a_warning() -> None:
+def test_subsystems_missing_from_an_input_have_a_warning() -> None:
     found = together(advice(row("book", merged.HOLDS)), advice(row("else", merged.CHANGES_NOTHING)))
     assert "does not occur in input 2" in rows_of(found)["book"]["warning"]
 
 
-def test_what_makes_one_input_worse_is_not_advised() -> None:
+def test_plans_that_make_one_input_worse_are_not_advised() -> None:
     found = together(advice(row("book", merged.HOLDS)), advice(row("book", merged.HURTS)))
     book = rows_of(found)["book"]
     assert (book["best"], book["plan"]) == (NOTHING, None)
     assert "costs time or memory in input 2" in book["reason"]
 
 
-def test_a_plan_has_only_what_holds_in_all() -> None:
+def test_a_plan_has_only_routes_that_hold_in_all_inputs() -> None:
     one = advice(row("book", merged.HOLDS), row("prices", merged.HOLDS), row("printer", merged.HOLDS))
     two = advice(row("book", merged.HOLDS), row("prices", merged.CHANGES_NOTHING), row("printer", merged.HOLDS))
     routes = together(one, two)["plan"]["routes"]
     assert [r["subsystems"] for r in routes] == [["book"], ["printer"], ["*"]]
 
 
-def test_an_effect_is_better_only_where_it_is_in_all_inputs() -> None:
+def test_an_effect_is_better_only_if_it_is_in_all_inputs() -> None:
     assert together(advice(malloc="better"), advice(malloc="better"))["effects"]["faster_malloc"]["verdict"] == "better"
     assert together(advice(malloc="better"), advice())["effects"]["faster_malloc"]["verdict"] not in ("better", "worse")
     mixed = together(advice(malloc="better"), advice(malloc="worse"))
@@ -169,7 +169,7 @@ def test_lines_are_split_as_a_shell_does(tmp_path: Path) -> None:
     ("text", "says"),
     [("a\n'b\n", "line 2: no closing quotation"), ("# nothing\n", "has no inputs"), (None, "cannot read the inputs")],
 )
-def test_a_file_that_is_no_list_of_inputs_is_refused(tmp_path: Path, text: str | None, says: str) -> None:
+def test_a_malformed_list_of_inputs_is_refused(tmp_path: Path, text: str | None, says: str) -> None:
     file = tmp_path / "inputs"
     if text is not None:
         file.write_text(text)
@@ -195,14 +195,14 @@ def unasked(*_: object) -> Mapping[str, Judged]:
     raise AssertionError("there was nothing to judge again")
 
 
-def test_the_budget_is_shared_by_what_is_left(tmp_path: Path) -> None:
+def test_later_inputs_share_the_remaining_budget(tmp_path: Path) -> None:
     file = tmp_path / "inputs"
     file.write_text("a\nb\nc\n")
     now, given_seconds = [0.0], []
 
     def adviser(command: tuple[str, ...], seconds: float) -> Advice:
         given_seconds.append((command, seconds))
-        now[0] += 10.0  # less than its share: the others get what it left
+        now[0] += 10.0  # less than its share: the others get the rest
         return advice()
 
     inputs.advise_on_inputs(("p", "{}"), file, 60.0 / inputs.FIRST_SHARE, adviser, unasked, clock=lambda: now[0])
@@ -219,7 +219,7 @@ def comparison(verdict: str, median: float) -> Comparison:
     ("net", "best"),
     [("better", "multipool"), ("worse", NOTHING), ("not settled", NOTHING)],
 )
-def test_what_pays_on_one_input_is_judged_on_fresh_rounds_of_the_others(tmp_path: Path, net: str, best: str) -> None:
+def test_plans_of_one_input_are_judged_on_the_others(tmp_path: Path, net: str, best: str) -> None:
     file = tmp_path / "inputs"
     file.write_text("a\nb\nc\n")
     documents = {
@@ -244,7 +244,7 @@ def test_what_pays_on_one_input_is_judged_on_fresh_rounds_of_the_others(tmp_path
     assert "id" in book["evidence"]
 
 
-def test_a_plan_that_cannot_be_judged_on_another_input_leaves_the_warning(tmp_path: Path) -> None:
+def test_a_plan_not_judged_on_another_input_keeps_its_warning(tmp_path: Path) -> None:
     file = tmp_path / "inputs"
     file.write_text("a\nb\n")
     documents = {"a": advice(row("book", merged.HOLDS)), "b": advice(row("book", merged.UNTRIED))}
@@ -291,8 +291,8 @@ def test_the_verb_advises_on_all_inputs(lab: FakeLab) -> None:
 
 
 @pytest.mark.lengthy
-def test_the_verb_settles_what_one_input_left_open(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the second input no round chose, so that the plan of the first is judged there on rounds of its own."""
+def test_the_verb_judges_plans_that_one_input_left_open(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No plan was tried on the second input, so the plan of the first is judged there with new rounds."""
     subsystems = [{"name": "book", "bytes": 5000}, {"name": "prices", "bytes": 4000}]
     cpu = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0103}
     lab.configure(events=1000, subsystems=subsystems, cpu=cpu, gains={"book": 0.85})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The checksum of a document: of its values, so that neither order nor indentation matters, and every change does."""
+"""The checksum of a document covers its values: order and indentation do not matter, every change does."""
 
 from __future__ import annotations
 

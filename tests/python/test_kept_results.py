@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Verdicts of whole runs stay in the store, become pages, and texts quote figures from these alone."""
+"""Verdicts of whole runs are kept as JSON, become pages, and are the only source of figures in texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from millpond_bench.pages.kept_results import KeptPart, KeptResults, in_folder, 
 from millpond_bench.pages.quoted_figures import quoted
 from millpond_bench.pages.results_page import NO_EVIDENCE, figure_text, pages
 
-pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
 Use = Callable[..., FakeP0089]
 RESULTS = repository.ROOT / "docs" / "results"
@@ -56,7 +56,7 @@ def results(*parts: KeptPart) -> KeptResults:
 
 
 @pytest.mark.lengthy
-def test_a_whole_run_leaves_its_verdicts_and_a_page_says_all_of_it(p0089: Use) -> None:
+def test_a_whole_run_keeps_its_verdicts_and_a_complete_page(p0089: Use) -> None:
     p0089()
     assert bench("suballocator.1", "suballocator.2", "--rounds=6", "--seed=3") == Status.OK
     assert report() == Status.OK
@@ -86,7 +86,7 @@ def test_a_whole_run_leaves_its_verdicts_and_a_page_says_all_of_it(p0089: Use) -
 
 
 @pytest.mark.lengthy
-def test_the_same_results_give_the_same_bytes_and_json_alone_makes_the_pages(p0089: Use) -> None:
+def test_pages_are_reproducible_from_json(p0089: Use) -> None:
     p0089()
     bench("suballocator.1")
     report()
@@ -135,7 +135,7 @@ def test_each_malloc_and_each_machine_has_a_column(p0089: Use) -> None:
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("words", [("--cells=*",), ("--litter=0.5",), ("--shard=1/2",)])
-def test_a_part_of_an_experiment_or_a_littered_heap_is_no_result(p0089: Use, words: tuple[str, ...]) -> None:
+def test_partial_runs_and_littered_heaps_are_not_kept(p0089: Use, words: tuple[str, ...]) -> None:
     p0089()
     assert bench("suballocator.1", *words) == Status.OK
     assert in_store(Store(Path("store"))) == []
@@ -153,9 +153,7 @@ def test_several_files_need_a_folder(p0089: Use) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_file_that_holds_something_else_is_named_and_nothing_is_written(
-    p0089: Use, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_foreign_file_is_named_and_nothing_is_written(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
     bench("suballocator.1")
     Path("kept").mkdir()
@@ -165,7 +163,7 @@ def test_a_file_that_holds_something_else_is_named_and_nothing_is_written(
     assert set(texts("kept")) == {"other.json"}
 
 
-def test_of_one_place_and_scale_the_latest_stays_and_quick_gives_way() -> None:
+def test_the_latest_result_of_a_scale_replaces_earlier_ones() -> None:
     early, late = part(), part(measured="2026-02-01T00:00:00+00:00", rounds=12)
     assert merged([results(late), results(early)])[0].parts == (late,)
     quick = part(scale="quick", measured="2026-03-01T00:00:00+00:00")
@@ -191,7 +189,7 @@ def test_a_marked_figure_is_that_of_the_kept_statement(p0089: Use) -> None:
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
-def test_our_texts_quote_what_is_kept(path: Path) -> None:
+def test_our_texts_quote_the_kept_results(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text == quoted(text, in_folder(RESULTS)), "scripts/quote_results writes them"
     assert text.count("<!-- result ") == text.count("<!-- end -->")

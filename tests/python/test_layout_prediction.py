@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Predicted layouts: their order, what is dropped, and what the advice says of them."""
+"""Predicted layouts: their order, the dropped ones, and their text in an advice."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ratios = st.floats(0.1, 2.0)
 
 @pytest.mark.lengthy
 @given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(ratios, st.none() | ratios), min_size=1))
-def test_trials_begin_with_what_is_predicted_to_gain_most(found: dict[str, tuple[float, float | None]]) -> None:
+def test_trials_begin_with_the_largest_predicted_gain(found: dict[str, tuple[float, float | None]]) -> None:
     layouts_of = tuple(prediction(name, *ratio) for name, ratio in found.items())
     predicted = PredictedLayouts(seconds_taken=1.0, cache="c", misses=1000, layouts=layouts_of)
     order = in_order([plan(name) for name in found], predicted)
@@ -62,7 +62,7 @@ def test_trials_begin_with_what_is_predicted_to_gain_most(found: dict[str, tuple
     assert [ranks[p.name] for p in order] == sorted(ranks.values())
 
 
-def test_a_dropped_plan_is_not_tried_and_one_without_a_prediction_stands_at_no_change() -> None:
+def test_plans_are_ordered_by_prediction_without_dropped_ones() -> None:
     layouts_of = (
         prediction("good", 0.5, 0.6),
         prediction("bad", 1.2, 1.1),
@@ -78,15 +78,15 @@ def test_a_dropped_plan_is_not_tried_and_one_without_a_prediction_stands_at_no_c
     assert mallocs_in_order(["jemalloc", "x", "tbb"], mallocs) == ["tbb", "jemalloc", "x"]
 
 
-def test_the_words_have_both_ratios_or_misses_alone() -> None:
+def test_the_text_has_both_ratios_or_only_misses() -> None:
     assert predicted_text(prediction("a", 0.842, 0.852)) == "misses -15.8 %, time of the model -14.8 %"
     assert predicted_text(prediction("a", 0.842, None)) == "misses -15.8 %"
     with_interval = replace(prediction("a", 0.842, 0.852), seconds_interval=(0.639, 1.065))
     assert predicted_text(with_interval).endswith("time of the model -14.8 % (-36.1 % to +6.5 %)")
 
 
-class Played:
-    """Layouts in the place of real ones: misses by the layout's name; a failure for one."""
+class FakeLayouts:
+    """Replaces real layouts: misses by the layout's name; unknown names fail."""
 
     def __init__(self, misses: dict[str, int]) -> None:
         self.misses = misses
@@ -117,7 +117,9 @@ def attributed(misses: int) -> dict[str, object]:
 
 @pytest.fixture
 def predictor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LayoutPredictor:
-    played = Played({"jemalloc": 4000, "predicted_0.json": 6000, "predicted_1.json": 9000, "predicted_2.json": 9500})
+    played = FakeLayouts(
+        {"jemalloc": 4000, "predicted_0.json": 6000, "predicted_1.json": 9000, "predicted_2.json": 9500}
+    )
     monkeypatch.setattr(layouts, "write_script", played.write_script)
     monkeypatch.setattr(layouts.Script, "play", lambda script, layout: played.play(script, layout))  # noqa: PLW0108
     monkeypatch.setattr(layouts, "simulate_recording", played.simulate)
@@ -126,7 +128,7 @@ def predictor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LayoutPredicto
     return LayoutPredictor(tmp_path / "r.mpt", tmp_path, float("inf"))
 
 
-def test_what_cannot_gain_is_dropped_and_what_fails_is_a_note(predictor: LayoutPredictor) -> None:
+def test_hopeless_plans_are_dropped_and_failures_noted(predictor: LayoutPredictor) -> None:
     plans = [plan(name) for name in ("helps", "hurts", "hurts_more", "fails")]
     found = predictor.predict(plans, {"jemalloc": None})
     assert [(p.name, p.dropped) for p in found.layouts] == [

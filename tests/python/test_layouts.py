@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Layouts by the names that a user gives, and the table that compares them."""
+"""Layouts by name on the command line, and the table that compares them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_layout_has_a_name_or_a_path(built: Path, tmp_path: Path) -> None:
     assert layout_of("plans/all.json") == Layout("all.json", pools, ("--plan", "plans/all.json"))
 
 
-def test_an_unknown_layout_is_refused_with_those_that_there_are(built: Path) -> None:
+def test_an_unknown_layout_is_refused_with_a_list(built: Path) -> None:
     with pytest.raises(Failure) as unknown:
         layout_of("nope")
     assert unknown.value.status == Status.USAGE
@@ -89,7 +89,7 @@ def simulation(misses: int, faults: int) -> Simulation:
     )
 
 
-def test_rows_are_those_of_what_was_recorded() -> None:
+def test_rows_match_the_recorded_simulators() -> None:
     rows = dict(layout_rows([simulation(40, 10), simulation(80, 30)]))
     assert rows["instructions"] == [10, 10]
     assert rows["16 KiB, direct-mapped, lines of 32"] == [40, 80]

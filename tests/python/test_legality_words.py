@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What is said of a scope: nothing is called legal, or ticked, that was not observed."""
+"""The text about a scope: only observed scopes are called legal or get a tick."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Rounds that may end at several looks: what is said errs no more often than with one, and what is decided ends."""
+"""Rounds may end at several looks: the error rate is that of one look, and decided questions end the rounds."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def compared(values: list[float], looks: int = len(LOOKS)) -> Comparison:
 
 
 @pytest.mark.parametrize("drift", [0.0, 0.02])
-def test_programs_that_are_equal_are_called_different_no_more_often_than_with_one_look(drift: float, seed: int) -> None:
-    """Whoever looks after each batch of rounds, and ends as soon as he sees a difference, still errs in 5 % at most."""
+def test_several_looks_keep_the_error_rate_of_one(drift: float, seed: int) -> None:
+    """Ending at the first look that shows a difference still errs in at most 5 % of runs."""
     source = random.Random(seed)
     wrong = 0
     for _ in range(600):
@@ -70,17 +70,17 @@ NEAR = {"cpu_seconds": measured(0.98, 0.05, "not settled")}
 
 
 @pytest.mark.parametrize(
-    ("effects", "alone", "decided"),
+    ("effects", "single", "decided"),
     [
         ({NET: FAST}, {"m": SAME}, True),
         ({}, {"m": SAME}, True),
         ({}, {"m": UNCLEAR}, False),
         ({NET: UNCLEAR}, {"m": SAME}, False),
         ({NET: UNCLEAR}, {"m": FAST}, True),  # it cannot be the best
-        ({NET: FAST}, {"m": FAST, AGAINST_MALLOC: NEAR}, False),  # which of the two is open
+        ({NET: FAST}, {"m": FAST, AGAINST_MALLOC: NEAR}, False),  # open which of the two is better
         ({NET: FAST}, {"m": FAST, AGAINST_MALLOC: FAST}, True),
         ({}, {}, False),
     ],
 )
-def test_rounds_are_decided_when_more_would_change_no_choice(effects: Effects, alone: Effects, decided: bool) -> None:
-    assert is_decided(effects, alone) is decided
+def test_rounds_end_when_more_would_not_change_the_choice(effects: Effects, single: Effects, decided: bool) -> None:
+    assert is_decided(effects, single) is decided

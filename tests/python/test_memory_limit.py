@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Verbs under a limit of addresses: they run, or say in one sentence what to allow."""
+"""Verbs under a limit on address space run, or name the limit to allow in one sentence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from millpond.system.errors import Status
 
 
 def under(limit_kib: int, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Runs a verb with so many addresses."""
+    """Runs a verb under a limit on address space."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit_kib << 10, resource.RLIM_INFINITY))

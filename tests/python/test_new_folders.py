@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A store in which nothing was kept is not left behind; one that was there before is."""
+"""A new store that stays empty is removed; one that existed before stays."""
 
 from __future__ import annotations
 

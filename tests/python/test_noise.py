@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Equal contenders show the noise that there is."""
+"""Equal contenders show the noise of the machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millpond.rounds.noise import noise_of, twins
 
 
 class Weather:
-    """A runner: every round of the machine is slower or quicker as a whole, and each run a little by itself."""
+    """A runner with drift: each round is slower or faster as a whole, and each run varies a little."""
 
     def __init__(self, seed: int, rounds: float, runs: float) -> None:
         self._generator = np.random.default_rng(seed)
@@ -25,7 +25,7 @@ class Weather:
         return Outcome(cell, stage, number, {"cpu_seconds": seconds, "peak_bytes": 4096.0}, "now")
 
 
-def test_pairing_takes_the_weather_out_of_the_floor_but_not_out_of_the_spread(seed: int) -> None:
+def test_pairing_removes_drift_from_the_floor_only(seed: int) -> None:
     cells = twins(["prog"])
     outcomes = run_rounds(cells, Weather(seed, 0.2, 0.002), Silence(), stage="noise", rounds=31)
     cpu, peak = noise_of(outcomes, cells)

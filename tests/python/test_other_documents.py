@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The experiments of the talk and of the suballocator: data that agrees with its document, and that runs as it is."""
+"""The experiments of the talk and of the suballocator: their data agree with the paper and run as they are."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from millpond_bench.runs.published_run import cells_of
 from millpond_bench.suites import suballocator, unique_chars
 from millpond_bench.suites.every_experiment import PUBLISHED as ALL
 
-pytestmark = pytest.mark.more  # of the bench of published experiments, not of the product
+pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
 SUBALLOCATOR = ("suballocator.1", "suballocator.2", "suballocator.3", "suballocator.4")
 Use = Callable[..., FakeP0089]
@@ -37,14 +37,14 @@ EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
 AT_SCALES = pytest.mark.parametrize("scale", SCALES)
 CLAIMS = [*load("unique_chars.toml"), *load("suballocator.toml")]
 TESTED = [c for c in CLAIMS if c.kind != "untestable"]
-# What callgrind says at the end of every round under it.
+# Callgrind's output at the end of each round.
 SIMULATED = "==1== Events    : Ir Dr D1mr DLmr\n==1== Collected : 900 300 30 3\n"
 STD, POOL = suballocator.ALIASES["std::allocator"], suballocator.ALIASES["boost::fast_pool_allocator"]
 SUBALLOCATOR64 = suballocator.ALIASES["suballocator64"]
 
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:
-    """The status, and the document where there is one."""
+    """Returns the status, and the document if one was written."""
     Path("out.json").unlink(missing_ok=True)
     status = main(["bench", "--json=out.json", "--report=out.html", *words])
     path = Path("out.json")
@@ -62,7 +62,7 @@ def test_a_document_says_its_own_title_and_machine() -> None:
     assert len({machine for _, _, machine in said}) == len(said)
 
 
-def test_every_row_of_the_published_table_is_a_figure_or_said_to_be_none() -> None:
+def test_every_published_row_is_a_figure_or_marked_as_none() -> None:
     text = (files("millpond_bench.suites") / FOLDER / suballocator.TABLE).read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
     read = [e.published(row) for e in suballocator.EXPERIMENTS for row in rows]
@@ -95,9 +95,7 @@ def test_a_published_figure_lies_on_one_cell_of_the_paper_grid(experiment: Publi
 
 @EACH
 @AT_SCALES
-def test_a_scale_has_the_baseline_beside_every_strategy_and_fits_its_time(
-    experiment: PublishedSpec, scale: str
-) -> None:
+def test_a_scale_has_the_baseline_and_fits_its_time(experiment: PublishedSpec, scale: str) -> None:
     cells = cells_of(experiment, scale, "")
     for group in groups_of(cells):
         assert experiment.baseline in {cell.contender.name for cell in group}
@@ -108,7 +106,7 @@ def test_a_scale_has_the_baseline_beside_every_strategy_and_fits_its_time(
 
 
 @EACH
-def test_every_metric_is_one_that_cells_have_and_every_alias_one_strategy(experiment: PublishedSpec) -> None:
+def test_metrics_exist_and_aliases_name_one_strategy_each(experiment: PublishedSpec) -> None:
     known = experiment.metrics.units
     assert {experiment.figure.metric, *experiment.beside_metrics} <= known.keys()
     assert len(set(experiment.aliases.values())) == len(experiment.aliases)
@@ -116,7 +114,7 @@ def test_every_metric_is_one_that_cells_have_and_every_alias_one_strategy(experi
     assert not {*experiment.strategies} & {*experiment.beside}
 
 
-def test_the_share_that_is_littered_is_an_axis_and_an_option_takes_its_place() -> None:
+def test_the_litter_option_replaces_the_litter_axis() -> None:
     (experiment,) = unique_chars.EXPERIMENTS
     plain, littered = cells_of(experiment, "quick", ""), cells_of(experiment, "quick", "0.25")
     at = [experiment.point_of(cell) for cell in plain]
@@ -143,7 +141,7 @@ def test_a_rule_is_well_formed(rule: Claim) -> None:
     assert bool(rule.axis) == (rule.kind in ("growth", "step"))
 
 
-def test_there_are_many_statements_each_once_and_few_that_cannot_be_tested() -> None:
+def test_statements_are_many_unique_and_mostly_testable() -> None:
     assert len({c.id for c in CLAIMS}) == len(CLAIMS)
     for document in ("unique_chars", "suballocator"):
         claims = load(f"{document}.toml")
@@ -153,7 +151,7 @@ def test_there_are_many_statements_each_once_and_few_that_cannot_be_tested() -> 
 
 
 @pytest.mark.parametrize("rule", TESTED, ids=lambda c: c.id)
-def test_the_published_figure_bears_the_statement_out_or_is_said_to_be_lost(rule: Claim) -> None:
+def test_published_figures_support_statements_or_are_lost(rule: Claim) -> None:
     experiment = BY_NAME[rule.experiment]
     judged = judge(rule, experiment, published_table(experiment), ResultTable({}))
     assert (judged.published is None) == bool(rule.published_lost)
@@ -173,9 +171,7 @@ def test_a_rule_of_a_metric_is_about_that_metric() -> None:
 
 @pytest.mark.lengthy
 @EACH
-def test_every_cell_of_the_quick_scale_runs_and_every_statement_is_judged(
-    experiment: PublishedSpec, p0089: Use
-) -> None:
+def test_the_quick_scale_runs_all_cells_and_judges_all_statements(experiment: PublishedSpec, p0089: Use) -> None:
     fake = p0089(callgrind=SIMULATED)
     status, document = run(experiment.name, "--scale=quick", "--rounds=1")
     assert status == Status.OK
@@ -194,18 +190,18 @@ def test_every_cell_of_the_quick_scale_runs_and_every_statement_is_judged(
 
 
 @pytest.mark.more
-def test_simulated_counters_judge_statements_on_loads_and_say_why_others_cannot_be_tested(p0089: Use) -> None:
+def test_simulated_counters_judge_only_statements_on_loads(p0089: Use) -> None:
     p0089(callgrind=SIMULATED)
     _, document = run("unique_chars", "--scale=quick", "--rounds=1", "--counters=simulated")
     found = {c["id"]: c for c in document["claims"]}
-    assert {found[name]["verdict"] for name in ("u.loads", "u.misses")} == {ABSENT}, "all loaded alike"
+    assert {found[name]["verdict"] for name in ("u.loads", "u.misses")} == {ABSENT}, "all have the same loads"
     for name in ("u.stalls", "u.stalls.local"):
         assert found[name]["verdict"] == UNTESTABLE
         assert "clock" in found[name]["missing"]
 
 
 @EACH
-def test_every_cell_of_every_scale_is_one_that_the_program_is_asked_for(experiment: PublishedSpec, p0089: Use) -> None:
+def test_every_cell_is_one_that_the_program_knows(experiment: PublishedSpec, p0089: Use) -> None:
     fake = p0089()
     known = {s for w in fake.listed(experiment.suite)["workloads"] for s in w["contenders"]}
     for scale in SCALES:
@@ -215,7 +211,7 @@ def test_every_cell_of_every_scale_is_one_that_the_program_is_asked_for(experime
 
 
 @pytest.mark.more
-def test_a_page_has_tables_of_our_own_rows_where_the_document_has_none(p0089: Use) -> None:
+def test_rows_without_published_figures_have_tables(p0089: Use) -> None:
     p0089()
     assert run("unique_chars", "suballocator", "--scale=quick", "--rounds=1")[0] == Status.OK
     text = Path("out.html").read_text(encoding="utf-8")
@@ -225,7 +221,7 @@ def test_a_page_has_tables_of_our_own_rows_where_the_document_has_none(p0089: Us
 
 
 @pytest.mark.lengthy
-def test_a_document_names_all_its_experiments_and_an_alias_ends_a_filter(p0089: Use) -> None:
+def test_a_papers_name_selects_all_its_experiments(p0089: Use) -> None:
     fake = p0089()
     _, document = run("suballocator", "--scale=quick", "--rounds=1", "--cells=*/suballocator32")
     assert [e["name"] for e in document["experiments"]] == [*SUBALLOCATOR]
@@ -233,7 +229,7 @@ def test_a_document_names_all_its_experiments_and_an_alias_ends_a_filter(p0089: 
 
 
 @pytest.mark.lengthy
-def test_a_program_without_boost_is_asked_for_all_others_and_that_is_said(p0089: Use) -> None:
+def test_a_program_without_boost_runs_the_other_strategies(p0089: Use) -> None:
     fake = p0089(lacks=suballocator.OPTIONAL)
     status, document = run("suballocator.2", "--scale=quick", "--rounds=1")
     assert status == Status.OK

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What surrounds the published experiments: the dials, and what the document left open."""
+"""Experiments around the published ones: the dials, and questions that the paper left open."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_candidate_is_judged_by_cells_of_the_standard_scale(rule: Claim) -> No
 
 @pytest.mark.lengthy
 @EACH_CANDIDATE
-def test_what_the_document_saw_is_in_its_own_tables(rule: Claim) -> None:
+def test_the_papers_observations_hold_in_its_own_tables(rule: Claim) -> None:
     experiment = OPEN[rule.experiment]
     judged = judge(rule, experiment, published_table(experiment), ResultTable({}))
     if rule.id in ("a.appears", "c.rises", "c.recedes", "b.spike", "b.fall", "d.appears", "d.appears.flat"):
@@ -94,12 +94,12 @@ def test_candidates_are_statements_each_once() -> None:
 
 
 @pytest.mark.parametrize("experiment", OPEN.values(), ids=OPEN)
-def test_a_quick_look_at_what_is_open_takes_seconds(experiment: PublishedSpec) -> None:
+def test_the_quick_scale_of_open_questions_takes_seconds(experiment: PublishedSpec) -> None:
     cells = cells_of(experiment, "quick", "")
     assert sum(experiment.needs(dict(c.parameters), c.contender.name).seconds for c in cells) < 20.0
 
 
-def test_a_word_names_an_experiment_with_all_that_belong_to_it() -> None:
+def test_a_word_selects_an_experiment_and_its_parts() -> None:
     assert [e.name for e in named(["p0089.anomalies"])] == list(OPEN)
     assert [e.name for e in named(["p0089.anomalies.spike"])] == [SPIKE.name]
     own = [f"p0089.{name}" for name in ("1", "2", "3", "4", "memory", "shuffles", "dials")]
@@ -115,7 +115,7 @@ OF_TOOLCHAINS = claim("both", "growth", axis="toolchain", first="release", last=
 ANYWHERE = claim("any", "ratio", against=("AS7",), where={"ds": 5})
 
 
-def test_what_is_about_a_missing_toolchain_cannot_be_tested_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statements_about_a_missing_toolchain_are_untestable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claim_rules, "load", lambda _: (BY_CLANG, OF_TOOLCHAINS, ANYWHERE))
     without = {
         row.claim.id: row for row in judge_all(CLANG, ResultTable({}), ResultTable({}), {"clang": "no clang here"})
@@ -133,7 +133,7 @@ def test_one_round_of_an_exact_count_is_enough() -> None:
     assert judge(msgspec.structs.replace(rule, exact=False), CLANG, ResultTable({}), figures).verdict == UNDECIDED
 
 
-def test_the_time_before_shuffling_can_be_asked_for_and_has_no_slowdown() -> None:
+def test_the_time_before_shuffling_has_no_slowdown() -> None:
     cells = cells_of(SPIKE, "quick", "")
     outcomes = [Outcome(c, "bench", 1, {"access_seconds": 1.0}, "") for c in cells]
     figures = PublishedTable(SPIKE, cells, outcomes).by_place()
@@ -142,9 +142,7 @@ def test_the_time_before_shuffling_can_be_asked_for_and_has_no_slowdown() -> Non
 
 
 @pytest.mark.lengthy
-def test_kept_memory_is_the_environments_matter_and_no_parameter_of_the_program(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_kept_memory_is_set_by_environment_not_by_parameter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     fake = FakeP0089()
     seen: list[tuple[Sequence[str], Mapping[str, str]]] = []
@@ -167,7 +165,7 @@ def test_kept_memory_is_the_environments_matter_and_no_parameter_of_the_program(
     assert {row["strategy"] for row in summary} == {ALIASES["AS1"]}
 
 
-def test_where_memory_ends_is_shown_by_runs_under_a_limit_and_never_by_an_estimate() -> None:
+def test_memory_exhaustion_needs_runs_under_a_limit() -> None:
     spec = p0089_memory.EXPERIMENT
     run = PublishedRun(spec, cells_of(spec, "quick", ""), RunRequest("quick", None, 1, WHOLE, None, memory_bytes()))
     cell = run.cells[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Which package a file belongs to, by what the system's own command says."""
+"""Finds the package of a file with the system's own command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ esac
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A system with two packages; what its command was asked, a line each."""
+    """Fakes a system with two packages. The given file gets a line for each call of its command."""
     command = tmp_path / "dpkg-query"
     command.write_text(ANSWERS)
     command.chmod(0o755)
@@ -47,7 +47,7 @@ def test_a_file_has_the_package_that_put_it_there(path: str, package: str | None
 
 
 @pytest.mark.parametrize("path", ["/srv/shop", "/usr/local/lib/libmine.so", "shop", ""])
-def test_nobody_is_asked_about_files_elsewhere(asked: Path, path: str) -> None:
+def test_files_outside_system_folders_have_no_package(asked: Path, path: str) -> None:
     assert package_of(path) is None and not asked.exists()
 
 

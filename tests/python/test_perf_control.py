@@ -18,7 +18,7 @@ from millpond.system.errors import Status
 Use = Callable[..., FakeP0089]
 ONE = ("p0089.1", "--scale=quick", "--rounds=2", "--cells=structures/ds=2/log2_size=8/*/AS1")
 PLACES = ("--json=out.json", "--report=out.html")
-# The suite's program: the fake's figures, and the real one's words to perf.
+# The suite's program: the fake's figures, and the real program's commands to perf.
 PROGRAM = """#!{python} -SE
 import os, sys
 sys.path[:0] = {path}
@@ -39,7 +39,7 @@ print(FakeP0089().capture(sys.argv, {{}}).printed)
 
 
 class Perf:
-    """Stands for perf: reads commands from one pipe and answers in the other, for so many commands."""
+    """Fakes perf: reads a number of commands from one pipe and answers in the other."""
 
     def __init__(self, commands: int) -> None:
         self._hears, self.control = os.pipe()
@@ -71,7 +71,7 @@ class Perf:
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder for $MILLPOND_BIN that has the suite's program."""
+    """A folder for $MILLPOND_BIN with the suite's program."""
     path = tmp_path / "millpond-p0089-suite"
     places = [entry for entry in sys.path if entry]
     path.write_text(PROGRAM.format(python=sys.executable, path=places))
@@ -112,7 +112,7 @@ def test_perf_hears_every_round_of_its_run_whatever_a_store_has(p0089: Use) -> N
 
 
 @pytest.mark.more
-def test_callgrind_is_not_what_perf_counts(p0089: Use) -> None:
+def test_perf_does_not_count_callgrind_runs(p0089: Use) -> None:
     fake = p0089(callgrind="==1== Events    : Ir\n==1== Collected : 900\n")
     control, answer = os.pipe()
     option = f"--perf-control={control},{answer}"
@@ -123,15 +123,13 @@ def test_callgrind_is_not_what_perf_counts(p0089: Use) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "1,", ",1", "1,2,3", "-1,2", "fd:1,2", "1, 2"])
-def test_what_are_no_descriptors_is_a_usage_error(p0089: Use, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_malformed_descriptors_are_a_usage_error(p0089: Use, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     fake = p0089()
     assert main(["bench", *ONE, f"--perf-control={text}"]) == Status.USAGE
     assert not fake.calls and "CTL,ACK" in capsys.readouterr().err
 
 
-def test_a_descriptor_that_is_not_open_is_said_before_anything_runs(
-    p0089: Use, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_closed_descriptor_is_reported_before_anything_runs(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     fake = p0089()
     control, answer = os.pipe()
     os.close(answer)

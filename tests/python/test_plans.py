@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Plans survive a round trip, combine without losing or doubling a route, and are read by the native reader alone."""
+"""Plans survive a round trip, combine without losing or doubling a route, and are read only by the native reader."""
 
 from __future__ import annotations
 
@@ -72,16 +72,16 @@ def test_plans_of_different_builds_do_not_combine() -> None:
         plans.combine([], "c")
 
 
-def test_what_the_reader_refuses_is_refused_in_its_words(lab: FakeLab, plan_file: Callable[..., Path]) -> None:
+def test_refusals_of_the_reader_are_passed_on_verbatim(lab: FakeLab, plan_file: Callable[..., Path]) -> None:
     path = plan_file("p", "book")
-    lab.configure(fails={"check_plan": [2, "routes[0].strategy is none"]})
+    lab.configure(fails={"check_plan": [2, "routes[0].strategy is missing"]})
     for words in (("trial", "--plan", str(path), "--", "x"), ("replay", "t.mpt", "--plan", str(path))):
         Path("t.mpt").write_text("0")
         done = lab.run(*words)
-        assert (done.status, done.stderr) == (2, "millpond: routes[0].strategy is none\n")
+        assert (done.status, done.stderr) == (2, "millpond: routes[0].strategy is missing\n")
 
 
-def test_candidates_come_in_the_order_of_their_numbers_without_the_sum(lab: FakeLab, tmp_path: Path) -> None:
+def test_candidates_are_ordered_by_number_without_the_sum(lab: FakeLab, tmp_path: Path) -> None:
     program = {"path": "/bin/x", "build_id": "ab"}
     empty = json.dumps({"schema": "millpond.plan/1", "program": program, "routes": []})
     for name in ("02-b", "01-a", "all"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Every statement of a document can fail: figures that break it are seen not to hold, and figures that keep it hold."""
+"""Every statement of a paper can fail: figures that break it are judged so, and figures that keep it hold."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_figures_within_the_bound_keep_a_statement(claim: Claim) -> None:
 
 
 @EACH
-def test_a_rule_on_a_bare_metric_says_what_no_effect_is(claim: Claim) -> None:
+def test_a_rule_on_a_bare_metric_states_its_value_of_no_effect(claim: Claim) -> None:
     spec = BY_NAME[claim.experiment]
     quotient = claim.against or claim.kind != "ratio" or claim.over in ("share", "spread")
     unit = (

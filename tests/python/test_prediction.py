@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Replay beside the trial: its intervals carry its error, and where the two part, the trial is followed."""
+"""Replay next to the trial: its intervals include its error, and if the two disagree, the trial is followed."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def test_savings_are_differences_between_replays_and_carry_the_error(lab: FakeLa
     assert all(exact.saves(metric) for metric in PREDICTED)
 
 
-def test_strategies_that_no_trial_takes_are_predicted_against_a_pool_of_the_same_subsystem(lab: FakeLab) -> None:
+def test_untriable_strategies_are_predicted_against_a_pool(lab: FakeLab) -> None:
     lab.configure(replayed={"monotonic": 0.4, "multipool": 0.9, "multipool(monotonic)": 0.8})
     found = {p.strategy: p for p in predicted(lab, NOT_VALIDATED).strategies("01-book")}
     assert set(found) == {"monotonic", "multipool(monotonic)"}
     assert found["monotonic"].saves("cpu_seconds").median == pytest.approx(0.5, abs=0.05)
 
 
-def test_without_time_or_room_nothing_is_replayed_and_the_reason_is_given(lab: FakeLab) -> None:
+def test_replays_skipped_for_time_or_size_have_a_reason(lab: FakeLab) -> None:
     late = predicted(lab, NOT_VALIDATED, deadline=time.monotonic() - 1)
     assert late.rounds == 0 and "budget" in late.why_null
     short = predicted(lab, NOT_VALIDATED, deadline=time.monotonic() + 5, events=10**7)
@@ -70,7 +70,7 @@ def test_intervals_agree_where_they_meet() -> None:
 
 
 @pytest.mark.lengthy
-def test_the_trial_is_followed_where_replay_says_otherwise(lab: FakeLab) -> None:
+def test_the_trial_is_followed_if_replay_disagrees(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=SLOW, gains={"book": 0.5, "prices": 0.97}, replayed={})
     advice = advise(lab)
     found = rows(advice)
@@ -86,7 +86,7 @@ def test_the_trial_is_followed_where_replay_says_otherwise(lab: FakeLab) -> None
 
 
 @pytest.mark.lengthy
-def test_what_was_replayed_is_kept_as_observations_of_the_program(lab: FakeLab) -> None:
+def test_replayed_rounds_are_kept_as_observations(lab: FakeLab) -> None:
     from millpond.store.store import Store
 
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=SLOW, gains={"book": 0.5})

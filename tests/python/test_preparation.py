@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""--prepare and --cwd-copy: every run finds the same files, and what they cannot do is said."""
+"""--prepare and --cwd-copy give every run the same files, and report what they cannot do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ONCE = ("sh", "-c", "test ! -e lock && echo locked > lock")
 
 
 def killed(lab: FakeLab, plan: Path, *options: str) -> list[str]:
-    """The notes on contenders that ended otherwise than the first run."""
+    """Returns the notes on contenders that ended differently from the first run."""
     words = ("--rounds=1", "--json=out.json", "--plan", str(plan), *options)
     done = lab.run_apart("trial", *words, "--", *ONCE)
     assert done.status == 0, done.stderr
@@ -40,7 +40,7 @@ def test_a_program_that_locks_its_folder_can_be_tried(lab: FakeLab, plan_file: W
     assert not (lab.work / "lock").exists(), "the runs were in copies"
 
 
-def test_a_preparation_that_fails_is_said(lab: FakeLab) -> None:
+def test_a_failed_preparation_is_reported(lab: FakeLab) -> None:
     done = lab.run("advise", "--prepare", "echo no luck >&2; exit 3", "--", "true")
     assert done.status == Status.ENVIRONMENT
     assert "--prepare 'echo no luck >&2; exit 3' exited with 3: no luck" in done.stderr

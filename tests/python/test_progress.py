@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Long steps say how far they are and what is left; short ones are silent."""
+"""Long steps report their progress and the remaining time; short ones are silent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lines_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     return capsys.readouterr().err.splitlines()
 
 
-def test_a_long_step_says_what_is_left_and_less_each_time(
+def test_a_long_step_reports_a_falling_remaining_time(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = lines_of(monkeypatch, capsys, 3.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond record` becomes the recorder: nothing is imported that it does not need, nothing of Python stays behind."""
+"""`millpond record` becomes the recorder: it imports only what it needs, and nothing of Python stays in the process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_status_and_the_words_are_passed_through(lab: FakeLab) -> None:
 
 def test_the_programs_signals_and_environment_are_those_of_the_user(lab: FakeLab) -> None:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LC_") and k != "LANG"}
-    # A recorder that is no Python, for a Python would ignore the same signals again.
+    # The recorder is not a Python program, which would ignore the same signals again.
     shell = lab.bin / "millpond-record"
     shell.write_text("#!/bin/sh\ngrep SigIgn /proc/self/status; env | grep LC_CTYPE; exit 0\n")
     done = subprocess.run(
@@ -43,7 +43,7 @@ def test_the_programs_signals_and_environment_are_those_of_the_user(lab: FakeLab
         text=True,
         check=False,
     )
-    # Whoever started the tests may ignore signals of their own, which stay ignored.
+    # The parent of the tests may ignore other signals, which stay ignored.
     plain = subprocess.run([str(shell)], env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.split()[1] == plain.stdout.split()[1]
     assert "LC_CTYPE" not in done.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A characterisation with references: its record, and what the terminal says of it."""
+"""A characterisation with references: its record, and its text on the terminal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_example_adds_up(example: Characterisation) -> None:
         assert each.locality == each.references / (each.references + each.lines * each.transitions)
 
 
-def test_the_terminal_shows_counted_locality_and_says_what_it_is(example: Characterisation) -> None:
+def test_the_terminal_shows_and_explains_counted_locality(example: Characterisation) -> None:
     console = Console(record=True, width=200)
     terminal.print_characterisation(example, console)
     text = console.export_text()
@@ -50,7 +50,7 @@ def test_the_terminal_shows_counted_locality_and_says_what_it_is(example: Charac
     assert "lines that the allocator evicted" in text
 
 
-def test_without_references_nothing_is_said_of_them() -> None:
+def test_without_references_the_terminal_does_not_mention_them() -> None:
     console = Console(record=True, width=200)
     terminal.print_characterisation(Characterisation(), console)
     assert "references" not in console.export_text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Replay: interleaved rounds of every contender, the loop's own cost taken off, differences with honest intervals."""
+"""Replay: interleaved rounds of every contender, the loop's own cost subtracted, differences with honest intervals."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def trace(lab: FakeLab) -> str:
 
 
 def variants(lab: FakeLab) -> list[str]:
-    """Of the rounds so far: the malloc library or else the strategy."""
+    """Returns the malloc library, or else the strategy, of each round so far."""
     return [c[c.index("--malloc" if "--malloc" in c else "--strategy") + 1] for c in lab.calls() if "--play" in c]
 
 
@@ -59,11 +59,11 @@ def test_every_contender_plays_in_every_round(
     assert [c["name"] for c in found["contenders"]] == [RECORDED.name, *STRATEGIES, "/lib/libfast.so"]
     assert found["rounds"] == 3
     for variant in (RECORDED.name, NULL.name, *STRATEGIES, "/lib/libfast.so"):
-        assert variants(lab).count(variant) == 4, variant  # the warm-up is one
+        assert variants(lab).count(variant) == 4, variant  # including the warm-up
     assert "libfast.so" in done.stdout
 
 
-def test_what_is_named_is_played_and_nothing_else(lab: FakeLab, trace: str, plan_file: Write) -> None:
+def test_only_named_contenders_are_played(lab: FakeLab, trace: str, plan_file: Write) -> None:
     words = ("--rounds=1", "--strategy=monotonic", "--plan", str(plan_file("p", "book")))
     done = lab.run("replay", trace, *words, "--json=out.json")
     assert done.status == 0, done.stderr
@@ -72,7 +72,7 @@ def test_what_is_named_is_played_and_nothing_else(lab: FakeLab, trace: str, plan
     assert names == [RECORDED.name, "monotonic", "plan:p"]
 
 
-def test_the_loops_own_cost_is_taken_off_and_differences_are_those_of_the_figures(lab: FakeLab, trace: str) -> None:
+def test_the_cost_of_the_replay_loop_is_subtracted(lab: FakeLab, trace: str) -> None:
     lab.configure(replayed={"multipool": 0.5, "monotonic": 1.3})
     lab.run("replay", trace, "--strategy=multipool", "--strategy=monotonic", "--json=out.json")
     found = json.loads((lab.work / "out.json").read_text())
@@ -88,7 +88,7 @@ def test_the_loops_own_cost_is_taken_off_and_differences_are_those_of_the_figure
     assert found["error"]["validated"] is False
 
 
-def test_a_filter_keeps_what_everything_is_compared_with(lab: FakeLab, trace: str) -> None:
+def test_a_filter_keeps_the_contenders_compared_against(lab: FakeLab, trace: str) -> None:
     done = lab.run("replay", trace, "--rounds=1", "--cells=mono*", "--strategy=monotonic", "--strategy=multipool")
     assert done.status == 0, done.stderr
     assert set(variants(lab)) == {RECORDED.name, NULL.name, "monotonic"}
@@ -105,7 +105,7 @@ def test_paced_rounds_are_other_rounds(lab: FakeLab, trace: str) -> None:
     assert all("--pace" in c for c in paced)
 
 
-def test_a_budget_is_kept_to_one_round_at_least_and_said(lab: FakeLab, trace: str) -> None:
+def test_a_budget_allows_at_least_one_round_and_is_reported(lab: FakeLab, trace: str) -> None:
     done = lab.run("replay", trace, "--budget=0", "--strategy=multipool")
     assert done.status == 0
     assert "the budget allowed 1 round of 11" in done.stdout
@@ -141,7 +141,7 @@ def test_the_store_keeps_every_round_raw_and_goes_on_from_it(lab: FakeLab, trace
         (("--shard=1/2",), 2, "--store"),
     ],
 )
-def test_what_is_wrong_is_said_before_any_round(
+def test_errors_are_reported_before_any_round(
     lab: FakeLab, trace: str, words: Sequence[str], status: int, said: str
 ) -> None:
     done = lab.run("replay", trace, *words)
@@ -149,7 +149,7 @@ def test_what_is_wrong_is_said_before_any_round(
     assert not lab.calls()
 
 
-def test_a_trace_that_is_not_there_is_named(lab: FakeLab) -> None:
+def test_a_missing_trace_is_named(lab: FakeLab) -> None:
     done = lab.run("replay", "none.mpt")
     assert done.status == 3
     assert "none.mpt" in done.stderr
@@ -163,7 +163,7 @@ def test_a_plans_failure_names_the_plan(lab: FakeLab, trace: str, plan_file: Wri
     assert "belongs to the subsystem" in done.stderr
 
 
-def test_a_round_without_memory_or_with_a_crash_is_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rounds_without_memory_or_with_a_crash_give_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script: dict[str, Any] = {"events": 1}
 
     def run(name: str, arguments: Sequence[str], **_: object) -> native.Finished:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The report says what the store keeps, in every form alike; names of programs stay text; what is damaged is named."""
+"""All forms of the report agree with the store, escape names of programs, and name damaged files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOSTILE = "</style><script>alert(1)</script><img src=x onerror='a'>\"`|*_&amp;{{
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with one run; nobody may change it."""
+    """A store with one run; tests must not change it."""
     place = tmp_path_factory.mktemp("store")
     sample_store.advise(place)
     return place
@@ -47,7 +47,7 @@ def cases(folder: Path) -> list[Case]:
 
 
 class Page(HTMLParser):
-    """Which elements and attributes a page has, and its text."""
+    """A parsed page: its elements, attributes and text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ def page_of(cases: list[Case]) -> tuple[str, Page]:
     return text, page
 
 
-def test_the_page_is_whole_offline_and_brings_only_what_its_policy_names(cases: list[Case]) -> None:
+def test_the_page_works_offline_within_its_content_policy(cases: list[Case]) -> None:
     text, page = page_of(cases)
     assert len(text.encode()) < 3_000_000
     assert not [a for _, a in page.elements if {"src", "style", "onclick"} & a.keys()]
@@ -97,7 +97,7 @@ def test_the_page_is_whole_offline_and_brings_only_what_its_policy_names(cases: 
     assert "prefers-color-scheme: dark" in text and "@media print" in text
 
 
-def test_every_link_in_the_page_leads_somewhere_and_every_anchor_is_one(cases: list[Case]) -> None:
+def test_links_of_the_page_resolve_and_anchors_are_unique(cases: list[Case]) -> None:
     _, page = page_of(cases)
     anchors = [str(a["id"]) for _, a in page.elements if "id" in a]
     assert len(anchors) == len(set(anchors))
@@ -122,7 +122,7 @@ def test_every_measured_round_is_a_dot(cases: list[Case]) -> None:
 
 
 def test_the_dots_are_the_ratios_that_the_summary_summarises(cases: list[Case]) -> None:
-    """Net, too, which leaves out what only a trial costs: in CPU and in peak memory."""
+    """Includes the net effect, which leaves out the costs of a trial, in CPU and in peak memory."""
     for name in ("placement", "net", "total"):
         effect = cases[0].advice.every_effect[name]
         for metric, figure in (("cpu_seconds", effect), ("peak_bytes", effect.peak)):
@@ -133,7 +133,7 @@ def test_the_dots_are_the_ratios_that_the_summary_summarises(cases: list[Case]) 
 
 
 def test_the_dots_of_a_page_lie_around_its_headline(cases: list[Case]) -> None:
-    """As they are drawn: the medians of the dots that the page titles, strip by strip, are those of its figures."""
+    """The medians of the drawn dots (by their titles) equal the figures of each strip."""
     text, _ = page_of(cases)
     drawn: list[float] = []
     for strip in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
@@ -157,7 +157,7 @@ def test_names_of_programs_stay_text_in_page_and_markdown(tmp_path: Path) -> Non
 
 @pytest.mark.lengthy
 def test_names_of_programs_stay_text_in_markdown(tmp_path: Path) -> None:
-    """Rendered by a Markdown reader that is not ours, HTML let through as a forge does."""
+    """A third-party reader renders the Markdown and lets HTML through, as a forge does."""
     mention = "@someone #12 **bold** [a](b) ```"
     sample_store.advise(tmp_path, rename={"printer": HOSTILE, "main": HOSTILE, "shop::book": mention})
     rendered = (
@@ -195,7 +195,7 @@ def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> 
 
 
 @pytest.mark.lengthy
-def test_replay_stands_beside_the_trial_and_its_absence_is_said(cases: list[Case]) -> None:
+def test_replay_is_shown_with_the_trial_or_its_absence_explained(cases: list[Case]) -> None:
     advice = replace(cases[0].advice, replay=Replay(why_null="no time"))
     for form in (Format.HTML, Format.TEXT, Format.MARKDOWN):
         said = " ".join(re.sub(r"\\(.)", r"\1", document(form, cases)).split())
@@ -233,7 +233,7 @@ def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: lis
 
 
 @pytest.mark.lengthy
-def test_what_has_no_room_is_stated_and_summed(folder: Path, tmp_path: Path) -> None:
+def test_hidden_rows_are_counted_and_summed(folder: Path, tmp_path: Path) -> None:
     case = report_cases.load(Store(folder), None)[0]
     last = case.advice.subsystems[-1]
     rows = (replace(last, name=f"n{i}", bytes=1000, events=10) for i in range(5000))
@@ -259,7 +259,7 @@ def test_a_page_of_many_runs_stays_below_its_limit(cases: list[Case], monkeypatc
 
 
 def answers(**changes: Any) -> Advice:
-    """An advice in which nothing was found, with changes."""
+    """Returns an advice without any finding, with the given changes."""
     noise = Effect(verdict="not settled")
     nothing = Advice(
         verdict="", effects={"faster_malloc": noise, "huge_pages": noise, "placement": noise}, sums={"net": noise},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond report`: which runs it takes, which form it writes, what it says of a store that is damaged or empty."""
+"""`millpond report`: chooses runs and a form, and reports damaged or empty stores."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from millpond.store.store import Store
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with one run; nobody may change it."""
+    """A store with one run; tests must not change it."""
     place = tmp_path_factory.mktemp("store")
     sample_store.advise(place)
     return place
 
 
 @pytest.mark.lengthy
-def test_the_latest_run_of_each_workload_is_reported_and_one_can_be_picked(
+def test_the_latest_run_of_each_workload_is_reported_by_default(
     lab: FakeLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = sample_store.advise(tmp_path / "s", seed=1)["run"]
@@ -49,7 +49,7 @@ def test_the_latest_run_of_each_workload_is_reported_and_one_can_be_picked(
 
 
 @pytest.mark.lengthy
-def test_what_advise_keeps_is_reported_and_exported(lab: FakeLab) -> None:
+def test_runs_kept_by_advise_are_reported_and_exported(lab: FakeLab) -> None:
     names = ("book", "index")
     cpu = {"bare": 1.0, "empty": 1.0, "shared": 0.8, "shared_huge": 0.8, "looked_up": 0.8}
     lab.configure(events=1000, subsystems=[{"name": n} for n in names], cpu=cpu, gains={"book": 0.5})
@@ -104,7 +104,7 @@ def test_an_advice_on_several_inputs_comes_before_those_on_each(lab: FakeLab, tm
 
 
 @pytest.mark.lengthy
-def test_a_damaged_file_is_named_and_the_rest_is_reported_with_status_3(lab: FakeLab, tmp_path: Path) -> None:
+def test_the_rest_of_a_damaged_store_is_reported_with_status_3(lab: FakeLab, tmp_path: Path) -> None:
     store = tmp_path / "s"
     advice = sample_store.advise(store)
     (store / "advice" / "20200101T000000-00000000.json.gz").write_bytes(b"not gzip")
@@ -117,7 +117,7 @@ def test_a_damaged_file_is_named_and_the_rest_is_reported_with_status_3(lab: Fak
     assert html.escape(advice["verdict"]) in page and page.count("Not read: ") == 2
 
 
-def test_no_store_and_a_store_without_advice_are_said(lab: FakeLab, tmp_path: Path) -> None:
+def test_a_missing_or_empty_store_is_reported(lab: FakeLab, tmp_path: Path) -> None:
     done = lab.run("report", str(tmp_path / "nothing"))
     assert done.status == 3 and "there is no store" in done.stderr
     (tmp_path / "empty").mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The measurements of "Reserve and commit" are data that agrees with what is left of the document and with itself."""
+"""The data of "Reserve and commit" are consistent, and agree with the surviving parts of the paper."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Use = Callable[..., FakeReserveCommit]
 
 @pytest.fixture
 def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Use:
-    """Puts a fake of the program in the place of the real one."""
+    """Replaces the real program by a fake."""
 
     def make(**config: object) -> FakeReserveCommit:
         fake = FakeReserveCommit(**config)  # type: ignore[arg-type]
@@ -60,9 +60,7 @@ def test_a_documents_name_stands_for_all_of_its_experiments() -> None:
 
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
-def test_every_scale_has_the_baseline_beside_every_strategy_and_each_cell_once(
-    experiment: PublishedSpec, scale: str
-) -> None:
+def test_every_scale_has_all_strategies_and_each_cell_once(experiment: PublishedSpec, scale: str) -> None:
     cells = cells_of(experiment, scale, "")
     assert len({cell.name for cell in cells}) == len(cells)
     for group in groups_of(cells):
@@ -77,9 +75,7 @@ def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: Publi
 
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
-def test_every_cell_has_an_expectation_and_more_of_it_with_a_littered_heap(
-    experiment: PublishedSpec, scale: str
-) -> None:
+def test_every_cell_has_an_estimate_that_litter_raises(experiment: PublishedSpec, scale: str) -> None:
     for plain, littered in zip(cells_of(experiment, scale, ""), cells_of(experiment, scale, "0.5"), strict=True):
         needs = [experiment.needs(dict(cell.parameters), cell.contender.name) for cell in (plain, littered)]
         assert 0.0 < needs[0].seconds < needs[1].seconds
@@ -87,7 +83,7 @@ def test_every_cell_has_an_expectation_and_more_of_it_with_a_littered_heap(
         assert experiment.point_of(plain) == experiment.point_of(littered)
 
 
-def test_what_moves_bytes_is_asked_for_ints_alone() -> None:
+def test_strategies_that_move_bytes_run_only_on_ints() -> None:
     for experiment in EXPERIMENTS:
         for cell in cells_of(experiment, "paper", ""):
             element = dict(cell.parameters).get("element", "int")
@@ -100,18 +96,18 @@ def test_words_and_numbers_are_places_on_an_axis() -> None:
     assert EXPERIMENTS[1].point_of(cell) == (("length", 10**6), ("element", "unique_ptr"), ("optimisation", 0))
 
 
-def test_the_documents_histograms_add_up_to_its_lengths_and_to_a_commit_for_each_page() -> None:
+def test_published_histograms_add_up_to_lengths_and_commits() -> None:
     counts: Counter[str] = Counter()
     for probe, _, count in dtrace():
         counts[probe] += count
-    # Both benchmarks append up to each length; tracing began behind the first one's smaller lengths.
+    # Both benchmarks append up to each length; tracing began after the smaller lengths of the first.
     assert counts["append_unique_ptr"] == sum(LENGTHS[:3]) + LENGTHS[2]
     assert 2 * LENGTHS[3] < counts["append_int"] < 2 * sum(LENGTHS)
     appended_bytes = 4 * counts["append_int"] + 8 * counts["append_unique_ptr"]
     assert counts["VirtualAlloc"] * 4096 == pytest.approx(appended_bytes, rel=1e-6)
 
 
-def test_there_are_many_statements_each_once_and_few_cannot_be_tested() -> None:
+def test_statements_are_many_unique_and_mostly_testable() -> None:
     assert len(CLAIMS) >= 12
     assert len({c.id for c in CLAIMS}) == len(CLAIMS)
     assert {c.experiment for c in CLAIMS} == set(BY_NAME)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What each scale runs: whole grids with less work at `shape`, the same work all over a table, and what a user sets."""
+"""The runs of each scale: whole grids with less work at `shape`, equal work across a table, values set by a user."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_links_are_traversed_equally_often_all_over_a_table(scale: str) -> None:
     for cell in cells_of(BENCHMARK_2, scale, ""):
         given, point = dict(cell.parameters), BENCHMARK_2.point_of(cell)
         assert point is not None
-        if abs(int(given["sf"])) == 5:  # what the tables show
+        if abs(int(given["sf"])) == 5:  # the values of the tables
             table = tuple(dict(point)[name] for name in ("log2_g", "toolchain", "malloc"))
             products[table].add(int(given["af"]) * int(given["rf"]))
     assert products and all(len(found) == 1 for found in products.values())
@@ -74,7 +74,7 @@ def test_shape_fits_into_a_machine_of_four_gigabytes() -> None:
     assert max(needs) < 4 * 2**30
 
 
-def test_what_has_no_shape_of_its_own_is_at_standard_there() -> None:
+def test_experiments_without_a_shape_use_standard() -> None:
     own = {spec.name for spec in PUBLISHED if "shape" in spec.parts}
     assert own == {"p0089.2", "p0089.shuffles"}
     for spec in PUBLISHED:
@@ -84,7 +84,7 @@ def test_what_has_no_shape_of_its_own_is_at_standard_there() -> None:
         assert at_scale(one.rounds, "shape") == one.rounds.get("shape", one.rounds["standard"])
 
 
-def test_a_scale_that_nobody_knows_is_no_standard() -> None:
+def test_an_unknown_scale_is_not_standard() -> None:
     with pytest.raises(KeyError):
         at_scale({"standard": 1}, "tiny")
 
@@ -143,7 +143,7 @@ def test_strings_and_the_litters_share_can_be_set(p0089: Use) -> None:
 
 
 @pytest.mark.parametrize("share", ["2", "-0.1", "half"])
-def test_a_litter_that_is_no_share_is_refused(p0089: Use, share: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_litter_that_is_not_a_share_is_refused(p0089: Use, share: str, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
     assert main(["bench", "unique_chars", "--scale=quick", "--set", f"litter={share}"]) == Status.USAGE
     assert "the share is from 0, a fresh heap, to 1" in capsys.readouterr().err
@@ -157,7 +157,7 @@ def test_more_earlier_calls_are_a_longer_litter() -> None:
 
 
 @pytest.mark.more
-def test_statements_are_judged_under_what_was_set(p0089: Use) -> None:
+def test_statements_are_judged_under_the_set_values(p0089: Use) -> None:
     p0089()
     cells = ("--cells=structures/ds=2/*", "--rounds=3")
     plain = {c["id"]: c["points"] for c in run("p0089.1", *cells)["claims"]}
@@ -165,7 +165,7 @@ def test_statements_are_judged_under_what_was_set(p0089: Use) -> None:
 
 
 @pytest.mark.parametrize("spec", [BENCHMARK_1, BENCHMARK_2, SHUFFLES, DIALS, COUNTING], ids=lambda spec: spec.name)
-def test_whatever_is_open_can_be_set(spec: PublishedSpec, p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_open_parameter_can_be_set(spec: PublishedSpec, p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
     for name in spec.free:
         assert main(["bench", spec.name, "--scale=quick", "--list", "--set", f"{name}=1"]) == Status.OK

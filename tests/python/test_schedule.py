@@ -31,7 +31,7 @@ def test_choosing_leaves_room_for_a_judgement(budget: float, run: float, candida
 
 @pytest.mark.lengthy
 @given(seconds, run_seconds, st.integers(1, 12))
-def test_judging_fits_into_what_is_left(left: float, run: float, contenders: int) -> None:
+def test_judging_fits_into_the_remaining_time(left: float, run: float, contenders: int) -> None:
     rounds = schedule.judging(left, run, contenders)
     assert 0 <= rounds <= schedule.MOST_ROUNDS
     assert rounds * contenders * run <= left * 1.000001
@@ -39,7 +39,7 @@ def test_judging_fits_into_what_is_left(left: float, run: float, contenders: int
 
 @pytest.mark.lengthy
 @given(seconds, run_seconds, st.integers(0, 12))
-def test_helpers_alone_never_cost_the_verdict_its_rounds(left: float, run: float, helpful: int) -> None:
+def test_helpers_never_take_rounds_from_the_verdict(left: float, run: float, helpful: int) -> None:
     count = schedule.helpers(left, run, helpful)
     assert 0 <= count <= helpful
     if count:
@@ -49,7 +49,7 @@ def test_helpers_alone_never_cost_the_verdict_its_rounds(left: float, run: float
 
 @pytest.mark.lengthy
 @given(seconds, run_seconds, st.integers(0, 12))
-def test_fewer_contenders_rather_than_fewer_rounds_than_a_verdict_needs(left: float, run: float, wanted: int) -> None:
+def test_contenders_are_dropped_before_rounds_of_the_verdict(left: float, run: float, wanted: int) -> None:
     kept = schedule.judged(left, run, wanted)
     assert min(wanted, schedule.JUDGED_AT_LEAST) <= kept <= wanted
     if kept > schedule.JUDGED_AT_LEAST:
@@ -58,9 +58,7 @@ def test_fewer_contenders_rather_than_fewer_rounds_than_a_verdict_needs(left: fl
 
 
 @given(st.floats(min_value=0.0, max_value=1e4), run_seconds, st.integers(1, 40))
-def test_a_budget_that_follows_the_program_is_bounded_and_grows_with_it(
-    spent: float, run: float, contenders: int
-) -> None:
+def test_the_default_budget_is_bounded_and_grows_with_the_program(spent: float, run: float, contenders: int) -> None:
     found = schedule.budget(spent, run, contenders)
     assert schedule.BUDGET_LEAST_SECONDS <= found <= schedule.BUDGET_MOST_SECONDS == 600
     assert found <= schedule.budget(spent, 2 * run, contenders)
@@ -71,7 +69,7 @@ def test_a_budget_that_follows_the_program_is_bounded_and_grows_with_it(
 
 @pytest.mark.parametrize(("run", "rounds"), [(1.0, 11), (3.0, 11), (8.0, 4), (20.0, 4)])
 def test_a_slow_program_has_time_for_a_verdict_in_ten_minutes(run: float, rounds: int) -> None:
-    """With the recording, six candidates, seven mallocs, the program as it is, and the look-ups."""
+    """Counts the recording, six candidates, seven mallocs, the unchanged program, and the look-ups."""
     left = schedule.budget(5 * run, run, 15) - 5 * run
     spending = schedule.choosing(left, run * 1.2, 6, 9)
     chosen = spending.choosing_rounds * (spending.candidates + 9) * run * 1.2
@@ -82,7 +80,7 @@ def test_a_small_budget_takes_the_largest_candidate_unchosen() -> None:
     assert schedule.choosing(10.0, 5.0, 8, 5) == schedule.Schedule(1, 0, 4, 4)
 
 
-def test_fewer_rounds_come_before_a_smaller_judgement_and_that_before_fewer_candidates() -> None:
+def test_rounds_are_cut_first_then_judgement_then_candidates() -> None:
     whole, least = (schedule.seconds_of_judgement(1.0, judged) for judged in (6, 4))
     assert schedule.choosing(whole + 7 * 10, 1.0, 6, 4) == schedule.Schedule(6, 7, 6)
     assert schedule.choosing(whole + 3 * 10, 1.0, 6, 4) == schedule.Schedule(6, 3, 6)
@@ -93,7 +91,7 @@ def test_fewer_rounds_come_before_a_smaller_judgement_and_that_before_fewer_cand
     assert schedule.choosing(4 * 4 + 7, 1.0, 6, 4) == schedule.Schedule(3, 1, 4, 4)
 
 
-def test_without_time_for_a_verdict_what_is_shown_is_chosen_all_the_same() -> None:
+def test_candidates_are_chosen_even_without_time_for_a_verdict() -> None:
     assert schedule.choosing(6 + 4 + 3 * 4, 1.0, 6, 4) == schedule.Schedule(2, 1, 4, 4)
     assert schedule.choosing(6 + 3 * 4, 1.0, 2, 4) == schedule.Schedule(2, 1, 4, 3)
     assert schedule.choosing(6 + 3 * 4 - 1, 1.0, 2, 4) == schedule.Schedule(1, 0, 4, 4)
@@ -110,6 +108,6 @@ def test_observing_scopes_leaves_a_judgement_its_time(left: float, run: float, r
 
 @pytest.mark.parametrize("run", [1.0, 3.0, 8.0, 20.0])
 def test_a_slow_program_has_time_to_observe_its_scopes(run: float) -> None:
-    """Whose recording takes half as long again, in the budget that follows it."""
+    """The recording takes 50 % longer than the program, within the default budget."""
     left = schedule.budget(2.5 * run, schedule.seconds_of_run(run), 15) - 2.5 * run
     assert schedule.observing(left, run, 1.5 * run) > 1.5 * run

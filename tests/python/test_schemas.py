@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Schemas follow from the types, documents follow their schemas, and nothing is lost between JSON and types."""
+"""Schemas match the types, documents match their schemas, and no field is lost between JSON and types."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def fields_of(name: str) -> dict[str, str]:
 
 
 def lost(before: Any, after: Any, place: str = "$") -> list[str]:
-    """What JSON had, and no longer has after it was a record."""
+    """Returns the fields of JSON that the conversion to a record and back has lost."""
     if isinstance(before, dict) and isinstance(after, dict):
         found = [f"{place}.{key}" for key, value in before.items() if key not in after and value is not None]
         return found + [
@@ -81,7 +81,7 @@ def test_documents_of_a_store_follow_their_schemas(tmp_path: Path) -> None:
 
 
 @pytest.mark.more
-def test_what_the_fakes_write_has_no_unknown_field(lab: FakeLab) -> None:
+def test_documents_of_the_fakes_have_no_unknown_field(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=[{"name": "book", "bytes": 5000}], cpu={"bare": 0.01}, gains={"book": 0.8})
     done = lab.run("advise", "--budget=5", "--json=a.json", "--", "true")
     assert done.status == 0, done.stderr
@@ -106,7 +106,7 @@ def test_what_the_fakes_write_has_no_unknown_field(lab: FakeLab) -> None:
         ("doctor", Examination, ("doctor", "--json=d.json")),
     ],
 )
-def test_what_a_verb_prints_follows_its_schema(
+def test_printed_documents_follow_their_schemas(
     lab: FakeLab, plan_file: Callable[..., Path], name: str, kind: type[Record], words: tuple[str, ...]
 ) -> None:
     plan_file("p", "book")
@@ -120,7 +120,7 @@ def test_what_a_verb_prints_follows_its_schema(
     assert kind.from_json(data).to_json() == data
 
 
-def test_what_does_not_fit_names_its_place() -> None:
+def test_a_value_of_a_wrong_type_names_its_place() -> None:
     with pytest.raises(ValueError, match=r"Characterisation.*\$\.trace\.events"):
         Characterisation.from_json({"trace": {"events": "many"}})
 

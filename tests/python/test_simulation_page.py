@@ -88,7 +88,7 @@ def test_a_sample_tells_of_the_whole_run_with_its_interval() -> None:
     assert "whole run" not in render([("loop", simulation())])
 
 
-def test_observations_tell_what_the_curves_show() -> None:
+def test_observations_describe_the_curves() -> None:
     said = " ".join(observations(simulation()))
     assert "A fully associative cache of 16 KiB keeps every line" in said
     assert "At 8 KiB, 15.6 % of the references miss in a direct-mapped cache" in said
@@ -107,7 +107,7 @@ def test_the_page_has_exact_values_tables_and_no_network(tmp_path: Path) -> None
     assert "Time with all levels" in text and "doctor.json (a mill)" in text and "nothing overlaps" in text
 
 
-def test_what_is_no_curve_has_its_counts_in_a_table() -> None:
+def test_simulators_without_a_curve_have_a_table() -> None:
     levels = {"description": "levels:size=8K,ways=8", "metrics": [{**simulated.cache(8, 8192, 77), "level": 1}]}
     text = render([("loop", simulation(simulators=[levels]))])
     assert "levels:size=8K,ways=8" in text and "misses of level 1, of 8 KiB" in text and "<td>77<small>" in text
@@ -121,7 +121,7 @@ def test_several_traces_share_the_figures(tmp_path: Path) -> None:
     assert text.count('data-group="1"') == 3 + 1 + 2, "three curves, one of faults, a button in each legend"
 
 
-def test_what_a_trace_is_called_stays_text() -> None:
+def test_names_of_traces_are_escaped() -> None:
     text = render([(HOSTILE, simulation())])
     assert HOSTILE not in text and text.count("<script") == 1
 
@@ -142,7 +142,7 @@ def test_points_without_misses_lie_on_the_edge() -> None:
 
 @pytest.fixture
 def native(lab: FakeLab) -> FakeLab:
-    """A millpond-simulate that keeps its words and writes a document."""
+    """Fakes millpond-simulate: stores its arguments and writes a document."""
     program = lab.bin / "millpond-simulate"
     (lab.bin / "document.json").write_text(json.dumps(simulated.document()))
     program.write_text(

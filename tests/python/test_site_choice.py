@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Call sites of an arena: told apart by as few frames as do it, and only where they are worth it."""
+"""Call sites of an arena are told apart by the fewest frames, and only if they are worth it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from millpond.advice.synthesis import synthesize
 
 
 def with_sites(*sites: tuple[str, int, int, int]) -> SizeTable:
-    """Sites: frames and size, as in a name; objects; bytes; short-lived bytes."""
+    """Returns a size table with these sites: name (frames and size), objects, bytes, short-lived bytes."""
     one = table((16, 1000, 16000, [10]))
     found = tuple(
         Site(name, objects, size, short, tuple(name.split()[:-1]), int(name.split()[-1]))
@@ -49,13 +49,13 @@ def test_sizes_and_traces_are_apart() -> None:
     assert names(first, second) == ["a+1 32"]
 
 
-def test_what_is_worth_little_is_left_to_its_class() -> None:
+def test_sites_worth_little_are_left_to_their_size_class() -> None:
     small, all_bytes = 50, 10_000
     assert small < LEAST_WALKED_SHARE * all_bytes
     rest = all_bytes - 2 * small
     one = with_sites(("a+1 a+2 16", 5, small, small), ("a+1 a+3 16", 5, small, 0), ("b+1 32", 9, rest, 0))
     assert names(one) == []
-    # A size of which nearly all objects are of other sites.
+    # Nearly all objects of this size are from other sites.
     assert names(with_sites(("a+1 16", 5, 500, 500), ("b+1 16", 100, 500, 0))) == []
     assert names(with_sites(("a+1 2048", 5, 500, 500))) == [], "larger than a block of the arena"
     assert names(with_sites(("+1 16", 5, 500, 500))) == [], "code of no file"
@@ -83,7 +83,7 @@ def test_frames_are_modules_and_offsets() -> None:
     assert parts_of("+2ea51") is None
 
 
-def test_the_smallest_arena_that_refuses_hardly_more_is_taken() -> None:
+def test_the_smallest_arena_with_about_the_fewest_refusals_is_taken() -> None:
     def trial(*refused: int) -> ArenaTrial:
         arenas = tuple(
             TriedArena(chunks, 4096, 10, 1000, lost, 4096, 0, 0)

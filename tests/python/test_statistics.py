@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Intervals cover what they claim, tests reject as often as they may, and verdicts need all of their conditions."""
+"""Intervals cover as often as they claim, tests keep their error rate, and verdicts need all conditions."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def test_summary_of_nothing_is_refused() -> None:
 
 
 def fewest(trials: int, chance: float) -> int:
-    """Fewer successes than these come once in a million simulations, if each has at least that chance."""
+    """Returns a lower limit: with at least that chance each, fewer successes occur once in a million simulations."""
     return int(binom.ppf(1e-6, trials, chance))
 
 
 def most(trials: int, chance: float) -> int:
-    """More successes than these come once in a million simulations, if each has at most that chance."""
+    """Returns an upper limit: with at most that chance each, more successes occur once in a million simulations."""
     return int(binom.ppf(1 - 1e-6, trials, chance))
 
 
-# From uniform numbers, so that the true median is the value at one half.
+# Maps uniform numbers, so the true median is the value at 0.5.
 SHAPES: dict[str, Callable[[Array], Array]] = {
     "normal": norm.ppf,
     "skewed": lambda u: -np.log1p(-u),
@@ -87,7 +87,7 @@ def test_intervals_cover_the_true_median_as_often_as_they_claim(n: int, shape: s
     assert sum(f.low <= true <= f.high for f in found) >= fewest(trials, level)
 
 
-# Noise that hits the two contenders of a round independently, in seconds around one.
+# Noise of the two contenders of a round, independent of each other, in seconds around one.
 NOISES: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Array]] = {
     "lognormal": lambda g, size: g.lognormal(0, 0.05, size),
     "heavy tails": lambda g, size: 1 + 0.02 * np.abs(g.standard_cauchy(size)),
@@ -111,7 +111,7 @@ def test_a_contender_against_itself_is_inside_the_noise(n: int, noise: str, seed
 
 def test_an_effect_well_above_the_noise_is_found_in_eleven_rounds(seed: int) -> None:
     generator = np.random.default_rng(seed)
-    weather = generator.lognormal(0, 0.3, size=11)  # what hits both contenders of a round alike
+    weather = generator.lognormal(0, 0.3, size=11)  # noise common to both contenders of a round
     a, b = 0.9 * weather * generator.lognormal(0, 0.01, 11), weather * generator.lognormal(0, 0.01, 11)
     found = s.compare("cpu_seconds", "a", "b", list(a), list(b))
     assert found is not None
@@ -161,7 +161,7 @@ def test_few_rounds_are_judged_by_students_t(n: int, seed: int) -> None:
     assert (found.saved.low, found.saved.high) == pytest.approx((ends.low, ends.high))
 
 
-def test_students_quantile_is_the_one_of_the_books() -> None:
+def test_students_quantile_matches_textbook_values() -> None:
     for freedom, level in itertools.product(range(1, 12), (0.5, 0.95, 0.99)):
         assert students_t.quantile(level, freedom) == pytest.approx(t.ppf((1 + level) / 2, freedom))
 
@@ -182,7 +182,7 @@ def test_intervals_of_few_rounds_cover_the_true_ratio(n: int, noise: str, seed: 
 
 
 def test_each_state_has_one_word() -> None:
-    """No difference is said only where the interval shows it; few rounds, or wide ones, settle nothing."""
+    """`no difference` needs a narrow interval; few rounds, or scattered ones, settle nothing."""
     same, wide = [1.0 + 0.001 * (-1) ** i for i in range(11)], [1.0 + 0.1 * (-1) ** i for i in range(11)]
     for values, verdict in ((same, "no difference"), (wide, "not settled"), (same[:3], "not settled")):
         found = s.compare("m", "a", "b", values, [1.0] * len(values))
@@ -201,7 +201,7 @@ def test_no_difference_at_all_has_p_one() -> None:
 @pytest.mark.lengthy
 @given(st.lists(st.integers(-10_000, 10_000).filter(bool), min_size=1, max_size=20, unique_by=abs))
 @settings(max_examples=50)
-def test_the_signed_rank_test_is_the_one_of_the_books(values: list[int]) -> None:
+def test_the_signed_rank_test_matches_textbook_values(values: list[int]) -> None:
     for alternative in ("two-sided", "less"):
         expected = wilcoxon(values, alternative=alternative, method="exact").pvalue
         assert s.signed_rank_p(values, alternative=alternative) == pytest.approx(expected)
@@ -222,7 +222,7 @@ def test_ties_are_judged_by_all_choices_of_signs(values: list[int]) -> None:
     assert s.signed_rank_p(values, alternative="less") == pytest.approx(below / len(sums))
 
 
-def test_many_values_are_judged_alike_on_both_sides_of_the_approximation(seed: int) -> None:
+def test_exact_and_approximate_p_values_agree(seed: int) -> None:
     values = list(np.random.default_rng(seed).normal(0.15, 1, s.EXACT_UP_TO + 1))
     assert s.signed_rank_p(values) == pytest.approx(wilcoxon(values, method="exact").pvalue, abs=0.01)
 
@@ -255,6 +255,6 @@ def test_false_discoveries_over_a_grid_are_held_at_the_stated_level(real: int, s
         called = [number for number, c in s.judge_family(family).items() if c.verdict in ("better", "worse")]
         false_share += sum(number >= real for number in called) / max(1, len(called))
         missed += sum(number not in called for number in range(real))
-    # A share in [0, 1] strays no further from its mean than one that is 0 or 1: the binomial bounds it.
+    # A share in [0, 1] varies no more than one that is 0 or 1, so the binomial bounds it.
     assert false_share <= most(grids, s.ALPHA)
     assert missed <= grids * real / 20

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The store keeps every row, is read back by queries, and never shows half a file."""
+"""The store keeps every row, returns rows by queries, and never shows half a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
 
 ROUTES = (PlanRoute(("book",), "book", "multipool"), PlanRoute(("*",), "rest", "multipool"))
-PLAN = Plan("alone", "/bin/x", "ab", ROUTES)
+PLAN = Plan("single", "/bin/x", "ab", ROUTES)
 
 
 def journal_of(rounds: int) -> tuple[Journal, Cell]:
@@ -51,7 +51,7 @@ def test_every_row_comes_back_with_exactly_the_fields_of_the_schema(tmp_path: Pa
     assert len(rows) == 3 * len(OF_A_PROCESS)
 
 
-def test_rows_say_what_was_run_and_why_a_value_is_absent(tmp_path: Path) -> None:
+def test_rows_name_their_run_and_why_a_value_is_absent(tmp_path: Path) -> None:
     journal, _ = journal_of(1)
     Store(tmp_path).write(journal)
     sql = "select * from observations where metric = ?"
@@ -80,7 +80,7 @@ def test_two_runs_are_two_files_and_one_relation(tmp_path: Path) -> None:
     assert Store(tmp_path).query("select count(distinct run) as runs from observations") == [{"runs": 2}]
 
 
-def test_an_empty_store_and_a_damaged_one_are_told_apart_from_a_good_one(tmp_path: Path) -> None:
+def test_empty_damaged_and_good_stores_are_told_apart(tmp_path: Path) -> None:
     store = Store(tmp_path)
     with pytest.raises(Failure, match="no observations") as caught:
         store.query("select 1 from observations")
@@ -92,7 +92,7 @@ def test_an_empty_store_and_a_damaged_one_are_told_apart_from_a_good_one(tmp_pat
     assert caught.value.status == Status.INPUT
 
 
-def test_half_written_files_are_no_part_of_the_relation(tmp_path: Path) -> None:
+def test_half_written_files_are_not_part_of_the_relation(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.write(journal_of(1)[0])
     (tmp_path / "observations" / ".x.parquet.1.part").write_bytes(b"PAR1")
@@ -159,7 +159,7 @@ def test_subsystems_and_contexts_are_relations(tmp_path: Path) -> None:
     assert store.query("select distinct run from contexts") == [{"run": run}]
 
 
-def test_a_relation_that_no_run_has_written_is_empty(tmp_path: Path) -> None:
+def test_a_relation_without_files_is_empty(tmp_path: Path) -> None:
     Store(tmp_path).write(journal_of(1)[0])
     assert Store(tmp_path).query("select * from subsystems") == []
 
@@ -196,7 +196,7 @@ def test_two_machines_stores_merge_by_copying_files(tmp_path: Path) -> None:
     merged.finish()
 
 
-def test_damaged_and_foreign_files_are_named_and_skipped_with_status_3(tmp_path: Path) -> None:
+def test_damaged_and_foreign_files_are_skipped_with_status_3(tmp_path: Path) -> None:
     store, run = full_store(tmp_path)
     parquet, document = store.folder / "observations" / f"{run}.parquet", store.folder / "advice" / f"{run}.json.gz"
     whole = parquet.read_bytes()
@@ -233,7 +233,7 @@ def test_damaged_and_foreign_files_are_named_and_skipped_with_status_3(tmp_path:
     assert "\n" not in caught.value.message
 
 
-def test_a_damaged_part_of_a_run_is_none_and_named(tmp_path: Path) -> None:
+def test_a_damaged_part_of_a_run_is_left_out_and_named(tmp_path: Path) -> None:
     _, run = full_store(tmp_path)
     for name in (f"subsystems/{run}.parquet", f"contexts/{run}.parquet", f"advice/{run}.json.gz"):
         path = tmp_path / name
@@ -330,7 +330,7 @@ def test_a_killed_writer_leaves_its_rounds_and_nothing_half(tmp_path: Path, mome
         store = Store(tmp_path)
         assert (store.runs(), store.skipped) == ([], [])
         store.prepare()
-        assert store.runs() == []  # whoever is alive is left alone
+        assert store.runs() == []  # files of living writers are not touched
         writer.send_signal(signal.SIGKILL)
     store.prepare()
     (run,) = store.runs()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The study of 1993: its tables, what is made of captures, and how experiments share them."""
+"""The study of 1993: its tables, its captures, and how experiments share them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_an_instruction_takes_one_cycle_of_62_ns_in_every_program() -> None:
         assert base == pytest.approx(study_tables.CYCLE_SECONDS * instructions[(("program", program),)], rel=0.02)
 
 
-def test_what_tags_add_is_the_difference_of_both_penalties() -> None:
+def test_the_cost_of_tags_is_the_difference_of_both_penalties() -> None:
     found = study_tables.of_tags()
     waits = {(one.point, one.strategy): one.value or 0.0 for one in found["miss_penalty"]}
     for one in found["tag_penalty"]:
@@ -86,7 +86,7 @@ def test_a_rule_names_allocators_axes_and_metrics_of_its_experiment(rule: Claim)
     assert bool(rule.other_metric) == (rule.kind == "rank")
 
 
-def test_statements_are_many_each_once_and_one_in_five_at_most_is_untestable() -> None:
+def test_statements_are_many_unique_and_mostly_testable() -> None:
     assert len(CLAIMS) >= 40 and len({claim.id for claim in CLAIMS}) == len(CLAIMS)
     untestable = [claim for claim in CLAIMS if claim.kind == "untestable"]
     assert 5 * len(untestable) <= len(CLAIMS)
@@ -138,7 +138,7 @@ def test_the_stack_lies_at_one_place_whatever_is_preloaded() -> None:
 
 
 def captured(cell: Cell, number: int) -> dict[str, float]:
-    """Made-up values: misses fall with the size of the cache; the first allocator has the most."""
+    """Returns made-up values: misses fall with the size of the cache; the first allocator has the most."""
     rank = 10 - CLASSICS.index(cell.contender.name) if cell.contender.name in CLASSICS else 3
     return {name: 1000.0 * rank + 10 * place + number for place, name in enumerate(reversed(list(METRICS.units)))}
 
@@ -170,14 +170,12 @@ def run_of(spec: StudySpec, store: Path, shard: Shard = WHOLE, rounds: int = 3) 
     return run
 
 
-def test_no_axis_has_the_name_of_what_surrounds_a_suite() -> None:
-    """A capture that fails would lie at the usual value of it, among the document's."""
+def test_no_axis_has_the_name_of_an_environment_parameter() -> None:
+    """With such an axis, a failed capture would appear at the usual value, among published figures."""
     assert not {name for spec in EXPERIMENTS for name in spec.axes} & SURROUNDINGS.keys()
 
 
-def test_a_program_that_writes_where_it_runs_has_that_place_to_itself(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_program_that_writes_files_runs_in_its_own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(study_programs, "_require", str)
     cell = Cell(Workload("capture"), Strategy("bsd"), (("program", "PTC"), ("input", "measured")))
     places = [tmp_path / name for name in "ab"]
@@ -196,7 +194,7 @@ def test_experiments_share_their_captures(ran: Iterator[list[str]], tmp_path: Pa
     run_of(CACHES, tmp_path)
     run_of(PAGING, tmp_path)
     assert len(names) == first
-    assert run_of(TAGS, tmp_path).outcomes  # which has two allocators of its own, on three programs
+    assert run_of(TAGS, tmp_path).outcomes  # TAGS has two allocators of its own, on three programs
     assert len(names) == first + 2 * 3 * 3
 
 
@@ -257,7 +255,7 @@ def test_time_is_instructions_and_misses_at_25_cycles(ran: Iterator[list[str]], 
 
 
 @pytest.mark.lengthy
-def test_tables_4_and_5_stand_as_printed_beside_ours(ran: Iterator[list[str]], tmp_path: Path) -> None:
+def test_tables_4_and_5_are_shown_as_printed_next_to_ours(ran: Iterator[list[str]], tmp_path: Path) -> None:
     next(ran)
     fourth, fifth = TIME.tabulate(run_of(TIME, tmp_path, rounds=1).results)
     assert "16 KB" in fourth.title and "64 KB" in fifth.title
@@ -287,4 +285,4 @@ def test_a_capture_that_fails_is_named_and_has_no_value(
     found = run_of(TIME, tmp_path)
     assert any("dies of SIGSEGV" in note for note in found.notes)
     assert not any(row.strategy == "bsd" and row.median is not None for row in found.summary())
-    assert all(figure.svg for figure in TIME.draw(found.results)), "what failed lies beside the document's tables"
+    assert all(figure.svg for figure in TIME.draw(found.results)), "a failure left a figure empty"

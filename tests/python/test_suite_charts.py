@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Pages show all that rounds tell: operations and memory, latencies, quotients, dimensions, and the littered heap."""
+"""Pages show all results of the rounds: operations, memory, latencies, quotients, dimensions, and the littered heap."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Values = Mapping[str, float]
 
 
 def table(spec: PublishedSpec, cells: Sequence[Cell], values: Callable[[Cell], Values]) -> PublishedTable:
-    """Results in which every cell has its values in each of two rounds."""
+    """Returns results in which every cell has its values in each of two rounds."""
     return PublishedTable(spec, cells, [Outcome(c, "bench", n, dict(values(c))) for n in (1, 2) for c in cells])
 
 
@@ -57,7 +57,7 @@ def five(cell: Cell) -> Values:
     return {**seconds, "units": count, "elements_bytes": 8e8, "freed_bytes": 4e8, "array_gone_bytes": 1e6}
 
 
-def test_five_operations_and_three_moments_stand_beside_what_is_left_of_the_document() -> None:
+def test_five_operations_and_moments_appear_with_published_rows() -> None:
     cells = cells_of(FIVE_OPERATIONS, "paper", "")
     shown = suite_charts.five_operations(table(FIVE_OPERATIONS, cells, five))
     assert len(shown) == 2 * 3, "times and memory of each length"
@@ -69,7 +69,7 @@ def test_five_operations_and_three_moments_stand_beside_what_is_left_of_the_docu
     assert PUBLISHED not in {one.caption for one in shown[0].tables}, "it has no million"
 
 
-def test_an_allocator_that_failed_has_its_word_and_one_that_is_not_there_no_row() -> None:
+def test_failed_allocators_have_a_row_and_missing_ones_none() -> None:
     cells = [c for c in cells_of(FIVE_OPERATIONS, "quick", "") if "fast_pool" not in c.contender.name]
     found = table(FIVE_OPERATIONS, cells, five)
     bad = next(c for c in cells if c.contender.name == ALLOCATORS["mt_allocator"])
@@ -94,7 +94,7 @@ def late(cell: Cell) -> Values:
     }
 
 
-def test_every_append_is_in_a_bucket_between_the_shortest_and_the_longest() -> None:
+def test_every_append_falls_into_a_bucket() -> None:
     cells = cells_of(LATENCY, "standard", "")
     shown = suite_charts.latencies(table(LATENCY, cells, late), dtrace())
     assert len(shown) == len({LATENCY.point_of(c) for c in cells})
@@ -104,7 +104,7 @@ def test_every_append_is_in_a_bucket_between_the_shortest_and_the_longest() -> N
     assert [heading for heading, _ in here.headings] == ["shortest", "16 ns", "2 µs", "longest"]
 
 
-def test_dtraces_histograms_stand_beside_the_longest_arrays_of_their_elements() -> None:
+def test_published_histograms_appear_with_the_longest_arrays() -> None:
     cells = cells_of(LATENCY, "standard", "")
     shown = suite_charts.latencies(table(LATENCY, cells, late), dtrace())
     beside = [chart for chart in shown if len(chart.tables) == 2]
@@ -129,7 +129,7 @@ def test_without_histograms_nothing_is_drawn_of_them() -> None:
 
 
 def counted(cell: Cell) -> Values:
-    """ns of a string: 10 × its length for std::set, half for others; littered three times as much."""
+    """Returns ns of a string: 10 × its length for std::set, half for others; three times that on a littered heap."""
     given = dict(cell.parameters)
     ns = 10.0 * int(given["length"]) * (1 if cell.contender.name == COUNTING.baseline else 0.5)
     loads = 100.0 if cell.contender.name == COUNTING.baseline else 60.0
@@ -141,7 +141,7 @@ def counted(cell: Cell) -> Values:
     }
 
 
-def test_quotients_are_paired_within_rounds_and_have_tables_of_their_own() -> None:
+def test_quotients_are_paired_within_rounds_in_own_tables() -> None:
     found = table(COUNTING, cells_of(COUNTING, "quick", ""), counted)
     relative, littered = QuotientLook(found, RELATIVE), QuotientLook(found, LITTERED)
     assert {round(level, 9) for key in relative.ours if (level := relative.our_level(key))} == {0.5}
@@ -161,7 +161,7 @@ def test_counters_are_relative_too_and_misses_are_shares_of_loads() -> None:
     assert {level for key in misses.ours if (level := misses.our_level(key))} == {(6 / 60) / (6 / 100)}
 
 
-def test_what_lies_on_a_fresh_heap_has_no_quotient_to_one() -> None:
+def test_fresh_heaps_have_no_quotient_to_a_fresh_heap() -> None:
     littered: Place = ((("length", 16), (LITTER, 50)), "bitset")
     fresh: Place = ((("length", 16), (LITTER, 0)), "bitset")
     assert on_fresh_heap(littered, "") == fresh and on_fresh_heap(fresh, "") is None
@@ -181,7 +181,7 @@ def test_shares_above_one_are_written_out() -> None:
     assert [share_text(share) for share in (0.0137, 1, 10.0)] == ["1.37 %", "100 %", "1000 %"]
 
 
-# --- what is asked once -----------------------------------------------------------------------------------------------
+# --- extra runs -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.lengthy
@@ -214,7 +214,7 @@ def test_dials_in_and_dimensions_out_stand_side_by_side() -> None:
 
 
 @pytest.mark.lengthy
-def test_extra_runs_are_asked_of_the_baseline_once_behind_all_rounds(p0089: Use) -> None:
+def test_extra_runs_use_the_baseline_once_after_all_rounds(p0089: Use) -> None:
     fake = p0089()
     words = ("--scale=quick", "--rounds=2", "--json=out.json", "--report=out.html")
     assert (
@@ -237,7 +237,7 @@ def test_a_forecast_has_the_extra_runs_too(p0089: Use, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("printed", ["", "no json", "[]", "{}", '{"metrics": {}}'])
-def test_what_cannot_be_looked_at_has_a_reason_and_is_no_failure(printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_extra_runs_have_a_reason_and_are_not_failures(printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def capture(*_: Any, **__: Any) -> native.Captured:
         return native.Captured(0, printed, "said")
 

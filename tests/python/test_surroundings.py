@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Who built a suite's program and what malloc it runs on: parameters of a cell that are never said to the program."""
+"""The toolchain and malloc of a suite's program: parameters of a cell that are not passed to the program."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ REAL = ROOT / "build" / "toolchains" / "clang-libc++" / "bin" / "millpond-p0089-
 
 @pytest.fixture(autouse=True)
 def here(libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mallocs of this machine: libraries of a folder of the test."""
+    """Fakes the mallocs of this machine: libraries in a folder of the test."""
     monkeypatch.setattr(mallocs, "library_folders", lambda: [libraries])
 
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:
-    """The status, and the document where there is one."""
+    """Returns the status, and the document if one was written."""
     Path("out.json").unlink(missing_ok=True)
     status = main(["bench", "--json=out.json", "--report=out.html", *words])
     path = Path("out.json")
@@ -55,7 +55,7 @@ def run(*words: str) -> tuple[int, dict[str, Any]]:
 
 
 @pytest.mark.more
-def test_every_value_multiplies_the_cells_and_none_is_said_to_the_program(p0089: Use, libraries: Path) -> None:
+def test_environment_values_multiply_cells_and_stay_off_the_argv(p0089: Use, libraries: Path) -> None:
     fake = p0089()
     status, document = run(*TWO, "--toolchain=gcc,clang-libc++", "--malloc=glibc,tcmalloc")
     assert status == Status.OK
@@ -74,7 +74,7 @@ def test_every_value_multiplies_the_cells_and_none_is_said_to_the_program(p0089:
 
 
 @pytest.mark.more
-def test_every_row_says_who_built_what_it_measured(p0089: Use) -> None:
+def test_every_row_names_the_compiler_of_its_program(p0089: Use) -> None:
     p0089()
     _, document = run(*TWO, "--toolchain=gcc,clang-libc++")
     built = {"gcc": "g++ 12.2.0, libstdc++ 12", "clang-libc++": "clang++ 19.1.7, libc++ 19.1.7"}
@@ -96,14 +96,14 @@ def test_a_run_that_names_none_is_the_release_build_on_its_own_malloc(p0089: Use
 
 
 @pytest.mark.more
-def test_each_value_has_its_tables_beside_the_documents(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_value_has_its_tables_next_to_the_published_ones(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
     run(*TWO, "--toolchain=gcc,clang", "--malloc=glibc,jemalloc", "--google=google.json")
     titles = re.findall(r"<h4[^>]*>([^<]*)", Path("out.html").read_text())
     ds5 = "DS5, vector&lt;vector&lt;int&gt;&gt;"
     assert titles == [f"{ds5}, by {t}{m}" for t in ("gcc", "clang") for m in ("", ", on jemalloc")]
     assert Path("out.html").read_text().count(">published<") >= len(titles)
-    # The document's whole table once; elsewhere the rows that were measured.
+    # The whole published table appears once; elsewhere only measured rows.
     assert Path("out.html").read_text().count(">2^16<") == 2
     names = [entry["name"] for entry in json.loads(Path("google.json").read_text())["benchmarks"]]
     assert len(set(names)) == 2 * 2 * 2 and all("toolchain=" in name and "malloc=" in name for name in names)
@@ -112,7 +112,7 @@ def test_each_value_has_its_tables_beside_the_documents(p0089: Use, capsys: pyte
 
 
 @pytest.mark.parametrize("option", ["--list", "--dry-run"])
-def test_what_only_shows_cells_needs_no_program_and_shows_the_values(
+def test_listing_cells_needs_no_program_and_shows_the_values(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
     monkeypatch.setenv("MILLPOND_BIN", str(tmp_path / "nothing"))
@@ -125,7 +125,7 @@ def test_what_only_shows_cells_needs_no_program_and_shows_the_values(
     ("words", "part"), [(("--toolchain=tcc",), "clang-libc++"), (("--malloc=none",), "tcmalloc"),
                         (("--toolchain=",), "gcc"), (("--malloc=glibc,,tcmalloc",), "jemalloc")],
 )  # fmt: skip
-def test_a_name_that_nobody_knows_is_status_2_with_those_that_there_are(
+def test_an_unknown_name_is_status_2_with_a_list(
     p0089: Use, words: tuple[str, ...], part: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake = p0089()
@@ -133,7 +133,7 @@ def test_a_name_that_nobody_knows_is_status_2_with_those_that_there_are(
     assert part in capsys.readouterr().err and not fake.calls
 
 
-def test_a_toolchain_that_has_built_nothing_is_status_4_and_says_what_to_do(
+def test_a_toolchain_without_programs_is_status_4_with_a_remedy(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MILLPOND_BIN", str(tmp_path))
@@ -156,7 +156,7 @@ def test_programs_of_toolchains_lie_below_the_folder_of_the_others(
     assert native.find_built_by("clang", program.name) == program
 
 
-def test_a_malloc_that_is_not_installed_is_status_4_and_names_its_package(
+def test_a_missing_malloc_is_status_4_and_names_its_package(
     p0089: Use, libraries: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake = p0089()
@@ -165,9 +165,9 @@ def test_a_malloc_that_is_not_installed_is_status_4_and_names_its_package(
     assert "libjemalloc2" in capsys.readouterr().err and not fake.calls
 
 
-# The loader warns of a library that it cannot preload, and goes on: before the first round, and in the midst of them.
+# The loader warns of a library that it cannot preload, and continues: before the first round, and between rounds.
 @pytest.mark.parametrize("preloads", [0, 1, 2])
-def test_a_malloc_that_was_not_preloaded_is_no_silent_glibc(
+def test_a_malloc_that_was_not_preloaded_is_an_error(
     p0089: Use, preloads: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake = p0089(preloads=preloads)
@@ -186,7 +186,7 @@ def test_glibc_too_is_confirmed_where_it_was_asked_for() -> None:
 
 
 @pytest.mark.more
-def test_own_cells_of_what_is_not_here_are_left_out_with_a_note(
+def test_cells_of_missing_toolchains_are_left_out_with_a_note(
     p0089: Use, libraries: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = p0089()
@@ -210,7 +210,7 @@ def test_own_cells_of_what_is_not_here_are_left_out_with_a_note(
 
 
 @pytest.mark.lengthy
-def test_what_one_toolchain_lacks_is_left_out_there_with_a_note(p0089: Use) -> None:
+def test_strategies_missing_in_one_build_are_left_out_with_a_note(p0089: Use) -> None:
     own = "mt_alloc:type:destroy"
     p0089(lacks_by={"clang-libc++": [own]})
     status, document = run("suballocator.1", "--scale=quick", "--rounds=1", "--toolchain=gcc,clang-libc++")
@@ -221,7 +221,7 @@ def test_what_one_toolchain_lacks_is_left_out_there_with_a_note(p0089: Use) -> N
 
 
 @pytest.mark.more
-def test_a_program_that_was_built_anew_is_measured_anew_and_no_other(p0089: Use, tmp_path: Path) -> None:
+def test_only_a_rebuilt_program_is_measured_again(p0089: Use, tmp_path: Path) -> None:
     programs = {t: tmp_path / "toolchains" / t / "millpond-p0089-suite" for t in ("gcc", "clang")}
     for path in programs.values():
         path.parent.mkdir(parents=True)
@@ -249,7 +249,7 @@ def test_runs_of_two_builds_of_a_program_are_compared_cell_by_cell(p0089: Use, t
 
 
 @pytest.mark.more
-def test_another_library_of_the_same_malloc_is_measured_anew(p0089: Use, libraries: Path) -> None:
+def test_another_library_of_the_same_malloc_is_measured_again(p0089: Use, libraries: Path) -> None:
     fake = p0089()
     words = (*TWO, "--store=st", "--malloc=jemalloc")
     for content, expected in (("1", 2), ("1", 2), ("another", 4)):
@@ -260,7 +260,7 @@ def test_another_library_of_the_same_malloc_is_measured_anew(p0089: Use, librari
 
 
 @pytest.mark.more
-def test_counters_are_simulated_in_the_same_surroundings(p0089: Use, libraries: Path) -> None:
+def test_counters_are_simulated_in_the_same_environment(p0089: Use, libraries: Path) -> None:
     fake = p0089(callgrind="==1== Events    : Ir\n==1== Collected : 900\n")
     assert run(*TWO, "--toolchain=clang", "--malloc=tcmalloc", "--counters=simulated")[0] == Status.OK
     assert len(fake.simulated) == 2
@@ -270,7 +270,7 @@ def test_counters_are_simulated_in_the_same_surroundings(p0089: Use, libraries: 
 
 
 @pytest.mark.more
-def test_statements_are_judged_under_what_was_asked_for_first_and_that_is_said(p0089: Use) -> None:
+def test_statements_are_judged_under_the_first_environment_named(p0089: Use) -> None:
     p0089()
     verdicts = {}
     for toolchains in ("clang,gcc", "gcc"):
@@ -284,7 +284,7 @@ def test_statements_are_judged_under_what_was_asked_for_first_and_that_is_said(p
 
 
 @pytest.mark.lengthy
-def test_what_p0089_says_of_others_has_cells_at_the_standard_scale_and_none_at_quick() -> None:
+def test_other_environments_have_cells_at_standard_but_not_at_quick() -> None:
     for experiment in p0089.EXPERIMENTS:
         around = [experiment.around(experiment.point_of(c) or ()) for c in cells_of(experiment, "standard", "")]
         assert set(around) > {experiment.usual}
@@ -302,21 +302,21 @@ pairs = st.lists(
 
 @pytest.mark.lengthy
 @given(pairs)
-def test_a_parameter_is_the_programs_or_surrounds_it(parameters: list[tuple[str, str]]) -> None:
+def test_a_parameter_belongs_to_the_program_or_its_environment(parameters: list[tuple[str, str]]) -> None:
     rest = [pair for pair in parameters if pair[0] in SURROUNDINGS]
     assert sorted([*said(parameters), *rest]) == sorted(parameters)
     assert not {name for name, _ in said(parameters)} & SURROUNDINGS.keys()
 
 
 @given(st.sampled_from(["", *TOOLCHAINS]), st.sampled_from(["", *mallocs.known_mallocs()]), st.booleans())
-def test_surroundings_come_back_from_a_cell(toolchain: str, malloc: str, kept: bool) -> None:
+def test_environments_can_be_read_back_from_a_cell(toolchain: str, malloc: str, kept: bool) -> None:
     given_ = {"toolchain": toolchain, "malloc": malloc, "kept": "1" if kept else ""}
     cell = Cell(Workload("w"), Strategy("s"), tuple((k, v) for k, v in given_.items() if v))
     assert Surroundings.of(cell) == Surroundings(toolchain, malloc, kept)
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
-def test_any_experiment_can_be_surrounded(experiment: Any) -> None:
+def test_any_experiment_takes_environment_parameters(experiment: Any) -> None:
     asked = {"toolchain": ("gcc", "clang"), "malloc": ("tcmalloc",)}
     inside = surrounded(experiment, **asked)
     cells = cells_of(inside, "quick", "", around=points(**asked))
@@ -340,9 +340,7 @@ def test_every_toolchain_has_a_preset_and_is_built_by_the_menu() -> None:
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="clang-libc++ has built no suite here: make bench-toolchains")
-def test_the_real_program_of_another_standard_library_runs_on_another_malloc(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_libcxx_program_runs_on_every_malloc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.delenv("MILLPOND_BIN", raising=False)
     monkeypatch.chdir(tmp_path)

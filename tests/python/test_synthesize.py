@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Size classes chosen for traces: the best of all divisions, estimates by hand, the header's text, wrong requests."""
+"""Size classes for traces: the cheapest of all divisions, estimates by hand, the header's text, wrong requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from millpond.system.errors import Failure, Status
 
 def table(*rows: tuple[int, int, int, list[int]], sites: tuple[tuple[str, int, int], ...] = (), larger: int = 0,
           program: str = "shop") -> SizeTable:  # fmt: skip
-    """Rows: size, requests, requested bytes, live blocks over time; the mean is that of the moments."""
+    """Returns a table of rows: size, requests, requested bytes, live blocks over time; the mean is over the moments."""
     moments = len(rows[0][3]) if rows else 1
     requests = sum(row[1] for row in rows) + larger
     means = [sum(live) / moments for *_, live in rows]
@@ -62,7 +62,7 @@ def random_table(dice: random.Random) -> SizeTable:
 
 
 def cost_of(tables: list[SizeTable], classes: tuple[int, ...], weight: float) -> float:
-    """The cost as the module states it, taken literally."""
+    """Returns the cost, computed literally as the module defines it."""
     total = 0.0
     for one in tables:
         peak = max(sum(row.bytes * row.live[m] for row in one.rows) for m in range(one.moments))
@@ -79,7 +79,7 @@ def cost_of(tables: list[SizeTable], classes: tuple[int, ...], weight: float) ->
 
 
 def tags_beyond(one: SizeTable, classes: tuple[int, ...]) -> float:
-    """Bytes of the general allocator's tags on average."""
+    """Returns the average bytes of the general allocator's tags."""
     return sum(16 * row.mean_blocks for row in one.rows if row.bytes > classes[-1])
 
 
@@ -102,7 +102,7 @@ def test_sizes_that_live_in_turns_share_a_class() -> None:
     in_turns = table((1000, 100, 100_000, [500, 0]), (1008, 100, 100_800, [0, 500]))
     together = table((1000, 100, 100_000, [500, 500]), (1008, 100, 100_800, [500, 500]))
     assert choose([in_turns]) == (1008,)
-    # Three pages in any case, so that nothing needs to be lost.
+    # One class or two need three pages, so two classes waste nothing.
     assert choose([table((24, 1, 24, [200]), (40, 1, 40, [50]))]) == (24, 40)
     assert choose([together], weight=20) == (1000, 1008)
 
@@ -160,7 +160,7 @@ def test_census_counts_the_most_frequent_sizes_and_tags() -> None:
     assert [(f.sizes, f.share) for f in use.frequent[:2]] == [(1, 300 / 401), (2, 400 / 401)]
     (eight, _sixteen) = use.tags
     assert eight.line_bytes_by_request == pytest.approx(64 * 8 * 400 / (300 * 24 + 100 * 40 + 8 * 400))
-    # The document: about a quarter, where 24 bytes are common.
+    # The paper says: about a quarter, if 24 bytes are common.
     (only, _) = synthesize([table((24, 9, 216, [3]))], []).traces[0].tags
     assert only.line_bytes_live == 16
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Temporary folders end with their block, after a kill at the next start; what is not ours is never removed."""
+"""Temporary folders are removed at the end of their block, or after a kill at the next start; foreign ones never."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ with temporary_folder(Path(sys.argv[1])) as folder:
 
 
 def holder(place: Path) -> tuple[subprocess.Popen[bytes], Path]:
-    """A process that lives in a temporary folder until its input ends, and the folder."""
+    """Starts a process that holds a temporary folder until its input ends; returns both."""
     child = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(place)],
         env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
@@ -45,7 +45,7 @@ def listing(place: Path) -> dict[str, str]:
     return {str(p.relative_to(place)): p.read_text() if p.is_file() else "" for p in sorted(place.rglob("*"))}
 
 
-def test_nothing_is_left_behind(tmp_path: Path) -> None:
+def test_no_temporary_folder_is_left_behind(tmp_path: Path) -> None:
     with temporary_folder(tmp_path) as folder:
         assert folder.name.startswith(PREFIX)
         assert folder.stat().st_mode & 0o777 == 0o700
@@ -79,7 +79,7 @@ def test_a_folder_that_was_half_removed_is_removed(tmp_path: Path) -> None:
 
 
 def foreign(place: Path) -> dict[str, str]:
-    """Folders that are named as ours are, and are not."""
+    """Makes foreign folders with names like ours."""
     words = temporary._WORDS.decode()
     (place / f"{PREFIX}file").write_text("a file")
     (place / f"{PREFIX}empty").mkdir()
@@ -106,7 +106,7 @@ def foreign(place: Path) -> dict[str, str]:
     return listing(place)
 
 
-def test_what_is_not_ours_stays(tmp_path: Path) -> None:
+def test_folders_that_are_not_ours_stay(tmp_path: Path) -> None:
     before = foreign(tmp_path)
     assert remove_stale(tmp_path) == []
     with temporary_folder(tmp_path):
@@ -124,8 +124,8 @@ def test_another_users_folder_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (folder / "deep" / "file").exists()
 
 
-def test_the_lock_alone_says_that_an_owner_lives(tmp_path: Path) -> None:
-    """A process id may be used again; a lock ends with its process."""
+def test_only_the_lock_shows_that_an_owner_lives(tmp_path: Path) -> None:
+    """A process id may be reused; a lock ends with its process."""
     folder = tmp_path / f"{PREFIX}x"
     folder.mkdir()
     (folder / MARKER).write_bytes(temporary._WORDS)

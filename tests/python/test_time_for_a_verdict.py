@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a budget has no room for is said, and what matters least is left out first."""
+"""Steps that a budget has no time for are reported; the least important ones are left out first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millpond.advice.advice_rounds import Advising
 
 
 @pytest.mark.lengthy
-def test_too_few_rounds_give_no_verdict_but_what_they_showed(lab: FakeLab) -> None:
+def test_too_few_rounds_give_their_figures_but_no_verdict(lab: FakeLab) -> None:
     lab.configure(
         events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.7}, mallocs=MALLOCS, run=True,
     )  # fmt: skip
@@ -27,7 +27,7 @@ def test_too_few_rounds_give_no_verdict_but_what_they_showed(lab: FakeLab) -> No
 
 
 @pytest.mark.lengthy
-def test_a_malloc_that_takes_more_memory_than_its_gain_is_worth_is_named_and_not_advised(lab: FakeLab) -> None:
+def test_a_malloc_that_costs_too_much_memory_is_a_trade(lab: FakeLab) -> None:
     large = {"events": 1000, "subsystems": SUBSYSTEMS[:1], "cpu": CPU, "peak_bytes": 100_000_000}
     lab.configure(**large, mallocs={"fast": [0.95, 1.19]})
     found = advise(lab)
@@ -41,8 +41,8 @@ def test_a_malloc_that_takes_more_memory_than_its_gain_is_worth_is_named_and_not
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize(("peak_bytes", "factor"), [(10_000_000, 1.4), (1_000_000_000, 1.019)])
-def test_a_few_bytes_more_are_no_reason_against_a_gain(lab: FakeLab, peak_bytes: int, factor: float) -> None:
-    """Below 4 MiB, or two hundredths of the peak."""
+def test_a_few_more_bytes_do_not_outweigh_a_gain(lab: FakeLab, peak_bytes: int, factor: float) -> None:
+    """Applies below 4 MiB, or below 2 % of the peak."""
     lab.configure(
         events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, peak_bytes=peak_bytes, mallocs={"fast": [0.95, factor]}
     )
@@ -50,9 +50,7 @@ def test_a_few_bytes_more_are_no_reason_against_a_gain(lab: FakeLab, peak_bytes:
 
 
 @pytest.mark.lengthy
-def test_without_time_for_all_a_plan_that_looked_no_better_is_left_out(
-    lab: FakeLab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_that_looked_no_better_is_left_out_for_time(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Advising, "_has_time_for_plan", lambda _: False)
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 1.2}, mallocs=MALLOCS)
     found = advise(lab)

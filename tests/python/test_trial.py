@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Trial: the user sees the program's own output once, the rounds stay out of sight, and the end is the program's."""
+"""Trial: the user sees the program's output once, rounds stay hidden, and the status is the program's."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_effects_are_those_of_the_figures(lab: FakeLab, plan_file: Write) ->
         assert effects[name]["cpu_seconds"]["median"] == pytest.approx(ratio, rel=0.005), name
 
 
-def test_a_budget_is_kept_to_one_round_at_least_and_said(lab: FakeLab, plan_file: Write) -> None:
+def test_a_budget_allows_at_least_one_round_and_is_reported(lab: FakeLab, plan_file: Write) -> None:
     done = lab.run("trial", "--budget=0", "--json=out.json", "--plan", str(plan_file("p", "book")), "--", "x")
     assert done.status == 0
     assert json.loads((lab.work / "out.json").read_text())["rounds"] == 1

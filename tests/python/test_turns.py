@@ -28,7 +28,7 @@ CELLS = [Cell(Program(("true",)), Malloc(name)) for name in ("a", "b", "c")]
 
 @dataclass
 class ProgramRunner:
-    """Runs a program, and gives `status` for it. `fails`: raises in its place."""
+    """A runner that runs a program and returns `status`. `fails`: raises instead."""
 
     name: str = "spin"
     status: str = "ok"
@@ -47,7 +47,7 @@ class ProgramRunner:
 
 @pytest.fixture(autouse=True)
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """`spin` is at work for longer than a turn; `wait` never ends by itself; `deaf` does not even when asked to."""
+    """The programs: `spin` works longer than a turn; `wait` never ends by itself; `deaf` ignores requests to end."""
     wait = "exec sleep 1000\n"
     for name, text in (("spin", SPIN), ("wait", f"#!/bin/sh\n{wait}"), ("deaf", f"#!/bin/sh\ntrap '' TERM\n{wait}")):
         (tmp_path / name).write_text(text)
@@ -59,7 +59,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def signals(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """Every signal sent to a group, in order; they do arrive."""
+    """Every signal sent to a group, in order; the signals are delivered, too."""
     sent: list[tuple[int, int]] = []
     killpg = os.killpg
 
@@ -72,7 +72,7 @@ def signals(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 @pytest.mark.lengthy
-def test_whoever_goes_on_has_the_processor_to_itself(signals: list[tuple[int, int]]) -> None:
+def test_a_running_contender_has_the_processor_to_itself(signals: list[tuple[int, int]]) -> None:
     side = SideBySide({c: ProgramRunner() for c in CELLS}, turn_seconds=0.002)
     outcomes = [side.run(c, "measured", 1) for c in reversed(CELLS)]
     assert [(o.cell, o.values) for o in outcomes] == [(c, {"cpu_seconds": 0.0}) for c in reversed(CELLS)]
@@ -82,23 +82,23 @@ def test_whoever_goes_on_has_the_processor_to_itself(signals: list[tuple[int, in
     running: int | None = None
     for at, (group, number) in enumerate(signals):
         if number == signal.SIGCONT:
-            # Who was at turn has been stopped, or has ended and hears of nothing any more.
+            # The contender of the last turn was stopped, or has ended and gets no signals.
             assert running is None or running not in {g for g, _ in signals[at:]}
             running = group
         elif group == running:
             running = None
-    assert sum(number == signal.SIGCONT for _, number in signals) > 3, "nobody had a second turn"
+    assert sum(number == signal.SIGCONT for _, number in signals) > 3, "no contender had a second turn"
 
 
 @pytest.mark.lengthy
-def test_without_turns_nobody_is_stopped_after_its_start(signals: list[tuple[int, int]]) -> None:
+def test_without_turns_no_contender_is_stopped_after_its_start(signals: list[tuple[int, int]]) -> None:
     side = SideBySide({c: ProgramRunner() for c in CELLS}, turn_seconds=None)
     side.run(CELLS[0], "predicted", 1)
     assert sum(number == signal.SIGSTOP for _, number in signals) == 3
 
 
 @pytest.mark.lengthy
-def test_each_round_runs_once_and_the_killed_no_more() -> None:
+def test_each_round_runs_once_without_killed_contenders() -> None:
     runners = {c: ProgramRunner(status="killed" if c == CELLS[1] else "ok") for c in CELLS}
     side = SideBySide(dict(runners), turn_seconds=0.01)
     for number in (0, 1, 2):
@@ -116,7 +116,7 @@ def test_a_contender_that_cannot_run_ends_the_others(program: str) -> None:
     assert threading.active_count() == 1
 
 
-def test_an_interruption_ends_all_even_what_would_start_next(
+def test_an_interruption_ends_all_contenders_and_starts_no_other(
     monkeypatch: pytest.MonkeyPatch, signals: list[tuple[int, int]]
 ) -> None:
     def again() -> None:
@@ -153,7 +153,7 @@ Told(cells, turn_seconds=1000).run(None, "measured", 1)
 
 
 def state(process: int) -> str:
-    """The letter of /proc: T for a stopped one; Z for one that has ended, as an empty one where it was reaped."""
+    """Returns the state in /proc: T for a stopped process, Z for an ended one, empty if it was reaped."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -161,13 +161,13 @@ def state(process: int) -> str:
 
 
 def is_stopping(process: int) -> bool:
-    """Whether SIGSTOP was sent and has not stopped it yet: nobody could undo that one later."""
+    """Returns whether a SIGSTOP is pending that has not stopped the process yet; it must not outlive its sender."""
     pending = re.search(r"ShdPnd:\s*(\w+)", Path(f"/proc/{process}/status").read_text())
     return bool(pending and int(pending[1], 16) >> (signal.SIGSTOP - 1) & 1)
 
 
 @pytest.mark.lengthy
-def test_a_conductor_that_is_killed_leaves_nobody_stopped(programs: Path) -> None:
+def test_a_killed_conductor_leaves_no_process_stopped(programs: Path) -> None:
     (programs / "noted").write_text("#!/bin/sh\nexec sleep 1000\n")
     (programs / "noted").chmod(0o755)
     turns_begun = programs / "turns"
@@ -175,11 +175,11 @@ def test_a_conductor_that_is_killed_leaves_nobody_stopped(programs: Path) -> Non
         wait_until(turns_begun.exists)
         processes = list(native.descendants_of(conductor.pid))
         assert len(processes) == 3
-        # All were told to stop before the first turn, which one of them now has for good.
+        # All were told to stop before the first turn; one of them now has a turn of 1000 s.
         wait_until(lambda: not any(map(is_stopping, processes)) and [*map(state, processes)].count("T") == 2)
         conductor.kill()
     try:
-        # Whoever was at turn goes on to its own end; the kernel hangs up on groups that nobody could continue.
+        # The running contender goes on to its own end; the kernel sends SIGHUP to the stopped groups, now orphaned.
         wait_until(lambda: sum(state(p) in ("", "Z") for p in processes) >= 2)
         assert "T" not in map(state, processes)
     finally:
@@ -196,7 +196,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
     raise AssertionError("waited in vain")
 
 
-def test_what_is_not_watched_stays_in_our_group(programs: Path) -> None:
+def test_programs_that_are_not_watched_stay_in_our_group(programs: Path) -> None:
     (programs / "group").write_text("#!/bin/sh\nps -o pgid= -p $$ >&2\n")
     (programs / "group").chmod(0o755)
     assert int(native.run("group", []).said) == os.getpgrp()

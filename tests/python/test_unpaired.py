@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Two runs made apart: intervals cover the shift, equal runs are seldom called different, real changes are found."""
+"""Two separate runs: intervals cover the shift, equal runs are seldom called different, real changes are found."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_intervals_cover_the_true_ratio_as_often_as_they_claim(n: int, m: int, r
 
 
 @pytest.mark.more
-def test_equal_runs_are_called_different_no_more_often_than_allowed(seed: int) -> None:
+def test_equal_runs_keep_the_error_rate(seed: int) -> None:
     generator = np.random.default_rng(seed)
     families, wrong = 100, 0
     for _ in range(families):
@@ -82,7 +82,7 @@ def test_swapping_the_sides_swaps_the_change(a: list[float], b: list[float]) -> 
     assert there.ratio.median == pytest.approx(1 / back.ratio.median)
 
 
-def test_what_was_counted_and_never_varied_is_compared_exactly() -> None:
+def test_constant_counts_are_compared_exactly() -> None:
     one = u.change(sample([1000], counted=True), sample([1001], counted=True))
     assert (one.exact, one.verdict, one.difference.median) == (True, "worse", 1.0)
     same = u.change(sample([7] * 3, counted=True), sample([7] * 5, counted=True))
@@ -98,14 +98,14 @@ def test_counts_that_were_zero_have_a_difference_and_no_ratio() -> None:
 
 
 def runs_of(generator: np.random.Generator, number: int, drift: float, factor: float = 1.0) -> u.Sample:
-    """Runs of eleven rounds, each in weather of its own."""
+    """Returns runs of eleven rounds, each with its own drift."""
     levels = factor * generator.lognormal(0, drift, number)
     return u.Sample(tuple(tuple(level * generator.lognormal(0, 0.02, 11)) for level in levels))
 
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("runs", [1, 2, 4])
-def test_equal_times_of_drifting_runs_are_called_different_no_more_often_than_allowed(runs: int, seed: int) -> None:
+def test_equal_drifting_runs_keep_the_error_rate(runs: int, seed: int) -> None:
     generator = np.random.default_rng([seed, runs])
     trials, wrong = 200, 0
     for _ in range(trials):
@@ -115,8 +115,8 @@ def test_equal_times_of_drifting_runs_are_called_different_no_more_often_than_al
 
 
 @pytest.mark.lengthy
-def test_runs_that_lie_far_apart_widen_the_interval_by_what_they_show(seed: int) -> None:
-    """On a machine that drifts four times as much as is usual, several runs a side find that out."""
+def test_widely_scattered_runs_widen_the_interval(seed: int) -> None:
+    """The machine drifts four times as much as usual; several runs on each side show it."""
     generator = np.random.default_rng(seed)
     trials, wrong = 200, 0
     for _ in range(trials):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Replay's error is that of the differences it predicts; it is kept, and it widens what rests on a replay."""
+"""Replay's error is that of its predicted differences; it is kept, and widens intervals that rest on a replay."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MALLOCS = (GLIBC, FAST, LEAN)
 
 
 class FakeRunner:
-    """Rounds of given figures: seconds and bytes by malloc, the same in every round."""
+    """A runner of rounds with given seconds and bytes by malloc, the same in every round."""
 
     def __init__(self, cpu: Sequence[float], peak: Sequence[float]) -> None:
         self._values = {m.name: (c, p) for m, c, p in zip(MALLOCS, cpu, peak, strict=True)}
@@ -50,7 +50,7 @@ class FakeRunner:
 
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two programs that need no input, in the place of the real ones."""
+    """Replaces the real programs by two that need no input."""
     made = {name: lambda _, name=name: RealProgram(name, ("true", name)) for name in ("one", "two")}
     monkeypatch.setattr(validation_rounds, "PROGRAMS", made)
     monkeypatch.setattr(replay_error, "FEWEST_PROGRAMS", 2)
@@ -68,7 +68,7 @@ def validated(tmp_path: Path, cpu: Sequence[float], peak: Sequence[float]) -> va
 
 @pytest.mark.lengthy
 def test_a_replay_that_is_right_has_no_error(lab: FakeLab, programs: None, tmp_path: Path) -> None:
-    """Only differences count: what the loop of a replay itself takes is in all of them."""
+    """Only differences count, because all rounds include the cost of the replay's loop."""
     lab.configure(events=1000)
     work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
     found = work.document()
@@ -80,10 +80,8 @@ def test_a_replay_that_is_right_has_no_error(lab: FakeLab, programs: None, tmp_p
         assert summary.widens_by == pytest.approx(0.0, abs=1e-9)
 
 
-def test_seconds_are_predicted_at_full_speed_and_bytes_at_the_programs_pace(
-    lab: FakeLab, programs: None, tmp_path: Path
-) -> None:
-    """Pace is for mallocs that purge by the clock; a paced round shares the processor, so its seconds are none."""
+def test_seconds_need_full_speed_and_bytes_the_programs_pace(lab: FakeLab, programs: None, tmp_path: Path) -> None:
+    """Some mallocs purge by the clock, so bytes need the program's pace. Paced rounds share a processor: no seconds."""
     lab.configure(events=1000)
     full_speed, pace = FakeRunner((0.3, 0.2, 0.4), (1.0, 1.0, 1.0)), FakeRunner((9.0, 5.0, 7.0), (3e6, 5e6, 2e6))
 
@@ -96,18 +94,18 @@ def test_seconds_are_predicted_at_full_speed_and_bytes_at_the_programs_pace(
     assert all(s.holds and s.within == 6 for s in work.document().summary.values())
 
 
-def test_what_a_round_measures_and_what_it_predicts_lie_side_by_side(
+def test_a_round_runs_measurement_and_prediction_together(
     lab: FakeLab, programs: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.configure(events=1000)
     rounds: list[int] = []
 
-    class Noting(FakeRunner):
+    class RoundRecorder(FakeRunner):
         def run(self, cell: Cell, stage: str, number: int) -> Outcome:
             rounds.append(number)
             return super().run(cell, stage, number)
 
-    noting = Noting((1.0, 0.9, 1.1), (1e7, 1.2e7, 9e6))
+    noting = RoundRecorder((1.0, 0.9, 1.1), (1e7, 1.2e7, 9e6))
     monkeypatch.setattr(validation_rounds, "MallocRunner", lambda *_, **__: noting)
     work = validation_rounds.Validating(MALLOCS, tmp_path, lambda *_: noting, Silence(), rounds=2)
     work.run(["one"])
@@ -134,7 +132,7 @@ def test_a_replay_that_is_wrong_does_not_hold(lab: FakeLab, programs: None, tmp_
         (0.0, 0.0, 1.0, True),
     ],
 )
-def test_the_bar_is_a_quarter_of_the_difference_or_two_per_cent_of_the_program(
+def test_the_bar_is_25_percent_of_the_difference_or_2_of_the_whole(
     measured: float, predicted: float, whole: float, holds: bool
 ) -> None:
     sides = [summarise([value] * 3) for value in (measured, predicted)]
@@ -215,8 +213,8 @@ def test_a_validation_of_another_machine_counts_for_nothing(lab: FakeLab, progra
     assert not replay_error.replay_error(store).validated
 
 
-def test_a_validation_that_does_not_say_what_was_decided_is_read(lab: FakeLab, programs: None, tmp_path: Path) -> None:
-    """Those of the first version did not."""
+def test_a_validation_of_the_first_version_is_read(lab: FakeLab, programs: None, tmp_path: Path) -> None:
+    """Validations of the first version have neither `decided` nor `undecided`."""
     lab.configure(events=1000)
     work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
     store = Store(tmp_path / "store")
@@ -229,7 +227,7 @@ def test_a_validation_that_does_not_say_what_was_decided_is_read(lab: FakeLab, p
     assert replay_error.replay_error(store).validated and not store.skipped
 
 
-def test_a_widened_interval_contains_the_narrow_one_and_says_why_it_is_wide() -> None:
+def test_a_widened_interval_contains_the_narrow_one() -> None:
     narrow = summarise([1.0, 1.1, 1.2])
     wide = replay_error.widen(narrow, 0.5)
     assert (wide.low, wide.median, wide.high) == (narrow.low - 0.5, narrow.median, narrow.high + 0.5)
@@ -240,7 +238,7 @@ def test_a_widened_interval_contains_the_narrow_one_and_says_why_it_is_wide() ->
 
 
 @pytest.mark.lengthy
-def test_the_verb_keeps_what_it_found_and_doctor_tells_of_it(
+def test_the_verb_keeps_its_result_and_doctor_shows_it(
     lab: FakeLab, programs: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.configure(events=1000)
@@ -274,7 +272,7 @@ def test_an_unknown_program_is_refused(lab: FakeLab, programs: None, monkeypatch
     assert "'three'" in done.stderr and "one, two" in done.stderr
 
 
-def test_rounds_under_a_malloc_are_compared_only_where_the_program_ends_well(lab: FakeLab, tmp_path: Path) -> None:
+def test_rounds_count_only_if_the_program_ends_well(lab: FakeLab, tmp_path: Path) -> None:
     lab.configure(cpu={"bare": 0.5}, noise=0.0)
     runner = mallocs.MallocRunner(tmp_path)
     cell = Cell(Program(("true",)), FAST)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Predictions from references are held against the truth; the errors are kept, and give intervals."""
+"""Predictions from references are compared with measurements; the errors are kept, and give intervals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ROWS = len(MALLOCS) * (len(predicted_misses.CACHES) + len(predicted_misses.MEMOR
 
 
 class FakeRunner:
-    """Rounds of given seconds by malloc."""
+    """A runner of rounds with given seconds by malloc."""
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         seconds = MEASURED[cell.contender.name]
@@ -49,7 +49,7 @@ class FakeRunner:
 
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, int]]:
-    """Two programs, predicted 1 % too high on every malloc, and seconds at half of what they are."""
+    """Two programs; counts are predicted 1 % too high on every malloc, seconds at half of the measured ones."""
     made = {name: lambda _, name=name: RealProgram(name, ("true", name)) for name in ("one", "two")}
     monkeypatch.setattr(references_rounds, "PROGRAMS", made)
     monkeypatch.setattr(references_error, "FEWEST_PROGRAMS", 2)
@@ -79,7 +79,7 @@ def test_every_prediction_is_a_row_with_its_error(programs: list[tuple[str, str,
 
 @pytest.mark.lengthy
 def test_seconds_are_compared_as_ratios_and_ranks(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
-    """That all are predicted at half of what they are is no error of a ratio."""
+    """All seconds are predicted at half of the measured ones, which leaves ratios exact."""
     found = validated(tmp_path, "one", environments=1).document()
     assert [each.rank_correlation for each in found.ranks] == [pytest.approx(1.0)]
     assert {row.malloc: row.error_percent for row in found.seconds} == {
@@ -87,10 +87,10 @@ def test_seconds_are_compared_as_ratios_and_ranks(programs: list[tuple[str, str,
     }
     summary = found.seconds_summary
     assert summary is not None and summary.half_width == pytest.approx(0.0)
-    assert (summary.checked, summary.coverage) == (0, None)  # one program leaves no others
+    assert (summary.checked, summary.coverage) == (0, None)  # no other program is left
 
 
-def test_without_environments_seconds_alone_are_validated(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
+def test_without_environments_only_seconds_are_validated(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
     found = validated(tmp_path, "one", "two", environments=0).document()
     assert (found.counts, found.summary, found.notes) == ((), {}, ())
     assert {(row.program, row.malloc) for row in found.seconds} == {(p, m) for p in ("one", "two") for m in MALLOCS}
@@ -155,7 +155,7 @@ def test_the_verb_keeps_its_document_in_the_store(lab: FakeLab, programs: list[t
 
 
 @pytest.mark.lengthy
-def test_the_verb_validates_seconds_alone(lab: FakeLab, programs: list[tuple[str, str, int]]) -> None:
+def test_the_verb_can_validate_only_seconds(lab: FakeLab, programs: list[tuple[str, str, int]]) -> None:
     done = lab.run("doctor", "--validate", "--references", "--programs=one,two", "--rounds=0")
     assert done.status == 0, done.stderr
     assert "rank correlation" in done.stdout and "Cachegrind" not in done.stdout
@@ -214,7 +214,7 @@ def test_no_interval_goes_below_nothing() -> None:
 
 
 def test_mallocs_of_one_program_are_not_many_programs() -> None:
-    """One program in five is off on all mallocs; the nine in ten ratios that are not are no reason to be narrow."""
+    """One program in five is wrong on all mallocs; the many good ratios of the others must not narrow the interval."""
     assert half_width({**{name: [0.1] * 40 for name in "abcd"}, "e": [0.6] * 4}) == 0.6
 
 

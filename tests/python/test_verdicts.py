@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Verdicts: where an interval lies against the bound, how many rounds they take, and how often chance makes them."""
+"""Verdicts: the interval's place against the bound, the number of rounds needed, and the rate of chance verdicts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def at(size: int) -> Point:
 
 
 def figures(**found: dict[int, list[float]]) -> PlaceTable:
-    """Rounds by alias and size."""
+    """Returns rounds by alias and size."""
     return ResultTable({
         (at(size), ALL_ALIASES[alias]): {FIGURE: dict(enumerate(rounds, 1))}
         for alias, by_size in found.items() for size, rounds in by_size.items()
@@ -62,7 +62,7 @@ def claim(**given: Any) -> Claim:
 
 
 def around(value: float, rounds: int = FEWEST_ROUNDS) -> list[float]:
-    """Rounds that scatter by half a per cent."""
+    """Returns rounds that scatter by 0.5 %."""
     return [value * (1.0 + 0.005 * math.sin(2.0 * n)) for n in range(rounds)]
 
 
@@ -117,7 +117,7 @@ def test_below_six_rounds_there_is_no_verdict_except_on_counts(rounds: int) -> N
     assert verdict(replace(rule, exact=True), AS7={6: found}).verdict == HOLDS
 
 
-def test_one_clear_violation_breaks_what_is_said_of_every_point() -> None:
+def test_one_clear_violation_breaks_a_statement_on_every_point() -> None:
     rule = claim(over="every", high=1.0)
     good = {size: around(0.5) for size in range(6, 16)}
     assert verdict(rule, AS7=good).verdict == HOLDS
@@ -149,7 +149,7 @@ def test_a_step_is_looked_for_where_it_is_greatest() -> None:
     assert verdict(falls, AS7={-size + 30: rounds for size, rounds in rising.items()}).verdict == HOLDS
 
 
-def test_what_is_said_of_most_points_is_counted_by_those_that_are_clear() -> None:
+def test_statements_on_most_points_count_only_clear_points() -> None:
     rule = claim(over="share", at_most=1.0, low=0.75)
     good, bad, open_one = around(0.5), around(2.0), [0.9, 1.1, 0.9, 1.1, 0.9, 1.1]
     sixteen = dict.fromkeys(range(16), good)
@@ -160,13 +160,13 @@ def test_what_is_said_of_most_points_is_counted_by_those_that_are_clear() -> Non
     assert judged.ours is not None and (judged.ours.low, judged.ours.high) == (10 / 16, 1.0)
 
 
-def test_alike_is_judged_by_the_spread() -> None:
+def test_equality_is_judged_by_the_spread() -> None:
     rule = claim(over="spread", high=1.2)
     assert verdict(rule, AS7={6: around(1.0), 7: around(1.1), 8: around(1.05)}).verdict == HOLDS
     assert verdict(rule, AS7={6: around(1.0), 7: around(1.4), 8: around(1.05)}).verdict == OPPOSITE
 
 
-def test_up_to_is_judged_by_the_largest_point_and_no_other_may_pass_it() -> None:
+def test_up_to_is_judged_by_the_largest_point() -> None:
     rule = claim(over="largest", low=1.8, high=2.5)
     assert verdict(rule, AS7={6: around(1.0), 7: around(2.0)}).verdict == HOLDS
     assert verdict(rule, AS7={6: around(1.0), 7: around(3.0)}).verdict == STRONGER
@@ -184,7 +184,7 @@ def test_the_same_statement_can_be_asked_of_other_strategies() -> None:
 
 
 @pytest.mark.lengthy
-def test_threads_beyond_the_cores_are_no_evidence() -> None:
+def test_threads_beyond_the_cores_do_not_count() -> None:
     four = EXPERIMENTS[3]
     rule = next(c for c in load(four.claims) if c.id == "4.threads")
     names = [four.canonical(name) for name in rule.of]
@@ -208,12 +208,12 @@ def _normal(rng: random.Random) -> float:
 
 
 def _heavy(rng: random.Random) -> float:
-    """Student's with three degrees of freedom: now and then a round is far off."""
+    """Returns noise of Student's t with three degrees of freedom: some rounds are far off."""
     return 0.03 * rng.gauss(0.0, 1.0) / math.sqrt(sum(rng.gauss(0.0, 1.0) ** 2 for _ in range(3)) / 3.0)
 
 
 def _document(rng: random.Random, noise: Noise, truths: list[float], rounds: int) -> list[Verdict]:
-    """Statements `AS7 / AS1 >= 1.2` at a size each, all of them against one baseline, judged together."""
+    """Judges statements `AS7 / AS1 >= 1.2` together, one at each size, all against one baseline."""
     base = [math.exp(noise(rng)) for _ in range(rounds)]
     rule = claim(against=("AS1",), low=1.2)
     judged = []
@@ -227,7 +227,7 @@ def _document(rng: random.Random, noise: Noise, truths: list[float], rounds: int
 @pytest.mark.parametrize("noise", [_normal, _heavy])
 @pytest.mark.parametrize("rounds", [FEWEST_ROUNDS, 11])
 def test_chance_makes_no_more_false_verdicts_than_stated(noise: Noise, rounds: int) -> None:
-    """At a border nothing can be known, and any verdict counts as false; with true effects beside, their share."""
+    """At the bound, any verdict counts as false. With true effects among them, the share of false ones is limited."""
     rng, documents = random.Random(SEED), 150
     print(f"seed {SEED}")
     border, clear = [1.2] * 20, [2.0] * 10
@@ -268,7 +268,7 @@ def test_the_summary_counts_how_statements_fail() -> None:
     assert claims_line([short]) == "0 of 1 statement hold; undecided 1 (3 rounds, a verdict takes 6)"
 
 
-def test_statements_of_all_experiments_of_a_document_are_judged_together() -> None:
+def test_all_statements_of_a_paper_are_judged_together() -> None:
     request = RunRequest("quick", 6, 1, WHOLE, None, 2**34)
     runs = [PublishedRun(spec, [], request) for spec in EXPERIMENTS[:3]]
     doubtful = verdict(claim(low=1.0), AS7={6: [1.01, 1.03, 1.02, 1.05, 1.02, 1.03]})

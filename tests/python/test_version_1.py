@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A store of observations of version 1 is read as what it would be today, alone and next to files of today.
+"""A store of observations of version 1 is read as if written today, by itself and next to current files.
 
 `data/store_of_version_1` was written by the last revision that wrote version 1: an advice, a replay, an experiment.
 """
@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.mark.lengthy
-def test_what_was_hidden_in_parameters_stands_in_columns(store: Store) -> None:
+def test_former_parameters_are_columns_now(store: Store) -> None:
     rows = store.query("select * from observations where metric = 'cpu_seconds' and round = 1")
     found = {(r["contender_kind"], r["contender"], r["subject_kind"], r["stage"]) for r in rows}
     assert found == {

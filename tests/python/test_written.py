@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The code of an advice: names, places, sizes, and what `--write` does to a folder."""
+"""The code of an advice: names, places, sizes, and the folder of `--write`."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_default_classes_waste_less_than_a_quarter(size: int) -> None:
     assert size <= block < max(size * 1.25, size + 8) and default_class(block) == block
 
 
-def test_first_bytes_come_from_what_an_activation_allocates() -> None:
+def test_first_bytes_follow_the_bytes_of_an_activation() -> None:
     judged = ScopeLegality(
         scope="function", name="serve", legality="legal", legal=True, instance_bytes=InstanceBytes(p95=5000)
     )
@@ -122,7 +122,7 @@ def test_a_change_names_its_place_and_both_declarations() -> None:
     assert change.after == "millpond_advice::shop_book_memory::map<int, shop::order> orders_;"
 
 
-def test_what_is_under_a_hundredth_of_the_bytes_is_not_among_the_changes() -> None:
+def test_containers_below_1_percent_of_the_bytes_get_no_change() -> None:
     members = (replace(MEMBER, type="std::list<long>", name="all_", line=14),)
     large, small = (
         container("std::map<int, shop::order>", 100_000),
@@ -169,7 +169,7 @@ def test_an_arena_is_the_first_line_of_its_function(head: str, opened: str | Non
         assert change.before == source.read_text().split("\n")[change.line - 1].strip()
 
 
-def test_where_several_variables_fit_none_is_chosen() -> None:
+def test_if_several_variables_fit_none_is_chosen() -> None:
     members = tuple(replace(MEMBER, name=n, line=i, named_in_call=False) for i, n in enumerate(("a", "b"), 1))
     found = container("std::map<int, shop::order>", members=members)
     code = code_of(advice(found))
@@ -178,7 +178,7 @@ def test_where_several_variables_fit_none_is_chosen() -> None:
     assert container_words.member_of(found) is None
 
 
-def test_memory_that_no_container_asks_for_has_calls_to_replace() -> None:
+def test_memory_outside_containers_has_calls_to_replace() -> None:
     for found, words in (
         (container(None), "::make<T>"),
         (container(None, call="strdup"), "strdup"),
@@ -232,7 +232,7 @@ def test_writes_a_new_folder_or_nothing(tmp_path: Path) -> None:
     assert {p: p.read_bytes() for p in folder.iterdir()} == before
     with pytest.raises(Failure, match="is a file"):
         write(advice(), folder / NOTE)
-    assert list(folder.parent.iterdir()) == [folder], "nothing is left beside it"
+    assert list(folder.parent.iterdir()) == [folder], "nothing is left next to it"
 
 
 def test_without_a_change_of_the_source_only_the_note_is_written(tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_advise_writes_the_folder_that_it_is_given(lab: FakeLab, tmp_path: Path)
     assert again.status == 2 and "nothing is overwritten" in again.stderr
 
 
-def test_what_a_package_has_the_source_of_gets_no_code() -> None:
+def test_sources_of_packages_get_no_code() -> None:
     own = advice(container("std::map<int, int>"))
     foreign = advice(container("std::map<int, int>"), package="libshop2")
     assert foreign_text(own) == "" and foreign_text(foreign) == "libshop2"
@@ -269,12 +269,12 @@ def test_what_a_package_has_the_source_of_gets_no_code() -> None:
     assert "no header was written" not in files[NOTE] and "Not yours to change" not in files_of(own)[NOTE]
 
 
-def test_a_folder_without_code_says_whose_the_source_is(tmp_path: Path) -> None:
+def test_a_folder_without_code_names_the_package_of_the_source(tmp_path: Path) -> None:
     said = write(advice(container("std::map<int, int>"), package="libshop2"), tmp_path / "change")
     assert "libshop2" in said and "do not build" in said
 
 
-def test_the_choice_says_whose_the_source_is() -> None:
+def test_the_choice_names_the_package_of_the_source() -> None:
     plan = Option(kind="plan", what="a pool for shop::book")
     malloc = Option(kind="malloc", what="LD_PRELOAD=libfast.so", command="LD_PRELOAD=libfast.so")
     choices = Choices(prefer="balanced", source_change=plan, without_source_change=malloc)

@@ -15,7 +15,7 @@ CXX_SUFFIXES = (".hpp", ".h", ".cpp", ".c")
 
 @cache
 def files() -> tuple[Path, ...]:
-    """Every file under version control or about to be, relative to the root."""
+    """Returns every file that git tracks or would add, relative to the root."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return tuple(sorted(Path(name) for name in set(listed.split("\0")) if name and (ROOT / name).is_file()))
@@ -34,7 +34,7 @@ def library_headers() -> list[Path]:
 
 
 def public_names() -> dict[str, list[str]]:
-    """The headers that a program may include, below include/millpond, and the names that each declares."""
+    """Returns the headers below include/millpond that a program may include, with the names that each declares."""
     listed: dict[str, list[str]] = tomllib.loads(text(Path("tests/tidy/public_names.toml")))["headers"]
     return listed
 
@@ -44,7 +44,7 @@ def python_files() -> list[Path]:
 
 
 def scripts() -> list[Path]:
-    """Executable texts without a suffix: scripts/* and .ci/*."""
+    """Returns executable texts without a suffix: scripts/* and .ci/*."""
     return [path for path in files() if path.parts[0] in ("scripts", ".ci") and path.suffix == ""]
 
 

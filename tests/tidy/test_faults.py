@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The planted faults have their places still, and none of the library's headers is without one, nor a source of malloc.
+"""Every planted fault still has its place, and every header of the library and source of malloc has a fault.
 
-That tests notice them scripts/plant_faults finds out, in `make test-all`.
+scripts/plant_faults checks in `make test-all` that tests notice the faults.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import repository
 
 import faults
 
-# What they hold is shapes and names: a mistake in them does not compile.
+# These headers hold only types and names: a mistake in them does not compile.
 WITHOUT = {
     "classic/coalescing.hpp", "classic/predicted_site.hpp",
     "core/abi.hpp", "core/concepts.hpp", "core/detail/at_least_result.hpp", "local/arena.hpp", "local/first_chunk.hpp",
@@ -62,7 +62,7 @@ def test_every_part_of_our_malloc_has_a_fault() -> None:
         assert any(Path(fault.file).stem == part for fault in faults.load() if fault.file.startswith("preload/")), part
 
 
-def test_every_fault_says_what_is_wrong_and_names_a_test() -> None:
+def test_every_fault_has_a_description_and_a_test() -> None:
     for fault in faults.load():
         assert fault.what, fault.name
         assert fault.tests, fault.name

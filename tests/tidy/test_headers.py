@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The library's headers: each compiles alone and under both compilers' warnings, each is reached by its umbrella."""
+"""The library's headers: each compiles on its own without warnings of both compilers, and its umbrella includes it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MACROS_ALLOWED = 6
 
 
 def compile_alone(compiler: str, header: Path, *flags: str) -> str:
-    """What the compiler has to say about a source that includes the header twice, and uses what is listed for it."""
+    """Returns the compiler's messages for a source that includes the header twice and uses its listed names."""
     name = header.relative_to("include").as_posix()
     source = f"#include <{name}>\n#include <{name}>\n"
     listed = repository.public_names().get(header.relative_to("include/millpond").as_posix(), [])
@@ -48,12 +48,12 @@ def compile_alone(compiler: str, header: Path, *flags: str) -> str:
         pytest.param("clang++-19", (), marks=pytest.mark.slow),
     ],
 )
-def test_every_header_compiles_alone(compiler: str, flags: tuple[str, ...]) -> None:
+def test_every_header_compiles_on_its_own(compiler: str, flags: tuple[str, ...]) -> None:
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
     headers = repository.library_headers()
     assert headers, "include/ has no headers"
-    if flags:  # the whole at once: what differs without exceptions lies in few places
+    if flags:  # only the umbrellas: code that depends on exceptions lies in few places
         headers = [header for header in headers if header.parent == Path("include/millpond")]
     with ThreadPoolExecutor(int(os.environ.get("JOBS", os.cpu_count() or 1))) as pool:
         said = [text for text in pool.map(lambda header: compile_alone(compiler, header, *flags), headers) if text]
@@ -77,14 +77,14 @@ def test_umbrellas_have_every_public_header_and_no_other() -> None:
 
 
 def test_headers_include_one_another_by_relative_paths() -> None:
-    """So they work wherever the folder lies, and never meet those of another version."""
+    """Relative paths work wherever the folder lies, and never reach headers of another version."""
     wrong = [str(path) for path in repository.library_headers() if "#include <millpond/" in repository.text(path)]
     assert not wrong, wrong
 
 
 def test_every_header_opens_the_namespace_of_the_mode() -> None:
-    """Else its names are the same in all modes, and translation units that do not agree would link."""
-    # Compiled once, for all modes.
+    """Otherwise names are the same in all modes, and translation units of different modes would link."""
+    # These files are compiled once, for all modes.
     exempt = {Path("include/millpond/os") / name for name in ("faults.hpp", "optional_calls.hpp", "pages.hpp")}
     public = "namespace millpond::inline MILLPOND_ABI {"
     detail = "namespace millpond::inline MILLPOND_ABI::detail {"
@@ -108,13 +108,13 @@ def test_library_has_at_most_six_macros() -> None:
 
 
 def test_library_makes_no_system_calls() -> None:
-    """Headers of the operating system stay in src/os/; the library is the standard's alone."""
+    """Headers of the operating system stay in src/os/; the library uses only the standard library."""
     system = re.compile(r"#\s*include\s+<(?:sys/|unistd|pthread|linux/|windows|fcntl|dlfcn|malloc\.h)")
     wrong = [str(header) for header in repository.library_headers() if system.search(repository.text(header))]
     assert not wrong, wrong
 
 
-def test_every_header_says_what_it_is_for() -> None:
+def test_every_header_states_its_purpose() -> None:
     wrong = []
     for header in [path for path in repository.cxx_files() if path.suffix == ".hpp"]:
         lines = repository.text(header).splitlines()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import repository
 
-# Rooms of one line may not include one another; a room may include itself and everything on the lines above it.
+# Rooms in one line may not include one another; a room may include itself and everything on the lines above.
 ORDER = [
     ["include/millpond/core"],
     ["include/millpond/os"],
@@ -55,7 +55,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<(millpond/[^>]+)>)', re.M
 
 
 def room_of(path: Path) -> str | None:
-    """The innermost room that a file lies in. An umbrella header (millpond/local.hpp) belongs to the room it names."""
+    """Returns the innermost room of a file. An umbrella header (millpond/local.hpp) belongs to the room it names."""
     named = path.with_suffix("").as_posix()
     if named in LEVEL and named.startswith("include/"):
         return named
@@ -63,7 +63,7 @@ def room_of(path: Path) -> str | None:
 
 
 def resolve(including: Path, name: str) -> Path | None:
-    """The file of ours that an include means: beside the including one, from the root, or from include/."""
+    """Returns our file that an include names: next to the including file, from the root, or from include/."""
     for folder in (including.parent, Path(), Path("include")):
         found = (repository.ROOT / folder / name).resolve()
         if found.is_file() and found.is_relative_to(repository.ROOT):
@@ -103,7 +103,7 @@ def test_includes_point_downward() -> None:
 
 
 def test_every_include_of_ours_is_found() -> None:
-    """From the file's own folder or from the root: a reader needs no build system to follow an include."""
+    """Includes start at the file's own folder or at the root, so a reader needs no build system to follow them."""
     outside = re.compile(r"^(gtest|gmock|rapidcheck|benchmark|fmt|CLI|nlohmann)/")
     lost = [
         f"{path}: {name}"
@@ -114,13 +114,13 @@ def test_every_include_of_ours_is_found() -> None:
     assert not lost, "\n".join(lost)
 
 
-# The rooms of the suites still name their siblings bare.
+# The suites still include files of their own folder by bare names.
 NATIVE = [path for path in repository.cxx_files() if path.parts[0] in ("lab", "preload") and path.parts[1] != "suites"]
 NAMESPACE = re.compile(r"^namespace millpond::(\w+) \{", re.MULTILINE)
 
 
 def test_native_includes_are_written_from_the_root() -> None:
-    """A reader sees the room of what is included, and a file that moves keeps its includes."""
+    """A reader sees the room of an included file, and a file that moves keeps its includes."""
     bare = [
         f"{path}: {name}"
         for path in NATIVE
@@ -134,14 +134,14 @@ def test_native_namespaces_are_those_of_their_folders() -> None:
     wrong = []
     for path in NATIVE:
         for namespace in NAMESPACE.findall(repository.text(path)):
-            # A library tells the malloc layer its backend; the pairs are a program that is tried.
+            # A library gives the malloc layer its backend; `pairs` is a program that is tried.
             if namespace not in (path.parent.name, "preload") and path.name != "pairs_main.cpp":
                 wrong.append(f"{path}: millpond::{namespace}")
     assert not wrong, "\n".join(wrong)
 
 
 def test_upward_includes_are_recognised() -> None:
-    """The test of the test."""
+    """Tests the test itself."""
     core, local = Path("include/millpond/core/bits.hpp"), Path("include/millpond/local/multipool.hpp")
     umbrella = Path("include/millpond/local.hpp")
     assert upward(core, local)
@@ -160,12 +160,12 @@ ROOMS = {
         "programs", "accuracy", "experiments", "claims", "tables", "laboratory", "runs", "pages", "suites",
     ),
 }  # fmt: skip
-# Who stands above the verbs: nothing else may import the command line.
+# The modules above the verbs: no other module may import the command line.
 ABOVE = {"millpond.__main__"}
 
 
 def imported_modules(path: Path) -> set[str]:
-    """Absolute names of what a Python file imports; from X import Y counts as X.Y."""
+    """Returns the absolute names of imported modules; from X import Y counts as X.Y."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(repository.text(path))):
         if isinstance(node, ast.Import):
@@ -179,7 +179,7 @@ def imported_modules(path: Path) -> set[str]:
 
 
 def package_graph() -> dict[str, set[str]]:
-    """The modules of both packages, each with the modules that it imports."""
+    """Returns the modules of both packages, each with the modules that it imports."""
     paths = [path for path in repository.python_files() if path.parts[0] == "python" and path.stem != "__init__"]
     modules = {".".join(path.relative_to("python").with_suffix("").parts): path for path in paths}
     imports = {name: imported_modules(path) for name, path in modules.items()}
@@ -187,7 +187,7 @@ def package_graph() -> dict[str, set[str]]:
 
 
 def level(module: str) -> tuple[int, int]:
-    """How high a module stands: by its package, then by its room; above all rooms without one."""
+    """Returns the level of a module: its package, then its room; modules without a room are above all rooms."""
     package, room, *rest = module.split(".")
     rooms = ROOMS[package]
     return list(ROOMS).index(package), rooms.index(room) if rest else len(rooms)
@@ -230,15 +230,15 @@ def test_every_folder_of_the_packages_is_a_room() -> None:
     assert have == {package: set(rooms) for package, rooms in ROOMS.items()}
 
 
-def test_no_module_name_stands_twice() -> None:
-    """A reader who looks for a file by its name finds one. (A verb may be named as the room that serves it.)"""
+def test_module_names_are_unique() -> None:
+    """A reader who searches for a file name finds one file. (A verb may have the name of the room that serves it.)"""
     names = [name.rpartition(".")[2] for name in package_graph()]
     assert not {name for name in names if names.count(name) > 1}
 
 
 def test_python_talks_to_native_code_by_command_lines_only() -> None:
     bridges = {"ctypes", "cffi", "pybind11", "cython"}
-    of_the_c_library = Path("python/millpond/system/memory_limit.py")  # tells its malloc to have one heap
+    of_the_c_library = Path("python/millpond/system/memory_limit.py")  # makes glibc's malloc use one heap
     wrong = [
         f"{path} imports {name}"
         for path in repository.python_files()
@@ -249,7 +249,7 @@ def test_python_talks_to_native_code_by_command_lines_only() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_class_name_stands_in_two_modules() -> None:
+def test_class_names_are_unique() -> None:
     """A reader who searches for a class finds one."""
     modules: dict[str, list[str]] = {}
     for path in repository.python_files():

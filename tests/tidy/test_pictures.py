@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Drawings, tables and synopses in comments of C and C++ stand as they were drawn: no formatter has wrapped them."""
+"""Drawings, tables and synopses in C and C++ comments are as drawn: no formatter has wrapped them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ BOXES = "─│└├┌┐┘┬┴▶◀▲▼═║"
 COLUMN = re.compile(rf"(?<=\S) {{2,}}\S|[{BOXES}]")
 OPTION = re.compile(r"(?:^|[ \[])--\w")
 LIST_ITEM = re.compile(r"- ")
-ROW = re.compile(r"\S+ {2,}|(?:[^\s:]+ ){0,2}[^\s:]+: ")  # begins with a name that is set off from what follows
+ROW = re.compile(r"\S+ {2,}|(?:[^\s:]+ ){0,2}[^\s:]+: ")  # begins with a name that is set off from its description
 
 
 def columns(text: str) -> set[int]:
-    """The columns that neighbours may share: those of boxes, and of texts behind two blanks or more."""
+    """Returns the columns that neighbouring lines may share: those of boxes, and of texts after two or more blanks."""
     return {found.end() for found in COLUMN.finditer(text)}
 
 
 def wrapped_pictures(source: str) -> Iterator[int]:
-    """The numbers of lines that hold what a formatter has cut off from a picture's line.
+    """Returns the numbers of lines that hold the wrapped rest of a picture's line.
 
-    The picture's line has no room for the first word of the next, which begins at the same indentation, is no row of
-    its own and shares none of the columns.
+    A line is such a rest if its first word did not fit on the picture's line, it has the same indentation, and it is
+    neither a row nor aligned to a column.
     """
     for number, lines in enumerate(pairwise(source.splitlines()), 2):
         line, following = map(COMMENT.fullmatch, lines)
@@ -57,7 +57,7 @@ WRAPPED = {
 //   width second_column    what it is
 """,
     "a drawing": """
-//   one ──▶ two ──▶ three    a remark beside the drawing that is so long that the formatter breaks the line of it in
+//   one ──▶ two ──▶ three    a remark next to the drawing; it is so long that the formatter breaks the line of it in
 //   two
 """,
     "a synopsis": """
@@ -76,7 +76,7 @@ DRAWN = {
 //   second_column    what it is
 """,
     "a drawing": """
-//   one ──▶ two ──▶ three    a remark beside the drawing that is so long that somebody has continued it on the line
+//   one ──▶ two ──▶ three    a remark next to the drawing; it is so long that its author has continued it on a line
 //   four ─────────▶ five     below
 """,
     "a synopsis": """

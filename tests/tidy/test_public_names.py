@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What users may include and name (public_names.toml), and that nothing else is reachable by accident.
+"""Users can include and name what public_names.toml lists, and nothing else is reachable by accident.
 
-A name is reachable if the compiler accepts `using millpond::NAME`. Every word in the headers is tried, so no parser of
-ours has to understand C++.
+A name is reachable if the compiler accepts `using millpond::NAME`. The test tries every word in the headers, so it
+needs no parser of C++.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMPILE = ("g++", "-std=c++20", "-Iinclude", "-fsyntax-only", "-w", "-fmax-error
 
 
 def reachable(names: set[str], *flags: str, head: str = "#include <millpond/millpond.hpp>") -> set[str]:
-    """The names that a program finds in namespace millpond behind `head`, one line each."""
+    """Returns the names that a program finds in namespace millpond after `head`, one line each."""
     tried = sorted(names)
     lines = [head, '#line 1 "tried"', *(f"namespace probe {{ using millpond::{name}; }}" for name in tried)]
     done = subprocess.run(
@@ -53,7 +53,7 @@ def test_umbrella_gives_the_listed_names_and_no_others(mode: str) -> None:
 
 
 def test_a_name_outside_of_detail_is_noticed() -> None:
-    """The test of the test: a class and a function that leak, a class in detail that does not."""
+    """Tests the test itself: a class and a function leak, a class in detail does not."""
     head = (
         "#include <millpond/millpond.hpp>\n"
         "namespace millpond::inline MILLPOND_ABI { struct leaked; void leak(); }\n"
@@ -75,8 +75,8 @@ def test_readme_names_every_public_header() -> None:
     assert not missing, missing
 
 
-def test_programs_of_users_name_no_organs() -> None:
-    """Examples, the consumer and the headers' own examples show what users write."""
+def test_programs_of_users_name_no_internals() -> None:
+    """Examples, the consumer and the headers' own examples are models for users."""
     texts = {
         path: repository.text(path)
         for path in repository.cxx_files()

@@ -16,7 +16,7 @@ def fenced(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", repository.text(README), re.MULTILINE | re.DOTALL)
 
 
-def test_readme_example_prints_what_the_readme_shows(tmp_path: Path) -> None:
+def test_readme_example_prints_the_shown_output(tmp_path: Path) -> None:
     """The first C++ block is a whole program; the block of plain text that follows `It prints` is its output."""
     program = next(block for block in fenced("cpp") if "int main" in block)
     shown = re.search(r"It prints.*?\n```text\n(.*?)^```$", repository.text(README), re.MULTILINE | re.DOTALL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Set-up installs what is missing and nothing else, or says how and stops; the menu shows every target."""
+"""Set-up installs only missing packages, or prints the command and stops; the menu shows every target."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def listed(purpose: str) -> set[str]:
 
 
 class Machine:
-    """A copy of the set-up on a machine whose packages we name, and whose apt-get only notes its arguments."""
+    """A copy of the set-up on a fake machine with chosen packages, whose apt-get only notes its arguments."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -54,7 +54,7 @@ class Machine:
 
 @pytest.fixture
 def machine() -> Iterator[Machine]:
-    # Not pytest's own folder, which no other user may enter.
+    # Other users may not enter pytest's own folder.
     with tempfile.TemporaryDirectory() as place:
         yield Machine(Path(place))
 
@@ -68,7 +68,7 @@ def test_without_root_the_one_command_is_printed(machine: Machine) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_root_installs_what_is_missing_and_no_more(machine: Machine) -> None:
+def test_root_installs_only_missing_packages(machine: Machine) -> None:
     machine.installed(listed("build") - {"cmake"})
     done = machine.setup("build", root=True)
     assert done.returncode == 4, "this apt-get fails, so set-up must"
@@ -110,7 +110,7 @@ def test_python_packages_are_locked_with_hashes() -> None:
         assert len(re.findall(r"^[a-z0-9-]+==\S+ \\\n    --hash=sha256:", text, re.MULTILINE)) == len(names)
 
 
-def test_what_the_project_asks_for_is_in_the_lock() -> None:
+def test_the_lock_has_every_dependency_of_the_project() -> None:
     project = re.search(r"^dependencies = \[(.*?)\]", repository.text(Path("pyproject.toml")), re.MULTILINE | re.DOTALL)
     assert project
     wanted = set(re.findall(r'"([a-z0-9-]+)', project[1]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a text may look like: licence line, width, length, words that belong elsewhere."""
+"""The form of texts: licence line, width, length, and words that belong elsewhere."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def python_functions(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def cxx_functions(path: Path) -> Iterator[tuple[str, int]]:
-    # Reading all sources takes seconds. A `}` in the first column ends a function, so few can hold a long one.
+    # Reading all sources takes seconds. A `}` in the first column ends a function, so few files can hold a long one.
     if not re.search(rf"(?:^(?!}}).*\n){{{LONGEST_FUNCTION}}}", repository.text(path), re.MULTILINE):
         return
     for function in lizard.analyze_file(str(repository.ROOT / path)).function_list:
         name = function.name.rsplit("::", 1)[-1]
-        if name != "alignas":  # lizard takes `class alignas(64) pool {` for a function
+        if name != "alignas":  # lizard takes `class alignas(64) pool {` to be a function
             yield name, function.end_line - function.start_line + 1
 
 
@@ -77,7 +77,7 @@ def test_long_files_and_functions_have_a_reason() -> None:
     assert not wrong, "\n".join(sorted(wrong))
 
 
-# Numbers of a tracker say nothing to a reader of the code, and a path of somebody's machine is wrong on every other.
+# A tracker's numbers are meaningless to a reader of the code, and a path of one machine is wrong on every other.
 # (Spelled in pieces, so that this file passes its own test.)
 FOREIGN = {
     "the number of an entry in a tracker": re.compile(r"\b(?:issue|ticket|task) ?#?\d+\b", re.IGNORECASE),

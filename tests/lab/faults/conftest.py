@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Makes this folder's modules importable, and says what is not built."""
+"""Makes this folder's modules importable, and reports programs that are not built."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs a recording in which one system call fails, and says which promises it broke.
+"""Runs a recording in which one system call fails, and lists the promises that it broke.
 
     reference   the program bare; a recording without faults, whose counts a second reader confirms
-    attempt     the same recording with a fault ─▶ Outcome ─▶ broken promises, in words
-    leftovers   FILE.partial, where the attempt left it: `--finish` without faults must complete it
+    attempt     the same recording with a fault ─▶ Outcome ─▶ broken promises, as sentences
+    leftovers   FILE.partial, if the attempt left it: `--finish` without faults must complete it
 
-Everything is judged by command lines, exit statuses, messages and files; nothing here knows how a recording that is
-not finished looks inside.
+The tests see only command lines, exit statuses, messages and files. They know nothing of the inner form of an
+unfinished recording.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True)
 class Fault:
-    """The n-th call of a kind fails; in one program, or only where one library of it made the call."""
+    """A fault: the n-th call of a kind fails, in one program or only in one of its libraries."""
 
     kind: str
     n: int
@@ -63,10 +63,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Summary:
-    """A trace in the words of `millpond-trace info`."""
+    """A trace as `millpond-trace info` summarises it."""
 
     status: int  # 3: readable, with gaps
-    finished: bool  # its last record, which says what was lost, is there
+    finished: bool  # it has its last record, which counts losses
     pid: int
     events: int
     lost: int
@@ -75,33 +75,33 @@ class Summary:
 
     @property
     def whole(self) -> bool:
-        """It says of itself that nothing is missing."""
+        """True if the trace states that nothing is missing."""
         return self.lost == 0 and self.stopped == 0
 
     @property
     def readable(self) -> bool:
-        """Gaps are allowed where the trace says so; the process and the end must be there."""
+        """True if the trace has its process and its end. Gaps are allowed if the trace reports them."""
         return self.finished and self.pid != 0 and (self.status == 0 or (self.status == 3 and not self.whole))
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What is right: how the program ends bare, the events of each of its processes, and an earlier trace."""
+    """The expected results: how the bare program ends, the events of each process, and an earlier trace."""
 
     bare: Outcome
     events: Counter[int]
-    marked: dict[tuple[int, int], int]  # what a process itself counted ─▶ all events of its trace
+    marked: dict[tuple[int, int], int]  # the process's own counts ─▶ all events of its trace
     root_events: int
     spawned_events: int
     earlier: bytes
 
 
 class Hang(Exception):
-    """A command did not end; it was killed."""
+    """A command that did not end in time and was killed."""
 
 
 def run(argv: Sequence[str | Path], folder: Path, extra: dict[str, str] | None = None) -> Outcome:
-    """One command in a process group of its own, which does not outlive the limit."""
+    """Runs one command in its own process group, and kills the group at the time limit."""
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", **(extra or {})}
     process = subprocess.Popen(
         [str(word) for word in argv], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -125,7 +125,7 @@ def finish(folder: Path, extra: dict[str, str] | None = None) -> Outcome:
 
 
 def traces_in(folder: Path) -> list[Path]:
-    """FILE, FILE.PID, FILE.PID.IMAGE."""
+    """Returns the traces of a recording: FILE, FILE.PID, FILE.PID.IMAGE."""
     return sorted(path for path in folder.iterdir() if re.fullmatch(r"t\.mpt(\.\d+){0,2}", path.name))
 
 
@@ -144,13 +144,13 @@ def summary_of(path: Path) -> Summary:
 
 
 def said_by_program(stdout: str) -> Counter[tuple[int, int]]:
-    """(allocations, frees) of each process, as the program itself counted them."""
+    """Returns (allocations, frees) of each process, as the program itself counted them."""
     numbers = [int(n) for n in re.findall(r"^(?:allocations|frees) (\d+)$", stdout, re.MULTILINE)]
     return Counter(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def make_reference(folder: Path) -> Reference:
-    """Records without faults. The traces must agree with the program before they may judge others."""
+    """Records without faults. The traces must agree with the program's own counts before they serve as a reference."""
     bare = run([PROGRAM], folder)
     outcome = record(folder)
     assert outcome == bare, outcome
@@ -166,7 +166,7 @@ def make_reference(folder: Path) -> Reference:
 
 
 def confirm(path: Path) -> tuple[int, int]:
-    """(allocations, frees) of marked sizes by the reader of tests/lab/transparency, which shares no code with ours."""
+    """Returns (allocations, frees) of marked sizes, read by the independent reader of tests/lab/transparency."""
     script = "import sys, pathlib, trace_reading as t; c = t.count_marked(t.read(pathlib.Path(sys.argv[1]))); "
     script += "print(c['allocations'], c['frees'])"
     reader = REPOSITORY / "tests" / "lab" / "transparency"
@@ -176,7 +176,7 @@ def confirm(path: Path) -> tuple[int, int]:
 
 
 def fresh_folder(folder: Path, reference: Reference) -> None:
-    """Where an earlier recording of the same name lies."""
+    """Makes a folder that holds an earlier recording of the same name."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     (folder / "t.mpt").write_bytes(reference.earlier)
@@ -192,7 +192,7 @@ def foreign_lines(outcome: Outcome) -> list[str]:
 
 
 def broken_by_run(outcome: Outcome, reference: Reference, folder: Path) -> list[str]:
-    """Promises about what the world sees of a recording: the program's output, its end, the earlier trace."""
+    """Returns broken promises about visible results: the program's output, its end, the earlier trace."""
     broken = [f"standard error has {line!r}" for line in foreign_lines(outcome)[:3]]
     started = outcome.stdout != ""
     says = "millpond: " in outcome.stderr
@@ -212,7 +212,7 @@ def broken_by_run(outcome: Outcome, reference: Reference, folder: Path) -> list[
 
 
 def broken_by_traces(folder: Path, said: str, reference: Reference) -> list[str]:
-    """Promises about a recording that is complete: whole traces of every process, or a word about what is missing."""
+    """Returns broken promises about a complete recording: whole traces of all processes, or a message about a loss."""
     broken = []
     file = folder / "t.mpt"
     if file.exists() and file.read_bytes() == reference.earlier:
@@ -241,16 +241,16 @@ def broken_by_traces(folder: Path, said: str, reference: Reference) -> list[str]
 
 
 def events_as_marked(path: Path, reference: Reference) -> int:
-    """The events that the reference has for a whole trace with the same heap events.
+    """Returns the number of events in the reference's trace with the same heap events.
 
-    `info` counts notes too: of the time that was used, in one recording more than in another; or less, where memory
-    was short. No heap event may be missing.
+    `info` also counts notes, for instance of CPU time. Their number differs from recording to recording, and is
+    smaller if memory was short. No heap event may be missing.
     """
     return reference.marked.get(confirm(path), summary_of(path).events)
 
 
 def broken_by_neighbour(folder: Path, outcome: Outcome, reference: Reference) -> list[str]:
-    """Promises where the fault hit the forked child only: the others' traces are whole, the status is the program's."""
+    """Returns broken promises if only the forked child met the fault: about other traces and the program's status."""
     broken = []
     if outcome.status != reference.bare.status:
         broken.append(f"the exit status of the program became {outcome.status}")
@@ -263,13 +263,13 @@ def broken_by_neighbour(folder: Path, outcome: Outcome, reference: Reference) ->
 
 
 def broken_by_leftovers(folder: Path) -> list[str]:
-    """A finished recording leaves traces and nothing else."""
+    """Returns files other than traces that a finished recording left."""
     left = {path.name for path in folder.iterdir()} - {path.name for path in traces_in(folder)}
     return [f"{sorted(left)} stayed"] if left else []
 
 
 def broken_by_attempt(fault: Fault, folder: Path, report: Path, reference: Reference) -> list[str]:
-    """One recording with a fault, and the finishing pass without one where the recording asks for it."""
+    """Records with a fault, then finishes without one if the recording asks for it; returns broken promises."""
     fresh_folder(folder, reference)
     try:
         outcome = record(folder, fault.environment(report))
@@ -295,7 +295,7 @@ def broken_by_attempt(fault: Fault, folder: Path, report: Path, reference: Refer
 
 
 def interrupted_recording(folder: Path, reference: Reference) -> None:
-    """FILE.partial of a recorder that was killed while the program ran, and the program's end behind it."""
+    """Makes a FILE.partial: the recorder was killed while the program ran, and the program has ended since."""
     fresh_folder(folder, reference)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # the program becomes our child, to be waited for
     process = subprocess.Popen(
@@ -317,13 +317,13 @@ def interrupted_recording(folder: Path, reference: Reference) -> None:
 
 
 def copy_folder(source: Path, to: Path) -> None:
-    """With holes as holes: a partial recording may be long and mostly empty."""
+    """Copies a folder and keeps holes in files: a partial recording may be long and mostly empty."""
     shutil.rmtree(to, ignore_errors=True)
     subprocess.run(["cp", "-a", "--sparse=always", str(source), str(to)], check=True)
 
 
 def broken_by_finish(fault: Fault, saved: Path, folder: Path, report: Path, reference: Reference) -> list[str]:
-    """One finishing pass with a fault, and a second without: nothing may be missing after it."""
+    """Finishes once with a fault and once without; returns what is missing after the second pass."""
     copy_folder(saved, folder)
     broken = []
     try:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Each system call of a recording fails once, and then from there on: the program runs on, and no loss is silent.
+"""Each system call of a recording fails, once or permanently: the program runs on, and no loss is silent.
 
 recorded_program   calls that the recorder's library makes in the program
 forked_child       the same, in a forked child only: the other processes' traces stay whole
 recorder           calls of millpond-record, from its start to its end
 finishing          calls of `millpond-record --finish` after the recorder was killed
 
-Every kind of call is counted up until a run in which the n-th one does not happen any more.
+For each kind of call, n grows until a run makes fewer than n such calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from faulting import (
 
 from tiers import mostly_more
 
-# The errors that such a call can meet; with n, another one each time. EINTR passes, so it is never permanent.
+# The errors that such a call can meet; each n takes the next one. EINTR is temporary, so it is never permanent.
 ERRORS = {
     "open": ("EMFILE", "EACCES", "ENOSPC", "EINTR"),
     "write": ("ENOSPC", "EIO", "SHORT", "EINTR"),
@@ -60,7 +60,7 @@ def check_every_call(
     caller: str = "",
     forked: bool = False,
 ) -> None:
-    """Attempts n = 1, 2, … until the n-th call of the kind does not happen; lists every promise that broke."""
+    """Lets the n-th call of a kind fail for n = 1, 2, … until a run makes fewer calls; lists all broken promises."""
     errors = [error for error in ERRORS[kind] if how_long == "ONCE" or error not in PASSING]
     broken: list[str] = []
     for n in count(1):
@@ -109,7 +109,7 @@ def test_recorder_loses_nothing_in_silence(kind: str, how_long: str, tmp_path: P
 
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory: pytest.TempPathFactory, reference: Reference) -> tuple[Path, Path]:
-    """The folder of an interrupted recording, and a copy of it to begin from every time."""
+    """The folder of an interrupted recording, and a fresh copy of it for each attempt."""
     place = tmp_path_factory.mktemp("interrupted")
     interrupted_recording(place / "work", reference)
     (place / "work").rename(place / "saved")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Layouts of a captured program: on the allocator that it ran on nothing changes; on another, misses are that one's."""
+"""Layouts of a captured program: on its own allocator misses stay the same; on another, they are predicted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIMULATORS = ("lru:line=64,sets=64,ways=8", "lru:line=64,sets=1024,ways=8", "dis
 OUR_MALLOCS = ("multipool", "first_fit", "size_map", "bsd")
 APART = 1 << 44  # lab/layout/address_moves.hpp
 FIRST_ARENA = 65100  # lab/references/player/call_script.h
-# What the environment does to the stack, and a preloaded library to the dynamic linker.
+# The environment moves the stack, and a preloaded library changes the work of the dynamic linker.
 SHARE = 0.02
 # The dynamic linker reads the whole environment.
 SAME = 0.005
@@ -54,9 +54,9 @@ def simulated(trace: Path, *options: str | Path) -> dict[str, Any]:
 
 
 def misses(document: dict[str, Any]) -> dict[str, int]:
-    """By cache; of memories of pages those that are touched at all.
+    """Returns misses by cache, and for page memories the number of touched pages.
 
-    Not of direct-mapped caches: they feel where the stack begins, which a preloaded library's name moves.
+    Leaves out direct-mapped caches: their misses depend on the stack's start, which a preloaded library's name moves.
     """
     return {
         f"{one['description']} {row.get('ways')}": row["value"]
@@ -91,11 +91,11 @@ def script(folder: Path, recorded: Path) -> Path:
     return place
 
 
-def test_on_its_own_allocator_a_program_misses_what_it_missed(folder: Path, recorded: Path, script: Path) -> None:
+def test_playing_on_the_same_allocator_keeps_the_misses(folder: Path, recorded: Path, script: Path) -> None:
     played = captured(folder / "same.played", SUBJECT, "--play", script)
     before, after = simulated(recorded), simulated(recorded, "--played", played)
     moved = after["input"]["layout"]
-    # The end of each thread is not played, nor is what it frees.
+    # The end of each thread is not played, nor are its frees.
     assert after["input"]["references"] == pytest.approx(before["input"]["references"], rel=0.002)
     assert after["input"]["instructions"] == pytest.approx(before["input"]["instructions"], rel=0.002)
     assert moved["calls"] > 20_000
@@ -106,7 +106,7 @@ def test_on_its_own_allocator_a_program_misses_what_it_missed(folder: Path, reco
 
 
 @pytest.mark.parametrize("name", mostly_more(OUR_MALLOCS, OUR_MALLOCS[0]))
-def test_on_another_allocator_a_program_misses_what_it_does_there(
+def test_playing_on_another_allocator_predicts_its_misses(
     name: str, folder: Path, recorded: Path, script: Path
 ) -> None:
     library = LIBRARIES / f"libmillpond-{name}.so"
@@ -122,8 +122,8 @@ def test_on_another_allocator_a_program_misses_what_it_does_there(
 
 
 @pytest.mark.more
-def test_data_of_the_recorded_allocators_library_stay_behind(folder: Path) -> None:
-    """It touches them as it is loaded and as threads end, outside of any call."""
+def test_data_of_the_recorded_allocators_library_are_left_out(folder: Path) -> None:
+    """The library touches them while it is loaded and when threads end, outside of any call."""
     library = LIBRARIES / "libmillpond-multipool.so"
     if not library.is_file():
         pytest.skip(f"{library.name} is not built")
@@ -147,7 +147,7 @@ def test_data_of_the_recorded_allocators_library_stay_behind(folder: Path) -> No
 
 @pytest.mark.more
 def test_the_players_environment_moves_no_stack(folder: Path) -> None:
-    """With the player's stack at the start, a few hundred bytes more moved frames over the end of a page."""
+    """When the player's stack was at the start, a few hundred bytes more moved frames across a page boundary."""
     short, place = captured(folder / "short.mpt", "/bin/true"), folder / "short.script"
     assert run(BIN / "millpond-layout", "--calls", short, "-o", place).returncode == 0
     curves = []
@@ -187,7 +187,7 @@ def plans(folder: Path, recorded: Path) -> Path:
 
 
 def test_the_phase_of_a_plan_is_played_on_an_arena(folder: Path, recorded: Path, plans: Path) -> None:
-    """What is allocated later than the phase is malloc's, and every call is made."""
+    """Later allocations come from malloc, and every call is made."""
     library = LIBRARIES / "libmillpond-layout_pools.so"
     found, objects = [], []
     for plan in (plans / "all.plan.json", min(plans.glob("arena-*.plan.json"))):
@@ -214,7 +214,7 @@ def test_an_arena_starts_again_when_nothing_in_it_is_alive() -> None:
         assert blocks == list(itertools.accumulate(sizes[:-1], initial=blocks[0]))
         for size, block in zip(sizes, blocks, strict=True):
             again = allocate(8, 8, FIRST_ARENA, 0)
-            assert again > blocks[-1]  # nothing is used again while anything is alive
+            assert again > blocks[-1]  # no address is reused while an object is alive
             deallocate(again, 8, 8, FIRST_ARENA)
             deallocate(block, size, 8, FIRST_ARENA)
         assert allocate(8, 8, FIRST_ARENA, 0) == blocks[0]
@@ -223,7 +223,7 @@ def test_an_arena_starts_again_when_nothing_in_it_is_alive() -> None:
 
 @pytest.mark.more
 def test_threads_that_start_while_others_have_ended_are_played(folder: Path) -> None:
-    """Whether the C library takes memory for a thread depends on which have been joined: it keeps their stacks."""
+    """The C library keeps the stacks of joined threads, so a new thread may need no memory."""
     program = BIN / "orders"
     if not program.is_file():
         pytest.skip("the example orders is not built")
@@ -259,7 +259,7 @@ def test_calls_can_be_played_in_another_program(folder: Path, recorded: Path, sc
     ("number", "how"), mostly_more([(5, "together"), (12, "together"), (9, "in_turn"), (8, "detached")], "12 together")
 )
 def test_pools_are_played_with_any_number_of_threads(folder: Path, number: int, how: str) -> None:
-    """The C library frees by itself what it took to start a thread: those blocks are in no pool."""
+    """The C library itself frees the blocks that it took to start a thread; they are in no pool."""
     program, name = BIN.parent / "test_programs" / "crowd", f"crowd_{number}_{how}"
     trace, place = captured(folder / f"{name}.mpt", program, arguments=(str(number), how)), folder / f"{name}.script"
     done = run(BIN / "millpond-layout", "--calls", trace, "--per-subsystem", "-o", place)
@@ -269,7 +269,7 @@ def test_pools_are_played_with_any_number_of_threads(folder: Path, number: int, 
     assert simulated(trace, "--played", played)["input"]["layout"]["calls"] > 300 * number
 
 
-def test_what_was_played_from_another_recording_is_refused(folder: Path, recorded: Path, script: Path) -> None:
+def test_calls_played_from_another_recording_are_refused(folder: Path, recorded: Path, script: Path) -> None:
     other = captured(folder / "true.mpt", "/bin/true")
     done = run(BIN / "millpond-layout", "--calls", other, "-o", folder / "true.script")
     assert done.returncode == 0, done.stderr

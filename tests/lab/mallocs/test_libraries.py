@@ -86,7 +86,7 @@ int main() {
 }
 """
 
-# What the server said is nobody's business; what it holds afterwards is the same in every run.
+# The server's output is discarded; its data are the same after every run.
 _REDIS = b"""redis-server --port 0 --unixsocket ./socket --save '' > /dev/null & server=$!
 until redis-cli -s ./socket ping > /dev/null 2>&1; do kill -0 $server || exit 9; done
 redis-benchmark -s ./socket -n 3000 -c 8 -d 200 -q -t lpush,set,get,mset > /dev/null
@@ -129,7 +129,7 @@ def test_programs_that_are_hard_to_record_run_unchanged(
 
 
 def _on(library: str, program: Program) -> Program:
-    """The program with the library in front of what it preloads itself."""
+    """Returns the program with the library before its own preloaded libraries."""
     path = str(FOLDER / f"libmillpond-{library}.so")
     preloaded = " ".join(filter(None, (path, program.environment.get("LD_PRELOAD"))))
     return replace(program, environment={**program.environment, "LD_PRELOAD": preloaded})

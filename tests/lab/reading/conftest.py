@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What the tests of this folder share: the real programs, a trace, and the conductor run as a user runs it."""
+"""Fixtures of this folder: the real programs, a trace, and the command line as a user runs it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def native(tmp_path: Path) -> Run:
 
 @pytest.fixture
 def millpond(tmp_path: Path) -> Run:
-    """Runs the conductor in a process of its own."""
+    """Runs the command line in its own process."""
     return lambda *words: call([sys.executable, "-m", "millpond", *words], tmp_path)
 
 

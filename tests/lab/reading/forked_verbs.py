@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the conductor's verbs in forks of this process: as in processes of their own, without loading the modules again.
+"""Runs verbs of the command line in forks of this process, so that modules are loaded only once.
 
-Not where this process has threads, or has loaded a library that starts some (pyarrow, duckdb).
+This process must have no other thread, and no library that starts threads (pyarrow, duckdb).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VERBS = (advise, bench, characterise, compare, doctor, replay, report, synthesiz
 
 
 def millpond(folder: Path, *words: str) -> Done:
-    """`millpond WORDS` in the folder, which gets the files `.stdout` and `.stderr`. Never returns in the fork."""
+    """Runs `millpond WORDS` in the folder; output goes to `.stdout` and `.stderr`. Never returns in the fork."""
     out, err = folder / ".stdout", folder / ".stderr"
     sys.stdout.flush()
     sys.stderr.flush()
@@ -48,7 +48,7 @@ def _become(folder: Path, out: Path, err: Path, words: tuple[str, ...]) -> None:
             os.dup2(os.open(place, flags, 0o600), number)
         os.chdir(folder)
         os.environ |= {"MILLPOND_BIN": str(BIN), "PYTHONPATH": str(ROOT / "python"), "TMPDIR": str(folder)}
-        # Also under their second names, as the interpreter has them: who wraps one must not close the other.
+        # The interpreter has a second name for each: a wrapper around one must not close the other.
         sys.stdout = sys.__stdout__ = _output(1)  # type: ignore[misc]
         sys.stderr = sys.__stderr__ = _output(2)  # type: ignore[misc]
         sys.argv = ["millpond", *words]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the real programs, and the conductor as a user runs it."""
+"""Runs the real programs, and the command line as a user runs it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(os.environ.get("MILLPOND_BIN") or ROOT / "build" / "release" / "bin").absolute()
-# What hangs fails the test; nothing here is timed.
+# The time limit only catches programs that hang; no test measures time.
 HANGS_AFTER_SECONDS = 300
 
 
 @dataclass(frozen=True)
 class Done:
-    """How a command line ended, and what it said."""
+    """The result of a command line: status, output and messages."""
 
     status: int
     stdout: str
     stderr: str
 
     def assert_refused(self, *statuses: int) -> None:
-        """One sentence on standard error, a status of ours, and no traceback."""
+        """Asserts one sentence on standard error, a status of ours, and no traceback."""
         assert self.status in (statuses or (2, 3)), self
         lines = self.stderr.splitlines()
         assert len(lines) == 1, self.stderr

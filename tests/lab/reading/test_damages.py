@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Damaged files: every program that reads one gives the result of the whole file, or says what is wrong with it.
+"""Damaged files: every program gives the result of the whole file, or reports the damage.
 
-A damage is a flipped bit, zeros, a cut, bytes that were added, blocks that changed places, and more (`damaged`). An
-outcome is right where it equals that of the whole file, or where one sentence on standard error tells of the damage.
+A damage is a flipped bit, zeros, a cut, added bytes, swapped blocks and more (`damaged`). An outcome is right if it
+equals that of the whole file, or if one sentence on standard error reports the damage.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BLOCK_MAGIC = struct.pack("<I", 0x184D2A5D)
 
 @dataclass(frozen=True)
 class Reader:
-    """One command line: FILE stands for the file, OUT for a file that it writes; `sealed`: any damage is refused."""
+    """A command line that reads FILE, and may write OUT. `sealed`: any damage is refused."""
 
     name: str
     words: tuple[str, ...]
@@ -105,7 +105,7 @@ def emptied(_: random.Random, data: bytearray) -> None:
 
 
 def blocks_of(data: bytearray) -> list[int]:
-    """Where blocks begin: those of a trace, or every 4096 bytes."""
+    """Returns the starts of blocks: those of a trace, or every 4096 bytes."""
     places, at = [], data.find(BLOCK_MAGIC)
     while at >= 0:
         places.append(at)
@@ -121,7 +121,7 @@ DAMAGES: tuple[Callable[[random.Random, bytearray], None], ...] = (
 
 @dataclass
 class Outcome:
-    """What a user gets: the status, what was printed and written, and what was said."""
+    """The status, output, written files and messages of a command."""
 
     status: int
     result: tuple[str, bytes | None]
@@ -138,7 +138,7 @@ def read_by(reader: Reader, file: Path) -> Outcome:
 
 
 def flaw(reader: Reader, whole: Outcome, found: Outcome, unchanged: bool) -> str:
-    """What is wrong with an outcome; empty where nothing is."""
+    """Describes what is wrong with an outcome; empty if it is right."""
     if found.status < 0 or "terminate called" in found.said or "Traceback" in found.said:
         return f"ended with {found.status}"
     is_same = found.status == whole.status and found.result == whole.result
@@ -153,7 +153,7 @@ def flaw(reader: Reader, whole: Outcome, found: Outcome, unchanged: bool) -> str
 
 
 def survive(file: Path, readers: tuple[Reader, ...], times: int, seed: int) -> None:
-    """Damages the file so many times; each is read by one of the readers, in turns."""
+    """Damages the file the given number of times; the readers take turns."""
     whole = file.read_bytes()
     before = {reader: read_by(reader, file) for reader in readers}
     for reader, outcome in before.items():
@@ -174,7 +174,7 @@ def survive(file: Path, readers: tuple[Reader, ...], times: int, seed: int) -> N
 
 @pytest.fixture
 def recording(tmp_path: Path, native: Run) -> Path:
-    """A small recording with references; skips where they cannot be captured."""
+    """A small recording with references; skips the test if they cannot be captured."""
     path = tmp_path / "references.mpt"
     done = native("millpond-references", "-o", str(path), "--instructions", "300000", "--", "/bin/true")
     if done.status == 4:
@@ -185,7 +185,7 @@ def recording(tmp_path: Path, native: Run) -> Path:
 
 @pytest.fixture
 def script(trace: Path, native: Run) -> Path:
-    """A replay's script."""
+    """The script of a replay."""
     path = trace.parent / "script"
     assert native("millpond-replay", "--prepare", str(trace), "-o", str(path)).status == 0
     return path
@@ -241,7 +241,7 @@ def test_every_verb_refuses_a_damaged_recording_and_can_go_on(damaged: Path, mil
     assert '"offset"' in told.stdout
 
 
-def test_changed_documents_and_half_characters_end_in_words(recording: Path, millpond: Run) -> None:
+def test_changed_documents_and_half_characters_are_refused(recording: Path, millpond: Run) -> None:
     place = recording.parent
     document = place / "told.json"
     assert millpond("simulate", "--json", str(document), str(recording)).status == 0

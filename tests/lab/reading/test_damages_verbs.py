@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Every kind of file that Millpond writes and reads again, damaged, through every verb that reads it.
+"""Damages every kind of file that Millpond writes and reads, and runs every verb that reads it.
 
-A verb refuses the file in a sentence that names it, or gives what it gives of the whole file. Verbs that measure print
-other numbers each time: of them only the reading is looked at (`--list`, or whether they go on at all).
+A verb refuses the file in a sentence that names it, or gives the result of the whole file. Verbs that measure print
+other numbers each time, so only their reading is tested (`--list`, or that they continue).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Damage = Callable[[random.Random, bytearray], None]
 
 
 def half_characters(chance: random.Random, data: bytearray) -> None:
-    """Half of a UTF-16 pair in the middle of a text."""
+    """Puts half of a UTF-16 pair into the middle of a text."""
     places = [i for i in range(len(data)) if data[i : i + 1] == b'"'] or [0]
     at = chance.choice(places) + 1
     data[at:at] = chance.choice((b"\\ud800", b"\xed\xa0\x80", b"\\udfff\\ud800"))
 
 
 def other_number(chance: random.Random, data: bytearray) -> None:
-    """One digit or letter for another one, so that the text stays well-formed."""
+    """Replaces one digit or letter by another, so that the text stays well-formed."""
     places = [i for i in range(len(data)) if chr(data[i]).isalnum()] or [0]
     at = chance.choice(places)
     if data:
@@ -47,10 +47,10 @@ ALL_DAMAGES: tuple[Damage, ...] = (*DAMAGES, half_characters, other_number, othe
 
 @dataclass(frozen=True)
 class Kind:
-    """One file and the command lines that read it: FILE stands for it, OUT for what they write.
+    """A file and the command lines that read it: FILE stands for it, OUT for their output.
 
-    `measures`: those of which only the reading is looked at. `folder`: what FILE stands for instead, where the file
-    lies in a folder that is given. `like` tells whether two contents are the same to a reader.
+    `measures`: command lines of which only the reading is tested. `folder`: the folder that FILE stands for if readers
+    take the file's folder. `like` tells whether two contents are the same to a reader.
     """
 
     name: str
@@ -74,7 +74,7 @@ def read_by(kind: Kind, words: tuple[str, ...], place: Path) -> Outcome:
 
 
 def flaw(kind: Kind, whole: Outcome, found: Outcome, same: bool, measured: bool) -> str:
-    """What is wrong with an outcome; empty where nothing is."""
+    """Describes what is wrong with an outcome; empty if it is right."""
     if found.status < 0 or found.status == 99 or "terminate called" in found.said or "Traceback" in found.said:
         return f"ended with {found.status}: {found.said[-1500:]}"
     if found.status == whole.status and (same if measured else found.result == whole.result):
@@ -88,7 +88,7 @@ def flaw(kind: Kind, whole: Outcome, found: Outcome, same: bool, measured: bool)
 
 
 def survive(kinds: list[Kind], place: Path, times: int, seed: int) -> None:
-    """Damages each file in turns, so many times in all, for each of its readers in turns."""
+    """Damages files in turn, the given number of times in all; the readers of each take turns."""
     lines = [(kind, words) for kind in kinds for words in (*kind.lines, *kind.measures)]
     random.Random(seed).shuffle(lines)
     before = {(kind.name, words): read_by(kind, words, place) for kind, words in lines[:times]}
@@ -117,7 +117,7 @@ def survive(kinds: list[Kind], place: Path, times: int, seed: int) -> None:
 
 
 def same_json(a: bytes, b: bytes) -> bool:
-    """Whether two texts hold the same but for the checksum, and members that no reader knows."""
+    """Returns whether two texts are equal except for the checksum and unknown members."""
     try:
         return _without_seal(json.loads(a)) == _without_seal(json.loads(b))
     except (ValueError, TypeError, AttributeError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Plans have one reader: whatever stands in a file, the native programs and the conductor say the same of it."""
+"""Plans have one reader: the native programs and the command line agree on every file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KEYS = ("huge_page", "hugepages", "Pool", "", "pool ", "strategies", "routes", "
 
 
 def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every value of a document, as the keys that lead to it; the document itself first."""
+    """Lists the path of keys to every value of a document; the document itself comes first."""
     yield way
     children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, child in children:
@@ -59,12 +59,12 @@ def at(document: Any, way: tuple[Any, ...]) -> Any:
 
 
 def renamed(document: Any, way: tuple[Any, ...], key: str, new: str) -> Any:
-    """The same with one key of the object at `way` called otherwise, its place kept."""
+    """Returns the document with one key of the object at `way` renamed in place."""
     return replaced(document, way, {new if k == key else k: v for k, v in at(document, way).items()})
 
 
 def every_mutant() -> Iterator[str]:
-    """Each value replaced by each other one, each key misspelt or gone, each value nested."""
+    """Yields documents with one value replaced or nested, or one key misspelt or removed."""
     for way in places(VALID):
         for value in OTHER_VALUES:
             yield json.dumps(replaced(VALID, way, value))
@@ -78,7 +78,7 @@ def every_mutant() -> Iterator[str]:
 
 
 def random_mutant(chance: random.Random) -> bytes:
-    """Several changes of values at once, or of bytes."""
+    """Returns a plan with several changed values or bytes."""
     document: Any = VALID
     for _ in range(chance.randint(1, 3)):
         way = chance.choice(list(places(document)))
@@ -92,7 +92,7 @@ def random_mutant(chance: random.Random) -> bytes:
 
 
 def check(path: Path, native: Run, capfd: pytest.CaptureFixture[str]) -> bool:
-    """What every reader says of the plan; True where it is one. All must agree."""
+    """Returns whether the readers accept the plan. All must agree."""
     said = native("millpond-trial", f"--check-plan={path}")
     compiled = native("millpond-trial", "--compile", str(path), "--modules", "none", "-o", "routes")
     if said.status == 0:
@@ -122,7 +122,7 @@ def real_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.scaled
-def test_every_single_change_is_judged_alike(
+def test_all_readers_agree_on_every_single_change(
     tmp_path: Path, native: Run, capfd: pytest.CaptureFixture[str], seed: int
 ) -> None:
     path = tmp_path / "mutant.plan.json"
@@ -136,7 +136,7 @@ def test_every_single_change_is_judged_alike(
 
 
 @pytest.mark.scaled
-def test_random_changes_are_judged_alike(
+def test_all_readers_agree_on_random_changes(
     tmp_path: Path, native: Run, capfd: pytest.CaptureFixture[str], seed: int
 ) -> None:
     chance = random.Random(seed)
@@ -154,7 +154,7 @@ def test_random_changes_are_judged_alike(
         ('"pool": 5', "routes[0].pool"),
     ],
 )
-def test_what_one_reader_once_took_is_refused_by_all(
+def test_plans_that_one_reader_accepted_are_refused_by_all(
     tmp_path: Path, native: Run, capfd: pytest.CaptureFixture[str], change: str, place: str
 ) -> None:
     path = tmp_path / "p.plan.json"
@@ -196,7 +196,7 @@ def test_strange_content_is_refused_by_all(
     assert str(path) in native("millpond-trial", "--check-plan", str(path)).stderr
 
 
-def test_a_byte_order_mark_is_no_error(tmp_path: Path, native: Run, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_byte_order_mark_is_accepted(tmp_path: Path, native: Run, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "marked.plan.json"
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps(VALID).encode())
     assert check(path, native, capfd)

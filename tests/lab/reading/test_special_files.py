@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Nothing waits for a FIFO or reads a device: what is no regular file is refused in one sentence, by every reader."""
+"""Every reader refuses FIFOs, devices and other special files in one sentence, without waiting."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ VERBS = {
     "compare": ("compare", "FILE", "FILE"),
 }
 KINDS = ("fifo", "folder", "socket", "link to a fifo", "link to itself", "missing")
-# A folder may be a store: an empty one then, which has nothing to report.
+# A folder may be a store; an empty one has nothing to report.
 STORES = ("report", "compare")
 
 
 @pytest.fixture
 def special(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A path of the kind that the test names."""
+    """The path of a special file of the given kind."""
     path = tmp_path / "special"
     listening = socket.socket(socket.AF_UNIX)
     if request.param == "fifo":

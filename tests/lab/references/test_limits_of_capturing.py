@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Capturing what Valgrind cannot run, or a program forbids: one sentence with its cure, and a partial trace says so."""
+"""Programs that cannot be captured give one sentence with a remedy, and partial traces are marked."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_program_with_limits_ends_as_bare(trace: Path, how: str) -> None:
     assert stopped(trace) == 0
 
 
-def test_the_trace_of_an_exec_of_oneself_is_the_programs(trace: Path) -> None:
+def test_the_trace_after_an_exec_of_itself_names_the_program(trace: Path) -> None:
     assert run(trace, PROGRAM, "again").returncode == 0
     (after,) = [path for path in trace.parent.iterdir() if path != trace]
     info = subprocess.run([BIN / "millpond-trace", "dump", after], capture_output=True, text=True, check=False)
@@ -86,7 +86,7 @@ def test_an_unknown_instruction_names_place_and_flag(trace: Path) -> None:
 
 
 @pytest.mark.parametrize(("how", "word"), [("seccomp", "sandbox"), ("shared", "CLONE_VM")])
-def test_what_cannot_be_captured_is_said_with_its_cure(trace: Path, how: str, word: str) -> None:
+def test_programs_that_cannot_be_captured_get_a_remedy(trace: Path, how: str, word: str) -> None:
     done = run(trace, PROGRAM, how)
     (line,) = said(done)
     assert word in line and "partial" in line and done.returncode == 4
@@ -99,7 +99,7 @@ def test_a_program_without_a_file_runs_without_a_capture(trace: Path) -> None:
     assert done.returncode == 0 and "without a capture" in line and "no name" in line
 
 
-def test_a_program_with_its_owners_rights_is_refused(trace: Path, tmp_path: Path) -> None:
+def test_a_set_user_id_program_is_refused(trace: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copy(PROGRAM, copy)
     copy.chmod(0o4755)
@@ -134,7 +134,7 @@ int main() {
 
 
 def with_debug_information(folder: Path, compiler: str, options: str) -> Path:
-    """A program that a compiler of this machine has built; its sections compressed by zstd where `options` say so."""
+    """Builds a program with a compiler of this machine; `options` may have its sections compressed by zstd."""
     names = {"g++": ["g++"], "clang++": ["clang++", "clang++-19", "clang++-18", "clang++-16", "clang++-14"]}[compiler]
     found = next((path for name in names if (path := shutil.which(name))), None)
     if found is None:
@@ -172,7 +172,7 @@ def test_any_debug_information_is_captured(trace: Path, tmp_path: Path, compiler
     assert "shop::book" in [subsystem["name"] for subsystem in json.loads(shown)["subsystems"]]
 
 
-def test_damaged_debug_information_is_said_with_its_cure(trace: Path, tmp_path: Path) -> None:
+def test_damaged_debug_information_is_reported_with_a_remedy(trace: Path, tmp_path: Path) -> None:
     program = with_debug_information(tmp_path, "g++", "-gdwarf-4")
     section, damaged = tmp_path / "section", tmp_path / "damaged"
     if subprocess.run(["objcopy", "--dump-section", f".debug_info={section}", program], check=False).returncode != 0:
@@ -196,7 +196,7 @@ def test_a_window_without_a_function_is_refused_before(trace: Path, window: str,
 
 
 @pytest.mark.parametrize(("how", "window"), [("plain", "never_called"), ("plain", "cosh")])
-def test_a_window_that_never_opens_is_said(trace: Path, how: str, window: str) -> None:
+def test_a_window_that_never_opens_is_reported(trace: Path, how: str, window: str) -> None:
     done = run(trace, PROGRAM, how, options=("--window", window))
     (line,) = said(done)
     assert done.returncode == 3 and window in line and "nothing was captured in it" in line

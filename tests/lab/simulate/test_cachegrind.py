@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The caches agree with Cachegrind's on real programs: on what lackey prints, and on what we capture.
+"""Our caches agree with Cachegrind's on real programs, with references from lackey and from our captures.
 
-All tools run the program in the same environment and without address randomisation, because one variable more moves
-the stack, and with it the misses. The names of Valgrind's libraries are in that environment, too: so Cachegrind and our
-tool are found in one folder.
+All tools run the program in the same environment and without address randomisation: one more variable moves the
+stack, and with it the misses. The names of Valgrind's libraries are in that environment, too, so Cachegrind and our
+tool lie in one folder.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(
 
 
 class Cache(NamedTuple):
-    """A first-level data cache as both programs take it."""
+    """A first-level data cache, as an option of both programs."""
 
     kibibytes: int
     ways: int
@@ -57,7 +57,7 @@ class Cache(NamedTuple):
 CACHES = [Cache(16, 1, 32), Cache(64, 1, 32), Cache(256, 1, 32), Cache(32, 8, 32)]
 DESCRIPTIONS = ("direct:line=32,size=16K/64K/256K", "lru:line=32,sets=64-4096,ways=8")
 
-# Lists, a sort, copies by the processor's own loop, modifications in memory, accesses across lines.
+# Lists, a sort, copies by string instructions, modifications in memory, accesses across lines.
 C_PROGRAM = r"""
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +93,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Tools(NamedTuple):
-    """One folder with Valgrind's tools and ours, and a capturing program that takes its tool from there."""
+    """A folder with Valgrind's tools and ours, and a capturing program that uses it."""
 
     folder: Path
     capture: Path
@@ -129,7 +129,7 @@ def under(tool: str, *arguments: str) -> list[str]:
 def cachegrind(
     command: Sequence[str], cache: Cache, folder: Path, more: Mapping[str, str] | None = None
 ) -> tuple[int, int]:
-    """The references and misses that Cachegrind counts. `more`: of the environment."""
+    """Returns the references and misses that Cachegrind counts. `more`: additional environment variables."""
     shape = f"{cache.kibibytes * 1024},{cache.ways},{cache.line}"
     options = (f"--D1={shape}", "--I1=32768,8,64", "--LL=8388608,16,64", "--cachegrind-out-file=/dev/null")
     log = folder / "cachegrind.log"
@@ -150,7 +150,7 @@ def cachegrind(
 
 
 def simulated(command: Sequence[str], folder: Path) -> dict[str, list[dict[str, list[dict[str, object]]]]]:
-    """What we count of the references that lackey prints, read while it prints them."""
+    """Returns our counts for the references that lackey prints, read while it runs."""
     pipe = folder / "references"
     os.mkfifo(pipe)
     lackey = subprocess.Popen(
@@ -176,7 +176,7 @@ def simulated(command: Sequence[str], folder: Path) -> dict[str, list[dict[str, 
     return document
 
 
-# Programs that do the same in every run: gawk, grep and perl look at random bytes or their process number.
+# Only programs that do the same in every run; gawk, grep and perl use random bytes or their process id.
 PROGRAMS = {
     "true": ["/bin/true"],
     "compiled": ["COMPILED"],
@@ -187,7 +187,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", mostly_more(PROGRAMS, next(iter(PROGRAMS))))
-def test_misses_are_those_of_cachegrind(name: str, compiled: Path, tmp_path: Path) -> None:
+def test_misses_equal_those_of_cachegrind(name: str, compiled: Path, tmp_path: Path) -> None:
     command = [str(compiled) if word == "COMPILED" else word for word in PROGRAMS[name]]
     if not shutil.which(command[0]):
         pytest.skip(f"{command[0]} is not installed")
@@ -202,7 +202,7 @@ def test_misses_are_those_of_cachegrind(name: str, compiled: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", mostly_more(PROGRAMS, next(iter(PROGRAMS))))
-def test_captured_misses_are_those_of_cachegrind(name: str, compiled: Path, tools: Tools, tmp_path: Path) -> None:
+def test_captured_misses_equal_those_of_cachegrind(name: str, compiled: Path, tools: Tools, tmp_path: Path) -> None:
     command = [str(compiled) if word == "COMPILED" else word for word in PROGRAMS[name]]
     if not shutil.which(command[0]):
         pytest.skip(f"{command[0]} is not installed")
@@ -222,6 +222,6 @@ def test_captured_misses_are_those_of_cachegrind(name: str, compiled: Path, tool
         expected_references, expected_misses = cachegrind(command, cache, tmp_path, environment)
         misses = cache.of(found["simulators"])
         print(f"{name} {cache}: {references} references, {misses} misses; Cachegrind {expected_misses}")
-        # Two references, which hit, are in every capture and not in Cachegrind's count.
+        # Every capture has two references more than Cachegrind's count; both hit.
         assert abs(references - expected_references) <= 2
         assert abs(misses - expected_misses) <= max(1, ALIKE * references), cache

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Simulators on recordings of ours, and inside the program that is captured."""
+"""Simulators on our recordings, and inside a program while it is captured."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def values(document: dict[str, Any]) -> dict[str, int]:
     return inputs | rows
 
 
-def test_counts_inside_the_program_are_those_of_its_recording(tmp_path: Path) -> None:
+def test_counts_inside_the_program_equal_those_of_its_recording(tmp_path: Path) -> None:
     recorded = simulated(captured(tmp_path / "recorded.mpt"), *DESCRIPTIONS)
     inside = simulated(captured(tmp_path / "inside.mpt", *DESCRIPTIONS))
     assert (recorded["input"]["format"], inside["input"]["format"]) == ("recording", "counts")
@@ -79,7 +79,7 @@ def test_wrong_descriptions_are_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("x.mpt*"))
 
 
-def test_a_sample_tells_the_whole_with_its_error(tmp_path: Path) -> None:
+def test_a_sample_estimates_the_whole_with_its_error(tmp_path: Path) -> None:
     whole = simulated(captured(tmp_path / "whole.mpt"), "--simulate", "direct:line=64,size=16K")
     assert "bursts" not in whole["input"]
     sampled = simulated(
@@ -87,7 +87,7 @@ def test_a_sample_tells_the_whole_with_its_error(tmp_path: Path) -> None:
     )
     about = sampled["input"]
     assert about["bursts"] > 10
-    # What lies behind the last burst is not known.
+    # References after the last burst are unknown.
     assert 0 <= whole["input"]["instructions"] - about["instructions"] - about["instructions_not_captured"] <= 8000
     [row] = [row for row in sampled["simulators"][0]["metrics"] if row["metric"] == "misses"]
     told = row["whole"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""millpond-simulate as a user runs it: its document, its table, what it writes and what it refuses."""
+"""millpond-simulate as a user runs it: its document, table, files and refusals."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_penalties_are_swept_without_being_asked() -> None:
 
 
 def doctor(place: Path, **changed: object) -> str:
-    """A document of `millpond doctor` with what the time model needs of it: a file's name."""
+    """Writes a `millpond doctor` document with the fields that the time model needs; returns its path."""
     sets = [{"set_bytes": 4096 << i, "median": 1.0 if i < 4 else 5.0 if i < 9 else 80.0, "n": 11} for i in range(15)]
     whole = {
         "schema": "millpond.doctor/1",
@@ -165,7 +165,7 @@ def test_written_din_gives_the_same_misses(tmp_path: Path) -> None:
     options = ("-s", "lru:line=32,sets=1-4,ways=4", "--modify", "twice")
     first = document(*options, "--write-din", str(din), text=LACKEY)
     second = document(*options, text=din.read_text())
-    # din as it is written has no instructions, and so no times.
+    # A written din file has no instructions, and so no times.
     assert "time" in first["simulators"][0]
     assert "time" not in second["simulators"][0]
     assert [each["metrics"] for each in first["simulators"]] == [each["metrics"] for each in second["simulators"]]
@@ -185,7 +185,7 @@ def test_table_names_caches_and_shares() -> None:
     assert "of program" in done.stdout
 
 
-def test_measure_tells_each_simulator_and_all_together() -> None:
+def test_measure_reports_each_simulator_and_all_together() -> None:
     done = run("--measure", "--measure-references", "5000", "--measure-rounds", "1", "--json", "-")
     speeds = json.loads(done.stdout)
     assert speeds["references"] == 5000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What the tests of this folder share: programs are run bare once, recorded once, and compared often."""
+"""Fixtures of this folder: each program is run bare once and recorded once, for all comparisons."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from harness import Outcome, Program
 def pytest_sessionstart(session: pytest.Session) -> None:
     absent = [path.name for path in (harness.RECORD, harness.PROGRAMS) if not path.exists()]
     if absent:
-        why = f"{', '.join(absent)} not built beside {harness.BIN}: build first, or set MILLPOND_BIN"
+        why = f"{', '.join(absent)} not built for {harness.BIN}: build first, or set MILLPOND_BIN"
         pytest.exit(why, returncode=4)
 
 
 @pytest.fixture(scope="session")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Program], Outcome]:
-    """How a program ends by itself."""
+    """Returns the outcome of a program that runs bare."""
     known: dict[str, Outcome] = {}
 
     def run(program: Program) -> Outcome:
@@ -39,7 +39,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Program], Outcom
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Program], tuple[Outcome, list[Path]]]:
-    """How it ends while it is recorded, and the traces of its processes, its own first."""
+    """Returns the outcome of a recorded program, and the traces of its processes, its own first."""
     known: dict[str, tuple[Outcome, list[Path]]] = {}
 
     def run(program: Program) -> tuple[Outcome, list[Path]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs one program bare, recorded and under a trial, each in a folder of its own, and says what the world sees of it.
+"""Runs one program bare, recorded and under a trial, each in its own folder, and returns the visible outcome.
 
 bare     program                               ─┐
 record   millpond-record -o FILE -- program     ├─▶ Outcome: standard output and error, status or signal, files
@@ -26,7 +26,7 @@ LIMIT_SECONDS = 120
 
 @dataclass(frozen=True)
 class Program:
-    """A program, its standard input, its surroundings, and what of it is not the same twice.
+    """A program, its standard input, its environment, and the parts of its outcome that vary.
 
     `command` may contain {programs}, the folder of the test programs. `prepare` are files written before it starts.
     `ignore`: files (or folders) that differ from one bare run to the next.
@@ -45,7 +45,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a program left. A negative status is the signal that ended it."""
+    """The outcome of a program. A negative status is the signal that ended it."""
 
     stdout: bytes
     stderr: bytes
@@ -54,19 +54,19 @@ class Outcome:
 
 
 def missing(program: Program) -> str:
-    """Why this program cannot be run here; empty if it can."""
+    """Returns the reason why this program cannot run here; empty if it can."""
     first = program.argv()[0]
     return "" if shutil.which(first) else f"{first} is not here"
 
 
 def environment_of(program: Program) -> dict[str, str]:
-    """The same for every kind of run. Nothing of the test's own interpreter gets through."""
+    """Returns the environment, the same for every kind of run, without variables of the test's interpreter."""
     kept = {key: os.environ[key] for key in ("PATH", "HOME", "LD_LIBRARY_PATH") if key in os.environ}
     return {**kept, "LC_ALL": "C", "TZ": "UTC", **program.environment}
 
 
 def make_folder(program: Program, place: Path) -> Path:
-    """The folder in which the program runs, with its files. Always called `work`: some programs print it."""
+    """Makes the program's folder with its files. Its name is always `work`, because some programs print it."""
     folder = place / "work"
     folder.mkdir(parents=True)
     for name, content in program.prepare.items():
@@ -76,7 +76,7 @@ def make_folder(program: Program, place: Path) -> Path:
 
 
 def files_in(folder: Path, ignore: Sequence[str] = ()) -> dict[str, bytes]:
-    """Every file below `folder`, with its content."""
+    """Returns every file below `folder` with its content."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -104,7 +104,7 @@ def run_recorded(program: Program, place: Path, trace: Path, options: Sequence[s
 
 
 def traces_of(trace: Path) -> list[Path]:
-    """Everything that a recording left: FILE, FILE.PID, FILE.PID.IMAGE. Nothing unfinished may lie among it."""
+    """Returns the traces of a recording: FILE, FILE.PID, FILE.PID.IMAGE. Fails if one is unfinished."""
     left = sorted(trace.parent.glob(trace.name + "*"))
     unfinished = [path.name for path in left if ".partial" in path.name or path.is_dir()]
     assert not unfinished, f"the recording left {unfinished}"
@@ -112,7 +112,7 @@ def traces_of(trace: Path) -> list[Path]:
 
 
 def run_round(program: Program, place: Path, variant: str, routes: Path | None = None) -> Outcome:
-    """One round of `millpond-trial`; its streams go through files, its status comes from the result."""
+    """Runs one round of `millpond-trial`. Output goes through files; the status comes from the result."""
     folder = make_folder(program, place)
     result, stdin, stdout, stderr = (place / name for name in ("result.json", "stdin", "stdout", "stderr"))
     stdin.write_bytes(program.stdin)

@@ -84,7 +84,7 @@ git rev-parse no-such-thing
 
 
 def text(words: int, seed: int = 1) -> bytes:
-    """Lines of made-up words, some frequent and most rare."""
+    """Returns lines of made-up words, some frequent and most rare."""
     rng = random.Random(seed)
     vocabulary = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 11))) for _ in range(2000)]
     drawn = [vocabulary[int(2000 * rng.random() ** 3)] for _ in range(words)]

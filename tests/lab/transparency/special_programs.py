@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The test programs of tests/lab/programs in all their modes, and how the traces of each must add up."""
+"""The test programs of tests/lab/programs in all their modes, and the expected sums of their traces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def _modes(name: str, *modes: str) -> list[Program]:
     return [Program(f"{name}-{mode}", (f"{{programs}}/{name}", mode)) for mode in modes]
 
 
-# One process each, which says exactly how many marked events it has had by the time that it ends.
+# One process each, which prints the exact number of its marked events at its end.
 COUNTED = [
     Program("calls", ("{programs}/calls",)),
     Program("early", ("{programs}/early",)),
@@ -34,7 +34,7 @@ FAMILIES = {
 }
 FAMILY_PROGRAMS = [Program(f"processes-{name}", command) for name, command in FAMILIES.items()]
 
-# What they did is not told, or not determined.
+# Programs whose events are not printed, or vary from run to run.
 _PRELOADED = {"LD_PRELOAD": f"{PROGRAMS}/early_library.so"}
 UNCOUNTED = [
     *_modes("processes", "forked_thread"),
@@ -44,7 +44,7 @@ UNCOUNTED = [
     Program("preloaded", ("sh", "-c", "getconf PAGESIZE; ls"), environment=_PRELOADED),
 ]  # fmt: skip
 
-# Forbids itself files as large as a trace: recording must stop, and the program must not notice.
+# Limits its own file size below a trace's: recording must stop, and the program must not notice.
 LIMITED = Program("descriptors-limit", ("{programs}/descriptors", "limit"))
 
 SPECIAL_PROGRAMS = [*COUNTED, *FAMILY_PROGRAMS, *UNCOUNTED]

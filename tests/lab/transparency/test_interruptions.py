@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""An interrupted verb ends at once with one line; it leaves no process and no temporary folder, killed or not."""
+"""An interrupted verb ends at once with one line. It leaves no process and no temporary folder, even if killed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from harness import BIN, PROGRAMS, REPOSITORY
 from millpond.system.native import descendants_of, process_facts
 from tiers import mostly_more
 
-# A program with a child of its own, both of which ignore what would end them.
+# A program and its child, both of which ignore signals that would end them.
 STUBBORN = "trap '' TERM HUP INT; echo begun > begun; sleep 1000 & sleep 1000; sleep 1000"
 
 
@@ -78,14 +78,16 @@ def test_interrupted_advice_leaves_nothing(
     assert not (tmp_path / "results").exists()
 
 
-def test_an_interrupted_trial_says_what_it_keeps(verb: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> None:
+def test_an_interrupted_trial_reports_the_rounds_it_keeps(
+    verb: Callable[..., subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
     program = str(PROGRAMS / "calls")
     routes = [{"subsystems": ["*"], "pool": "all", "strategy": "synchronized(multipool)"}]
     plan = {"schema": "millpond.plan/1", "program": {"path": program, "build_id": ""}, "routes": routes}
     (tmp_path / "a.plan.json").write_text(json.dumps(plan))
     child = verb("trial", "--rounds=100000", "--store=store", "--plan=a.plan.json", "--", program)
 
-    def outcomes() -> int:  # the first line is about the run; more than one round's cells are worth keeping
+    def outcomes() -> int:  # first lines describe runs; 20 outcomes are over a round
         files = (tmp_path / "store").glob("observations/.*.rounds")
         return sum(len(file.read_bytes().splitlines()) - 1 for file in files)
 
@@ -99,7 +101,7 @@ def test_an_interrupted_trial_says_what_it_keeps(verb: Callable[..., subprocess.
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_a_program_that_does_not_end_is_stopped_and_gets_no_verdict(
+def test_an_endless_program_is_stopped_without_a_verdict(
     verb: Callable[..., subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
     endless = "trap 'echo asked > asked; exit 0' INT; while :; do :; done"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Programs that end from inside: what is alive then has not outlived a call that has not ended."""
+"""Programs that exit inside a call: objects alive at that time have not outlived the unfinished call."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def characterised(*words: object) -> dict[str, Any]:
 
 
 def scope(found: dict[str, Any], function: str) -> dict[str, Any]:
-    """The judgement of a function on the objects that it allocates itself."""
+    """Returns the legality of a function's scope for the objects that it allocates itself."""
     scopes = [s for one in found["subsystems"] if one["name"] in (function, "app") for s in one["legality"]]
     return next(s for s in scopes if s["name"] == function)
 
 
 def observed(how: str, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is known without and with a second recording that observes the calls."""
+    """Returns the characterisations without and with a second recording that observes the calls."""
     first, listed = recorded(how, folder / "first.mpt"), folder / "scopes"
     before = characterised("--scopes-out", listed, first)
     second = recorded(how, folder / "second.mpt", "--scopes", listed)
@@ -47,7 +47,7 @@ def observed(how: str, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @pytest.mark.parametrize("how", LEAVING)
-def test_what_lives_in_a_call_that_is_left_has_not_outlived_it(how: str, tmp_path: Path) -> None:
+def test_objects_alive_in_an_unfinished_call_did_not_outlive_it(how: str, tmp_path: Path) -> None:
     before, after = observed(how, tmp_path)
     assert scope(before, "app::work")["outliving"] == 0
     one = scope(after, "app::work")
@@ -67,7 +67,7 @@ def test_what_lives_in_a_call_that_is_left_has_not_outlived_it(how: str, tmp_pat
         ("", "app::work", "legal"),
         ("kept", "app::load", "alive at the end"),
         ("later", "app::load", "illegal"),
-        ("touched", "app::load", "alive at the end"),  # that they are read is not in a trace of allocations
+        ("touched", "app::load", "alive at the end"),  # a trace of allocations has no reads
     ],
 )
 def test_programs_that_return_have_three_states(how: str, function: str, legality: str, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_programs_that_return_have_three_states(how: str, function: str, legalit
 
 
 @pytest.mark.parametrize(("how", "legality"), [("kept", "alive at the end"), ("touched", "illegal")])
-def test_references_tell_what_is_touched_after_its_scope(how: str, legality: str, tmp_path: Path) -> None:
+def test_references_show_objects_touched_after_their_scope(how: str, legality: str, tmp_path: Path) -> None:
     trace = tmp_path / "references.mpt"
     done = run(BIN / "millpond-references", "-o", trace, "--", PROGRAMS / "leaving", how)
     if done.returncode == 4:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Every verb under a limit of addresses: its result, or one sentence, and no file that is half written.
+"""Every verb under a limit on address space gives its result or one sentence, and leaves no half-written file.
 
-The libraries that read the store end the process, or wait without end, where they get no memory: limits between those
-at which a verb begins and those at which it has enough are tried one by one.
+Without memory, the libraries that read the store may end the process or wait endlessly. So the tests try limits one by
+one, from the first at which a verb starts to the first at which it has enough.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ VERBS = {
 
 
 def called(words: tuple[str, ...], folder: Path, mebibytes: int | None = None) -> subprocess.CompletedProcess[str]:
-    """Runs a verb in a folder, with so many addresses."""
+    """Runs a verb in a folder under a limit on address space."""
 
     def limit() -> None:
         if mebibytes is not None:
@@ -99,7 +99,7 @@ def test_limits_end_in_results_or_a_sentence(verb: str, mebibytes: int, ready: P
 @pytest.mark.slow
 @pytest.mark.parametrize("mebibytes", [260, 340, 420, 500, 580])
 @pytest.mark.parametrize("verb", ["page", "compare"])
-def test_limits_between_end_likewise(verb: str, mebibytes: int, ready: Path, tmp_path: Path) -> None:
+def test_limits_in_between_end_the_same_way(verb: str, mebibytes: int, ready: Path, tmp_path: Path) -> None:
     ends_well(verb, mebibytes, ready, tmp_path)
 
 

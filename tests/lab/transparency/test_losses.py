@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Every event is in the trace, or one line says how many are not, and why; plans and mallocs keep one heap."""
+"""Every event is in the trace, or one line gives the number lost and the reason; plans and mallocs keep one heap."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MALLOCS = ("multipool", "quick_fit", "gnu_gxx", "size_map")
 
 
 def recorded(command: list[str], place: Path) -> tuple[Outcome, int]:
-    """The outcome, and the events in the trace."""
+    """Returns the outcome, and the number of events in the trace."""
     trace = place / "t.mpt"
     place.mkdir(exist_ok=True)
     outcome = run([str(RECORD), "-o", str(trace), "--", *command], Program("any", ()), place / "run")
@@ -28,7 +28,7 @@ def recorded(command: list[str], place: Path) -> tuple[Outcome, int]:
 
 
 def told(trace: Path, pattern: str) -> int:
-    """The number that `millpond-trace info` says of a trace."""
+    """Returns a number that `millpond-trace info` prints for a trace."""
     argv = [str(BIN / "millpond-trace"), "info", str(trace)]
     said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
     found = re.search(pattern, said, re.MULTILINE)
@@ -49,8 +49,8 @@ def test_threads_that_live_at_once_lose_nothing(count: int, tmp_path: Path) -> N
     assert events >= 40 * count
 
 
-def test_a_lack_of_mappings_is_told_or_loses_nothing(tmp_path: Path) -> None:
-    """An address space for few threads: either all events are there, or a line has their number."""
+def test_a_lack_of_mappings_is_reported_or_loses_nothing(tmp_path: Path) -> None:
+    """The address space fits few threads: either all events are in the trace, or a line gives the number lost."""
     shell = f"ulimit -v 400000; exec {THREADS} 500"
     outcome, _ = recorded(["sh", "-c", shell], tmp_path)
     if outcome.status == 0:
@@ -91,7 +91,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def with_subsystem(plans: Path, name: str, place: Path, keep_libraries: bool = True) -> Path:
     plan = json.loads((plans / "all.plan.json").read_text())
-    del plan["checksum"]  # as by hand
+    del plan["checksum"]  # as in a plan written by hand
     plan["routes"] = [{"subsystems": [name, "own"], "pool": "p", "strategy": "multipool"}]
     if not keep_libraries:
         del plan["libraries"]

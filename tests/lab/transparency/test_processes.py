@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""However a process comes to be, and whatever it does to itself, it is not disturbed, and its events are in its trace.
+"""Recording does not disturb a process, whatever it does to itself, and its events are in its trace.
 
-Where that cannot be, one line says which process has no trace and why.
+If that is impossible, one line names the process without a trace and the reason.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def test_no_fork_hangs(mode: str, tmp_path: Path) -> None:
     assert (recorded.status, recorded.stdout, others) == (bare.status, bare.stdout, bare.stderr)
 
 
-def test_a_filter_that_came_unseen_is_explained_with_the_option_that_helps(tmp_path: Path) -> None:
+def test_an_unseen_system_call_filter_is_explained_with_a_remedy(tmp_path: Path) -> None:
     # Enough events for more than one slot.
     program = children("filter_raw", "60000")
     assert run_bare(program, tmp_path / "bare").status == 0
@@ -68,7 +68,7 @@ def test_a_filter_that_came_unseen_is_explained_with_the_option_that_helps(tmp_p
     assert counted(read(tmp_path / "b.mpt")) == said(recorded.stdout)[0]
 
 
-def test_what_was_mapped_ahead_and_used_up_is_said(tmp_path: Path) -> None:
+def test_exhausted_ahead_mapping_is_reported(tmp_path: Path) -> None:
     recorded = run_recorded(children("filter", "60000"), tmp_path, tmp_path / "t.mpt", ["--ahead", "400KB"])
     trace = read(tmp_path / "t.mpt")
     assert recorded.status == 4 and b"--ahead" in recorded.stderr
@@ -76,8 +76,8 @@ def test_what_was_mapped_ahead_and_used_up_is_said(tmp_path: Path) -> None:
     assert 0 < trace.end_number(4) < 240000 and counted(trace)[0] > 0
 
 
-def test_a_process_that_outlives_the_program_is_named_and_finished_later(tmp_path: Path) -> None:
-    """A daemon has no event before the program has ended. It ends when a file appears."""
+def test_processes_that_outlive_the_program_are_finished_later(tmp_path: Path) -> None:
+    """The daemon has its first event after the program has ended. It ends when a file appears."""
     trace, sign = tmp_path / "t.mpt", tmp_path / "sign"
     argv = [str(RECORD), "-o", str(trace), "--", str(PROGRAMS / "children"), "daemon", "100", str(sign)]
     with (tmp_path / "out").open("wb") as stdout, (tmp_path / "error").open("wb") as stderr:
@@ -102,7 +102,7 @@ def test_a_process_that_outlives_the_program_is_named_and_finished_later(tmp_pat
 
 
 @pytest.mark.parametrize("name", ["own_malloc", "hidden_malloc"])
-def test_a_malloc_inside_the_executable_is_said(name: str, tmp_path: Path) -> None:
+def test_a_malloc_inside_the_executable_is_reported(name: str, tmp_path: Path) -> None:
     recorded = run_recorded(Program(name, (f"{{programs}}/{name}",)), tmp_path, tmp_path / "t.mpt")
     assert recorded.status == 3, "the program's own"
     lines = recorded.stderr.decode().splitlines()
@@ -111,7 +111,7 @@ def test_a_malloc_inside_the_executable_is_said(name: str, tmp_path: Path) -> No
 
 
 @NEEDS_ROOT
-def test_a_full_disk_keeps_room_for_the_trace_of_what_was_recorded(tmp_path: Path) -> None:
+def test_a_full_disk_keeps_room_for_the_recorded_trace(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = subprocess.run(
@@ -135,7 +135,7 @@ def test_a_full_disk_keeps_room_for_the_trace_of_what_was_recorded(tmp_path: Pat
         subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_the_programs_limit_on_addresses_ends_the_recording_at_most(tmp_path: Path) -> None:
+def test_an_address_limit_ends_at_most_the_recording(tmp_path: Path) -> None:
     limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 28, 1 << 28))"
     program = Program("limited", (sys.executable, "-c", limit + "; print(len([i for i in range(10**5)]))"))
     recorded = run_recorded(program, tmp_path, tmp_path / "t.mpt")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A recorded program cannot be told from a bare one, and its trace holds exactly what it did."""
+"""A recorded program behaves as a bare one, and its trace holds exactly its events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = ("allocations", "frees", "reallocations")
 
 
 def by_name(programs: list[Program]) -> pytest.MarkDecorator:
-    """Of the real programs the two that end soonest, and the one with threads; the others are left to `more`."""
+    """Parametrizes a test over programs. All real ones except gawk, sqlite3 and threads are marked `more`."""
     left = {each.name for each in REAL_PROGRAMS} - {"gawk", "sqlite3", "threads"}
     values = [
         pytest.param(each, marks=pytest.mark.more if each.name in left else (), id=each.name) for each in programs
@@ -30,7 +30,7 @@ def by_name(programs: list[Program]) -> pytest.MarkDecorator:
 
 
 def said(stdout: bytes) -> list[tuple[int, ...]]:
-    """What the processes of a program counted, one tuple of (allocations, frees, reallocations) each."""
+    """Returns the counts of each process as it printed them: (allocations, frees, reallocations)."""
     numbers = [line.rsplit(b" ", 1) for line in stdout.splitlines()]
     values = [int(value) for name, value in numbers if name.decode() in KINDS]
     return [tuple(values[i : i + 3]) for i in range(0, len(values), 3)]
@@ -42,7 +42,7 @@ def counted(trace: Trace) -> tuple[int, ...]:
 
 
 @by_name([*REAL_PROGRAMS, *SPECIAL_PROGRAMS])
-def test_what_the_world_sees_is_unchanged(program: Program, bare: Bare, recorded: Recorded) -> None:
+def test_recording_changes_nothing_visible(program: Program, bare: Bare, recorded: Recorded) -> None:
     outcome, traces = recorded(program)
     assert outcome == bare(program)
     assert traces[0].name == "trace.mpt"
@@ -113,14 +113,14 @@ def test_recording_stops_at_max_bytes_and_the_program_does_not(tmp_path: Path) -
     assert 0 < counted(trace)[0] < said(outcome.stdout)[0][0]
 
 
-def test_a_programs_own_limit_on_file_sizes_does_not_reach_the_recording(tmp_path: Path) -> None:
+def test_a_programs_file_size_limit_does_not_limit_the_trace(tmp_path: Path) -> None:
     path = tmp_path / "t.mpt"
     outcome = run_recorded(LIMITED, tmp_path, path)
     assert outcome == run_bare(LIMITED, tmp_path / "bare")
     assert counted(read(path)) == said(outcome.stdout)[0]
 
 
-def test_check_contexts_changes_nothing_that_the_world_sees(tmp_path: Path) -> None:
+def test_check_contexts_changes_nothing_visible(tmp_path: Path) -> None:
     program = Program("together", ("{programs}/threads", "together"))
     path = tmp_path / "t.mpt"
     outcome = run_recorded(program, tmp_path, path, ["--check-contexts"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What cannot be recorded is refused with the status for it and one clear line, before anything has happened."""
+"""Programs that cannot be recorded are refused with their status and one clear line, before anything has happened."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def record(arguments: list[str], place: Path) -> Outcome:
 
 
 def assert_refused(outcome: Outcome, status: int, *words: str) -> None:
-    """Only our own line, with these words in it, and nothing written."""
+    """Asserts that only our own line with these words is printed, and that no file is written."""
     assert outcome.status == status, outcome.stderr.decode()
     assert outcome.stdout == b""
     text = outcome.stderr.decode()
@@ -32,28 +32,28 @@ def assert_refused(outcome: Outcome, status: int, *words: str) -> None:
     assert dict(outcome.files) == {}, "something half-written was left behind"
 
 
-def test_a_program_that_does_not_exist(tmp_path: Path) -> None:
+def test_refuses_a_missing_program(tmp_path: Path) -> None:
     assert_refused(record(["-o", "t.mpt", "--", "./no-such-program"], tmp_path), PROGRAM, "no-such-program")
     assert_refused(record(["-o", "t.mpt", "--", "no-such-program-in-path"], tmp_path / "b"), PROGRAM, "no-such-program")
 
 
-def test_a_file_that_is_not_executable(tmp_path: Path) -> None:
+def test_refuses_a_file_that_is_not_executable(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.write_text("not a program\n")
     assert_refused(record(["-o", "t.mpt", "--", str(plain)], tmp_path / "run"), PROGRAM, "plain")
 
 
-def test_a_folder_is_no_program(tmp_path: Path) -> None:
+def test_refuses_a_folder(tmp_path: Path) -> None:
     assert_refused(record(["-o", "t.mpt", "--", str(tmp_path)], tmp_path / "run"), PROGRAM)
 
 
-def test_a_static_program(tmp_path: Path) -> None:
+def test_refuses_a_static_program(tmp_path: Path) -> None:
     program = str(PROGRAMS / "quiet_static")
     assert_refused(record(["-o", "t.mpt", "--", program], tmp_path), ENVIRONMENT, "quiet_static", "static")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-def test_a_set_user_id_program(tmp_path: Path) -> None:
+def test_refuses_a_set_user_id_program(tmp_path: Path) -> None:
     program = tmp_path / "privileged"
     shutil.copy(PROGRAMS / "quiet", program)
     os.chown(program, 65534, 65534)
@@ -75,12 +75,12 @@ def test_a_set_user_id_program(tmp_path: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_a_command_line_that_says_nothing_sensible(arguments: list[str], tmp_path: Path) -> None:
+def test_refuses_wrong_command_lines(arguments: list[str], tmp_path: Path) -> None:
     assert record(arguments, tmp_path).status == USAGE
 
 
 @pytest.mark.parametrize("place", ["no/such/folder/t.mpt", "/proc/t.mpt", "."])
-def test_a_place_that_cannot_be_written(place: str, tmp_path: Path) -> None:
+def test_refuses_an_unwritable_place(place: str, tmp_path: Path) -> None:
     # `touch` would leave a file: the program must not even have been started.
     assert_refused(record(["-o", place, "--", "touch", "started"], tmp_path), ENVIRONMENT)
 
@@ -98,7 +98,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_a_full_disk_harms_no_program_and_is_said(tmp_path: Path, small_disk: Path) -> None:
+def test_a_full_disk_harms_no_program_and_is_reported(tmp_path: Path, small_disk: Path) -> None:
     program = Program("many", ("{programs}/threads", "together", "100000"))
     bare = run_bare(program, tmp_path / "bare")
     recorded = run([str(RECORD), "-o", str(small_disk / "t.mpt"), "--", *program.argv()], program, tmp_path / "full")
@@ -111,8 +111,8 @@ def test_a_full_disk_harms_no_program_and_is_said(tmp_path: Path, small_disk: Pa
         assert read(path).end_number(6) != 0
 
 
-def test_a_killed_recorder_leaves_what_finish_completes(tmp_path: Path) -> None:
-    """The program says who it is; then the recorder is killed; then the program ends."""
+def test_a_killed_recorders_trace_can_be_finished(tmp_path: Path) -> None:
+    """The program prints its process id, then the recorder is killed, then the program ends."""
     script = "$| = 1; my @kept = map { 'x' x $_ } 1 .. 2000; print qq{$$\n}; <STDIN>; exit 0"
     argv = [str(RECORD), "-o", str(tmp_path / "t.mpt"), "--", "perl", "-e", script]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as recorder:
@@ -129,7 +129,7 @@ def test_a_killed_recorder_leaves_what_finish_completes(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["t.mpt"]
 
 
-def test_nothing_to_finish(tmp_path: Path) -> None:
+def test_finishing_without_a_partial_trace_is_refused(tmp_path: Path) -> None:
     finished = subprocess.run([str(RECORD), "--finish", str(tmp_path / "t.mpt")], capture_output=True, check=False)
     assert finished.returncode == INPUT
     assert finished.stderr.startswith(b"millpond: ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A recording replaces FILE and the traces of the recording that FILE was of, and no other file."""
+"""A recording replaces FILE and the other traces of FILE's old recording, and no other file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_files_that_only_have_such_names_stay(folder: Path, tmp_path: Path) -> None:
+def test_files_that_only_look_like_traces_stay(folder: Path, tmp_path: Path) -> None:
     names = ["app.log.1", "app.log.2", "app.log.20261123", "app.log.1.2", "app.log.partial-write", "app.log.XXXXXX"]
     others = {name: name.encode() for name in names} | {"app.log.7": b"", "app.log.8": b"\x5d\x2a\x4d\x18"}
     for name, text in others.items():
@@ -75,8 +75,8 @@ def test_the_traces_of_other_recordings_stay(folder: Path, tmp_path: Path) -> No
     assert after == kept
 
 
-def test_a_name_that_is_taken_is_left_and_said(folder: Path, tmp_path: Path) -> None:
-    """The child's number is known before it has a trace: the file that has its name is made by the child itself."""
+def test_a_file_with_the_name_of_a_trace_is_kept_and_reported(folder: Path, tmp_path: Path) -> None:
+    """The child itself makes a file with the name of its trace before it has one."""
     script = 'touch_me=$BASHPID; (echo mine > "$0.$BASHPID"; x=$(seq 9)); exit 6'
     file = folder / "t.mpt"
     outcome = record(Program("bash", ("bash", "-c", script, str(file))), tmp_path / "run", file)
@@ -88,8 +88,8 @@ def test_a_name_that_is_taken_is_left_and_said(folder: Path, tmp_path: Path) -> 
     assert read(stands_in).process
 
 
-def test_finishing_adds_to_what_is_there(folder: Path, tmp_path: Path) -> None:
-    """A process outlives the program: it reads from a pipe that the test holds open. The program ends once it runs."""
+def test_finishing_adds_to_existing_traces(folder: Path, tmp_path: Path) -> None:
+    """A child outlives the program: it reads a pipe that the test holds open. The program ends once the child runs."""
     file, started = folder / "t.mpt", tmp_path / "started"
     os.mkfifo(started)
     reads, writes = os.pipe()
@@ -131,7 +131,7 @@ def test_a_failed_start_keeps_the_former_recording(folder: Path, tmp_path: Path)
     assert content(folder) == before
 
 
-def test_traces_are_their_owners_alone_unless_a_mode_is_given(folder: Path, tmp_path: Path) -> None:
+def test_only_the_owner_may_read_traces_unless_a_mode_is_given(folder: Path, tmp_path: Path) -> None:
     record(QUIET, tmp_path / "a", folder / "a.mpt")
     record(QUIET, tmp_path / "b", folder / "b.mpt", "--mode", "644")
     assert (folder / "a.mpt").stat().st_mode & 0o777 == 0o600

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Observed scopes: programs whose truth is known, and programs that breakpoints could disturb.
+"""Observed scopes of programs with known results, and of programs that breakpoints could disturb.
 
 PROGRAM ──record──▶ FIRST ──characterise --scopes-out──▶ LIST ──record --scopes──▶ SECOND
                                                        FIRST, SECOND ──characterise --observed──▶ legality
@@ -28,7 +28,7 @@ ALIVE_AT_END = "alive at the end"
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of a function of the program `scopes`: activations, calls, bytes of its largest activation."""
+    """The known results of a function of the program `scopes`: activations, calls, bytes of its largest activation."""
 
     case: str
     function: str
@@ -72,14 +72,14 @@ def characterise(trace: Path, *options: str) -> dict[str, Any]:
 
 
 def scopes(characterisation: dict[str, Any], function: str) -> Iterator[dict[str, Any]]:
-    """The judgement of a function on the objects that it allocates itself, then on others."""
+    """Returns the legality of a function's scope for its own objects, then for others."""
     for s in sorted(characterisation["subsystems"], key=lambda s: s["name"] not in (function, function.split("::")[0])):
         yield from (scope for scope in s["legality"] if scope["scope"] == "function" and scope["name"] == function)
 
 
 @dataclass(frozen=True)
 class Observation:
-    """Both recordings of one case, and what is known with and without the second."""
+    """Both recordings of one case, and the characterisations with and without the second."""
 
     first: Path
     second: Path
@@ -107,7 +107,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.mark.parametrize("truth", TRUTHS, ids=lambda truth: f"{truth.case} {truth.function}")
-def test_observed_scopes_are_judged_as_they_are(truth: Truth, observed: Any) -> None:
+def test_observed_scopes_are_judged_correctly(truth: Truth, observed: Any) -> None:
     scope = next(scopes(observed(truth.case).after, truth.function))
     assert (scope["legality"], scope["activations"], scope["calls"], scope["instance_bytes"]["max"]) == (
         truth.legality, truth.activations, truth.calls, truth.bytes_max,
@@ -118,7 +118,7 @@ def test_observed_scopes_are_judged_as_they_are(truth: Truth, observed: Any) -> 
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_nothing_is_legal_before_it_is_observed(case: str, observed: Any) -> None:
+def test_no_scope_is_legal_before_it_is_observed(case: str, observed: Any) -> None:
     for s in observed(case).before["subsystems"]:
         for scope in s["legality"]:
             if scope["scope"] == "function":
@@ -136,7 +136,7 @@ def test_observation_leaves_the_events_as_they_are(case: str, observed: Any) -> 
 
 
 @pytest.mark.parametrize("case", HOSTILE)
-def test_breakpoints_change_nothing_that_a_program_sees(case: str, tmp_path: Path) -> None:
+def test_breakpoints_are_invisible_to_the_program(case: str, tmp_path: Path) -> None:
     one = program("hostile", case)
     trace = tmp_path / "trace.mpt"
     outcome = run_recorded(one, tmp_path / "recorded", trace, ["--scope", "serve", "--scope", "main"])
@@ -180,7 +180,7 @@ def test_a_function_entered_too_often_is_not_observed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("one", mostly_more(REAL_PROGRAMS, "gawk"), ids=lambda one: one.name)
-def test_real_programs_run_as_ever_while_observed(one: Program, bare: Any, recorded: Any, tmp_path: Path) -> None:
+def test_real_programs_run_unchanged_while_observed(one: Program, bare: Any, recorded: Any, tmp_path: Path) -> None:
     expected, chosen = bare(one), tmp_path / "scopes.txt"
     characterise(recorded(one)[1][0], "--scopes-out", str(chosen))
     trace = tmp_path / "trace.mpt"

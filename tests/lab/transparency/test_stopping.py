@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`--for` ends a program as its user would, asked first and then by force, and finishes the trace."""
+"""`--for` ends a program, first by request and then by force, and finishes its trace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_program_is_stopped_and_its_trace_finished(script: str, by: str, statu
     assert read(traces_of(trace)[0]).streams
 
 
-def test_a_program_that_ends_in_time_is_left_alone(tmp_path: Path) -> None:
+def test_a_program_that_ends_in_time_is_not_stopped(tmp_path: Path) -> None:
     argv = [str(RECORD), "-o", str(tmp_path / "t.mpt"), "--for", "600", "--", "sh", "-c", "exit 3"]
     done = subprocess.run(argv, capture_output=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (3, b"")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A survey lists each module of a process once, with the build-id that its file has."""
+"""A survey lists each module of a process once, with the build-id of its file."""
 
 from __future__ import annotations
 

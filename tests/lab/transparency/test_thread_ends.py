@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Threads may end in any order of what destructors there are: on our mallocs, under plans and recorded."""
+"""Threads may end with destructors in any order: on our mallocs, under plans and while recorded."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def tried(variant: str) -> Way:
 
 
 def planned(route: dict[str, object]) -> Way:
-    """One pool for everything."""
+    """A plan with one pool for everything."""
 
     def run(program: Program, place: Path) -> Outcome:
         everything = {"subsystems": ["*"], "pool": "all", **route}
@@ -69,7 +69,7 @@ WAYS: dict[str, Way] = {
     **{variant: tried(variant) for variant in ("shared", "looked_up")},
     **{name: planned(route) for name, route in PLANS.items()},
 }
-# What has a state for each thread.
+# The mallocs and strategies with per-thread state.
 OURS = ("multipool", "checked", "recorded", "shared", *PLANS)
 
 
@@ -96,7 +96,7 @@ def test_main_leaves_before_other_threads(way: str, seed: int, tmp_path: Path) -
 @pytest.mark.parametrize("kind", mostly_more(KINDS, "busy"))
 @pytest.mark.parametrize(
     "way", [way for way in OURS if way not in ("checked", "planned arenas")]
-)  # they keep what was freed
+)  # they keep freed memory
 def test_memory_does_not_grow_with_ended_threads(way: str, kind: str, tmp_path: Path) -> None:
     if kind == "library" and way != "multipool":
         pytest.skip("what is known of the code of a closed library stays known")
@@ -130,12 +130,12 @@ def test_runtimes_with_threads_run_as_bare(
     assert expected.status == 0, expected
     for number in range(2):
         done = WAYS[way](program, tmp_path / str(number))
-        # The recorder says which library has a malloc of its own; TBB's has one.
+        # The recorder names libraries with their own malloc, such as TBB's.
         if (name, way) == ("tbb", "recorded"):
             lines = done.stderr.splitlines(keepends=True)
             done = replace(done, stderr=b"".join(line for line in lines if b"libtbbmalloc" not in line))
         assert done == expected, (way, number)
 
 
-def test_the_programs_are_there() -> None:
+def test_the_test_programs_are_built() -> None:
     assert all((PROGRAMS / name).exists() for name in ("lives", "lives_plugin.so"))

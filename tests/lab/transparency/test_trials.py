@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A program under a trial, whatever its variant and its plan, cannot be told from the bare one."""
+"""A program under a trial behaves as the bare one, for every variant and plan."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def build_id(argv: list[str]) -> str:
 
 
 def compile_plan(program: Program, routes: list[dict[str, object]], place: Path) -> Path:
-    """The routes of a plan for `program` as address ranges."""
+    """Compiles the routes of a plan for `program` to address ranges."""
     place.mkdir(parents=True, exist_ok=True)
     argv = program.argv()
     plan, modules, compiled = place / "any.plan.json", place / "modules", place / "routes"
@@ -49,17 +49,13 @@ def compile_plan(program: Program, routes: list[dict[str, object]], place: Path)
 
 @pytest.mark.parametrize("variant", mostly_more(["empty", "shared", "looked_up"]))
 @pytest.mark.parametrize("program", EVERY_PROGRAM, ids=lambda program: program.name)
-def test_controls_change_nothing_that_the_world_sees(
-    program: Program, variant: str, bare: Bare, tmp_path: Path
-) -> None:
+def test_controls_change_nothing_visible(program: Program, variant: str, bare: Bare, tmp_path: Path) -> None:
     expected = bare(program)
     assert run_round(program, tmp_path / "trial", variant) == expected
 
 
 @pytest.mark.parametrize("program", mostly_more(EVERY_PROGRAM, *USUAL), ids=lambda program: program.name)
-def test_one_pool_for_everything_changes_nothing_that_the_world_sees(
-    program: Program, bare: Bare, tmp_path: Path
-) -> None:
+def test_one_pool_for_everything_changes_nothing_visible(program: Program, bare: Bare, tmp_path: Path) -> None:
     expected = bare(program)
     everything: dict[str, object] = {"subsystems": ["*"], "pool": "all", "strategy": "synchronized(multipool)"}
     compiled = compile_plan(program, [everything], tmp_path / "plan")
@@ -69,9 +65,7 @@ def test_one_pool_for_everything_changes_nothing_that_the_world_sees(
 @pytest.mark.parametrize(
     "program", mostly_more([*REAL_PROGRAMS, SPECIAL_PROGRAMS[0]], "sqlite3"), ids=lambda program: program.name
 )
-def test_plans_from_its_own_trace_change_nothing_that_the_world_sees(
-    program: Program, bare: Bare, tmp_path: Path
-) -> None:
+def test_plans_from_its_own_trace_change_nothing_visible(program: Program, bare: Bare, tmp_path: Path) -> None:
     expected = bare(program)
     trace, plans = tmp_path / "trace.mpt", tmp_path / "plans"
     run_recorded(program, tmp_path / "recorded", trace)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A second reader of traces, written from docs/trace_format.md alone: slow, small, and sharing no code with the first.
+"""A second reader of traces, written only from docs/trace_format.md. It is slow and small, and shares no code with the
+first.
 
-It holds the recorder to the specification rather than to our reader. Decompression is the `zstd` program's. Checksums
-and the index are left to the reader proper; here the file must be made of valid blocks from its first byte to its last.
+It checks the recorder against the specification instead of our own reader. The `zstd` program decompresses. The main
+reader checks checksums and the index; this one requires valid blocks from the first byte to the last.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Frame:
-    """A node of the tree of contexts."""
+    """A node in the tree of contexts."""
 
     parent: int
     module: int
@@ -55,15 +56,15 @@ class Trace:
     streams: dict[int, list[Event]] = field(default_factory=lambda: defaultdict(list))
 
     def events(self) -> Iterator[Event]:
-        """All events by time, every stream's own order kept."""
+        """Returns all events by time; each stream keeps its order."""
         return heapq.merge(*self.streams.values(), key=lambda event: event.time)
 
     def end_number(self, key: int) -> int:
-        """A number of the end block; 0 where it has none."""
+        """Returns a number of the end block; 0 if it is missing."""
         return number(self.end[key][0], 0)[0] if key in self.end else 0
 
     def depth(self, context: int) -> int:
-        """Frames of a context."""
+        """Returns the number of frames of a context."""
         depth = 0
         while context:
             context = self.frames[context].parent
@@ -72,7 +73,7 @@ class Trace:
 
 
 def number(data: bytes, at: int) -> tuple[int, int]:
-    """The prefix varint at `at`, and where the next value begins."""
+    """Returns the prefix varint at `at`, and the position of the next value."""
     first = data[at]
     if first == 0:
         return int.from_bytes(data[at + 1 : at + 9], "little"), at + 9
@@ -81,7 +82,7 @@ def number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def signed(value: int) -> int:
-    """A zigzag-coded value."""
+    """Decodes a zigzag-coded value."""
     return (value >> 1) ^ -(value & 1)
 
 
@@ -101,7 +102,7 @@ def _fields(data: bytes) -> dict[int, list[bytes]]:
 
 
 class _Columns:
-    """The values of one field: a column of its own, or (in rows) the payload that all fields share."""
+    """The values of one field: its own column, or (in rows) the payload that all fields share."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -117,7 +118,7 @@ class _Columns:
 
 
 def _columns(payload: bytes, layout: int) -> list[_Columns]:
-    """Tags, addresses, sizes, contexts, times, durations."""
+    """Returns the columns: tags, addresses, sizes, contexts, times, durations."""
     if layout == 0:
         return [_Columns(payload)] * 6
     columns, at = [], 0
@@ -179,7 +180,7 @@ def _add_modules(trace: Trace, payload: bytes, count: int) -> None:
 
 
 def read(path: Path) -> Trace:
-    """The trace at `path`. AssertionError where it is not what the specification says."""
+    """Reads the trace at `path`. Raises AssertionError if it breaks the specification."""
     data = path.read_bytes()
     unpacked = subprocess.run(["zstd", "-dcq", str(path)], capture_output=True, check=True).stdout
     trace, at, taken = Trace(), 0, 0
@@ -213,10 +214,10 @@ def read(path: Path) -> Trace:
 
 
 def count_marked(trace: Trace) -> Counter[str]:
-    """How often objects of the marked sizes (tests/lab/programs/marked.hpp) were allocated, freed and reallocated.
+    """Counts allocations, frees and reallocations of marked sizes (tests/lab/programs/marked.hpp).
 
-    Hand-offs between threads may be stamped in the wrong order by some ticks: at each address, allocations and frees
-    are paired in their order, so neither is lost.
+    Events of two threads may have time stamps a few ticks out of order. At each address, allocations and frees are
+    paired in their order, so none is lost.
     """
     counts: Counter[str] = Counter(allocations=0, frees=0, reallocations=0)
     live: dict[int, deque[int]] = defaultdict(deque)

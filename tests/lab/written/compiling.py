@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The compilers of this machine, and programs recorded and characterised with what they have built."""
+"""Finds the compilers of this machine, and records and characterises the programs that they build."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _first(*names: str) -> str | None:
 
 @cache
 def compilers() -> dict[str, list[str]]:
-    """The command lines of the compilers that work here, by a name: gcc, clang, and clang with libc++."""
+    """Returns the command lines of the compilers that work here, by name: gcc, clang, and clang with libc++."""
     gcc, clang = _first("g++"), _first("clang++-19", "clang++-18", "clang++-17", "clang++-16", "clang++")
     found = {"gcc": [gcc]} if gcc else {}
     if clang:
@@ -38,7 +38,7 @@ def _works(words: list[str]) -> bool:
 
 
 def compile_program(words: list[str], source: Path, to: Path, *options: str) -> Path:
-    """Compiles with -std=c++20; the compiler's complaints fail the test."""
+    """Compiles with -std=c++20; a warning fails the test."""
     command = [*words, "-std=c++20", *options, str(source), "-o", str(to), "-pthread"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr[:4000]}"
@@ -46,7 +46,7 @@ def compile_program(words: list[str], source: Path, to: Path, *options: str) -> 
 
 
 def characterised(program: Path, *arguments: str) -> dict[str, dict[str, Any]]:
-    """The subsystems of one run, by name."""
+    """Records and characterises one run; returns its subsystems by name."""
     trace = program.with_suffix(".mpt")
     subprocess.run(
         [BIN / "millpond-record", "--frees", "-o", trace, "--", program, *arguments],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What the tests of this folder need: the native programs, and this folder's modules."""
+"""Makes this folder's modules importable, and checks that the native programs are built."""
 
 from __future__ import annotations
 

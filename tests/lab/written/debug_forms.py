@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A program whose containers, members and lines are known, and tools that move its debug information elsewhere."""
+"""A program with known containers, members and lines, and tools that move its debug information elsewhere."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ int main() {
 
 
 def facts(program: Path) -> dict[str, tuple[int, set[str]]]:
-    """Of each container its line and its members."""
+    """Returns the line and the members of each container."""
     subsystem = characterised(program)["shop::book"]
     return {
         c["type"]: (c["places"][0]["line"], {m["name"] for m in c["members"]})
@@ -47,13 +47,13 @@ def facts(program: Path) -> dict[str, tuple[int, set[str]]]:
 
 
 def reasons(program: Path) -> str:
-    """Why containers of the program have no name, in all subsystems."""
+    """Returns the reasons why containers have no name, in all subsystems."""
     subsystems = characterised(program).values()
     return "; ".join(c["why_null"] for s in subsystems for c in s["containers"] if c["why_null"])
 
 
 def run(*words: Any, folder: Path) -> None:
-    """Runs a tool of the compilation in a folder; skips the test where it is missing or too old."""
+    """Runs a compiler tool in a folder; skips the test if the tool is missing or too old."""
     if shutil.which(str(words[0])) is None:
         pytest.skip(f"{words[0]} is not on this machine")
     done = subprocess.run(list(map(str, words)), cwd=folder, capture_output=True, text=True, check=False)
@@ -68,7 +68,7 @@ def plain(source: Path, folder: Path, *options: str, compiler: str = "gcc") -> P
 
 
 def separated(program: Path, debug: Path) -> Path:
-    """The program without its debug information, which goes to a file that it links to."""
+    """Moves the program's debug information to a separate file that the program links to."""
     folder = program.parent
     debug.parent.mkdir(parents=True, exist_ok=True)
     run("objcopy", "--only-keep-debug", program, debug, folder=folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Planted programs whose blocks are made and freed in different files, and the changes of an advice, applied."""
+"""Planted programs that allocate and free blocks in different files, and applies the changes of an advice to them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millpond.advice.advice_data import Advice, SourceChange
 from millpond.advice.code_changes import with_code
 from millpond.advice.code_pool import C_HEADER
 
-# As lua does it: one function frees everything; the objects are those that a pool is advised for.
+# One function frees everything, as in lua; a pool is advised for the objects.
 C_PROGRAM = {
     "memory.h": """\
 #include <stddef.h>
@@ -84,7 +84,7 @@ int main(void) {
 """,
 }
 
-# Two places that make, and one that frees both, in another file and by their base.
+# Two places allocate; a third frees both through their base class, in another file.
 CPP_PROGRAM = {
     "shapes.hpp": """\
 #pragma once
@@ -165,7 +165,7 @@ int main() {
 
 
 def planted(files: Mapping[str, str], folder: Path) -> Path:
-    """A folder with the files of a program."""
+    """Writes the files of a program into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text)
@@ -173,7 +173,7 @@ def planted(files: Mapping[str, str], folder: Path) -> Path:
 
 
 def build(compiler: str, folder: Path, *options: str) -> Path:
-    """Compiles all sources of a folder together; the compiler's complaints fail the test."""
+    """Compiles all sources of a folder together; a warning fails the test."""
     sources = sorted(path for path in folder.iterdir() if path.suffix in (".c", ".cpp"))
     command = [compiler, *options, *map(str, sources), "-o", str(folder / "program")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -182,14 +182,14 @@ def build(compiler: str, folder: Path, *options: str) -> Path:
 
 
 def output(program: Path) -> str:
-    """Output of a program, which must end well and complain of nothing."""
+    """Returns the output of a program, which must succeed without error messages."""
     done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (0, ""), (program, done.returncode, done.stderr[:2000])
     return done.stdout
 
 
 def advice_for(program: Path, *owners: str, strategy: str = "multipool", apart: bool = False) -> Advice:
-    """An advice whose plan has a pool for all of these subsystems of a recorded run, or for each its own."""
+    """Returns an advice whose plan gives these subsystems of a recorded run one pool, or one pool each."""
     found = characterised(program)
     groups = [[name] for name in owners] if apart else [list(owners)]
     rows = [{"best": "multipool", **found[name]} for name in owners]
@@ -202,7 +202,7 @@ def advice_for(program: Path, *owners: str, strategy: str = "multipool", apart: 
 
 
 def changes_of(advice: Advice) -> list[SourceChange]:
-    """All changes of the advised rows, each once."""
+    """Returns all changes of the advised rows, each once."""
     found: list[SourceChange] = []
     for row in with_code(advice).subsystems:
         found += [change for change in (row.code.changes if row.code else ()) if change not in found]
@@ -210,7 +210,7 @@ def changes_of(advice: Advice) -> list[SourceChange]:
 
 
 def apply(changes: list[SourceChange], header: str) -> None:
-    """Puts every change that has a line into its file, and the header's name before the first line of each."""
+    """Applies every change that has a line, and includes the header in each changed file."""
     for file in {change.file for change in changes if change.before}:
         lines = Path(file).read_text().split("\n")
         for change in changes:
@@ -222,7 +222,7 @@ def apply(changes: list[SourceChange], header: str) -> None:
 
 
 def allocate_from(source: Path, *pools: str) -> None:
-    """Changes the calls that make blocks in objects.c, one after the other: each from one of these pools."""
+    """Changes the allocating calls of objects.c in order: each takes its block from one of these pools."""
     objects = source / "objects.c"
     text = objects.read_text()
     for pool in pools:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Programs, arguments and folders of any bytes go through the verbs; documents lead back to the bytes."""
+"""Verbs accept programs, arguments and folders with names of any bytes, and documents preserve the bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOCALES = ({}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "P
 
 
 def millpond(folder: bytes, locale: dict[str, str], *words: bytes | str) -> subprocess.CompletedProcess[bytes]:
-    """Runs a verb; no verb may end in a traceback."""
+    """Runs a verb; a traceback fails the test."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "LANG"))} | locale
     environment |= {"PYTHONPATH": str(ROOT / "python"), "MILLPOND_BIN": str(BIN)}
     done = subprocess.run(
@@ -38,7 +38,7 @@ def millpond(folder: bytes, locale: dict[str, str], *words: bytes | str) -> subp
 
 @pytest.fixture
 def program(seed: int, tmp_path: Path) -> tuple[bytes, bytes]:
-    """A folder and a program in it, of random bytes."""
+    """A folder and a program in it, both with names of random bytes."""
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not on this machine")
     dice = random.Random(seed)
@@ -53,7 +53,7 @@ def program(seed: int, tmp_path: Path) -> tuple[bytes, bytes]:
 
 
 def bytes_of(text: str) -> bytes:
-    """What a document's text stands for."""
+    """Returns the bytes that a document's text stands for."""
     return b"".join(
         bytes([ord(c) - 0x10FF00]) if 0x10FF80 <= ord(c) <= 0x10FFFF else c.encode() for c in text
     )  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Containers are named as the source has them, whatever the compiler and its options made of the program."""
+"""Containers have the names of the source, for every compiler and its options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiling import HERE, characterised, compile_program, compilers
 from tiers import mostly_more
 
 SOURCE = HERE / "all_containers.cpp"
-# Function of the program → what it fills.
+# Function of the program → the container that it fills.
 EXPECTED = dict(re.findall(r"^// (use_\w+): (.*)$", SOURCE.read_text(), re.MULTILINE))
 RIGHT_AT_LEAST = 0.95
 # Without debug information, names come from what was not inlined: adaptors and streams show their insides.
@@ -21,14 +21,14 @@ WRONG_AT_MOST = 0.10
 
 
 def is_right(container: dict[str, Any], expected: str) -> bool:
-    """Whether a container is the one that the function fills, or one of the two."""
+    """Returns whether a container is the one (or one of the two) that the function fills."""
     if expected == "nothing":
         return container["type"] is None
     return container["type"] in expected.split(" in ")
 
 
 def shares(found: dict[str, dict[str, Any]]) -> tuple[float, float, list[str]]:
-    """The shares of the bytes that are named right and wrong, and what is not right."""
+    """Returns the shares of bytes with right and wrong names, and the wrong names."""
     total = right = wrong = 0
     complaints = []
     for function, expected in EXPECTED.items():
@@ -96,7 +96,7 @@ def test_tells_members_and_places(compiler: str, tmp_path: Path) -> None:
 
 
 def test_names_the_containers_of_however_many_contexts(tmp_path: Path) -> None:
-    """Contexts with the same addresses up to the owner are looked at once, so that none is too many."""
+    """Contexts with the same addresses up to the owner are resolved once, so there is no limit."""
     program = compile_program(
         next(iter(compilers().values())), HERE / "many_contexts.cpp", tmp_path / "many", "-O1", "-g"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Twelve ways to keep debug information, of a program and of a library: as from the plain build, or the true reason."""
+"""Twelve ways to store debug information of programs and libraries give the plain build's names, or the true reason."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass(frozen=True)
 class Built:
-    """A program, and which of its files has the containers: itself or its library."""
+    """A program, and the file that has its containers: itself or its library."""
 
     program: Path
     module: Path
@@ -42,12 +42,12 @@ class Built:
 
 
 def linked(library: Path) -> tuple[str, ...]:
-    """The options that link a program with a library next to it."""
+    """Returns the options that link a program with a library next to it."""
     return "-Wl,--no-as-needed", str(library), "-Wl,-rpath,$ORIGIN"
 
 
 def built(source: Path, folder: Path, kind: str, *options: str) -> Built:
-    """In a folder of its own, with a main program around it where `kind` is library."""
+    """Builds the source in its own folder, with a main program around it if `kind` is library."""
     folder.mkdir()
     if kind == "program":
         program = plain(source, folder, *options)
@@ -105,7 +105,7 @@ def with_zstd(one: Built) -> None:
 
 
 def by_the_name_of_a_link(one: Built) -> None:
-    """As distributions have it: NAME.so leads to NAME.so.1, beside which the debug file lies."""
+    """Uses the layout of distributions: NAME.so links to NAME.so.1, and the debug file lies next to that."""
     beside(one)
     real = one.folder / "real" / "book.1"
     real.parent.mkdir()
@@ -123,7 +123,7 @@ WAYS: tuple[Callable[[Built], None], ...] = (
 @pytest.mark.parametrize("kind", mostly_more(["program", "library"], "program"))
 @pytest.mark.more
 @pytest.mark.parametrize("way", WAYS)
-def test_each_way_names_what_the_plain_one_names(
+def test_each_debug_file_layout_names_the_same_containers(
     way: Callable[[Built], None], kind: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MILLPOND_DEBUG_PATH", "")
@@ -136,7 +136,7 @@ def test_each_way_names_what_the_plain_one_names(
 
 @pytest.mark.more
 @pytest.mark.parametrize("kind", mostly_more(["program", "library"], "program"))
-def test_packages_of_split_files_are_read_or_the_reason_is_said(kind: str, source: Path, tmp_path: Path) -> None:
+def test_packages_of_split_files_are_read_or_the_reason_is_given(kind: str, source: Path, tmp_path: Path) -> None:
     expected = facts(built(source, tmp_path / "plain", kind).program)
     folder = tmp_path / "split"
     folder.mkdir()
@@ -197,7 +197,7 @@ def test_a_link_with_another_sum_is_refused(kind: str, source: Path, tmp_path: P
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[tuple[str, Path, list[str]]]:
-    """A server on this machine: its address, the folder that it serves, and what it was asked for."""
+    """A local server: its address, the folder that it serves, and its requests so far."""
     folder = tmp_path / "served"
     folder.mkdir()
     asked: list[str] = []
@@ -244,7 +244,7 @@ def test_servers_are_asked_by_build_id(
     assert f"/buildid/{build_id(one.module)}/debuginfo" in asked
 
 
-def test_a_server_that_is_not_there_is_said(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_server_is_reported(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = built(source, tmp_path / "one", "program")
     beside(one)
     (one.folder / "book.debug").unlink()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Debug information elsewhere or in another form names the same containers, lines and members, or says why."""
+"""Debug information in another place or form names the same containers, lines and members, or gives the reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
      ("gcc", "-gsplit-dwarf"), ("gcc", "-flto"), ("gcc", "-no-pie"), ("clang", "-gsimple-template-names"),
      ("clang", "-fdebug-types-section")],
 )  # fmt: skip
-def test_forms_name_what_the_plain_one_names(compiler: str, options: str, source: Path, tmp_path: Path) -> None:
+def test_every_debug_form_names_the_same_containers(compiler: str, options: str, source: Path, tmp_path: Path) -> None:
     for folder in ("plain", "other"):
         (tmp_path / folder).mkdir()
     expected = facts(plain(source, tmp_path / "plain", compiler=compiler))
@@ -109,7 +109,7 @@ def test_missing_split_files_are_named(source: Path, tmp_path: Path) -> None:
     assert ".dwo is missing" in reasons(program)
 
 
-def test_line_tables_alone_are_told_from_none(source: Path, tmp_path: Path) -> None:
+def test_line_tables_without_types_are_recognised(source: Path, tmp_path: Path) -> None:
     program = plain(source, tmp_path, "-g1")
     [container] = [
         c for c in characterised(program)["shop::book"]["containers"] if c["type"] == "std::map<int, shop::order>"

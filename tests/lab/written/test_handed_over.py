@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Planted programs that are changed as the advice says compile and run as before."""
+"""Planted programs compile and run as before after the changes of the advice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 def sanitizes(compiler: str, folder: Path) -> bool:
-    """True if programs with sanitizers can be built here."""
+    """Returns whether programs with sanitizers can be built here."""
     source = folder / "empty.c"
     source.write_text("int main(void) { return 0; }\n")
     command = [compiler, *SANITIZED, str(source), "-o", str(folder / "empty")]
@@ -34,14 +34,14 @@ def sanitizes(compiler: str, folder: Path) -> bool:
 
 @pytest.fixture
 def c_compiler() -> str:
-    """The compiler of C that belongs to the one of C++."""
+    """Returns the C compiler that belongs to a C++ compiler."""
     if "gcc" not in compilers():
         pytest.skip("gcc is not on this machine")
     return "gcc"
 
 
 def assert_runs_as_before(compiler: str, source: Path, headers: Path, expected: str) -> None:
-    """The changed program prints the same: as it is, in checked mode, and under sanitizers where there are any."""
+    """Asserts that the changed program prints the same: plain, in checked mode, and under available sanitizers."""
     options = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", str(headers)]
     for more in ([], ["-DMILLPOND_CHECKED"], [*SANITIZED] if sanitizes(compiler, headers) else []):
         assert output(build(compiler, source, *options, *more)) == expected
@@ -67,13 +67,13 @@ def test_c_changes_name_the_shared_free_and_work(c_compiler: str, tmp_path: Path
     assert {p.name for p in folder.iterdir()} == {NOTE, C_HEADER, C_TEST}
     note = (folder / NOTE).read_text()
     assert "memory.c:6" in note and "objects.c:5" in note and f"cc -std=c11 -DMILLPOND_CHECKED {C_TEST}" in note
-    allocate_from(source, POOL)  # the one place that is told in words
+    allocate_from(source, POOL)  # the one place that has only a description
     apply([freed], C_HEADER)
     assert_runs_as_before(c_compiler, source, folder, expected)
 
 
 @pytest.mark.lengthy
-def test_a_free_that_two_pools_share_asks_each_of_them(c_compiler: str, tmp_path: Path) -> None:
+def test_a_free_shared_by_two_pools_asks_each_of_them(c_compiler: str, tmp_path: Path) -> None:
     source = planted(C_PROGRAM, tmp_path / "source")
     program = build(c_compiler, source, "-std=c11", "-O1", "-g", "-fno-optimize-sibling-calls")
     expected = output(program)
@@ -126,7 +126,7 @@ def test_cpp_changes_name_both_news_and_the_delete(tmp_path: Path) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_delete_that_others_use_asks_whose_block_it_is(tmp_path: Path) -> None:
+def test_a_shared_delete_checks_which_pool_owns_the_block(tmp_path: Path) -> None:
     words = next(iter(compilers().values()))
     files = {
         "main.cpp": """\
@@ -198,7 +198,7 @@ def headers_of(folder: Path) -> Path:
 @pytest.mark.parametrize("standard", mostly_more(["c11", "c99", "gnu17", "c++98", "c++20"]))
 def test_c_header_compiles_cleanly_and_keeps_blocks(standard: str, c_compiler: str, tmp_path: Path, seed: int) -> None:
     folder = headers_of(tmp_path / "written")
-    # Compiled twice: the pool is one for all sources.
+    # The header is compiled twice: all sources share one pool.
     (folder / "other.c").write_text(
         f'#include "{C_HEADER}"\n#include "{C_HEADER}"\n'
         "void* other_block(void);\nvoid* other_block(void) { return make_memory_allocate(40); }\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Programs of C++ modules and of Go: owners, containers, members and lines, or the reason why there is no recording."""
+"""Programs of C++ modules and of Go have owners, containers, members and lines, or a reason for no recording."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ func main() { for i := 0; i < 1000; i++ { C.free(C.make_block(C.int(i % 50 + 1))
 
 
 def steps(folder: Path, *commands: str, **variables: str) -> None:
-    """Builds in a folder; skips the test where a compiler cannot do this."""
+    """Builds in a folder; skips the test if a compiler does not support this."""
     for command in commands:
         done = subprocess.run(
             command.split(), cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True, check=False
@@ -48,7 +48,7 @@ def steps(folder: Path, *commands: str, **variables: str) -> None:
 
 
 @pytest.mark.parametrize("compiler", mostly_more(["gcc", "clang"]))
-def test_modules_name_what_headers_name(compiler: str, tmp_path: Path) -> None:
+def test_modules_name_the_same_containers_as_headers(compiler: str, tmp_path: Path) -> None:
     if compiler not in compilers():
         pytest.skip(f"{compiler} is not on this machine")
     (tmp_path / "shop.cppm").write_text(MODULE)
@@ -76,7 +76,7 @@ def go_program(folder: Path, source: str, cgo: str) -> Path:
     return folder / "main"
 
 
-def test_go_that_calls_c_owns_what_c_allocates(tmp_path: Path) -> None:
+def test_go_programs_own_allocations_of_their_c_code(tmp_path: Path) -> None:
     program = go_program(tmp_path, CGO, "1")
     subsystems = characterised(program)
     assert any("make_block" in name for name in subsystems), list(subsystems)

@@ -35,7 +35,7 @@ int main() {
 
 
 def millpond(folder: Path, *words: str, status: int = 0) -> str:
-    """Runs the conductor; returns standard output."""
+    """Runs the command line; returns standard output."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "MILLPOND_BIN": str(BIN)}
     done = subprocess.run(
         [sys.executable, "-m", "millpond", *words], cwd=folder, env=environment, capture_output=True, text=True,
@@ -47,7 +47,7 @@ def millpond(folder: Path, *words: str, status: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two traces, and the header and malloc that were made of the first."""
+    """A folder with two traces, and the header and malloc synthesized from the first."""
     folder = tmp_path_factory.mktemp("synthesized")
     for name, count in (("first", "3000"), ("second", "500")):
         program = ["/usr/bin/python3", "-c", PROGRAM.replace("3000", count)]
@@ -61,7 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.more
-def test_held_out_input_is_reported_beside_the_other(made: Path) -> None:
+def test_held_out_input_is_reported_separately(made: Path) -> None:
     found = json.loads((made / "found.json").read_text())
     assert found["schema"] == "millpond.synthesis/1" and len(found["classes"]) <= 32
     assert [(t["path"], t["held_out"]) for t in found["traces"]] == [("first.mpt", False), ("second.mpt", True)]
@@ -96,8 +96,8 @@ def test_malloc_runs_programs_with_unchanged_output(made: Path) -> None:
         assert b"millpond synthesized: " in under.stderr or "python3" not in program[0]
 
 
-# Blocks of one size by a wrapper that malloc's return address cannot tell apart: of two callers one's die at once. With
-# `late` those live on, against the prediction, and are moved and freed out of order.
+# Two callers allocate blocks of one size through a wrapper, so malloc's return address is the same. One caller's blocks
+# die at once. With `late`, they live on, against the prediction, and are moved and freed out of order.
 SITES = """\
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,7 +144,7 @@ int main(int count, char** words) {
 
 
 @pytest.mark.more
-def test_short_lived_sites_get_an_arena_that_wrong_predictions_do_not_break(tmp_path: Path) -> None:
+def test_short_lived_sites_get_an_arena_that_survives_mispredictions(tmp_path: Path) -> None:
     source, program, trace = tmp_path / "sites.c", tmp_path / "sites", tmp_path / "sites.mpt"
     source.write_text(SITES)
     subprocess.run(["cc", "-O1", "-fno-optimize-sibling-calls", source, "-o", program], check=True)
@@ -179,7 +179,7 @@ def test_classes_are_scored_by_instructions_and_misses(made: Path) -> None:
     (trace,) = json.loads((made / "scored.json").read_text())["traces"]
     counts = {source["source"]: source["instructions"] for source in trace["sources"]}
     assert len(counts) == 4
-    # Each request and each free takes a few dozen, whatever the classes are.
+    # Each request and each free takes a few dozen instructions, for any classes.
     assert all(
         10 * trace["census"]["requests"] < count < 1000 * trace["census"]["requests"] for count in counts.values()
     )
@@ -189,7 +189,7 @@ def test_classes_are_scored_by_instructions_and_misses(made: Path) -> None:
 
 
 @pytest.mark.more
-def test_what_is_no_header_of_ours_is_not_overwritten(made: Path) -> None:
+def test_only_generated_headers_are_overwritten(made: Path) -> None:
     own = made / "own.hpp"
     own.write_text("// Mine.\n")
     assert "nothing is overwritten" in millpond(made, "synthesize", "first.mpt", "-o", "own.hpp", status=2)

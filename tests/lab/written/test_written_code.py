@@ -26,13 +26,13 @@ SCOPES: dict[str, dict[str, Any]] = {
 
 
 def container(type_: str | None, bytes_: int = 720, allocations: int = 10) -> dict[str, Any]:
-    """A container as characterise describes one."""
+    """Returns a container as characterise describes one."""
     return {"type": type_, "element_of": None, "call": None, "bytes": bytes_, "allocations": allocations, "share": 0.1,
             "why_null": None if type_ else "its own code", "places": [], "members": []}  # fmt: skip
 
 
 def advice_of(rows: list[dict[str, Any]], routes: list[dict[str, Any]]) -> Advice:
-    """An advice whose plan has these routes."""
+    """Returns an advice whose plan has these routes."""
     return Advice.from_json({
         "program": {"argv": ["./program", "a b"]}, "verdict": "Give it a pool.", "choice": {"kind": "plan"},
         "effects": {}, "sums": {}, "rounds": 11, "trace": {}, "notes": [],
@@ -42,7 +42,7 @@ def advice_of(rows: list[dict[str, Any]], routes: list[dict[str, Any]]) -> Advic
 
 
 def every_home() -> Advice:
-    """All kinds of homes, each with everything that a header can offer."""
+    """Returns an advice with all kinds of homes, each with everything that a header can offer."""
     types = [*(f"std::{name}<int, int>" for name in ALIASES if name not in ("string", "wstring", "basic_string"))]
     rows, routes = [], []
     for number, (name, scope) in enumerate(SCOPES.items()):
@@ -57,7 +57,7 @@ def every_home() -> Advice:
             }
             for kind in scope
         ]
-        # All containers over one allocator of each shape; the others have a few, or compiling took its time.
+        # All containers over one allocator of each shape; the others have a few, to keep compiling short.
         offered = (*types, "std::string", *OTHERS) if name in ("multipool", "function") else FEW
         owner = f"app::(anonymous namespace)::{name}<int>::{{lambda#{number}}}"
         rows.append({"name": owner, "W": 2 if name == "shared phase" else 1, "peak_live_bytes": 100_000,
@@ -107,9 +107,9 @@ def test_every_home_compiles_and_holds_in_checked_mode(compiler: str, tmp_path: 
     write(every_home(), folder)
     options = ["-Wall", "-Wextra", "-Werror", "-I", str(INCLUDE)]
     words = compilers()[compiler]
-    alone = tmp_path / "alone.cpp"
-    alone.write_text(f'#include "{folder / HEADER}"\n#include "{folder / HEADER}"\n')
-    compile_program(words, alone, tmp_path / "alone.o", *options, "-fsyntax-only")
+    single = tmp_path / "single.cpp"
+    single.write_text(f'#include "{folder / HEADER}"\n#include "{folder / HEADER}"\n')
+    compile_program(words, single, tmp_path / "single.o", *options, "-fsyntax-only")
     program = compile_program(words, folder / TEST, tmp_path / "test", *options, "-DMILLPOND_CHECKED")
     done = subprocess.run([program, "20260101"], capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
@@ -117,7 +117,7 @@ def test_every_home_compiles_and_holds_in_checked_mode(compiler: str, tmp_path: 
 
 
 def changed(advice: Advice, source: Path) -> tuple[str, int]:
-    """The source with every change that has a line, and how many there are."""
+    """Returns the source with every change that has a line, and the number of changes."""
     lines, count = source.read_text().split("\n"), 0
     changes = {
         (c.line, c.before, c.after)
@@ -133,7 +133,7 @@ def changed(advice: Advice, source: Path) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("strategy", mostly_more(["multipool", "monotonic"], "multipool"))
-def test_changed_program_prints_what_it_printed(strategy: str, tmp_path: Path) -> None:
+def test_changed_programs_print_the_same(strategy: str, tmp_path: Path) -> None:
     source = tmp_path / "shapes.cpp"
     source.write_text((HERE / "shapes.cpp").read_text())
     original = compile_program(next(iter(compilers().values())), source, tmp_path / "shapes", "-O1", "-g")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Environments in which nothing runs: predictions and truths of given figures."""
+"""Fake environments that run nothing and give chosen predictions and truths."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGES = 640
 
 
 def simulation(misses: int, seconds: float | None = None) -> Simulation:
-    """A simulation whose caches and memories all miss so often."""
+    """Returns a simulation whose caches and memories all have this number of misses."""
     caches = [
         {"metric": "misses", "unit": "references", "value": misses, "cache_bytes": cache.kibibytes * 1024,
          "ways": cache.ways, "line_bytes": cache.line_bytes}
@@ -53,8 +53,8 @@ def fake_environments(
     truth: int,
     seconds: Callable[[str], float] = lambda _: 1.0,
 ) -> list[tuple[str, str, int]]:
-    """Predictions and truths of these figures. Returns what was predicted, as it comes: recorded on, malloc, number of
-    the environment.
+    """Fakes predictions and truths with these figures. Returns a list that grows with each prediction: recorded malloc,
+    predicted malloc, number of the environment.
     """
     seen: list[tuple[str, str, int]] = []
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Stands for the native programs: the same command lines, statuses and files, with figures that a test decides.
+"""Fakes the native programs: the same command lines, statuses and files, with figures from the test.
 
-It is installed under their names beside a `fake.json`:
+It is installed under their names, next to a `fake.json`:
   events, subsystems [{name, bytes, …}]   what the trace holds             processes      how many are recorded
   cpu {variant: seconds}                  what a round of a control costs  gains {name: factor} what its own pool does,
                                           if pools are kept apart
@@ -76,13 +76,13 @@ def record() -> None:
 
 
 def references() -> None:
-    """millpond-references: a trace whose number is not one of a recording's."""
+    """Fakes millpond-references: writes a trace with a number that no recording has."""
     fail_if_told("references")
     Path(option("-o") or "").write_text("captured")
 
 
 def list_traces() -> None:
-    """`millpond-trace list [--null] FILE`: here names tell."""
+    """Fakes `millpond-trace list [--null] FILE`: the names decide the answer."""
     file = Path(sys.argv[-1])
     siblings = file.parent.glob(f"{file.name}*")
     found = [path for path in siblings if not path.name.removeprefix(file.name).strip(".0123456789")]
@@ -125,7 +125,7 @@ def subsystem_of(given: dict[str, object]) -> dict[str, object]:
 
 
 def contexts_of(subsystems: list[str]) -> dict[str, object]:
-    """main calls the owner of each subsystem, which allocates."""
+    """Returns a call tree: main calls the owner of each subsystem, which allocates."""
     nodes = [[0, 0, -1, 0, 0, 0, 0], *([1, i + 1, i, 20, 1000, 2, 100] for i in range(len(subsystems)))]
     functions = ["main", *(f"{name}::make" for name in subsystems)]
     return {"schema": "millpond.contexts/1", "functions": functions, "subsystems": subsystems, "nodes": nodes}
@@ -170,7 +170,7 @@ def one_round(variant: str, number: int) -> None:
     if variant == "plan":
         routes = json.loads(Path(option("--routes") or "").read_text())["routes"]
         named = [name for route in routes for name in route["subsystems"] if name != "*"]
-        # In one pool, objects of several subsystems lie mixed: nothing is gained.
+        # In one pool, objects of several subsystems are mixed, so nothing is gained.
         apart = named if len({route["pool"] for route in routes}) == len(named) else []
         for name in [*apart, *(route["pool"] for route in routes if "scope" in route)]:
             seconds *= CONFIG.get("gains", {}).get(name, 1.0)
@@ -206,7 +206,7 @@ def one_round(variant: str, number: int) -> None:
 
 
 def check_plan(path: str) -> None:
-    """Stands for the one reader of plans: it knows a plan from other JSON, and no more."""
+    """Fakes the reader of plans: it only distinguishes plans from other JSON."""
     fail_if_told("check_plan")
     try:
         plan = json.loads(Path(path).read_text())
@@ -284,7 +284,7 @@ def probe() -> None:
 
 
 def main(arguments: list[str], here: Path) -> None:
-    """Acts as the program that `arguments` name; ends by SystemExit, or by returning for status 0."""
+    """Acts as the program that `arguments` name. Returns for status 0, else raises SystemExit."""
     global HERE, CONFIG  # noqa: PLW0603 (one program, one process: or one call at a time in a test)
     HERE, sys.argv = here, arguments
     CONFIG = json.loads((here / "fake.json").read_text())

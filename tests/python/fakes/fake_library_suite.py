@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Stands for millpond-library-suite: the same command line and JSON, with figures that a test decides.
+"""Fakes millpond-library-suite: the same command line and JSON, with figures from the test.
 
-`capture` goes in the place of `native.capture`. What `config` may hold, for each contender by the name that cells use:
+`capture` replaces `native.capture`. Keys of `config`, each by the contender's name in cells:
   ns          {contender: ns a unit}, 40 for the others; ours 20, ideals 19.5, trees 100
   bytes       {contender: resident bytes}, 10 MB for the others
   bad_alloc   contenders that run out of memory          dies     contenders that die of SIGSEGV
@@ -84,7 +84,7 @@ def listed() -> dict[str, Any]:
 
 
 class FakeSuite:
-    """The program, faked. `calls` are the command lines of rounds so far, with the contender's name before them."""
+    """The fake program. `calls` are the command lines of rounds so far, after the contender's name."""
 
     def __init__(self, **config: Any) -> None:
         self.config = config

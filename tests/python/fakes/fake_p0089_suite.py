@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Stands for millpond-p0089-suite, and for the suites of the other documents: the same command line and JSON, with the
-document's own figures or a test's.
+"""Fakes millpond-p0089-suite and the suites of the other papers: the same command line and JSON, with the paper's own
+figures or the test's.
 
-`replace_programs` puts it in their place. What `config` may hold:
+`replace_programs` installs it in their place. Keys of `config`:
   factor      {strategy: factor on its seconds}        bad_alloc   strategies that run out of memory
   dies        strategies that die of SIGSEGV           checksum    {strategy: another checksum}
   lacks       strategies that the program has not      stop_after  rounds after which it has no room to write
@@ -38,12 +38,12 @@ _OURS = ("synchronized_multipool:type:destroy", "synchronized_multipool:base:des
 STRATEGIES = (*ALL_ALIASES.values(), *_OURS)
 UNITS = 2**20
 LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
-# Who built the program that lies below a folder of that name.
+# The toolchain that built the program, by the name of the program's folder.
 BUILT_BY = {
     "gcc": ("g++ 12.2.0", "libstdc++ 12"), "clang": ("clang++ 19.1.7", "libstdc++ 12"),
     "clang-libc++": ("clang++ 19.1.7", "libc++ 19.1.7"), "": ("g++ 12.2.0", "libstdc++"),
 }  # fmt: skip
-# Of every workload.
+# The metrics of every workload.
 RANGES = [
     {"name": "log2_leaves", "default": 22, "least": 0, "most": 40, "meaning": "leaves created in all"},
     {"name": "walk", "default": "lists", "meaning": "what a visit is", "words": ["lists", "links"]},
@@ -52,16 +52,16 @@ _COUNTING = ("--counters", "--event", "--perf-control")
 
 
 def experiment_of(workload: str, given: Mapping[str, str]) -> PublishedSpec:
-    """The first experiment that runs it with these parameters: several run one workload along axes of their own."""
-    passed = {LITTER, *SURROUNDINGS}  # by other ways than parameters
+    """Returns the first experiment that runs the workload with these parameters; several may share a workload."""
+    passed = {LITTER, *SURROUNDINGS}  # not passed as parameters
     return next(e for e in PUBLISHED if e.workload == workload and {*e.axes} - passed <= given.keys())
 
 
 class FakeP0089:
-    """The program, faked. `calls` are the command lines of rounds so far, `simulated` those under callgrind, and
-    `environments` those of both, in their order; `looks` those that look at a cell once.
+    """The fake program. `calls` are the command lines of rounds so far, `simulated` those under callgrind, and `looks`
+    those of extra runs. `environments` are the environments of rounds and callgrind runs, in order.
 
-    `inherited`: the descriptors that each of the rounds was given. millpond-events is faked beside it.
+    `inherited`: the descriptors that each round was given. It also fakes millpond-events.
     """
 
     def __init__(self, **config: Any) -> None:
@@ -74,7 +74,7 @@ class FakeP0089:
         self._asked = 0
 
     def replace_programs(self, patch: pytest.MonkeyPatch, folder: Path) -> None:
-        """Takes the place of every native program and of Valgrind, installed or not; makes `folder` the current one."""
+        """Replaces every native program and Valgrind, installed or not; makes `folder` the current one."""
         patch.setattr(native, "capture", self.capture)
         patch.setattr(native, "find", lambda name: folder / name)
         patch.setattr(native, "find_built_by", lambda toolchain, name: folder / "toolchains" / toolchain / name)
@@ -86,7 +86,7 @@ class FakeP0089:
         descriptors: Sequence[int] = (),
     ) -> Captured:  # fmt: skip
         del seconds
-        argv = argv[3:] if argv[0] == "prlimit" else argv  # what it may have of memory
+        argv = argv[3:] if argv[0] == "prlimit" else argv  # the memory limit
         if Path(argv[0]).name == "millpond-events":
             return self.name_events(argv)
         self._asked += 1
@@ -126,7 +126,7 @@ class FakeP0089:
         return Captured(0, json.dumps(result) + "\n", "")
 
     def look(self, argv: Sequence[str]) -> Captured | None:
-        """What is asked of a cell once, behind its rounds: a picture of the heap, and dimensions of a recording."""
+        """Answers the extra runs of a cell after its rounds: a picture of the heap, and dimensions of a recording."""
         if argv[-1] == "--picture-heap":
             self.looks.append(tuple(argv))
             return Captured(0, json.dumps({"metrics": {f"heap_taken:{64 * n}": n % 2 for n in range(128)}}), "")
@@ -143,7 +143,7 @@ class FakeP0089:
         return None
 
     def working_set(self) -> dict[str, Any]:
-        """What millpond-simulate tells of a window."""
+        """Returns millpond-simulate's document about a window."""
         seen = self.config.get("window", 320)
         rows = [{"description": f"distances:line={size}",
                  "metrics": [{"metric": "distinct", "unit": "blocks", "value": count, "line_bytes": size}]}
@@ -157,7 +157,7 @@ class FakeP0089:
         }  # fmt: skip
 
     def said_by(self, program: str) -> dict[str, Any]:
-        """The list of a program, with who built it, and without what it has not for that."""
+        """Returns the list of a program with its toolchain, without strategies that this toolchain lacks."""
         toolchain = next((part for part in Path(program).parts if part in TOOLCHAINS), "")
         compiler, library = BUILT_BY[toolchain]
         lacks = self.config.get("lacks_by", {}).get(toolchain, ())
@@ -166,7 +166,7 @@ class FakeP0089:
         return {**listed, "workloads": works}
 
     def name_events(self, argv: Sequence[str]) -> Captured:
-        """What millpond-events says."""
+        """Fakes the answer of millpond-events."""
         if "--list" in argv:
             return Captured(0, json.dumps(self.config.get("events", {})), "")
         unknown = [word for word in argv if word in self.config.get("unknown", ())]
@@ -174,14 +174,14 @@ class FakeP0089:
         return Captured(2 if unknown else 0, "", said)
 
     def simulate(self, argv: Sequence[str]) -> Captured:
-        """A round under callgrind."""
+        """Fakes a round under callgrind."""
         self.simulated.append(tuple(argv))
         said = self.config.get("callgrind", "")
         return Captured(self.config.get("ends", 0), "", said(argv) if callable(said) else said)
 
     @staticmethod
     def seconds(workload: str, strategy: str, given: Mapping[str, str]) -> float:
-        """So much that the experiment's figure is what the document printed there; 1 beside its tables."""
+        """Returns the seconds that give the published figure of the point; 1 if none is published."""
         experiment = experiment_of(workload, given)
         if experiment.figure.twin and given[experiment.figure.twin].startswith("-"):
             return 1.0
@@ -193,7 +193,7 @@ class FakeP0089:
 
     @staticmethod
     def times(workload: str, given: Mapping[str, str]) -> list[str]:
-        """All that the program times of a workload."""
+        """Returns all times that the program measures for a workload."""
         return [name for name, unit in experiment_of(workload, given).metrics.units.items() if unit == "seconds"]
 
     def listed(self, program: str = "millpond-p0089-suite") -> dict[str, Any]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Stands for millpond-reserve_commit-suite: the same command line and JSON; every metric of a cell is the same number.
+"""Fakes millpond-reserve_commit-suite: the same command line and JSON; all metrics of a cell have one value.
 
-`capture` goes in the place of `native.capture`. `values`: {strategy: number}, 1 for others. `fails`: strategies that
-run out of memory.
+`capture` replaces `native.capture`. `values`: {strategy: number}, 1 for others. `fails`: strategies that run out of
+memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from millpond_bench.suites.reserve_commit import EXPERIMENTS, METRICS
 
 
 class FakeReserveCommit:
-    """The program, faked. `calls` are the command lines of rounds so far."""
+    """The fake program. `calls` are the command lines of rounds so far."""
 
     def __init__(self, values: Mapping[str, float] | None = None, fails: Sequence[str] = ()) -> None:
         self._values = values or {}
