@@ -64,6 +64,19 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return work / "site"
 
 
+@pytest.fixture(scope="module")
+def with_bench(installed: Path) -> Path:
+    """A folder with the wheels of both packages installed."""
+    work, site = installed.parent, installed.parent / "both"
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    building = ["--no-deps", "--no-build-isolation", "--wheel-dir", str(work)]
+    subprocess.run([*pip, "wheel", *building, str(ROOT / "python")], check=True)
+    wheels = [str(path) for path in (*work.glob("millpond-*.whl"), *work.glob("millpond_bench-*.whl"))]
+    assert len(wheels) == 2
+    subprocess.run([*pip, "install", "--no-deps", "--target", str(site), *wheels], check=True)
+    return site
+
+
 def with_ccache() -> dict[str, str]:
     """Returns the environment of scripts/build: if ccache is installed, it serves earlier compilations."""
     launcher = shutil.which("ccache")
@@ -86,14 +99,44 @@ def test_wheel_holds_programs_and_libraries(installed: Path) -> None:
     assert {path.name for path in native.iterdir()} == {"bin", "lib"}
 
 
-def test_wheel_holds_the_published_tables_and_statements(installed: Path) -> None:
+def test_wheel_of_millpond_holds_no_papers(installed: Path) -> None:
+    assert not (installed / "millpond_bench").exists()
+    assert not [path for path in installed.rglob("*") if path.suffix in (".csv", ".toml")]
+    command = [sys.executable, "-S", "-m", "millpond", "doctor", "--validate"]
+    environment = {**user_environment(installed), "PYTHONPATH": f"{installed}{os.pathsep}{_others(installed.parent)}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 4 and "pip install millpond-bench" in done.stderr
+
+
+def _others(work: Path) -> Path:
+    """A folder with what millpond depends on, and without the editable packages of .venv."""
+    folder = work / "others"
+    if not folder.exists():
+        folder.mkdir()
+        for path in Path(sysconfig.get_path("purelib")).iterdir():
+            if "millpond" not in path.name:
+                (folder / path.name).symlink_to(path)
+    return folder
+
+
+def test_wheel_of_the_bench_holds_the_published_tables_and_statements(with_bench: Path) -> None:
     """`millpond bench` reads them from its package."""
-    package = installed / "millpond_bench/suites"
+    package = with_bench / "millpond_bench/suites"
     assert len(list((package / "paper").glob("p0089_benchmark*.csv"))) == 4
     for table in ("countertree_claims", "reserve_commit_dtrace"):
         assert (package / f"paper/{table}.csv").is_file()
     for document in ("p0089", "unique_chars", "suballocator", "reserve_commit"):
         assert (package / f"claims/{document}.toml").is_file()
+
+
+def test_millpond_finds_the_bench(with_bench: Path) -> None:
+    environment = {
+        **user_environment(with_bench),
+        "PYTHONPATH": f"{with_bench}{os.pathsep}{_others(with_bench.parent)}",
+    }
+    command = [sys.executable, "-S", "-m", "millpond", "bench", "--list"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "p0089.1" in done.stdout
 
 
 def test_installed_program_records(installed: Path, tmp_path: Path) -> None:

@@ -15,14 +15,24 @@ from types import ModuleType
 from typing import Any
 
 from millpond.system.errors import Failure, Status
+from millpond.system.progress import say
 
 GROUP = "millpond.extensions"
 
 
 @cache
 def extensions() -> tuple[ModuleType, ...]:
-    """The modules that installed packages name, by name. Reads the metadata of all packages: some 10 ms."""
-    return tuple(entry.load() for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name))
+    """The modules that installed packages name, by name; a package that is half installed is said and left out.
+
+    Reads the metadata of all packages: some 10 ms.
+    """
+    found: list[ModuleType] = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            found.append(entry.load())
+        except ImportError as error:
+            say(f"the extension {entry.value} is left out: {error}")
+    return tuple(found)
 
 
 def verbs() -> dict[str, str]:

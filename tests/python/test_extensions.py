@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Other packages add verbs, documents and parts; without them, millpond says which package is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from types import ModuleType
+from typing import Any
+
+import pytest
+from conftest import FakeLab
+
+from millpond.system import extensions
+from millpond.system.errors import Failure, Status
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """The entry points of the packages that are installed: a test fills the list."""
+    entries: list[Any] = []
+    monkeypatch.setattr(extensions, "entry_points", lambda group: entries if group == extensions.GROUP else [])
+    extensions.extensions.cache_clear()
+    yield entries
+    extensions.extensions.cache_clear()
+
+
+class Entry:
+    """An entry point of a package that adds the module."""
+
+    value = "another.extension"
+
+    def __init__(self, name: str, module: ModuleType) -> None:
+        self.name = name
+        self._module = module
+
+    def load(self) -> ModuleType:
+        return self._module
+
+
+def test_without_extensions_only_own_verbs_are_there(installed: list[Any]) -> None:
+    assert extensions.verbs() == {} and extensions.documents() == {} and extensions.metrics() == []
+    with pytest.raises(Failure, match=r"--validate needs the package millpond-bench") as failed:
+        extensions.part("validate", "--validate")
+    assert failed.value.status == Status.ENVIRONMENT
+
+
+def test_an_extension_adds_verbs_documents_metrics_and_parts(installed: list[Any]) -> None:
+    module = ModuleType("another")
+    module.VERBS = {"juggle": "another.juggle"}  # type: ignore[attr-defined]
+    module.DOCUMENTS = {"another.1": "another.data:Data"}  # type: ignore[attr-defined]
+    module.metrics = lambda: ["balls"]  # type: ignore[attr-defined]
+    module.validate = lambda: 7  # type: ignore[attr-defined]
+    installed += [Entry("b", ModuleType("nothing")), Entry("a", module)]
+    assert extensions.verbs() == {"juggle": "another.juggle"}
+    assert extensions.documents() == {"another.1": "another.data:Data"}
+    assert extensions.metrics() == ["balls"]
+    assert extensions.part("validate", "--validate")() == 7
+
+
+def test_a_half_installed_extension_is_left_out(
+    installed: list[Any], capsys: pytest.CaptureFixture[str], lab: FakeLab
+) -> None:
+    installed.append(EntryPoint("gone", "millpond_gone.extension", extensions.GROUP))
+    assert extensions.verbs() == {}
+    assert "millpond_gone.extension is left out" in capsys.readouterr().err
+    done = lab.run("bench", "--list")
+    assert done.status == 2 and "'bench'" in done.stderr
