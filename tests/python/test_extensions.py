@@ -58,11 +58,8 @@ def test_an_extension_adds_verbs_documents_metrics_and_parts(installed: list[Any
     assert extensions.part("validate", "--validate")() == 7
 
 
-def test_a_half_installed_extension_is_left_out(
-    installed: list[Any], capsys: pytest.CaptureFixture[str], lab: FakeLab
-) -> None:
+def test_a_half_installed_extension_is_left_out(installed: list[Any], lab: FakeLab) -> None:
     installed.append(EntryPoint("gone", "millpond_gone.extension", extensions.GROUP))
-    assert extensions.verbs() == {}
-    assert "millpond_gone.extension is left out" in capsys.readouterr().err
     done = lab.run("bench", "--list")
-    assert done.status == 2 and "'bench'" in done.stderr
+    assert done.status == 2
+    assert "millpond_gone.extension is left out" in done.stderr and "'bench'" in done.stderr
