@@ -38,6 +38,12 @@ def test_english_is_plain_but_for_listed_exceptions() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_exceptions_are_left_in_documents_and_few_tests_only() -> None:
+    allowed = listed()
+    assert not [path for path in allowed if path.startswith(CLEAN)]
+    assert sum(number for path, number in allowed.items() if path.startswith("tests/")) <= AT_MOST_IN_TESTS
+
+
 @pytest.mark.parametrize(
     ("name", "text", "rule"),
     [
