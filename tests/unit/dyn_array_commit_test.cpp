@@ -45,6 +45,7 @@ TEST_F(dyn_array_commit, memory_is_refused_before_any_element_changes) {
     const std::vector<test::copied> more(some.capacity() + 1, test::copied(-5));
     fake_pages::set.charge_limit = fake_pages::charged_bytes;
     test::element_books::fail_once_at(test::element_books::never);  // counts from 0 on
+    EXPECT_THROW(some.resize(some.size() + more.size()), std::bad_alloc);
     EXPECT_THROW(some.append_range(more), std::bad_alloc);
     EXPECT_THROW(some.assign_range(more), std::bad_alloc);
     EXPECT_EQ(test::element_books::operations, 0U);
