@@ -15,7 +15,7 @@ from conftest import FakeLab
 from msgspec.structs import replace
 
 from millpond.advice.advice_data import Advice
-from millpond.advice.prediction_outcome import Builds, CameOut, Line, Predicted, prediction_of
+from millpond.advice.prediction_outcome import Builds, Line, PredictedMetric, PredictionOutcome, prediction_of
 from millpond.store.store import Store
 from millpond.system.build_id import build_id_of
 
@@ -118,7 +118,7 @@ def test_the_outcome_is_kept_and_every_report_shows_it(lab: FakeLab, program: Ma
     sentence = found["came_out"][0]["sentence"]
     assert sentence in " ".join(lab.run("report", "kept", "--format", "text").stdout.split())
     for form in ("html", "markdown"):
-        assert CameOut.of(Builds.from_json(found)).lines[0].predicted_text.split(" ")[0] in (
+        assert PredictionOutcome.of(Builds.from_json(found)).lines[0].predicted_text.split(" ")[0] in (
             lab.run("report", "kept", "--format", form).stdout
         )
         assert "came out" in lab.run("report", "kept", "--format", form).stdout
@@ -216,8 +216,8 @@ def test_a_file_without_a_build_id_has_none(tmp_path: Path) -> None:
 
 
 def test_intervals_that_touch_meet() -> None:
-    def summary(low: float, high: float) -> Predicted:
-        return Predicted(11, (low + high) / 2, low, high, 0.98, "better")
+    def summary(low: float, high: float) -> PredictedMetric:
+        return PredictedMetric(11, (low + high) / 2, low, high, 0.98, "better")
 
     assert Line("cpu_seconds", summary(0.7, 0.8), summary(0.8, 0.9)).meets
     worse = Line("cpu_seconds", summary(0.7, 0.8), summary(0.81, 0.9))

@@ -18,7 +18,7 @@ from millpond.advice import inputs, merged
 from millpond.advice.advice_data import NOTHING, Advice, AnalysedProgram, Effect, Estimate, Row
 from millpond.advice.advise_options import Options
 from millpond.advice.advise_program import advise
-from millpond.advice.inputs import Judged
+from millpond.advice.inputs import JudgedPlan
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import Plan
 from millpond.commands import advise as verb
@@ -191,7 +191,7 @@ def test_arguments_go_where_the_braces_are() -> None:
     assert nowhere.value.status == 2
 
 
-def unasked(*_: object) -> Mapping[str, Judged]:
+def unasked(*_: object) -> Mapping[str, JudgedPlan]:
     raise AssertionError("there was nothing to judge again")
 
 
@@ -229,9 +229,9 @@ def test_what_pays_on_one_input_is_judged_on_fresh_rounds_of_the_others(tmp_path
     }
     asked = []
 
-    def judge(command: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
+    def judge(command: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, JudgedPlan]:
         asked.append((command[-1], [p.subsystems for p in plans.values()], seconds > 0))
-        return {"book": Judged({"cpu_seconds": comparison(net, 0.9)}, 11, ["id"])}
+        return {"book": JudgedPlan({"cpu_seconds": comparison(net, 0.9)}, 11, ["id"])}
 
     found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, lambda command, _: documents[command[-1]], judge).to_json()
     assert asked == [("b", [("book",)], True)]
@@ -249,7 +249,7 @@ def test_a_plan_that_cannot_be_judged_on_another_input_leaves_the_warning(tmp_pa
     file.write_text("a\nb\n")
     documents = {"a": advice(row("book", merged.HOLDS)), "b": advice(row("book", merged.UNTRIED))}
 
-    def judge(*_: object) -> Mapping[str, Judged]:
+    def judge(*_: object) -> Mapping[str, JudgedPlan]:
         raise Failure(Status.USAGE, "no such subsystem")
 
     found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, lambda command, _: documents[command[-1]], judge).to_json()

@@ -9,7 +9,7 @@ import pytest
 from conftest import FakeLab
 from test_advise import CPU, MALLOCS, SUBSYSTEMS, advise
 
-from millpond.advice.advice_rounds import Advising
+from millpond.advice.advice_rounds import AdviceRounds
 
 
 @pytest.mark.lengthy
@@ -53,7 +53,7 @@ def test_a_few_bytes_more_are_no_reason_against_a_gain(lab: FakeLab, peak_bytes:
 def test_without_time_for_all_a_plan_that_looked_no_better_is_left_out(
     lab: FakeLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Advising, "_has_time_for_plan", lambda _: False)
+    monkeypatch.setattr(AdviceRounds, "_has_time_for_plan", lambda _: False)
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 1.2}, mallocs=MALLOCS)
     found = advise(lab)
     assert (found["choice"]["kind"], found["choice"]["name"]) == ("malloc", "fast")

@@ -132,7 +132,7 @@ class AnalysedProgram(Record, frozen=True, kw_only=True):
     analysed: int | None = field(default_factory=NULL)
 
 
-class Winking(Record, frozen=True, kw_only=True):
+class WinkOutEstimate(Record, frozen=True, kw_only=True):
     """The frees that a winked-out arena would not run, and their time on the program's own malloc."""
 
     free_calls: int
@@ -148,7 +148,7 @@ class Arena(Record, frozen=True, kw_only=True):
     calls: int
     outlived_calls: int
     resets: int
-    winking: Winking
+    winking: WinkOutEstimate
 
 
 class PlanPrediction(Record, frozen=True, kw_only=True):

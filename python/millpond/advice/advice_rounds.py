@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from millpond.advice import effects, screening
 from millpond.advice.advice_state import KeptState, NamedPlan
 from millpond.advice.bare_run import BareRun
-from millpond.advice.findings import Findings, Tried
+from millpond.advice.findings import Findings, TriedPlan
 from millpond.advice.judged_cells import most_important_first, roles_of_mallocs
 from millpond.advice.layout_prediction import mallocs_in_order
 from millpond.advice.looks import Looks
@@ -38,7 +38,7 @@ _QUICKER_AT_MOST = 5
 _JUDGED_METRICS = ("cpu_seconds", "peak_bytes")
 
 
-class Advising:
+class AdviceRounds:
     """The rounds of one `advise`: fills in the findings; every outcome is kept in the log as it comes."""
 
     def __init__(
@@ -134,7 +134,7 @@ class Advising:
         for name, comparisons in screened.items():
             behind = [*self._behind_net(), effects.plan_cell(self._program, by_name[name])]
             evidence = self._journal.evidence("choosing", behind, _JUDGED_METRICS)
-            found.tried[name] = Tried(by_name[name], comparisons, evidence, judged=False)
+            found.tried[name] = TriedPlan(by_name[name], comparisons, evidence, judged=False)
         best = screening.best_mallocs(found.screened_mallocs, self._always_judged())
         if steps.chosen is not None:
             found.unjudged = steps.unjudged
@@ -325,7 +325,7 @@ class Advising:
             if plan.name in alone:
                 behind = [*self._behind_net(), effects.plan_cell(self._program, plan)]
                 evidence = self._journal.evidence("judging", behind, _JUDGED_METRICS)
-                self._found.tried[plan.name] = Tried(plan, alone[plan.name], evidence, judged=True)
+                self._found.tried[plan.name] = TriedPlan(plan, alone[plan.name], evidence, judged=True)
 
     def _note_arenas(self, outcomes: list[Outcome]) -> None:
         """How often arenas were reset, and which pools would have held much more than was alive in them."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from millpond.advice.advice_data import Advice
-from millpond.advice.advice_rounds import Advising
+from millpond.advice.advice_rounds import AdviceRounds
 from millpond.advice.advice_state import AdviceState, KeptState, earlier_state
 from millpond.advice.advise_options import Options
 from millpond.advice.bare_run import BareRun, run_bare
@@ -113,7 +113,7 @@ def _try(
         log.keep(bare.outcome)
     kept.advance(bare_seconds=bare.seconds, bare_exit_status=bare.exit_status)
     try:
-        Advising(
+        AdviceRounds(
             found, log, laboratory, deadline - reserved, deadline, options.seed, kept, goes_on=options.goes_on
         ).run(bare)
     except BaseException:

@@ -10,7 +10,7 @@ import re
 
 from millpond.advice.advice_data import SourceChange
 from millpond.advice.code_bytes import found_by, replacements_of
-from millpond.advice.code_homes import C, Home
+from millpond.advice.code_homes import AdvisedAllocator, C
 from millpond.advice.code_source import source_line
 from millpond.rounds.characterisation import AllocationPlace, Container
 
@@ -19,18 +19,18 @@ _MALLOC = re.compile(r"(?<![\w.>:])(?:std::)?(malloc|calloc|realloc|strdup|strnd
 _ANY = re.compile(rf"{_MALLOC.pattern}|\bnew\b")
 
 
-def allocating_changes(home: Home, container: Container) -> list[SourceChange]:
+def allocating_changes(home: AdvisedAllocator, container: Container) -> list[SourceChange]:
     """Changes of the places that make blocks of a container without a type: one for each."""
     places = container.places or (AllocationPlace(),)
     return [_at(home, container, place) for place in places]
 
 
-def allocate_name(home: Home) -> str:
+def allocate_name(home: AdvisedAllocator) -> str:
     """The function in the place of malloc."""
     return f"{home.name}_allocate" if home.language == C else f"{home.space}::allocate_bytes"
 
 
-def _at(home: Home, container: Container, place: AllocationPlace) -> SourceChange:
+def _at(home: AdvisedAllocator, container: Container, place: AllocationPlace) -> SourceChange:
     where, allocate = (place.function or "the program"), allocate_name(home)
     if container.call:
         found = _line_of_call(home, container.call, place)
@@ -53,7 +53,7 @@ def _at(home: Home, container: Container, place: AllocationPlace) -> SourceChang
     return SourceChange(file=place.file, line=place.line, what=f"{where}: {_words('', home)}", kind="allocate")
 
 
-def _line_of_call(home: Home, call: str, place: AllocationPlace) -> SourceChange | None:
+def _line_of_call(home: AdvisedAllocator, call: str, place: AllocationPlace) -> SourceChange | None:
     """The line of a plain call of malloc by its own name; None where it calls something that does more."""
     if call not in ("malloc", "calloc", "strdup", "realloc"):
         return None
@@ -67,7 +67,7 @@ def _line_of_call(home: Home, call: str, place: AllocationPlace) -> SourceChange
     )  # fmt: skip
 
 
-def malloc_line(line: str, home: Home) -> str:
+def malloc_line(line: str, home: AdvisedAllocator) -> str:
     """A line with the header's function in the place of its one malloc or realloc; empty where it has another form."""
     calls = _MALLOC.findall(line)
     if len(calls) != 1 or "new" in re.findall(r"\bnew\b", line):
@@ -78,7 +78,7 @@ def malloc_line(line: str, home: Home) -> str:
     return _MALLOC.sub(f"{resize}(", line) if calls[0] == "realloc" and resize else ""
 
 
-def new_line(line: str, home: Home) -> str:
+def new_line(line: str, home: AdvisedAllocator) -> str:
     """A line with make in the place of its one `new T(…)`; empty where it has another form."""
     found = _NEW.search(line)
     if home.language == C or found is None or len(re.findall(r"\bnew\b", line)) != 1:
@@ -97,7 +97,7 @@ def new_line(line: str, home: Home) -> str:
     return f"{before}{make}(){found[2]}{after}"
 
 
-def _words(line: str, home: Home) -> str:
+def _words(line: str, home: AdvisedAllocator) -> str:
     """Instructions for a line that has no plain call, or is not at hand."""
     allocate = allocate_name(home)
     by_malloc = f"`malloc(bytes)` becomes `{allocate}(bytes)`"
@@ -118,7 +118,7 @@ def _words(line: str, home: Home) -> str:
     )
 
 
-def freeing_note(home: Home) -> str:
+def freeing_note(home: AdvisedAllocator) -> str:
     """The requirement on all places that free; empty where the block's address is enough."""
     how = found_by(home)
     if how == "size":

@@ -11,12 +11,12 @@ Blocks have no head wherever the allocator can do without, so that the memory is
 from __future__ import annotations
 
 from millpond.advice.code_freeing import Replacements, shares_places
-from millpond.advice.code_homes import PHASE, PROCESS, C, Home
+from millpond.advice.code_homes import PHASE, PROCESS, AdvisedAllocator, C
 
 ADDRESS, SIZE, HEAD = "address", "size", "head"
 
 
-def found_by(home: Home) -> str:
+def found_by(home: AdvisedAllocator) -> str:
     """Returns ADDRESS, SIZE or HEAD: the way in which a free learns the size of a block."""
     if home.language == C:
         return ADDRESS
@@ -25,7 +25,7 @@ def found_by(home: Home) -> str:
     return SIZE if home.kind == PHASE else HEAD
 
 
-def replacements_of(home: Home) -> Replacements:
+def replacements_of(home: AdvisedAllocator) -> Replacements:
     """Functions of a home's header for places that free."""
     if home.language == C:
         name = home.name

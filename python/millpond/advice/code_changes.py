@@ -16,7 +16,7 @@ from millpond.advice.code_allocating import allocating_changes
 from millpond.advice.code_bytes import replacements_of
 from millpond.advice.code_freeing import Passing, freeing_changes, passing
 from millpond.advice.code_header import ALIASES, container_of, first_text, is_in_slabs, is_pmr, wanted
-from millpond.advice.code_homes import FUNCTION, INSTANCE, C, Home, homes
+from millpond.advice.code_homes import FUNCTION, INSTANCE, AdvisedAllocator, C, homes
 from millpond.advice.code_needs import needs
 from millpond.advice.code_returned import returned_text
 from millpond.advice.code_source import lines_of
@@ -31,7 +31,7 @@ _OTHERS_MAX = 8
 _HEAD_LINES = 8  # of a function before its body
 
 
-def changes(home: Home, all_passing: Passing) -> list[SourceChange]:
+def changes(home: AdvisedAllocator, all_passing: Passing) -> list[SourceChange]:
     """What to change: of a declaration before and after, or in words, each with its place."""
     found: list[SourceChange] = []
     if home.kind == FUNCTION and home.language != C:
@@ -83,7 +83,7 @@ def one_for_each_place(changes: Sequence[SourceChange]) -> list[SourceChange]:
     return found
 
 
-def _scope(home: Home) -> SourceChange:
+def _scope(home: AdvisedAllocator) -> SourceChange:
     """The line that makes the arena of a function: in its place where the source is at hand."""
     statement, what = f"{home.space}::scope scope;", f"as the first line of {home.function}, whose calls own the arena"
     file, declared = home.function_place
@@ -103,7 +103,7 @@ def _candidates(container: Container) -> tuple[list[Member], list[Member]]:
     return [], members
 
 
-def _of_member(member: Member, home: Home, files: Sequence[str] = ()) -> list[SourceChange]:
+def _of_member(member: Member, home: AdvisedAllocator, files: Sequence[str] = ()) -> list[SourceChange]:
     """The declaration of a variable, as the source at hand has it, and the lines that name its iterators.
 
     A variable that is returned is told in words: its declaration alone would not compile.
@@ -164,7 +164,7 @@ def code_of_rows(advice: Advice) -> dict[str, Code]:
     return found
 
 
-def _unless_taken(change: SourceChange, home: Home, taken: dict[tuple[str, int], str]) -> SourceChange:
+def _unless_taken(change: SourceChange, home: AdvisedAllocator, taken: dict[tuple[str, int], str]) -> SourceChange:
     """A change, or in words that its line has been changed for another home."""
     place = (change.file, change.line)
     if not change.before or not change.file or taken.setdefault(place, home.space) == home.space:
@@ -197,7 +197,7 @@ WITHOUT_ALLOCATOR = {
 }  # fmt: skip
 
 
-def rewritten(type_: str, home: Home) -> str:
+def rewritten(type_: str, home: AdvisedAllocator) -> str:
     """A type with the container of the header in the place of the standard one; its elements keep their types."""
     name = container_of(type_)
     if is_pmr(type_) or name not in wanted(home) or name in ("shared_ptr", "unique_ptr"):
@@ -205,7 +205,7 @@ def rewritten(type_: str, home: Home) -> str:
     return f"{home.space}::{type_.removeprefix('std::')}"
 
 
-def calls(home: Home, container: Container) -> Sequence[str]:
+def calls(home: AdvisedAllocator, container: Container) -> Sequence[str]:
     """What to do about memory that no container's type decides, in sentences."""
     type_, space = container.type or "", home.space
     if home.kind == INSTANCE and (is_pmr(type_) or container_of(type_) in ("", "shared_ptr", "unique_ptr")):
@@ -240,7 +240,7 @@ def declaration_line(member: Member) -> str:
     return lines[number - 1].rstrip("\r")
 
 
-def changed_line(line: str, type_: str, home: Home) -> str:
+def changed_line(line: str, type_: str, home: AdvisedAllocator) -> str:
     """A line with the home's container in the place of the standard one of this type, whether or not it says `std::`.
 
     Only the container itself is another one: its elements keep their types, so that what is put in still fits.
@@ -284,7 +284,7 @@ def alias_line(member: Member) -> tuple[int, str] | None:
     return None
 
 
-def other_lines(member: Member, home: Home) -> tuple[list[tuple[int, str, str]], list[int]]:
+def other_lines(member: Member, home: AdvisedAllocator) -> tuple[list[tuple[int, str, str]], list[int]]:
     """Other lines of the file with the type of a variable: those that name its iterators, before and after, and the
     numbers of the rest, which the change may or may not concern.
     """

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from millpond.advice.advice_data import SourceChange
-from millpond.advice.code_homes import Home
+from millpond.advice.code_homes import AdvisedAllocator
 from millpond.advice.code_source import lines_of, source_line
 from millpond.advice.container_words import place_text
 from millpond.rounds.characterisation import FreeingPlace
@@ -41,7 +41,7 @@ class Replacements:
 Passing = Mapping[tuple[str, int], Sequence[Replacements]]
 
 
-def passing(known: Sequence[tuple[Home, Replacements]]) -> Passing:
+def passing(known: Sequence[tuple[AdvisedAllocator, Replacements]]) -> Passing:
     """Returns: for each place that the program's own code has, the functions of the homes whose blocks pass it."""
     found: dict[tuple[str, int], list[Replacements]] = {}
     for home, functions in known:
@@ -50,7 +50,7 @@ def passing(known: Sequence[tuple[Home, Replacements]]) -> Passing:
     return found
 
 
-def freeing_changes(home: Home, known: Replacements, all_passing: Passing) -> list[SourceChange]:
+def freeing_changes(home: AdvisedAllocator, known: Replacements, all_passing: Passing) -> list[SourceChange]:
     """Changes of the places at which the program's own code frees or resizes the blocks of a home."""
     places = own_places(home)
     found = []
@@ -73,7 +73,7 @@ def freeing_changes(home: Home, known: Replacements, all_passing: Passing) -> li
     return found
 
 
-def own_places(home: Home) -> list[FreeingPlace]:
+def own_places(home: AdvisedAllocator) -> list[FreeingPlace]:
     """Places at which the program's own code frees or resizes blocks that it has made."""
     return [place for place in home.freed_at if place.through is None or _for_the_program(place.through)]
 
@@ -82,7 +82,7 @@ def _for_the_program(through: str) -> bool:
     return through.startswith(_FREES_FOR_THE_PROGRAM) or through.startswith("operator delete")
 
 
-def shares_places(home: Home) -> bool:
+def shares_places(home: AdvisedAllocator) -> bool:
     """True if a call that frees blocks of a home frees others, too."""
     return any(place.of_others for place in own_places(home))
 

@@ -21,7 +21,7 @@ from millpond.advice.code_bytes import (
     SIZE,
     found_by,
 )
-from millpond.advice.code_homes import FUNCTION, INSTANCE, NAMESPACE, PHASE, PROCESS, THREAD, C, Home
+from millpond.advice.code_homes import FUNCTION, INSTANCE, NAMESPACE, PHASE, PROCESS, THREAD, AdvisedAllocator, C
 from millpond.rounds.characterisation import OUTERMOST
 
 HEADER = "millpond_advice.hpp"
@@ -84,7 +84,7 @@ ALIASES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def header(homes: Sequence[Home], program: str) -> str:
+def header(homes: Sequence[AdvisedAllocator], program: str) -> str:
     """The whole header."""
     names = {name for home in homes for name in wanted(home)}
     standard = {"cstddef", "functional", "memory", "new", "type_traits", "utility"}
@@ -126,7 +126,7 @@ def one_line(text: str) -> str:
     return plain[:200].rstrip("\\ ")
 
 
-def _home(home: Home) -> str:
+def _home(home: AdvisedAllocator) -> str:
     blocks = [
         "\n".join([
             f"// Owner: {one_line(home.owner)}.",
@@ -141,28 +141,28 @@ def _home(home: Home) -> str:
     return f"namespace {space} {{\n\n" + "\n\n".join(blocks) + f"\n\n}}  // namespace {space}\n"
 
 
-def is_by_address(home: Home) -> bool:
+def is_by_address(home: AdvisedAllocator) -> bool:
     """The pool of a home lies in slabs, so that the address of a block tells its size."""
     return home.kind == PROCESS and BYTES in wanted(home) and found_by(home) == ADDRESS
 
 
-def is_in_slabs(home: Home) -> bool:
+def is_in_slabs(home: AdvisedAllocator) -> bool:
     """The first bytes of a home's allocator are a slab."""
     return is_by_address(home) or home.language == C
 
 
-def first_text(home: Home) -> str:
+def first_text(home: AdvisedAllocator) -> str:
     """The first bytes of a home's allocator, in words."""
     return "a slab of 64 KiB, as in the trial" if is_in_slabs(home) else home.first_reason
 
 
-def _first(home: Home) -> str:
+def _first(home: AdvisedAllocator) -> str:
     if is_by_address(home):
         return "()"
     return f"(millpond::first_chunk{{{home.first_bytes}}})" if home.first_bytes else "()"
 
 
-def _pool(home: Home) -> str:
+def _pool(home: AdvisedAllocator) -> str:
     if is_by_address(home):
         pool = "millpond::multipool<slabs, millpond::four_an_octave<pooled_bytes_max>>"
         # A lock around it: what threads keep for themselves has no size by its address.
@@ -174,7 +174,7 @@ def _pool(home: Home) -> str:
     return f"using pool_type = millpond::in_mode<millpond::{name}{arguments}>;\n\n{_only(home)}"
 
 
-def _only(home: Home) -> str:
+def _only(home: AdvisedAllocator) -> str:
     return (
         "// Made at its first use and never destroyed, so that static containers may use it to the very end.\n"
         "inline pool_type& pool() {\n"
@@ -183,12 +183,12 @@ def _only(home: Home) -> str:
     )
 
 
-def _phase(home: Home) -> str:
+def _phase(home: AdvisedAllocator) -> str:
     arena = "millpond::synchronized<phase_arena>" if home.several_threads else "phase_arena"
     return f"{_PHASE_ARENA}\n\nusing pool_type = {arena};\n\n{_only(home)}"
 
 
-def _function(home: Home) -> str:
+def _function(home: AdvisedAllocator) -> str:
     outermost = home.legality == OUTERMOST
     arena = "outer_ != nullptr ? outer_->arena() : arena_" if outermost else "arena_"
     also = " An inner call uses the arena of the outermost one." if outermost else ""
@@ -225,7 +225,7 @@ inline pool_type* current_target() noexcept {{
 }}"""
 
 
-def _thread(home: Home) -> str:
+def _thread(home: AdvisedAllocator) -> str:
     return f"""\
 using pool_type = millpond::in_mode<millpond::monotonic<>>;
 
@@ -238,7 +238,7 @@ inline pool_type& pool() {{
 inline pool_type* current_target() noexcept {{ return &pool(); }}"""
 
 
-def _instance(_home: Home) -> str:
+def _instance(_home: AdvisedAllocator) -> str:
     return "using pool_type = millpond::in_mode<millpond::multipool<>>;"
 
 
@@ -381,7 +381,7 @@ def is_pmr(type_: str | None) -> bool:
     return str(type_ or "").startswith("std::pmr::")
 
 
-def wanted(home: Home) -> list[str]:
+def wanted(home: AdvisedAllocator) -> list[str]:
     """What the header offers for a home: names of ALIASES, MAKE, BYTES and RESOURCE, without repetition."""
     total = sum(c.bytes for c in home.containers) or 1
     names: list[str] = []
@@ -408,7 +408,7 @@ def wanted(home: Home) -> list[str]:
     return [n for n in names if n not in apart]
 
 
-def replacements(home: Home) -> list[str]:
+def replacements(home: AdvisedAllocator) -> list[str]:
     """The code of everything that is wanted, in blocks."""
     names = wanted(home)
     constructs = [n for n in _CONSTRUCTS if n in names and not (n == MAKE and is_by_address(home))]

@@ -38,7 +38,7 @@ _NODES = ("std::list<", "std::forward_list<", "std::map<", "std::multimap<", "st
 
 
 @dataclass(frozen=True)
-class Home:
+class AdvisedAllocator:
     """One allocator of the advised plan."""
 
     name: str  # of its namespace
@@ -86,7 +86,7 @@ class Home:
         return f"the process owns a pool for {whose} ({life})"
 
 
-def homes(advice: Advice) -> list[Home]:
+def homes(advice: Advice) -> list[AdvisedAllocator]:
     """The homes of the plan that is better than no change, in its order; none where there is no such plan. What only
     packages of the system have the source of gets none.
     """
@@ -135,7 +135,7 @@ def default_class(size: int) -> int:
     return -(-size // step) * step
 
 
-def _home(route: PlanRoute, rows: Mapping[str, Row], taken: set[str]) -> Home:
+def _home(route: PlanRoute, rows: Mapping[str, Row], taken: set[str]) -> AdvisedAllocator:
     own = [rows[name] for name in route.subsystems if name in rows]
     kind = route.scope.kind if route.scope else INSTANCE if route.instances else PROCESS
     function = (route.scope.function or "") if route.scope else ""
@@ -146,7 +146,7 @@ def _home(route: PlanRoute, rows: Mapping[str, Row], taken: set[str]) -> Home:
     first, reason = _first_bytes(own, kind, judged)
     containers = _containers(own)
     classes, why = _classes(containers, kind)
-    return Home(
+    return AdvisedAllocator(
         name=identifier(route.pool or route.subsystems[0], taken), subsystems=route.subsystems, kind=kind,
         function=function, legality=(judged[0].legality or "") if judged else "", several_threads=several,
         first_bytes=first, first_reason=reason, classes=classes, classes_reason=why, containers=tuple(containers),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from millpond.advice.code_homes import C, Home
+from millpond.advice.code_homes import AdvisedAllocator, C
 from millpond.system.wording import list_text
 
 _FILES_AT_MOST = 4
@@ -16,13 +16,13 @@ def year_of(standard: str) -> int:
     return 0 if not digits else int(digits) + (1900 if int(digits) > 70 else 2000)
 
 
-def compiled_as(home: Home) -> list[tuple[str, str]]:
+def compiled_as(home: AdvisedAllocator) -> list[tuple[str, str]]:
     """The files of a home that are in the header's language, with the standard of each."""
     is_cpp = home.language != C
     return [(file, standard) for file, standard in home.standards if ("++" in standard) == is_cpp]
 
 
-def option_of(home: Home) -> str:
+def option_of(home: AdvisedAllocator) -> str:
     """The option of a compiler under which the header compiles: the program's own standard where that is enough."""
     name, option, year = _NEEDED[home.language]
     known = [standard for _, standard in compiled_as(home)]
@@ -30,7 +30,7 @@ def option_of(home: Home) -> str:
     return f"-std={newest.lower()}" if year_of(newest) > year else f"-std={option}"
 
 
-def needs(home: Home) -> str:
+def needs(home: AdvisedAllocator) -> str:
     """Names the files that must be compiled by a newer standard; empty where none must."""
     name, option, year = _NEEDED[home.language]
     files = [(file, standard) for file, standard in compiled_as(home) if year_of(standard) < year]

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millpond.advice.code_header import one_line
-from millpond.advice.code_homes import PROCESS, Home
+from millpond.advice.code_homes import PROCESS, AdvisedAllocator
 
 C_HEADER = "millpond_advice.h"
 
 
-def c_header(homes: Sequence[Home], program: str) -> str:
+def c_header(homes: Sequence[AdvisedAllocator], program: str) -> str:
     """The whole header."""
     head = _HEAD.replace("PROGRAM", comment(program)).replace("EXAMPLE", homes[0].name)
     return head + "".join(_home(home) for home in homes) + _TAIL
@@ -26,7 +26,7 @@ def comment(text: str) -> str:
     return one_line(text).replace("*/", "* /").replace("/*", "/ *")
 
 
-def _home(home: Home) -> str:
+def _home(home: AdvisedAllocator) -> str:
     shared = "1" if home.several_threads else "0"
     lines = [f"Owner: {comment(home.owner)}."]
     if home.kind != PROCESS:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millpond.advice.code_homes import Home
+from millpond.advice.code_homes import AdvisedAllocator
 from millpond.advice.code_pool import C_HEADER, comment
 
 C_TEST = "millpond_advice_test.c"
 
 
-def c_test(homes: Sequence[Home], program: str) -> str:
+def c_test(homes: Sequence[AdvisedAllocator], program: str) -> str:
     """The whole file."""
     head = _HEAD.replace("PROGRAM", comment(program)).replace("HEADER", C_HEADER)
     calls = "".join(f"    test_{home.name}();\n" for home in homes)

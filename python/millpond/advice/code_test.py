@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from millpond.advice.code_bytes import HEAD, found_by
 from millpond.advice.code_header import ALIASES, BYTES, HEADER, MAKE, RESOURCE, is_by_address, one_line, wanted
-from millpond.advice.code_homes import FUNCTION, INSTANCE, PHASE, THREAD, Home
+from millpond.advice.code_homes import FUNCTION, INSTANCE, PHASE, THREAD, AdvisedAllocator
 
 TEST = "millpond_advice_test.cpp"
 _SEQUENCES = ("vector", "deque", "list")
@@ -22,7 +22,7 @@ _LETTERS = {"string": "char", "wstring": "wchar_t"}
 _STREAMS = ("stringstream", "ostringstream")
 
 
-def test(homes: Sequence[Home], program: str) -> str:
+def test(homes: Sequence[AdvisedAllocator], program: str) -> str:
     """The whole file."""
     names = {n for home in homes for n in wanted(home)}
     standard = {"cstdio", "cstdlib", "random", "string", "thread", "utility", "algorithm", "iterator"}
@@ -54,7 +54,7 @@ def test(homes: Sequence[Home], program: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _home(home: Home) -> list[str]:
+def _home(home: AdvisedAllocator) -> list[str]:
     """The rounds of one home, in its scope."""
     body = [f"    {call}" for name in wanted(home) for call in _calls(home, name)]
     if home.kind == FUNCTION:
@@ -76,7 +76,7 @@ def _bytes(resize: str, free: str) -> str:
     )
 
 
-def _calls(home: Home, name: str) -> list[str]:
+def _calls(home: AdvisedAllocator, name: str) -> list[str]:
     space = home.space
     if name in _SEQUENCES:
         return [f"compare_sequences<{space}::{name}<{t}>, std::{name}<{t}>>(random);" for t in ("int", "record")]

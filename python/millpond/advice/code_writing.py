@@ -18,7 +18,7 @@ from millpond.advice.advice_data import Advice, Code
 from millpond.advice.code_allocating import freeing_note
 from millpond.advice.code_changes import CONTAINERS_AT_MOST, code_of_rows
 from millpond.advice.code_header import HEADER, first_text, header
-from millpond.advice.code_homes import FUNCTION, THREAD, C, Home, foreign_rows, foreign_text, homes
+from millpond.advice.code_homes import FUNCTION, THREAD, AdvisedAllocator, C, foreign_rows, foreign_text, homes
 from millpond.advice.code_needs import option_of
 from millpond.advice.code_pool import C_HEADER, c_header
 from millpond.advice.code_pool_test import C_TEST, c_test
@@ -90,7 +90,7 @@ def write(advice: Advice, folder: Path) -> str:
     return f"{folder}: {list_text(sorted(files))}; {NOTE} says what to change where, and how to run the test"
 
 
-def note(advice: Advice, chosen: Sequence[Home]) -> str:
+def note(advice: Advice, chosen: Sequence[AdvisedAllocator]) -> str:
     """The Markdown note: the verdict, the changes in their places, and how to build and test them."""
     parts = [f"# Advice for {_code(shlex.join(advice.program.argv))}", _plain(advice.verdict)]
     if said := choice_words.lines(advice):
@@ -145,7 +145,7 @@ def _code(text: str) -> str:
     return f"{marks}{plain}{marks}" if marks == "`" else f"{marks} {plain} {marks}"
 
 
-def _home(home: Home, code: Code) -> str:
+def _home(home: AdvisedAllocator, code: Code) -> str:
     lines = [
         f"## {', '.join(_code(s) for s in home.subsystems)}",
         f"- Owner: {_plain(home.owner)}.",
@@ -190,7 +190,7 @@ def _home(home: Home, code: Code) -> str:
     return "\n".join(lines)
 
 
-def _build(advice: Advice, chosen: Sequence[Home]) -> str:
+def _build(advice: Advice, chosen: Sequence[AdvisedAllocator]) -> str:
     again = shlex.join(advice.program.argv)
     parts = ["## Test it"]
     if cpp := [home for home in chosen if home.language != C]:

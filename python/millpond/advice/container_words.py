@@ -16,7 +16,7 @@ _STANDS_FOR_SHARE = 0.3
 _TYPE_LETTERS = 120
 
 
-class Placed(Protocol):
+class SourcePlace(Protocol):
     """Anything with a place in a source; an empty file or line 0 where it is not known."""
 
     @property
@@ -25,14 +25,14 @@ class Placed(Protocol):
     def line(self) -> int: ...
 
 
-def place_text(place: Placed | None, *, whole: bool = False) -> str:
+def place_text(place: SourcePlace | None, *, whole: bool = False) -> str:
     """`book.cpp:18`, or with its folder; empty where it is not known."""
     if place is None or not place.file or not place.line:
         return ""
     return f"{place.file if whole else place.file.rsplit('/', 1)[-1]}:{place.line}"
 
 
-def editor_link(place: Placed | None) -> str:
+def editor_link(place: SourcePlace | None) -> str:
     """An address that opens the place in an editor; empty where it is not known."""
     if place is None or not place_text(place) or not place.file.startswith("/"):
         return ""

@@ -31,7 +31,7 @@ from millpond.advice.advice_data import (
 from millpond.advice.code_changes import with_code
 from millpond.advice.decision import MALLOC, PLAN, Choice, Decision, decide, judged_choices
 from millpond.advice.fewer_blocks import fewer_blocks, words
-from millpond.advice.findings import Findings, Tried
+from millpond.advice.findings import Findings, TriedPlan
 from millpond.advice.prediction import agree, disagreement
 from millpond.advice.row_reasons import arena_route, own_allocator, reason_of, winking
 from millpond.advice.verdict import described, pooled, sentence
@@ -156,12 +156,12 @@ def _row(found: Findings, subsystem: Subsystem, *, large: bool, advised: bool) -
     )
 
 
-def _tried_alone(found: Findings, subsystem: str) -> Tried | None:
+def _tried_alone(found: Findings, subsystem: str) -> TriedPlan | None:
     """What was tried for a subsystem, a pool of its own or an arena: what the judged plan has, else what pays most."""
     in_plan = {(r.pool, r.strategy) for r in found.chosen.routes} if found.chosen else set()
     tried = [t for t in found.tried.values() if t.plan.alone and subsystem in (t.plan.alone, *t.plan.subsystems)]
 
-    def rank(one: Tried) -> tuple[bool, bool, float]:
+    def rank(one: TriedPlan) -> tuple[bool, bool, float]:
         judged = any((r.pool, r.strategy) in in_plan for r in one.plan.routes)
         cpu = one.comparisons.get("cpu_seconds")
         return judged, one.pays(), -cpu.median if cpu else -float("inf")
@@ -169,7 +169,7 @@ def _tried_alone(found: Findings, subsystem: str) -> Tried | None:
     return max(tried, key=rank, default=None)
 
 
-def _replay(tried: Tried | None, replay: Replay) -> RowReplay | None:
+def _replay(tried: TriedPlan | None, replay: Replay) -> RowReplay | None:
     """What replay says of a subsystem beside the trial, and where their intervals lie apart."""
     own = replay.of_plan(tried.plan.name) if tried else None
     if tried is None or own is None:
@@ -223,7 +223,7 @@ def _strategy(plan: Plan, subsystem: str) -> str:
     return next((r.strategy for r in plan.routes if subsystem in r.subsystems), plan.routes[0].strategy)
 
 
-def _arena(found: Findings, subsystem: Subsystem, tried: Tried | None) -> Arena | None:
+def _arena(found: Findings, subsystem: Subsystem, tried: TriedPlan | None) -> Arena | None:
     """What one run counted of the arena that was tried for the subsystem; None where a pool was tried, or nothing."""
     route = arena_route(tried, subsystem)
     if route is None:

@@ -29,7 +29,7 @@ class Preference(StrEnum):
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedPlan:
     """A pool of its own for one subsystem: the plan, and what it gives net against the program as it is, by metric.
 
     `judged`: on fresh rounds, so that it may be advised; otherwise the comparison only served to choose.
@@ -57,7 +57,7 @@ class Findings:
     candidates: list[Plan] = field(default_factory=list)
     dropped: list[Plan] = field(default_factory=list)  # candidates that were predicted to gain nothing
     lasting: list[Plan] = field(default_factory=list)  # with an arena that would grow as long as the program runs
-    tried: dict[str, Tried] = field(default_factory=dict)
+    tried: dict[str, TriedPlan] = field(default_factory=dict)
     chosen: Plan | None = None
     effects: Effects = field(default_factory=dict)
     evidence: dict[str, list[str]] = field(default_factory=dict)

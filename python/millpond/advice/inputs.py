@@ -56,7 +56,7 @@ _PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPlan:
     """A plan on one input: what it gives net, by metric; the rounds behind it."""
 
     net: Mapping[str, Comparison]
@@ -72,7 +72,7 @@ class Judged:
 # Advises on one command line within so many seconds; returns the advice.
 Adviser = Callable[[tuple[str, ...], float], Advice]
 # Judges plans, by subsystem, on one command line within so many seconds.
-Judge = Callable[[tuple[str, ...], Mapping[str, Plan], float], Mapping[str, Judged]]
+Judge = Callable[[tuple[str, ...], Mapping[str, Plan], float], Mapping[str, JudgedPlan]]
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def _rewind(place: int) -> None:
 def judge_again(
     program: tuple[str, ...], plans: Mapping[str, Plan], seconds: float, store: Store, seed: int,
     preparation: Preparation = NO_PREPARATION,
-) -> dict[str, Judged]:  # fmt: skip
+) -> dict[str, JudgedPlan]:  # fmt: skip
     """Each plan on this input, by the name that it is given under; none where not even one round fits.
 
     The rounds are kept as a run of their own. Failure where the program cannot be run, or lacks a plan's subsystem.
@@ -248,7 +248,7 @@ def judge_again(
         for name, comparison in judge_family(family).items():
             compared[name][metric] = comparison
     return {
-        name: Judged(
+        name: JudgedPlan(
             compared[name], len({o.round for o in outcomes if o.cell == cell}),
             journal.evidence(STAGE, [*controls, cell], ("cpu_seconds", "peak_bytes")),
         )
@@ -256,7 +256,7 @@ def judge_again(
     }  # fmt: skip
 
 
-def settled(row: Row, judged: Judged, strategy: str, plan: Plan, number: int) -> Row:
+def settled(row: Row, judged: JudgedPlan, strategy: str, plan: Plan, number: int) -> Row:
     """A subsystem's row of one input, with what fresh rounds say of the plan that paid on input `number`."""
     cpu = judged.net.get("cpu_seconds")
     if cpu is None:

@@ -28,7 +28,7 @@ KIND = "outcomes"  # of document in the store
 WORDS = {"cpu_seconds": "CPU", "peak_bytes": "peak memory"}
 
 
-class Predicted(Record, frozen=True):
+class PredictedMetric(Record, frozen=True):
     """What is predicted of one metric: a ratio with its interval."""
 
     n: int
@@ -46,7 +46,7 @@ class ChangePrediction(Record, frozen=True):
     run: str
     kind: str
     words: str
-    effects: dict[str, Predicted]
+    effects: dict[str, PredictedMetric]
 
 
 class BuildSide(Record, frozen=True):
@@ -63,7 +63,7 @@ class SameOutput(Record, frozen=True):
     words: str
 
 
-class CameOutLine(Record, frozen=True):
+class OutcomeLine(Record, frozen=True):
     """How one metric came out, in a sentence."""
 
     metric: str
@@ -88,7 +88,7 @@ class Builds(Record, frozen=True, kw_only=True):
     why_no_prediction: str | None = field(default_factory=NULL)
     measured: dict[str, Change]
     evidence: tuple[str, ...] = field(default_factory=NONE)
-    came_out: tuple[CameOutLine, ...] = field(default_factory=NONE)
+    came_out: tuple[OutcomeLine, ...] = field(default_factory=NONE)
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class Line:
     """One metric: what was predicted (None: nothing), what was measured, and whether the two intervals meet."""
 
     metric: str
-    predicted: Predicted | None
-    measured: Predicted
+    predicted: PredictedMetric | None
+    measured: PredictedMetric
 
     @property
     def words(self) -> str:
@@ -135,14 +135,14 @@ class Line:
 
 
 @dataclass(frozen=True)
-class CameOut:
+class PredictionOutcome:
     """What a report shows of two builds: a line for each metric, and the heading."""
 
     builds: Builds
     lines: Sequence[Line]
 
     @classmethod
-    def of(cls, builds: Builds) -> CameOut:
+    def of(cls, builds: Builds) -> PredictionOutcome:
         """The lines of the metrics that were measured."""
         predicted = builds.prediction.effects if builds.prediction else {}
         measured = {metric: _known(builds.measured.get(metric)) for metric in WORDS}
@@ -182,11 +182,11 @@ def prediction_of(advice: Advice) -> ChangePrediction | None:
     return ChangePrediction(advice.run or "", kind, words, known) if known else None
 
 
-def _known(found: Estimate | None) -> Predicted | None:
+def _known(found: Estimate | None) -> PredictedMetric | None:
     """Its figures; None where nothing was measured."""
     known = found.known if found else None
     return (
-        Predicted(known.n, known.median, known.low, known.high, known.level, known.verdict, known.humps)
+        PredictedMetric(known.n, known.median, known.low, known.high, known.level, known.verdict, known.humps)
         if known
         else None
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millpond.advice.advice_data import Winking
+from millpond.advice.advice_data import WinkOutEstimate
 from millpond.advice.container_words import mostly
-from millpond.advice.findings import Findings, Tried
+from millpond.advice.findings import Findings, TriedPlan
 from millpond.advice.lasting_arenas import lasts, why_not
 from millpond.advice.layout_prediction import predicted_text
 from millpond.cells.cell import PoolCounts
@@ -26,7 +26,7 @@ from millpond.system.wording import bytes_text, count_text, interval_text, perce
 
 
 def reason_of(
-    found: Findings, subsystem: Subsystem, tried: Tried | None, *, large: bool, pays: bool, advised: bool, in_plan: bool
+    found: Findings, subsystem: Subsystem, tried: TriedPlan | None, *, large: bool, pays: bool, advised: bool, in_plan: bool
 ) -> str:  # fmt: skip
     """The reason of a row: what was tried and what it gave, what is legal, what an arena would be, what was predicted.
 
@@ -70,7 +70,7 @@ def own_allocator(plan: Plan) -> str:
     return plan.special[0].own if plan.special else OWN_POOL
 
 
-def _reason(found: Findings, tried: Tried | None, large: bool, advised: bool, in_plan: bool) -> str:
+def _reason(found: Findings, tried: TriedPlan | None, large: bool, advised: bool, in_plan: bool) -> str:
     cpu = tried.comparisons.get("cpu_seconds") if tried else None
     if tried is None or cpu is None:
         if found.why_no_trial:
@@ -101,7 +101,7 @@ def _reason(found: Findings, tried: Tried | None, large: bool, advised: bool, in
     return f"not settled{where}: {own} gave {change} in {plural(cpu.n, 'round')}"
 
 
-def _legal_note(scopes: Sequence[ScopeLegality], pays: bool, tried: Tried | None) -> str:
+def _legal_note(scopes: Sequence[ScopeLegality], pays: bool, tried: TriedPlan | None) -> str:
     """What the source could do beyond a pool that lives as long as the process."""
     is_arena = tried is not None and bool(tried.plan.arenas)
     if not scopes:
@@ -123,7 +123,7 @@ def _legal_note(scopes: Sequence[ScopeLegality], pays: bool, tried: Tried | None
     return f"; an allocator owned by any scope would be illegal: objects outlive every one of them{kept}"
 
 
-def _arena_note(found: Findings, subsystem: Subsystem, tried: Tried | None) -> str:
+def _arena_note(found: Findings, subsystem: Subsystem, tried: TriedPlan | None) -> str:
     """What `_arena` says, as the end of a row's reason; or why an arena is not proposed."""
     text = _barred(found, subsystem)
     route = arena_route(tried, subsystem)
@@ -145,14 +145,14 @@ def _arena_note(found: Findings, subsystem: Subsystem, tried: Tried | None) -> s
     return text
 
 
-def arena_route(tried: Tried | None, subsystem: Subsystem) -> PlanRoute | None:
+def arena_route(tried: TriedPlan | None, subsystem: Subsystem) -> PlanRoute | None:
     """The arena of the plan that was tried for a subsystem."""
     routes = tried.plan.arenas if tried else ()
     return next((r for r in routes if subsystem.name in r.subsystems), None)
 
 
-def winking(subsystem: Subsystem) -> Winking:
-    return Winking(free_calls=subsystem.frees or 0, free_seconds=subsystem.free_seconds)
+def winking(subsystem: Subsystem) -> WinkOutEstimate:
+    return WinkOutEstimate(free_calls=subsystem.frees or 0, free_seconds=subsystem.free_seconds)
 
 
 def _barred(found: Findings, subsystem: Subsystem) -> str:
@@ -187,7 +187,7 @@ def _kept_by(subsystem: Subsystem) -> str:
     )
 
 
-def _predicted_note(found: Findings, subsystem: str, tried: Tried | None) -> str:
+def _predicted_note(found: Findings, subsystem: str, tried: TriedPlan | None) -> str:
     """What references predicted of a subsystem's own pool, beside its trial; or why there was none."""
     predicted = found.references.predicted if found.references else None
     if predicted is None:

@@ -15,7 +15,7 @@ from millpond.advice.advice_data import Advice
 from millpond.advice.advise_options import Options
 from millpond.advice.advise_program import advise
 from millpond.advice.findings import Preference
-from millpond.advice.inputs import Judged, advise_on_inputs, judge_again
+from millpond.advice.inputs import JudgedPlan, advise_on_inputs, judge_again
 from millpond.cells.plans import Plan, of_file
 from millpond.commands.options import CopyOption, Json, PrepareOption
 from millpond.rounds import schedule
@@ -100,7 +100,7 @@ def command(
             words, Options(seconds, process, store, seed, preparation, max_trace, references, prefer, goes_on)
         )
 
-    def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
+    def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, JudgedPlan]:
         return judge_again(words, plans, seconds, Store(store), seed, preparation)
 
     if inputs is None:

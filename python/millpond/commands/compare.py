@@ -16,10 +16,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millpond.advice.prediction_outcome import WORDS, Builds, CameOut
+from millpond.advice.prediction_outcome import WORDS, Builds, PredictionOutcome
 from millpond.cells.metrics import REPLAY_METRICS, TRIAL_METRICS
 from millpond.commands.options import CopyOption, Json, PrepareOption
-from millpond.report.comparison.builds import Asked, command_after, compare_builds
+from millpond.report.comparison.builds import BuildComparisonRequest, command_after, compare_builds
 from millpond.report.comparison.cell_samples import Cells, cells_of
 from millpond.report.comparison.store_changes import StoreComparison
 from millpond.report.comparison.store_changes import compare as compare_cells
@@ -92,8 +92,8 @@ def command(
     output.prove_writable(json)
     with temporary_folder() as folder:
         preparation = Preparation(prepare, cwd_copy)
-        asked = Asked(program, command_after(after, program), rounds, store, seed, preparation)
-        builds, damaged = compare_builds(asked, folder)
+        request = BuildComparisonRequest(program, command_after(after, program), rounds, store, seed, preparation)
+        builds, damaged = compare_builds(request, folder)
     output.write_json(builds.to_json(), json)
     if json != "-":
         from millpond.report import terminal
@@ -222,7 +222,7 @@ def _table(found: StoreComparison, rows: list[Any], total: int) -> Table:
 
 def print_builds(builds: Builds, out: Console) -> None:
     """The sentences first, then both metrics: before, after, measured and predicted."""
-    found = CameOut.of(builds)
+    found = PredictionOutcome.of(builds)
     for line in found.lines:
         out.print(Text(line.sentence), style="bold")
     out.print(Text(f"Output: {builds.output.words}."), style=None if builds.output.same else "yellow")

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from millpond.advice.advice_data import Advice, InputAdvice, Replay, Row
 from millpond.advice.prediction_outcome import KIND as OUTCOMES
-from millpond.advice.prediction_outcome import Builds, CameOut
+from millpond.advice.prediction_outcome import Builds, PredictionOutcome
 from millpond.report.paired_rounds import PairedRounds
 from millpond.rounds.characterisation import Characterisation, RecordedTrace, Subsystem
 from millpond.store.observations import Observation
@@ -64,9 +64,9 @@ class Case:
     outcome: Builds | None = None  # of `compare --after`: how its prediction came out
 
     @property
-    def came_out(self) -> CameOut | None:
+    def came_out(self) -> PredictionOutcome | None:
         """How the prediction came out; None where no changed build was compared."""
-        return None if self.outcome is None else CameOut.of(self.outcome)
+        return None if self.outcome is None else PredictionOutcome.of(self.outcome)
 
     @property
     def run(self) -> str:

@@ -29,8 +29,8 @@ from millpond.advice.prediction_outcome import (
     WORDS,
     Builds,
     BuildSide,
-    CameOut,
-    CameOutLine,
+    OutcomeLine,
+    PredictionOutcome,
     SameOutput,
     prediction_of,
 )
@@ -55,7 +55,7 @@ _ADVISED = ("advise", "advice")
 
 
 @dataclass(frozen=True)
-class Asked:
+class BuildComparisonRequest:
     """What a user compares: two command lines, in how many rounds, and where all is kept."""
 
     before: tuple[str, ...]
@@ -85,26 +85,26 @@ def command_after(text: str, before: Sequence[str]) -> tuple[str, ...]:
     return (words[0], *(words[1:] or before[1:]))
 
 
-def compare_builds(asked: Asked, folder: Path) -> tuple[Builds, list[str]]:
+def compare_builds(request: BuildComparisonRequest, folder: Path) -> tuple[Builds, list[str]]:
     """Runs it all; the document ("millpond.builds/1"), and a line for each file of the store that was skipped.
 
     Temporary files lie in `folder`. Failure: 2 a program that is not there, 3 builds that end in other ways.
     """
-    for argv in (asked.before, asked.after):
+    for argv in (request.before, request.after):
         if shutil.which(argv[0]) is None:
             raise Failure(Status.USAGE, f"there is no program {argv[0]!r} that can be run")
-    store = Store(asked.store)
+    store = Store(request.store)
     store.prepare()
-    advice, why_none = find_advice(store, asked.before)
-    runner = _Builds(asked, folder)
+    advice, why_none = find_advice(store, request.before)
+    runner = _Builds(request, folder)
     output = runner.rehearse()
-    journal = Journal("builds", asked.before, metrics=PROCESS_METRICS, seed=asked.seed)
+    journal = Journal("builds", request.before, metrics=PROCESS_METRICS, seed=request.seed)
     with logged(store, journal) as log:
         outcomes = run_rounds(
-            [asked.cell(BEFORE), asked.cell(AFTER)], runner, ProgressReport(), stage="judging", rounds=asked.rounds,
-            seed=asked.seed, memory=log,
+            [request.cell(BEFORE), request.cell(AFTER)], runner, ProgressReport(), stage="judging", rounds=request.rounds,
+            seed=request.seed, memory=log,
         )  # fmt: skip
-    measured = _measured(asked, outcomes)
+    measured = _measured(request, outcomes)
     if "cpu_seconds" not in measured:
         why = next((o.why for o in outcomes if o.status != "ok"), "no round has a value of both")
         raise Failure(Status.INPUT, f"the builds cannot be compared: {why}")
@@ -113,17 +113,17 @@ def compare_builds(asked: Asked, folder: Path) -> tuple[Builds, list[str]]:
         why_none = f"the advice of run {advice.run} judged no plan and no malloc; more --budget does"
     builds = Builds(
         **{**journal.head(SCHEMA), "schema": SCHEMA},
-        seed=asked.seed,
-        before=_side(asked.before),
-        after=_side(asked.after),
+        seed=request.seed,
+        before=_side(request.before),
+        after=_side(request.after),
         rounds=measured_rounds(outcomes),
         output=output,
         prediction=prediction,
         why_no_prediction=None if prediction else why_none,
         measured={metric: change_of(found) for metric, found in measured.items()},
-        evidence=tuple(journal.evidence("judging", [asked.cell(BEFORE), asked.cell(AFTER)], measured)),
+        evidence=tuple(journal.evidence("judging", [request.cell(BEFORE), request.cell(AFTER)], measured)),
     )
-    lines = tuple(CameOutLine(line.metric, line.meets, line.sentence) for line in CameOut.of(builds).lines)
+    lines = tuple(OutcomeLine(line.metric, line.meets, line.sentence) for line in PredictionOutcome.of(builds).lines)
     builds = record_with(builds, came_out=lines)
     store.write_document(KIND, prediction.run if prediction else journal.run, builds.to_json())
     return builds, [f"skipped {skipped}" for skipped in store.skipped]
@@ -138,10 +138,10 @@ def _build_id(program: str) -> str:
     return build_id_of(Path(found)) if found else ""
 
 
-def _measured(asked: Asked, outcomes: Sequence[Outcome]) -> dict[str, Comparison]:
+def _measured(request: BuildComparisonRequest, outcomes: Sequence[Outcome]) -> dict[str, Comparison]:
     family = {}
     for metric in METRICS_COMPARED:
-        before, after = (by_round(outcomes, asked.cell(side), metric) for side in (BEFORE, AFTER))
+        before, after = (by_round(outcomes, request.cell(side), metric) for side in (BEFORE, AFTER))
         both = sorted(before.keys() & after.keys())
         found = compare(metric, AFTER, BEFORE, [after[n] for n in both], [before[n] for n in both])
         if found:
@@ -153,13 +153,13 @@ def _measured(asked: Asked, outcomes: Sequence[Outcome]) -> dict[str, Comparison
 class _Builds:
     """A runner: the rounds of each side in a laboratory of its own, on one standard input."""
 
-    def __init__(self, asked: Asked, folder: Path) -> None:
-        self._asked = asked
+    def __init__(self, request: BuildComparisonRequest, folder: Path) -> None:
+        self._request = request
         self._folder = folder
         stdin = StandardInput(folder)
-        self._programs = {BEFORE: asked.before, AFTER: asked.after}
+        self._programs = {BEFORE: request.before, AFTER: request.after}
         self._laboratories = {
-            side: Laboratory(folder, argv, stdin, asked.seed, asked.preparation)
+            side: Laboratory(folder, argv, stdin, request.seed, request.preparation)
             for side, argv in self._programs.items()
         }
 
@@ -179,12 +179,12 @@ class _Builds:
             laboratory.expected, laboratory.limit_seconds = ended, limit
         if ended[1]:
             how = describe(*ended)
-            raise Failure(Status.INPUT, f"{self._asked.before[0]} {how}: there is nothing to compare")
+            raise Failure(Status.INPUT, f"{self._request.before[0]} {how}: there is nothing to compare")
         ended_after, other = self._output(AFTER)
         if ended_after != ended:
             raise Failure(
                 Status.INPUT,
-                f"{self._asked.after[0]} {describe(*ended_after)} where {self._asked.before[0]} {describe(*ended)}: "
+                f"{self._request.after[0]} {describe(*ended_after)} where {self._request.before[0]} {describe(*ended)}: "
                 "they do not do the same work, so that their rounds cannot be compared",
             )
         if first == other:
