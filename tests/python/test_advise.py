@@ -159,7 +159,7 @@ def test_what_looks_faster_without_being_certain_is_neither_advised_nor_denied()
     )  # fmt: skip
     assert decide(found).advised.kind == "undecided"
     said = sentence(found, [])
-    assert said.startswith("Not settled, more --budget may settle it: LD_PRELOAD=/lib/libquick.so: CPU -8.7 %")
+    assert said.startswith("Not settled; a larger --budget may settle it: LD_PRELOAD=/lib/libquick.so: CPU -8.7 %")
     assert "libusual.so: CPU -2.0 %" in said and "Do nothing" not in said
     del found.judged_mallocs["quick"]
     assert decide(found).advised.kind == "nothing"

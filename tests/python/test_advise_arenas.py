@@ -25,7 +25,7 @@ def scopes(legality: str) -> list[dict[str, Any]]:
     [
         ("legal", "(no object outlived it)"),
         ("legal for the outermost call", "(legal for the outermost call)"),
-        ("not disproved", "(that no object outlives it was not observed)"),
+        ("not disproved", "(it was not observed whether objects outlive it)"),
     ],
 )
 def test_an_arena_that_helps_is_advised_with_its_scope_and_legality(lab: FakeLab, legality: str, words: str) -> None:
@@ -162,4 +162,4 @@ def test_an_arena_for_main_is_proposed_only_where_nothing_is_freed_before_its_en
     assert found["choice"]["kind"] == "plan"
     assert ("an arena for each call of main" in found["verdict"]) == is_proposed
     reason = rows(found)["prices"]["reason"]
-    assert ("is not proposed: it would keep the 40 objects that are freed before its end" in reason) != is_proposed
+    assert ("is not proposed: it would keep the memory of 40 objects freed before its end" in reason) != is_proposed

@@ -129,7 +129,7 @@ def test_few_rounds_more_leave_the_verdict_and_are_kept(
     second = advice(lab)
     assert second["rounds"] == first["rounds"] == MOST_ROUNDS
     assert _without(second["effects"], {"evidence"}) == _without(first["effects"], {"evidence"})
-    assert "10 rounds more are kept: the verdict changes after 62 at the earliest" in second["notes"]
+    assert "10 rounds more are kept for later: the verdict changes after 62 at the earliest" in second["notes"]
 
 
 def _judged(lab: FakeLab) -> list[Any]:
@@ -156,7 +156,7 @@ def test_what_changed_is_said_and_all_begins_again(lab: FakeLab, program: Path, 
         lab.configure(**{**CLEAR, "mallocs": {"other": [1.0, 1.0]}})
     done = advise(lab, program, "--continue", *options, words=(str(data),))
     assert done.status == 0
-    assert f"the {change} changed since; starting again" in done.stderr
+    assert f"starting again, not from the earlier advise: the {change} changed since then" in done.stderr
     assert rounds_run(lab) > 1.5 * before
     assert not any("earlier runs" in note for note in advice(lab)["notes"])
 

@@ -32,7 +32,7 @@ def test_a_malloc_that_takes_more_memory_than_its_gain_is_worth_is_named_and_not
     lab.configure(**large, mallocs={"fast": [0.95, 1.19]})
     found = advise(lab)
     assert found["choice"]["kind"] == "trade"
-    assert found["verdict"].startswith("A trade between CPU and memory, which --prefer cpu and --prefer memory weigh")
+    assert found["verdict"].startswith("A trade between CPU and memory (--prefer cpu and --prefer memory weigh them")
     assert "libfast.so: CPU -" in found["verdict"] and "peak memory +19.0 %" in found["verdict"]
     assert found["choices"]["fastest"]["name"] == found["choices"]["without_source_change"]["name"] == "fast"
     lab.configure(**large, mallocs={"fast": [0.5, 1.1]})

@@ -244,7 +244,7 @@ def test_without_a_change_of_the_source_only_the_note_is_written(tmp_path: Path)
         ("b", malloc, "LD_PRELOAD=libfast.so ./shop"),
         ("c", undecided, "is not decided"),
     ):
-        assert "alone" in write(one, tmp_path / name)
+        assert "only" in write(one, tmp_path / name)
         assert [p.name for p in (tmp_path / name).iterdir()] == [NOTE]
         assert words in (tmp_path / name / NOTE).read_text()
 
@@ -279,8 +279,8 @@ def test_the_choice_says_whose_the_source_is() -> None:
     malloc = Option(kind="malloc", what="LD_PRELOAD=libfast.so", command="LD_PRELOAD=libfast.so")
     choices = Choices(prefer="balanced", source_change=plan, without_source_change=malloc)
     said = dict(lines(replace(advice(container("int"), package="libshop2"), choices=choices)))
-    assert "in the source, which is that of libshop2" in said
+    assert "in the source of libshop2" in said
     would_do = said["what we would do"]
-    assert "under the plan or on LD_PRELOAD=libfast.so" in would_do and "whoever builds libshop2" in would_do
+    assert "under the plan or on LD_PRELOAD=libfast.so" in would_do and "the maintainers of libshop2" in would_do
     own = dict(lines(replace(advice(container("int")), choices=choices)))
     assert "in the source" in own and own["what we would do"].startswith("change the source")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The language standard that a written header needs, against those that the program was built by."""
+"""Compares the language standard that a written header needs with those that the program was built by."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _NEEDED = {C: ("C99", "c11", 1999), "C++": ("C++20", "c++20", 2020)}
 
 
 def year_of(standard: str) -> int:
-    """The year of `C++17` or `C89`; 0 where it names none."""
+    """Returns the year of `C++17` or `C89`; 0 if it names none."""
     digits = "".join(letter for letter in standard if letter.isdigit())[-2:]
     return 0 if not digits else int(digits) + (1900 if int(digits) > 70 else 2000)
 
 
 def compiled_as(home: AdvisedAllocator) -> list[tuple[str, str]]:
-    """The files of a home that are in the header's language, with the standard of each."""
+    """Returns the files of a home that are in the header's language, with the standard of each."""
     is_cpp = home.language != C
     return [(file, standard) for file, standard in home.standards if ("++" in standard) == is_cpp]
 
 
 def option_of(home: AdvisedAllocator) -> str:
-    """The option of a compiler under which the header compiles: the program's own standard where that is enough."""
+    """Returns the compiler option under which the header compiles: the program's own standard if that is new enough."""
     name, option, year = _NEEDED[home.language]
     known = [standard for _, standard in compiled_as(home)]
     newest = max(known, key=year_of, default=name)
@@ -31,7 +31,7 @@ def option_of(home: AdvisedAllocator) -> str:
 
 
 def needs(home: AdvisedAllocator) -> str:
-    """Names the files that must be compiled by a newer standard; empty where none must."""
+    """Names the files that must be compiled by a newer standard; empty if none must."""
     name, option, year = _NEEDED[home.language]
     files = [(file, standard) for file, standard in compiled_as(home) if year_of(standard) < year]
     said = []

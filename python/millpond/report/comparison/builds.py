@@ -101,8 +101,8 @@ def compare_builds(request: BuildComparisonRequest, folder: Path) -> tuple[Build
     journal = Journal("builds", request.before, metrics=PROCESS_METRICS, seed=request.seed)
     with logged(store, journal) as log:
         outcomes = run_rounds(
-            [request.cell(BEFORE), request.cell(AFTER)], runner, ProgressReport(), stage="judging", rounds=request.rounds,
-            seed=request.seed, memory=log,
+            [request.cell(BEFORE), request.cell(AFTER)], runner, ProgressReport(), stage="judging",
+            rounds=request.rounds, seed=request.seed, memory=log,
         )  # fmt: skip
     measured = _measured(request, outcomes)
     if "cpu_seconds" not in measured:
@@ -184,8 +184,8 @@ class _Builds:
         if ended_after != ended:
             raise Failure(
                 Status.INPUT,
-                f"{self._request.after[0]} {describe(*ended_after)} where {self._request.before[0]} {describe(*ended)}: "
-                "they do not do the same work, so that their rounds cannot be compared",
+                f"{self._request.before[0]} {describe(*ended)}, but {self._request.after[0]} "
+                f"{describe(*ended_after)}: they do not do the same work, so their rounds cannot be compared",
             )
         if first == other:
             return SameOutput(True, "both builds print the same")
