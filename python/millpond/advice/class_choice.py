@@ -59,7 +59,7 @@ Costs = npt.NDArray[np.float64]
 
 
 def run_bytes(size: int) -> int:
-    """Returns the bytes of pages that size_map gives a class at a time: the fewest whose blocks lose at most an eighth."""
+    """Returns the bytes of pages that size_map takes for a class: the fewest whose blocks lose at most an eighth."""
     pages = -(-size // PAGE_BYTES)
     while pages * PAGE_BYTES % size > pages * PAGE_BYTES // 8:
         pages += 1

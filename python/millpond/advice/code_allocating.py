@@ -68,7 +68,7 @@ def _line_of_call(home: AdvisedAllocator, call: str, place: AllocationPlace) -> 
 
 
 def malloc_line(line: str, home: AdvisedAllocator) -> str:
-    """Returns the line with the header's function in place of its one malloc or realloc; empty if it has another form."""
+    """Returns the line with the header's function in place of its one malloc or realloc; empty for another form."""
     calls = _MALLOC.findall(line)
     if len(calls) != 1 or "new" in re.findall(r"\bnew\b", line):
         return ""

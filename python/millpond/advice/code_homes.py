@@ -110,7 +110,7 @@ def foreign_rows(advice: Advice) -> dict[str, str]:
 
 
 def foreign_text(advice: Advice) -> str:
-    """Names the packages whose maintainers could change the source, if all of the plan concerns them; empty otherwise."""
+    """Names the packages whose maintainers could change the source, if the whole plan concerns them; else empty."""
     foreign = foreign_rows(advice)
     if not foreign or homes(advice):
         return ""

@@ -15,7 +15,7 @@ _LINES_BACK = 200
 
 
 def returned_at(member: Member, files: Iterable[str] = ()) -> list[tuple[str, int]]:
-    """Returns the lines that return a variable by its name: in its own function, or anywhere in the files for a member."""
+    """Returns the lines that return a variable by name: in its own function, or anywhere in the files for a member."""
     name = re.escape(member.name.rsplit(".", 1)[-1])
     pattern = re.compile(rf"\breturn\s+(?:std::move\s*\(\s*)?(?:this->)?{name}\s*\)?\s*;")
     if member.kind == "member":

@@ -164,7 +164,7 @@ def _is_little(choice: Choice, found: Findings) -> bool:
 
 
 def _is_no_loss(plan: Choice) -> bool:
-    """True if a better plan should be handed over: it saves time, or memory without time, or the preference accepts it."""
+    """True if a better plan is worth a change: it saves time, or memory without time, or the preference accepts it."""
     return saves_time(plan.comparisons) or saves_memory(plan.comparisons) or plan.worth > 0
 
 

@@ -157,7 +157,7 @@ def _row(found: Findings, subsystem: Subsystem, *, large: bool, advised: bool) -
 
 
 def _tried_alone(found: Findings, subsystem: str) -> TriedPlan | None:
-    """Returns the plan tried for a subsystem by itself, a pool or an arena: the judged plan's strategy, else the best."""
+    """Returns the plan tried for a single subsystem, a pool or an arena: the judged plan's strategy, else the best."""
     in_plan = {(r.pool, r.strategy) for r in found.chosen.routes} if found.chosen else set()
     tried = [t for t in found.tried.values() if t.plan.alone and subsystem in (t.plan.alone, *t.plan.subsystems)]
 

@@ -135,7 +135,7 @@ def _rounds_of(outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan) 
 def _taken_off(
     outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan, metric: str, looks: float
 ) -> dict[str, Comparison]:  # fmt: skip
-    """Returns the costs that are subtracted from a plan, each as a change of the unchanged program; empty if unknown."""
+    """Returns the costs subtracted from a plan, each as a change of the unchanged program; empty if unknown."""
     rounds_of = _rounds_of(outcomes, program, plan)
     bare = rounds_of("bare", metric)
     found = {}
@@ -238,7 +238,7 @@ AGAINST_MALLOC = "plan against malloc"
 
 
 def split_all(outcomes: Sequence[Outcome], program: Sequence[str], plans: Sequence[Plan]) -> dict[str, Effects]:
-    """Returns the effects of several plans that were tried together, by plan; false discoveries are limited over all."""
+    """Returns the effects of plans that were tried together, by plan; false discoveries are limited over all."""
     found = {plan.name: split(outcomes, program, plan, [])[0] for plan in plans}
     for metric in METRICS_COMPARED:
         # A comparison of two controls is the same for every plan, so it counts once.

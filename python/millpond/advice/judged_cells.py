@@ -25,7 +25,7 @@ def most_important_first(
 
 
 def roles_of_mallocs(outcomes: Sequence[Outcome], bare: Cell, by_name: Mapping[str, Cell]) -> dict[str, str]:
-    """Returns role → malloc: the one with the least CPU in the judged rounds is the best; huge pages have a role too."""
+    """Returns role → malloc: the one with the least CPU in the judged rounds is the best; huge pages have one too."""
     ratios = {
         name: found.median
         for name, cell in by_name.items()

@@ -250,7 +250,7 @@ def _program(program: Sequence[str], advices: Sequence[Advice]) -> AnalysedProgr
 
 
 def _trace(traces: Sequence[TraceSummary]) -> TraceSummary:
-    """Returns the summary of all recordings: sums of events and losses, and the worst of the values that limit trust."""
+    """Returns the summary of all recordings: sums of events and losses, and the worst values that limit trust."""
 
     def over(key: str, join: Callable[[list[Any]], Any]) -> Any:
         found = [value for t in traces if (value := getattr(t, key)) is not None]

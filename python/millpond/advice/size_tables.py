@@ -78,7 +78,7 @@ class Site(Record, frozen=True):
 
 
 class TriedArena(Record, frozen=True):
-    """An arena of a given number of chunks. A chunk is pinned while it has an object that lives longer than predicted."""
+    """An arena of a given number of chunks. A chunk is pinned while an object in it lives longer than predicted."""
 
     chunks: int
     chunk_bytes: int
