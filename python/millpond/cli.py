@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The command line `millpond`: one verb a file, statuses and messages the same for all.
+"""The command line `millpond`: one file for each verb; all verbs share exit statuses and the form of messages.
 
-main ──BECOMING──▶ native programs (no option parser is imported: they must start at once)
+main ──BECOMING──▶ native programs (imports no option parser, so that they start at once)
   └──others───▶ Typer ──▶ the verb's function ──▶ Failure → `millpond: …` and its status
-                                               └▶ ProgramEnded → we end as the program did
+                                               └▶ ProgramEnded → end as the program did
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from millpond.system.output import show_any_bytes
 if TYPE_CHECKING:
     import typer
 
-# Verbs that become a native program, each the function of its name in its module; and what help says of them.
+# Verbs that become a native program, with their help. Each is the function of its name in its module.
 BECOMING = {
     "record": "Record every heap event of a program: record -o FILE -- PROGRAM ARGS...",
     "run": "Run a program under a plan: run --plan FILE -- PROGRAM ARGS...",
     "litter": "Run a program with a littered heap: litter -- PROGRAM ARGS...",
-    "simulate": "Count the misses of caches and memories: simulate TRACE",
+    "simulate": "Count cache misses and page faults: simulate TRACE",
 }
 
 
-# The others, as help lists them: each the function `command` of its module. Verbs of extensions follow them.
+# The other verbs, in the order of the help. Each is the function `command` of its module. Verbs of extensions follow.
 PARSED = ("characterise", "trial", "replay", "advise", "synthesize", "report", "compare", "doctor")
 
 
 def app(verb: str | None = None) -> typer.Typer:
-    """The Typer application: of this verb alone, where it is one of ours; of all otherwise, whose help needs them.
+    """Makes the Typer application: with only this verb if it is one of ours, otherwise with all verbs.
 
-    A module is imported for each verb it has, and the modules of all verbs take longer than many a run of one.
+    Each verb needs an import, and importing all of them takes longer than many runs of one verb.
     """
     import typer
 
     result = typer.Typer(
         name="millpond",
-        help="Would a local allocator make this program faster or smaller, where, which one, and by how much?",
+        help="Find out where a local allocator would make a program faster or smaller, and by how much.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -72,7 +72,7 @@ def app(verb: str | None = None) -> typer.Typer:
 
 
 def _listed() -> None:
-    """Listed for help only: `main` takes these verbs before any parser is imported."""
+    """Appears in the help only: `main` runs these verbs before any parser is imported."""
 
 
 def main(words: list[str] | None = None) -> int:
@@ -103,7 +103,7 @@ def main(words: list[str] | None = None) -> int:
               f"millpond: {line_of(interrupted.number)}", file=sys.stderr)  # fmt: skip
         return _end_as(0, interrupted.number)
     except BrokenPipeError:
-        # Whoever read our output has stopped; the interpreter must not try to flush the rest of it.
+        # The reader of our output has stopped; the interpreter must not try to flush the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Status.OK
     except Exception as error:
@@ -129,21 +129,31 @@ def _run(words: list[str]) -> int:
     except typer.Exit as done:
         return done.exit_code
     except SystemExit:
-        return Status.OK  # Typer's answer to a reader of our output that has stopped reading: no error of ours
+        return Status.OK  # Typer's reaction to a reader of our output that has stopped; not our error
     except typer.Abort:
         return _end_as(0, signal.SIGINT)
     except Exception as error:
-        # Typer's own errors have one base, whose message is the sentence; anything else is a bug and shows its trace.
+        # Typer's own errors have one base class with a message; any other error is a bug and shows its trace.
         if not hasattr(error, "format_message"):
             raise
         text = error.format_message().replace(": Value error, ", ": ")
+        if text.startswith("No such command"):
+            raise _unknown_verb(text.split("'")[1]) from None
         hint = " (millpond --help lists the verbs)" if not line.options else f"; see millpond {words[0]} --help"
         raise Failure(Status.USAGE, f"{text.rstrip('.')}{hint}") from None
     return int(result) if isinstance(result, int) else Status.OK
 
 
+def _unknown_verb(name: str) -> Failure:
+    import difflib
+
+    near = difflib.get_close_matches(name, [*BECOMING, *PARSED, *extensions.verbs()], n=1)
+    hint = f"did you mean `millpond {near[0]}`?" if near else "`millpond --help` lists the verbs"
+    return Failure(Status.USAGE, f"unknown verb {name!r}; {hint}")
+
+
 def _end_as(exit_status: int, number: int) -> int:
-    """Ends this process as another one ended: by the same signal, without a second core dump, or by its status."""
+    """Ends this process as another one ended: by its status, or by the same signal without a second core dump."""
     if number == 0:
         return exit_status
     import resource

@@ -128,7 +128,7 @@ def test_the_objects_that_kept_a_capped_arena_are_named(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=[{**s, "legality": kept} for s in SUBSYSTEMS], cpu=CPU, gains=GAIN,
                   mallocs=MALLOCS, arenas=ARENA, capped={"arena of serve": 5_000_000})  # fmt: skip
     reason = rows(advise(lab))["book"]["reason"]
-    assert reason.endswith("kept by 2 objects that outlive function serve, such as 48 B from keep ← serve ← main")
+    assert reason.endswith("because of 2 objects that outlive function serve, such as 48 B from keep ← serve ← main")
 
 
 @pytest.mark.lengthy

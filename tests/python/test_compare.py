@@ -150,7 +150,7 @@ def test_two_builds_of_a_program_are_paired_by_its_name(seed: int) -> None:
     b = journal(rounds_of(generator, Cell(Program(new), Control("bare")), factor=1.2), program=new)
     found = compared(a, b, "cpu_seconds > +5%")
     assert found.breaches
-    assert any("new/program of B is taken for old/program of A" in note for note in found.notes)
+    assert any("new/program of B is compared with old/program of A" in note for note in found.notes)
 
 
 def test_what_fails_in_b_alone_fails_the_gate(seed: int) -> None:

@@ -160,7 +160,7 @@ def test_output_that_differs_from_run_to_run_tells_nothing(lab: FakeLab, program
 def test_builds_that_end_otherwise_are_not_compared(lab: FakeLab, program: Make) -> None:
     old, new = program("old"), program("new", "exit 3")
     done = lab.run("compare", "--store", "kept", "--after", new, "--", old)
-    assert done.status == 3 and "exits with 3 where ./old exits with 0" in done.stderr
+    assert done.status == 3 and "./old exits with 0, but ./new exits with 3" in done.stderr
     assert not list((lab.work / "kept").glob("*/*.*")), "nothing half-written"
 
 
@@ -170,11 +170,11 @@ def test_builds_that_end_otherwise_are_not_compared(lab: FakeLab, program: Make)
         (["--", "./old"], "`millpond compare --after NEW -- PROGRAM ARGS...` two builds"),
         (["--after", "./new"], "`--` is missing"),
         (["--after", "", "--", "./old"], "--after is empty"),
-        (["--after", "'./new", "--", "./old"], "no command line"),
+        (["--after", "'./new", "--", "./old"], "not a command line"),
         (["--after", "./nowhere", "--", "./old"], "no program './nowhere'"),
         (["--after", "./new", "--", "./nowhere"], "no program './nowhere'"),
         (["--after", "./new", "--rounds", "10", "--", "./old"], "rounds"),
-        (["--after", "./new", "--fail-if", "cpu_seconds > +5%", "--", "./old"], "belong to two runs"),
+        (["--after", "./new", "--fail-if", "cpu_seconds > +5%", "--", "./old"], "are for two runs"),
         (["a", "--after", "./new", "--", "./old"], "'a' before `--`"),
         (["a", "b", "c"], "3 sides given"),
         ([], "0 sides given"),

@@ -62,7 +62,7 @@ def test_a_second_run_repeats_nothing(lab: FakeLab, program: Path) -> None:
     assert done.status == 0 and len(lab.calls()) == calls
     assert "its recording is used" in done.stderr and "recording " + str(program) not in done.stderr
     assert f"{first['rounds']} rounds of judging from earlier runs" in done.stderr
-    note = next(note for note in second["notes"] if note.startswith("rounds of earlier runs"))
+    note = next(note for note in second["notes"] if note.startswith("uses rounds of earlier runs"))
     assert f"{first['rounds']} of judging" in note
     same = ("verdict", "choice", "rounds", "effects", "sums", "plan", "replay")
     strip = {"evidence"}
@@ -93,7 +93,7 @@ def test_nothing_to_continue_is_refused_with_what_to_do(lab: FakeLab, program: P
     lab.configure(**CLEAR)
     done = advise(lab, program, "--continue")
     assert done.status == 3
-    assert "nothing to continue" in done.stderr and "--store" in done.stderr and "leave --continue out" in done.stderr
+    assert "nothing to continue" in done.stderr and "--store" in done.stderr and "omit --continue" in done.stderr
     assert not lab.calls()
 
 

@@ -175,9 +175,9 @@ def test_named_simulators_are_the_only_ones(native: FakeLab) -> None:
     [
         (["--html", "page.html"], 2, "name the traces"),
         (["--html", "-", "loop.mpt"], 2, "--html needs the name of the file"),
-        (["--html", "page.html", "--json", "x", "loop.mpt"], 2, "--html does not go with --json"),
+        (["--html", "page.html", "--json", "x", "loop.mpt"], 2, "--html and --json cannot be combined"),
         (["--html", "/nowhere/page.html", "loop.mpt"], 4, "/nowhere"),
-        (["--html", "page.html", "other.json"], 3, "other.json is no document of `millpond simulate --json`"),
+        (["--html", "page.html", "other.json"], 3, "other.json is not a document of `millpond simulate --json`"),
     ],
 )
 def test_refusals_are_one_sentence(native: FakeLab, words: list[str], status: int, said: str) -> None:

@@ -242,7 +242,7 @@ def test_without_a_change_of_the_source_only_the_note_is_written(tmp_path: Path)
     for name, one, words in (
         ("a", nothing, "No change of the source is better"),
         ("b", malloc, "LD_PRELOAD=libfast.so ./shop"),
-        ("c", undecided, "is not decided"),
+        ("c", undecided, "no verdict yet"),
     ):
         assert "only" in write(one, tmp_path / name)
         assert [p.name for p in (tmp_path / name).iterdir()] == [NOTE]

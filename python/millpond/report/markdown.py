@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The report for a pull request: verdict, table, effects; what is long is folded."""
+"""The report for a pull request: verdict, table, effects; long parts are folded."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ from millpond.system.wording import (
 )
 
 ROWS_AT_MOST = 15
-# What Markdown would take for its own; names of programs are full of them.
+# Characters with a meaning in Markdown; names of functions are full of them.
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 _SPECIAL_FIRST = re.compile(r"^(\d*)(?=[-+#=>.)])")
-# What a forge would turn into a link to a user or to an entry of its tracker; a word joiner behind it is not seen.
+# Characters that a forge turns into links to users or tracker entries; an invisible word joiner after them prevents it.
 _REFERENCE = re.compile(r"(?<!\w)([@#])(?=\w)")
 _JOINER = "\u2060"
 
 
 def escaped(text: str) -> str:
-    """Text of a program as text: no markup, no HTML, no mention of a user, one line."""
+    """Returns a program's text as plain text: no markup, no HTML, no mention of a user, one line."""
     plain = _REFERENCE.sub(rf"\1{_JOINER}", " ".join(text.split()))
     marked = _SPECIAL_FIRST.sub(r"\1\\", _SPECIAL.sub(r"\\\1", plain))
     return html.escape(marked, quote=False)
 
 
 def code(text: str) -> str:
-    """The same for a name, in the letters of code."""
+    """Returns a program's name as code."""
     return f"<code>{escaped(text)}</code>"
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A block of code around any text, whatever fences it holds itself."""
+    """Returns a block of code around any text, even if the text has fences."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
-    """The Markdown of these cases, in their order."""
+    """Returns the Markdown of these cases, in their order."""
     lines = [f"> **Not read:** {escaped(line)}\n" for line in damaged]
     lines += [f"> **Missing:** {escaped(line)}\n" for line in missing]
     lines += [_case(case) for case in cases]
@@ -77,7 +77,7 @@ def _case(case: Case) -> str:
             f"- {code(s.row.name)}: {escaped(s.row.reason)}" for s in case.subsystems[:ROWS_AT_MOST]
         )) if case.subsystems else "",
         _fold("What to change", _changes(case)) if any(s.row.code for s in case.subsystems) else "",
-        _fold("Do it again", fenced("\n".join(
+        _fold("Repeat it", fenced("\n".join(
             f"# {what}\n{command}" for what, command in report_words.commands(case)), "sh")),
     ]  # fmt: skip
     plan = case.advice.plan or case.advice.plan_tried
@@ -104,7 +104,7 @@ def _fold(summary: str, body: str) -> str:
 
 
 def table(head: Sequence[str], left: int, rows: Sequence[Sequence[str]]) -> str:
-    """A table of cells that are escaped already; so many first columns are aligned to the left, others to the right."""
+    """Returns a table of escaped cells; the first `left` columns are aligned to the left, others to the right."""
     rule = [":--" if i < left else "--:" for i in range(len(head))]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *rows))
 
@@ -156,7 +156,7 @@ def _came_out(case: Case) -> str:
 
 
 def _references(case: Case) -> str:
-    """What a captured run says; nothing where none was asked for."""
+    """Returns the results of a captured run; empty if none was requested."""
     said = " ".join(map(escaped, reference_words.sentences(case.advice)))
     rows = reference_words.rows(case.advice)
     if not rows:
@@ -172,7 +172,7 @@ def _references(case: Case) -> str:
 
 
 def _layouts(case: Case) -> list[str]:
-    """Which subsystems are accessed together, and what was predicted of layouts."""
+    """Returns the subsystems that are accessed together, and the predictions for layouts."""
     parts = []
     if affine := reference_words.affinity_rows(case.advice):
         headings = reference_words.affinity_headings(case.advice)
@@ -192,7 +192,7 @@ def _replay(case: Case) -> str:
     ]
     words = escaped(replay_words.sentence(case))
     return (
-        _fold("Replay beside the trial", f"{table(['of', 'saves', 'CPU', 'peak'], 2, rows)}\n\n{words}")
+        _fold("Replay next to the trial", f"{table(['of', 'saves', 'CPU', 'peak'], 2, rows)}\n\n{words}")
         if rows
         else words
     )

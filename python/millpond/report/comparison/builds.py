@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Two builds of a program, before and after a change: interleaved rounds, and what the advice had predicted of them.
+"""Compares two builds of a program, before and after a change: interleaved rounds, and the advice's prediction.
 
-    BEFORE ARGS ─┐ once each: do they end alike, is their output the same?
+    BEFORE ARGS ─┐ once each: do they end the same way, with the same output?
     AFTER ARGS  ─┴▶ rounds in changing order, a fresh process each ─▶ CPU, peak, wall, faults: after / before
     store ──▶ the latest advice on BEFORE (its build-id, or its path; its arguments) ──▶ predicted
 
-The rounds are observations of the experiment `builds`; the document is kept beside the advice, or under the run of the
-rounds where there is none.
+The rounds are observations of the experiment `builds`. The document is stored with the advice, or without one under the
+run of the rounds.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _ADVISED = ("advise", "advice")
 
 @dataclass(frozen=True)
 class BuildComparisonRequest:
-    """What a user compares: two command lines, in how many rounds, and where all is kept."""
+    """The user's request: two command lines, the number of rounds, and the store."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
@@ -70,25 +70,25 @@ class BuildComparisonRequest:
 
 
 def command_after(text: str, before: Sequence[str]) -> tuple[str, ...]:
-    """The command line of `--after`: one word is a program that gets BEFORE's arguments, more are all of it.
+    """Returns the command line of `--after`: one word is a program that gets BEFORE's arguments, more are all of it.
 
-    Failure (status 2) where it is no command line.
+    Failure (status 2) if it cannot be parsed.
     """
     if Path(text).is_file():  # its name may have a space
         return (text, *before[1:])
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise Failure(Status.USAGE, f"--after {text!r} is no command line: {error}") from error
+        raise Failure(Status.USAGE, f"--after {text!r} is not a command line: {error}") from error
     if not words:
-        raise Failure(Status.USAGE, "--after is empty; it names the changed build, say --after build-new/program")
+        raise Failure(Status.USAGE, "--after is empty; give the changed build, for example --after build-new/program")
     return (words[0], *(words[1:] or before[1:]))
 
 
 def compare_builds(request: BuildComparisonRequest, folder: Path) -> tuple[Builds, list[str]]:
-    """Runs it all; the document ("millpond.builds/1"), and a line for each file of the store that was skipped.
+    """Runs both builds; returns the document ("millpond.builds/1"), and a line for each skipped file of the store.
 
-    Temporary files lie in `folder`. Failure: 2 a program that is not there, 3 builds that end in other ways.
+    Temporary files go to `folder`. Failure: 2 for a program that does not exist, 3 for builds that end differently.
     """
     for argv in (request.before, request.after):
         if shutil.which(argv[0]) is None:
@@ -110,7 +110,7 @@ def compare_builds(request: BuildComparisonRequest, folder: Path) -> tuple[Build
         raise Failure(Status.INPUT, f"the builds cannot be compared: {why}")
     prediction = prediction_of(advice) if advice else None
     if advice and prediction is None:
-        why_none = f"the advice of run {advice.run} judged no plan and no malloc; more --budget does"
+        why_none = f"the advice of run {advice.run} judged no plan and no malloc; give it a larger --budget"
     builds = Builds(
         **{**journal.head(SCHEMA), "schema": SCHEMA},
         seed=request.seed,
@@ -151,7 +151,7 @@ def _measured(request: BuildComparisonRequest, outcomes: Sequence[Outcome]) -> d
 
 
 class _Builds:
-    """A runner: the rounds of each side in a laboratory of its own, on one standard input."""
+    """A runner with a laboratory for each side, on one standard input."""
 
     def __init__(self, request: BuildComparisonRequest, folder: Path) -> None:
         self._request = request
@@ -171,7 +171,9 @@ class _Builds:
         return Cell(Program(self._programs[side]), Control("bare"))
 
     def rehearse(self) -> SameOutput:
-        """Runs both once, before any round; says whether their output is the same. Failure (3): they end otherwise."""
+        """Runs both once, before any round; returns whether their output is the same. Failure (3) if they end
+        differently.
+        """
         started = time.monotonic()
         ended, first = self._output(BEFORE, first=True)
         limit = time_limit(time.monotonic() - started)
@@ -191,9 +193,9 @@ class _Builds:
             return SameOutput(True, "both builds print the same")
         _, again = self._output(BEFORE)
         if again != first:
-            words = "what the program prints differs from run to run, so that it tells nothing about the change"
+            words = "the program's output differs from run to run, so it cannot show whether the change kept it"
             return SameOutput(None, words)
-        return SameOutput(False, "the builds print something else: they do not do the same work")
+        return SameOutput(False, "the builds print different output: they do not do the same work")
 
     def _output(self, side: str, *, first: bool = False) -> tuple[tuple[int, int], str]:
         path = self._folder / "output"
@@ -204,7 +206,7 @@ class _Builds:
 
 
 def find_advice(store: Store, program: Sequence[str]) -> tuple[Advice | None, str]:
-    """The latest advice on this build of the program with these arguments, else on its path; or why there is none."""
+    """Returns the latest advice on this build of the program with these arguments, else on its path; or a reason."""
     build = _build_id(program[0])
     others: Advice | None = None
     for known in reversed(store.runs()):
