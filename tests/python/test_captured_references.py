@@ -47,7 +47,7 @@ def test_the_sentences_name_misses_spread_and_cost(example: Advice) -> None:
     assert said[0].startswith("7.31 k of 1.72 M references miss a simulated cache of 32 KiB in 8 ways")
     assert "71.8 % of the misses are on objects of order_book, whose lines are 25.0 % useful" in said[0]
     assert said[1] == (
-        "order_book is spread most: its accessed bytes lay on 800 lines at once, and packed they would need 220."
+        "order_book is spread most: its accessed bytes were on 800 lines at the same time; packed, they would need 220."
     )
     assert said[2].startswith(
         "The captured run took 12.0 s, 20 times the 600 ms of a plain one, and its analysis 3.00 s"

@@ -107,7 +107,7 @@ def test_every_link_in_the_page_leads_somewhere_and_every_anchor_is_one(cases: l
 def test_the_verdict_comes_first_then_the_table_then_the_evidence(cases: list[Case]) -> None:
     text, _ = page_of(cases)
     verdict = html.escape(cases[0].advice.verdict)
-    order = [text.index(words) for words in (verdict, "<tbody>", "What the gain is made of", "Each subsystem")]
+    order = [text.index(words) for words in (verdict, "<tbody>", "Parts of the gain", "Each subsystem")]
     assert order == sorted(order)
     assert all(text.count(html.escape(name)) > 1 for name in NAMES)
 

@@ -66,7 +66,7 @@ def command(
     ] = None,
     order: Annotated[
         str,
-        typer.Option(metavar="total|dependency", help="total: one thread replays all; dependency: one thread each."),
+        typer.Option(metavar="total|dependency", help="Replay all threads in one, or each in its own thread."),
     ] = ORDERS[0],
     pace: Annotated[
         bool, typer.Option("--pace", help="Replay events at their recorded times, which takes as long as the program.")
