@@ -58,7 +58,7 @@ class Estimate(Record, frozen=True, kw_only=True):
 
 
 class Change(Estimate, frozen=True, kw_only=True):
-    """The ratios of one contender to another in one metric, and what that saves in the metric's unit."""
+    """The ratios of one contender to another in one metric, and the saving in the metric's unit."""
 
     metric: str | None = None
     of_: str | None = field(name="of", default=None)
@@ -123,7 +123,7 @@ class Choices(Record, frozen=True, kw_only=True):
 
 
 class AnalysedProgram(Record, frozen=True, kw_only=True):
-    """The program as it was started, how it ended, and which of its processes was analysed."""
+    """The program's command line and end, and the process that was analysed."""
 
     argv: tuple[str, ...]
     exit: int | None = field(default_factory=NULL)
@@ -195,7 +195,7 @@ class Code(Record, frozen=True, kw_only=True):
     owner: str
     namespace: str
     language: str = "C++"  # of the header
-    needs: str = ""  # what the build must change for it
+    needs: str = ""  # the change of the build that it requires
     first_bytes: int | None = field(default_factory=NULL)
     first_bytes_reason: str
     size_classes: tuple[int, ...] = field(default_factory=NONE)
@@ -303,7 +303,7 @@ class LayoutPrediction(Record, frozen=True, kw_only=True):
     seconds_ratio: float | None = field(default_factory=NULL)
     seconds_interval: tuple[float, float] | None = field(default_factory=NULL)
     instructions_ratio: float
-    pool: str | None = field(default_factory=NULL)  # of a plan with one pool: its name
+    pool: str | None = field(default_factory=NULL)  # for a plan with one pool: the pool's name
     dropped: bool = field(default_factory=bool)
     tried: Change | None = field(default_factory=NULL)
 

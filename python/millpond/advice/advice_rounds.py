@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Runs the rounds of one `advise`: chooses contenders, judges them in fresh rounds, and records the evidence.
 
-choosing: each candidate plan and each malloc of this machine against the program as it is
+choosing: each candidate plan and each malloc of this machine against the unchanged program
 ─▶ combining: the plans that helped, together, against the best single one
 ─▶ judging, on fresh rounds: the chosen plan, the best two mallocs, ours and huge pages, one pool for all
 """
@@ -230,7 +230,7 @@ class AdviceRounds:
         looks = steps.further_looks(measured_rounds(there), goes_on=self._goes_on)
         if not there and schedule.judging(self._left(), self._run_seconds, len(cells)) == 0:
             need = seconds_text(len(cells) * self._run_seconds)
-            found.why_no_trial = f"not tried: one round takes about {need}, more than is left of the budget"
+            found.why_no_trial = f"not tried: one round takes about {need}, more than the rest of the budget"
             return
         self._kept.advance(judged=len(cells))
 

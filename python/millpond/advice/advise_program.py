@@ -90,7 +90,7 @@ def _found_earlier(
     earlier: AdviceState, laboratory: Laboratory, options: Options, started: float
 ) -> tuple[Findings, BareRun | None, float]:
     """Returns the findings of an earlier run before its first round, its bare run, and the end of this run's budget."""
-    say(f"going on from run {earlier.run}: its recording is used")
+    say(f"continuing run {earlier.run}: its recording is used")
     found = earlier.findings(options.prefer)
     found.budget_seconds = schedule.BUDGET_MOST_SECONDS
     if options.budget_seconds is None:
@@ -134,7 +134,7 @@ def _replay(found: Findings, kept: KeptState, log: RoundLog, folder: Path, deadl
     elif kept.state.replay is not None:
         found.replay = kept.state.replay
     else:
-        found.replay = not_replayed("the run that has recorded the program ended before its replays")
+        found.replay = not_replayed("the run that recorded the program ended before its replays")
 
 
 def _say_earlier(found: Findings) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Finds programs that allocate too little for any allocator to matter, from the recording and without a trial.
 
-events × what an event costs at most  <  1 % of the CPU      malloc and free cannot be made much faster
+events × the largest cost of an event  <  1 % of the CPU     malloc and free cannot be made much faster
 objects at the peak, a cache line each, fit a second level   nor can their placement
 live bytes at the peak                                       if there are many, huge pages are judged
 """
@@ -39,7 +39,9 @@ class AllocationBound:
 
     @property
     def words(self) -> str:
-        """`31.6 k heap events in 3.90 s of CPU are less than 1 % of it, and its 12 k objects are too few to …`."""
+        """Returns `31.6 k heap events in 3.90 s of CPU are less than 1 % of it, and its 12 k objects are too
+        few to …`.
+        """
         return (
             f"{count_text(self.events)} heap events in {seconds_text(self.cpu_seconds)} of CPU are less than "
             f"{100 * MINIMUM_EFFECT:.0f} % of it, and {count_text(self.objects)} objects at a time are too few "

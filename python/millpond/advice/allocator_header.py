@@ -238,7 +238,7 @@ def source_folder() -> Path:
         if all((folder / source).is_file() for source in _SOURCES):
             return folder
     looked = ", ".join(map(str, folders))
-    raise Failure(Status.ENVIRONMENT, f"--preload: Millpond's sources are missing; looked in {looked}; reinstall it")
+    raise Failure(Status.ENVIRONMENT, f"--preload: Millpond's sources are not in {looked}; reinstall Millpond")
 
 
 def build_library(text: str, name: str, library: Path) -> None:
@@ -261,6 +261,6 @@ def build_library(text: str, name: str, library: Path) -> None:
             first = next((line for line in done.said.splitlines() if "error" in line), done.said[:300])
             raise Failure(
                 Status.ENVIRONMENT, f"--preload: {shlex.join(words)} could not build {library}: {first}; "
-                "gcc 12 and clang 16 or later can",
+                "use gcc 12, clang 16 or later",
             )  # fmt: skip
         output.write_bytes(library, built.read_bytes())

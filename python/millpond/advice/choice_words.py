@@ -33,7 +33,7 @@ def lines(advice: Advice) -> list[tuple[str, str]]:
         "plan": _others_change(foreign, found.without_source_change) if foreign else "change the source",
         "malloc": f"run it on {advice.choice.what}",
         "nothing": "nothing",
-        "trade": "choose by what matters more to you",
+        "trade": "choose by your own priority",
     }
     said = would_do.get(advice.choice.kind, "measure longer: some contender looks better, but that is not settled")
     if foreign:
@@ -50,7 +50,7 @@ def _others_change(packages: str, otherwise: Option | None) -> str:
 
 
 def option_text(option: Option) -> str:
-    """`LD_PRELOAD=libfast.so: CPU -27.6 % (-28.0 % to -26.9 %), peak memory +3.0 % (+0.3 MB)`."""
+    """Returns `LD_PRELOAD=libfast.so: CPU -27.6 % (-28.0 % to -26.9 %), peak memory +3.0 % (+0.3 MB)`."""
     parts = []
     if option.cpu and (cpu := option.cpu.known):
         parts.append(f"CPU {change_text(cpu)}")

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
 """Chooses size classes exactly for what programs requested, and makes three other sets of classes for comparison.
 
-A class that serves several sizes needs as many blocks as these have live at the same time, which is less than the sum
-of their peaks: merged sizes reuse one another's free blocks, and share partly filled pages. But every block is as large
-as the largest of them. The trade of Grunwald, Zorn and Henderson (1993, section 4.4), of one class in one trace:
+A class that serves several sizes needs as many blocks as these sizes have live at the same time. That is less than the
+sum of their peaks, because the sizes reuse one another's free blocks and share partly filled pages. But every block is
+as large as the largest size. Grunwald, Zorn and Henderson (1993, section 4.4) weigh the two, here for one class in one
+trace:
 
     cost = free + weight × lost          free = held - mean blocks × class size    free blocks, rest of pages
                                          lost = mean blocks × class size - mean requested bytes

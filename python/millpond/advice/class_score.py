@@ -57,7 +57,7 @@ def _can_capture(folder: Path) -> bool:
     command = [str(native.find(CAPTURE)), "--instructions", "1", "-o", str(folder / "tried.mpt"), "--", "true"]
     done = native.capture(command, user_environment())
     if done.status != 0:
-        say(f"--score counts no misses: {done.said.strip().removeprefix('millpond: ')}")
+        say(f"--score cannot count misses: {done.said.strip().removeprefix('millpond: ')}")
     return done.status == 0
 
 

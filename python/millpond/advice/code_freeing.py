@@ -69,8 +69,8 @@ def freeing_changes(home: AdvisedAllocator, known: Replacements, all_passing: Pa
     if home.frees and not any(place.frees for place in home.freed_at):
         found.append(SourceChange(
             file="", line=0, kind="free",
-            what="where these blocks are freed was not recorded: find every `free` and `delete` that they can reach "
-            "before anything is changed (`millpond record --frees` records the places)",
+            what="the places that free these blocks were not recorded: first find every `free` and `delete` "
+            "that they can reach (`millpond record --frees` records the places)",
         ))  # fmt: skip
     return found
 
@@ -95,7 +95,7 @@ def _counts(place: FreeingPlace) -> str:
     text = f"{list_text(did)} of these blocks"
     if place.of_others:
         share = 100 * place.of_others / (place.of_others + place.own)
-        text += f", and {place.of_others} of others ({share:.0f} % of what passes here)"
+        text += f", and {place.of_others} of others ({share:.0f} % of the calls here)"
     return text + (" and no others" if not place.of_others else "")
 
 

@@ -188,7 +188,7 @@ def _first_bytes(own: Sequence[Row], kind: str, judged: Sequence[ScopeLegality])
         if not known:
             return 0, "the library's first chunk: the bytes of one activation were not observed"
         wanted = int(sum(known))
-        what = f"nineteen of twenty activations allocate at most {bytes_text(wanted)}"
+        what = f"95 % of the activations allocate at most {bytes_text(wanted)}"
         limit = ARENA_BYTES_MAX
     elif kind == INSTANCE:
         return 0, "the library's first chunk of 1 KiB, so that small instances stay small"
@@ -207,7 +207,7 @@ def _containers(own: Iterable[Row]) -> list[Container]:
 
 def _classes(containers: Sequence[Container], kind: str) -> tuple[tuple[int, ...], str]:
     """Returns size classes of its own if all objects are nodes of known sizes that the default classes waste."""
-    default = "those of the library"
+    default = "the library's"
     if kind != PROCESS or not containers:
         if kind == INSTANCE:
             return (), f"{default}: made at their first use, so that small instances stay small"

@@ -43,7 +43,5 @@ def needs(home: AdvisedAllocator) -> str:
         said.append(f"the header needs {name}: compile {list_text(listed)} with -std={option} or -std={gnu}")
     if home.language != C and (c_files := sorted({f for f, s in home.standards if "++" not in s and s.startswith(C)})):
         listed = [file.rsplit("/", 1)[-1] for file in c_files[:_FILES_AT_MOST]]
-        said.append(
-            f"the header is C++, and {list_text(listed)} is C: compile it as C++, or leave its lines as they are"
-        )
+        said.append(f"the header is C++, and {list_text(listed)} is C: compile it as C++, or do not change its lines")
     return "; ".join(said)

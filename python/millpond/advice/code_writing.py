@@ -83,7 +83,7 @@ def write(advice: Advice, folder: Path) -> str:
                 shutil.rmtree(aside)
     if len(files) == 1:
         undecided = advice.choice is not None and advice.choice.kind == UNDECIDED
-        why = "it is not decided whether to change the source"
+        why = "there is no verdict yet on a change of the source"
         if not undecided:
             why = "no change of the source is better than none"
         if packages := foreign_text(advice):
@@ -156,13 +156,13 @@ def _home(home: AdvisedAllocator, code: Code) -> str:
         f"- Size classes: {_plain(home.classes_reason)}.",
         *([f"- The build: {_plain(code.needs)}."] if code.needs else []),
         "",
-        "What it allocates:",
+        "Allocations:",
         "",
         *[f"- {bytes_text(c.bytes)}: {_code(container_text(c))}" for c in home.containers[:CONTAINERS_AT_MOST]],
         *[f"- {_plain(line)}" for line in without_members(home.containers[:CONTAINERS_AT_MOST])],
         *([] if home.containers else ["- no container is known: this advice was made without debug information"]),
         "",
-        f'What to change, after `#include "{C_HEADER if home.language == C else HEADER}"`:',
+        f'Changes, after `#include "{C_HEADER if home.language == C else HEADER}"`:',
         "",
     ]
     own_code = [change for change in code.changes if change.kind != "type"]
@@ -182,7 +182,7 @@ def _home(home: AdvisedAllocator, code: Code) -> str:
             "changes, or none.",
         ]
     if home.kind in (FUNCTION, THREAD) and home.language != C:
-        lines += ["", "The containers must be made while the arena lives, and end before it does."]
+        lines += ["", "The containers must be made after the arena, and destroyed before it."]
     if home.language != C:
         lines += [
             "",

@@ -3,7 +3,7 @@
 
     program      the content of its file                 machine      the machine's fingerprint
     input        arguments, files among them, stdin      Millpond     version, programs of a trial
-    libraries    what the dynamic linker loads, mallocs  options      those that change a round, and variables
+    libraries    those that the linker loads, mallocs    options      those that change a round, and variables
 
 Two runs with equal parts may use each other's rounds.
 """

@@ -5,13 +5,13 @@
     # a comment                                   ├─▶ one document: merged.merge
     -n 3 "large one.txt" ─▶ advise ─▶ document 2 ─┘
 
-Each input is recorded, tried and judged by itself, with its share of the budget. What pays on one input and is not
-settled on another is then judged there on fresh rounds, under the same plan:
+Each input is recorded, tried and judged by itself, with its share of the budget. A plan that pays on one input and is
+not settled on another is then judged there in fresh rounds:
 
     input 1   book: pays             ─▶ its plan ─▶ input 2   bare, looked_up, plan: fresh rounds ─▶ pays there too?
     input 2   book: not tried, or nothing while choosing
 
-A plan pays where it is better than the program as it is beyond the noise, a trial's own cost apart.
+A plan pays if it is better than the unchanged program beyond the noise, without the trial's own costs.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def command_of(program: Sequence[str], given: Input) -> tuple[str, ...]:
         else:
             raise Failure(
                 Status.INPUT,
-                f"line {given.line} has {len(given.arguments)} arguments, and {word!r} has room for one: "
+                f"line {given.line} has {len(given.arguments)} arguments, but {word!r} takes only one: "
                 "quote them, or make {} a word of its own",
             )
     return tuple(result)

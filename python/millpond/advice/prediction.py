@@ -3,7 +3,7 @@
 
     trial    the program under a plan       − under the shared pool, contexts looked up    allocation and traversal
     replay   its trace on the plan's pools  − on the shared pool                           only allocation
-             its trace on a monotonic for one subsystem − on a multipool for it            no trial takes these
+             its trace on a monotonic for one subsystem − on a multipool for it            no trial can run these
 
 A replay knows the program's allocations but not its other accesses, so the effect of placement on traversals is
 missing. Every interval is widened by replay's error on this machine. If trial and replay disagree, the trial counts.

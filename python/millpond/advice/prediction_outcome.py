@@ -2,7 +2,7 @@
 """Compares the prediction of an advice with the measurements of two builds of the program.
 
     advice of BEFORE ──▶ predicted CPU and peak ─┐
-    rounds of BEFORE and AFTER ──▶ measured ─────┴─▶ "millpond.builds/1", kept in the store under the advice's run
+    rounds of BEFORE and AFTER ──▶ measured ─────┴─▶ "millpond.builds/1", stored under the advice's run
 
 `millpond compare --after` makes the document; it and `millpond report` show it.
 """
@@ -177,7 +177,7 @@ def prediction_of(advice: Advice) -> ChangePrediction | None:
         effects = {"cpu_seconds": _known(net), "peak_bytes": _known(net.peak if net else None)}
         has_arena = advice.plan_tried is not None and advice.plan_tried.has_arena
         what, tried = ("an arena for a scope", "was") if has_arena else ("local pools", "were")
-        words = what if kind == PLAN else f"{what}, which {tried} tried and not advised"
+        words = what if kind == PLAN else f"{what}, which {tried} tried but not advised"
     known = {metric: found for metric, found in effects.items() if found}
     return ChangePrediction(advice.run or "", kind, words, known) if known else None
 

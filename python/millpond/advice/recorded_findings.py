@@ -2,7 +2,7 @@
 """Prepares the findings before the first round: records the program and derives the candidate plans.
 
 record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans
-       ─▶ a bare run, which says how long one takes ─▶ a second recording, scopes observed
+       ─▶ a bare run, for the duration of a run ─▶ a second recording, scopes observed
        ─▶ with --references: a captured run ─▶ misses predicted for each candidate, their order
 """
 
@@ -88,7 +88,7 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
         found.why_no_trial = (
             f"not tried: the program had not ended after {seconds_text(bounds.seconds)} of recording, its share of the "
             "budget, and was stopped; runs that do not end cannot be compared: use an input with which it ends, or "
-            "more --budget (`millpond record --for SECONDS` keeps the trace of a program that never ends)"
+            "a larger --budget (`millpond record --for SECONDS` records a program that never ends)"
         )
     elif recorded.signal:
         how = describe(recorded.exit_status, recorded.signal)
@@ -121,7 +121,7 @@ def follow_program(found: Findings, bare_seconds: float, spent_seconds: float) -
         found.budget_seconds = spent_seconds + rounds
         found.notes.append(f"only huge pages were tried: {found.bound.words}; to try everything, give --budget SECONDS")
     say(
-        f"a run takes {seconds_text(bare_seconds)}: at most {seconds_text(found.budget_seconds)} in all, less where it "
+        f"a run takes {seconds_text(bare_seconds)}: at most {seconds_text(found.budget_seconds)} in all, less if it "
         "is decided earlier (--budget SECONDS)"
     )
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """Predicts short-lived call sites by the fewest frames that distinguish them from others.
 
-Barrett and Zorn (1993) predict an object by the last four frames of its stack and its size: a site is short-lived if
-all of its objects were, in all traces. At run time the first frame is at hand, and each further one costs a step of the
-stack. So sites are grouped from the inside:
+Barrett and Zorn (1993) predict an object by its size and the last four frames of its stack: a site is short-lived if
+all of its objects were, in all traces. At run time the first frame is known, and each further one costs a step up the
+stack. So sites are grouped from the innermost frame outwards:
 
     gawk+2ea51 48 ─ all short ─▶ one frame                       gawk+2ea51 64 ─ some ─▶ gawk+30f12 ─ all short ─▶ two
                                                                                   └▶ gawk+31007 ─ none ─▶ its class

@@ -5,7 +5,7 @@ SizeTable ─┬─ RecordedTrace, ProcessFacts     what was recorded
            ├─ Census ── Frequency             exact sizes, the most frequent first
            ├─ SizeRow                         a size, rounded up: requests, and the most live blocks of each moment
            ├─ LargerRequests                  requests above the largest size
-           ├─ Site                            a call site and how many of its bytes are freed soon
+           ├─ Site                            a call site with the bytes that are freed soon
            └─ ArenaTrial ── TriedArena        the simulated result of an arena for predicted sites
 """
 
@@ -58,7 +58,7 @@ class SizeRow(Record, frozen=True):
 
 
 class LargerRequests(Record, frozen=True):
-    """Requests above the largest size."""
+    """The requests above the largest size."""
 
     requests: int
     requested_bytes: int
@@ -101,7 +101,7 @@ class ArenaTrial(Record, frozen=True):
 
 
 class SizeTable(Record, frozen=True, dict=True):
-    """One trace."""
+    """The table of one trace."""
 
     schema: str
     trace: RecordedTrace

@@ -136,7 +136,7 @@ class TraceUse(Record, frozen=True):
 
 
 class Synthesis(Record, frozen=True):
-    """The whole document."""
+    """The whole synthesis."""
 
     schema: str
     granule_bytes: int

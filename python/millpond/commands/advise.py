@@ -61,7 +61,8 @@ def command(
         ),
     ] = False,
     prefer: Annotated[
-        Preference, typer.Option(help="What to optimise; balanced: 1 % of CPU weighs as much as 1 % of peak memory.")
+        Preference,
+        typer.Option(help="The goal; balanced: 1 % of CPU weighs as much as 1 % of peak memory."),
     ] = Preference.BALANCED,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed for the order of the rounds.")] = 1,
     prepare: PrepareOption = None,

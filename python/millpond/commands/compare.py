@@ -77,7 +77,8 @@ def command(
 ) -> int:
     """Compare two runs or two stores, cell by cell, or two builds of a program: before and after a change.
 
-    `millpond compare A B --fail-if CONDITION`: a change inside the noise never fails a condition.
+    `millpond compare A B --fail-if CONDITION`: exits with 1 if a condition is breached. A change inside the noise never
+    breaches one.
 
     `millpond compare --after NEW -- PROGRAM ARGS...`: runs both builds in interleaved rounds, and compares them with
     the prediction of the latest `millpond advise -- PROGRAM ARGS...` in the store.
@@ -110,7 +111,7 @@ def _two(sides: list[str]) -> tuple[str, str]:
     raise Failure(
         Status.USAGE,
         f"{plural(len(sides), 'side')} given: `millpond compare A B` compares two runs or stores, "
-        "`millpond compare --after NEW -- PROGRAM ARGS...` two builds of a program",
+        "`millpond compare --after NEW -- PROGRAM ARGS...` compares two builds",
     )
 
 

@@ -111,7 +111,7 @@ def _facts(document: Examination) -> list[tuple[str, str]]:
     buffers = [f"{one.entries} pages" for one in document.translation_buffers]
     costs = [f"{words} {ns_text(document.cost(name))}" for name, words in names.items() if document.cost(name)]
     latencies = [f"{_binary_text(one.set_bytes)} {ns_text(one.median)}" for one in document.latencies if one.median]
-    works = [a.name + ("" if a.available else " does not") for a in document.works]
+    works = [a.name + ("" if a.available else " (failed)") for a in document.works]
     counted = [c.name for c in document.counters if c.available]
     limits = [
         f"{n} {bytes_text(x.value) if x.unit == 'bytes' else x.value}"
@@ -126,7 +126,7 @@ def _facts(document: Examination) -> list[tuple[str, str]]:
         ("cores, load, clock", f"{facts.cores}, {facts.load}, {facts.clock_source}"),
         ("costs", ", ".join(costs) or "not measured"),
         ("caches, buffers", ", ".join([*caches, *buffers]) or "not known"),
-        ("load from a set of", ", ".join(latencies) or "not measured"),
+        ("load latency by set", ", ".join(latencies) or "not measured"),
         ("counters", ", ".join(counted) or "none"),
         ("works", ", ".join(works)),
         ("huge pages", f"{facts.huge_pages}, defrag {facts.huge_pages_defrag}"),
@@ -134,7 +134,7 @@ def _facts(document: Examination) -> list[tuple[str, str]]:
         ("limits", ", ".join(limits) or "none"),
         ("programs", ", ".join(p.name for p in installed.programs if p.path) or "none"),
         ("mallocs", ", ".join(mallocs)),
-        ("tools", ", ".join(present) + (f"; not {', '.join(absent)}" if absent else "")),
+        ("tools", ", ".join(present) + (f"; missing: {', '.join(absent)}" if absent else "")),
         ("store", f"{store.path}, {bytes_text(store.free_bytes)} free"),
         ("noise (equal contenders)", "; ".join(noise) or "not measured"),
     ]

@@ -44,7 +44,7 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
 
   --references      also capture every data reference, under Valgrind (package valgrind): at least five times slower
   --from N          start capturing after N instructions
-  --instructions N  stop capturing after N instructions; the program goes on
+  --instructions N  stop capturing after N instructions; the program continues
   --sample B/P      capture bursts of B instructions, one in every P instructions; heap events are all captured
   --skip-start      start capturing at main
   --window FUNCTION capture all threads from the function's entry to its return; heap events are all captured.

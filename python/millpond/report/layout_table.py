@@ -50,8 +50,8 @@ def print_layouts(comparison: LayoutComparison) -> None:
         if moved is not None and moved.unplaced_references > _UNPLACED_SHARE * each.simulation.input.references:
             shown_on.print(
                 Text(
-                    f"{each.name}: {count_text(moved.unplaced_references)} references are to memory that is neither "
-                    "the heap's nor a module's nor a stack's, and lies at a place of its own"
+                    f"{each.name}: {count_text(moved.unplaced_references)} references are to memory outside the "
+                    "heap, modules and stacks; the layout gives it its own place"
                 )
             )
 

@@ -98,7 +98,7 @@ def _render(cases: Sequence[Case], damaged: Sequence[str], missing: Sequence[str
         missing=missing,
         contents=contents,
         sections=sections,
-        omitted=f"{omitted} older workloads have no room on this page; --run shows them." if omitted else "",
+        omitted=f"{omitted} older workloads do not fit on this page; --run shows them." if omitted else "",
         kinds=report_words.KINDS,
     )
 

@@ -265,10 +265,10 @@ def not_measured(case: Case) -> list[str]:
         said.append(f"{100 * trace.aliasing.share:.2f} % of the sampled contexts were attributed to a wrong stack")
     provider = case.characterisation.process.malloc_provider if case.characterisation else None
     if provider and provider != "libc":
-        said.append(f"the program brings its own malloc ({provider}); it was recorded, and replaced in the rounds")
+        said.append(f"the program has its own malloc ({provider}); it was recorded, and replaced in the rounds")
     for count, words in (
-        (trace.unmatched_frees, "frees of objects whose allocation was not seen"),
-        (trace.frees_not_seen, "objects whose free was not seen"),
+        (trace.unmatched_frees, "frees of objects whose allocation was not recorded"),
+        (trace.frees_not_seen, "objects whose free was not recorded"),
         (trace.failed, "allocations that failed"),
     ):
         if count:
@@ -322,7 +322,7 @@ def commands(case: Case) -> list[tuple[str, str]]:
     ]
     if case.advice.plan_tried:
         steps.append(("the plan against every control", f"millpond trial --plan {plan} -- {program}"))
-        if not case.advice.plan_tried.has_arena:  # no replay resets one
+        if not case.advice.plan_tried.has_arena:  # a replay resets no arena
             steps.append(("the same plan on the recorded trace", f"millpond replay --plan {plan} {trace}"))
     if case.advice.plan:
         steps.append(("after the change: compare with the prediction", f"millpond compare --after NEW -- {program}"))

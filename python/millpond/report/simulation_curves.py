@@ -120,7 +120,7 @@ def _of_sizes(curves: Sequence[MissCurve]) -> Iterable[str]:
         return
     size, misses = full.points[-1]
     yield (
-        f"A fully associative cache of {size_text(size)} keeps every line: the {_number(misses)} misses that it has, "
+        f"A fully associative cache of {size_text(size)} keeps every line: its {_number(misses)} misses, "
         f"{share_text(misses / full.of)}, are first uses, or follow a flush."
     )
     for share in (0.1, 0.01):

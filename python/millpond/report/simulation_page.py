@@ -55,7 +55,7 @@ class Button:
 
 @dataclass(frozen=True)
 class Plot:
-    """One figure with its legends."""
+    """A figure with its legends."""
 
     heading: str
     svg: Markup
@@ -74,7 +74,7 @@ class ExactTable:
 
 @dataclass(frozen=True)
 class TraceSection:
-    """One trace for the template."""
+    """The part of one trace in the template."""
 
     anchor: str
     name: str
@@ -132,7 +132,7 @@ def _miss_plot(traces: Sequence[tuple[str, Simulation]]) -> Plot | None:
         curve = curve_of[label]
         colour, dash = _kind_look(curve, number) if alone else (_INK, _dash(curve, number))
         buttons.append(Button(None, number, label, colour, dash, rank[2] in _AT_FIRST))
-    svg = log_plot(drawn, "misses over the size of a cache, both axes logarithmic", shares=True)
+    svg = log_plot(drawn, "misses by cache size, both axes logarithmic", shares=True)
     return Plot("Misses by cache size, of all references", svg, _trace_buttons(traces), buttons)
 
 
@@ -144,8 +144,8 @@ def _fault_plot(traces: Sequence[tuple[str, Simulation]]) -> Plot | None:
             drawn.append(Curve(name, group, 0, _colour(group), "d0", curve.points, 0, False))
     if not drawn:
         return None
-    svg = log_plot(drawn, "page faults over the size of memory, both axes logarithmic", shares=False)
-    return Plot("Page faults by memory size, first touches among them", svg, _trace_buttons(traces), [])
+    svg = log_plot(drawn, "page faults by memory size, both axes logarithmic", shares=False)
+    return Plot("Page faults by memory size, including first touches", svg, _trace_buttons(traces), [])
 
 
 def _trace_buttons(traces: Sequence[tuple[str, Simulation]]) -> list[Button]:

@@ -236,7 +236,7 @@ def _processes(program: AnalysedProgram) -> Table:
 
 def _effects_table(advice: Advice) -> Table:
     rounds, bare = plural(advice.rounds, "round"), advice.noise.get("cpu_seconds")
-    spread = f", half of those of the bare program within {100 * bare.spread:.1f} %" if bare else ""
+    spread = f"; half of the bare program's rounds within {100 * bare.spread:.1f} %" if bare else ""
     table = titled_table(f"Effects ({rounds}{spread})", "what", "CPU", "saves", "peak memory", left=2)
     for name, words in EFFECT_WORDS.items():
         effect = advice.every_effect.get(name) or Effect()

@@ -121,7 +121,7 @@ def compare(
 ) -> StoreComparison:
     """Pairs the cells, judges the changes and checks the conditions. `only`: cells whose text contains it.
 
-    Failure: 2 for a metric that neither side nor Millpond knows, 3 where nothing is in common.
+    Failure: 2 for a metric that neither side nor Millpond knows, 3 if nothing is in common.
     """
     _require_known(conditions, {**(known or {}), **a.units, **b.units})
     b, renamed = _under_the_names_of(a, b)
@@ -182,7 +182,7 @@ def _require_known(conditions: Sequence[Condition], units: Mapping[str, str]) ->
             raise Failure(
                 Status.USAGE,
                 f"--fail-if {condition.text!r}: no metric is called {condition.metric!r}; "
-                f"there are {', '.join(sorted(units))}",
+                f"the metrics are {', '.join(sorted(units))}",
             )
         condition.limit_in(units[condition.metric])
 
@@ -194,7 +194,7 @@ def _require_compared(conditions: Sequence[Condition], changes: Mapping[tuple[Ce
             raise Failure(
                 Status.INPUT,
                 f"--fail-if {condition.text!r}: no pair has {condition.metric}; "
-                f"compared are {', '.join(sorted(metrics))}",
+                f"the compared metrics are {', '.join(sorted(metrics))}",
             )
 
 
@@ -227,7 +227,7 @@ def _nothing_in_common(a: Cells, b: Cells, only: str) -> str:
         some = sorted({c.workload for c in cells.keys})
         shown = "; ".join(repr(w[:80]) for w in some[:3]) + (f" and {len(some) - 3} more" if len(some) > 3 else "")
         kinds = sorted({c.contender for c in cells.keys})
-        return f"{side} ({cells.name}) has {shown or 'nothing'}, as {', '.join(kinds[:6]) or 'nothing'}"
+        return f"{side} ({cells.name}) has {shown or 'nothing'} ({', '.join(kinds[:6]) or 'no cells'})"
 
     asked = f" among cells whose name contains {only!r}" if only else ""
     return f"nothing in common to compare{asked}: {has('A', a)}; {has('B', b)}"

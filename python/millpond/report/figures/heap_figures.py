@@ -112,9 +112,7 @@ def _draw(
     times = [columns[0].time_seconds, columns[-1].time_seconds]
     labels = [seconds_text(times[0]), seconds_text((times[0] + times[1]) / 2), seconds_text(times[1])]
     marks += flat_figures.edge_labels(labels, y + 16)
-    return flat_figures.figure(
-        int(y + 20), flat_figures.joined(marks), "which subsystem's objects lie where, over time"
-    )
+    return flat_figures.figure(int(y + 20), flat_figures.joined(marks), "places of each subsystem's objects over time")
 
 
 def _runs(row: int, columns: int, grid: dict[tuple[int, int], Cell]) -> list[tuple[int, int, int]]:
