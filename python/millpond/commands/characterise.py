@@ -48,7 +48,7 @@ def command(
     ] = None,
     damaged: DamagedOption = False,
 ) -> None:
-    """Group a trace's allocations into subsystems; show their DVLUC, lifetimes and legality."""
+    """Group a trace's allocations into subsystems; show their density, locality, lifetimes and legality."""
     output.prove_writable(json)
     with temporary_folder() as folder:
         out = folder / "characterisation.json"

@@ -75,13 +75,14 @@ def command(
     prepare: PrepareOption = None,
     cwd_copy: CopyOption = False,
 ) -> int:
-    """Compare two runs or two stores, cell by cell, or two builds of a program: before and after a change.
+    """Compare two runs or two stores, cell by cell, or two builds of a program.
 
-    `millpond compare A B --fail-if CONDITION`: exits with 1 if a condition is breached. A change inside the noise never
-    breaches one.
+    `millpond compare A B --fail-if CONDITION` exits with 1 if a condition is
+    breached. A change inside the noise never breaches one.
 
-    `millpond compare --after NEW -- PROGRAM ARGS...`: runs both builds in interleaved rounds, and compares them with
-    the prediction of the latest `millpond advise -- PROGRAM ARGS...` in the store.
+    `millpond compare --after NEW -- PROGRAM ARGS...` runs both builds in
+    interleaved rounds, and compares them with the prediction of the latest
+    `millpond advise -- PROGRAM ARGS...` in the store.
     """
     line: CommandLine = context.obj
     if after is None:

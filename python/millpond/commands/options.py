@@ -13,7 +13,7 @@ Json = Annotated[
 ]
 ListOption = Annotated[bool, typer.Option("--list", help="Show the cells and run nothing.")]
 DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show the cells and their expected cost; run and store nothing.")
+    bool, typer.Option("--dry-run", help="Show the cells and their expected cost; store nothing.")
 ]
 CellsOption = Annotated[
     list[str] | None,
