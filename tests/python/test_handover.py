@@ -23,7 +23,7 @@ from millpond.advice.code_pool import C_HEADER, c_header
 from millpond.advice.code_pool_test import C_TEST
 from millpond.advice.code_test import TEST
 from millpond.advice.code_writing import NOTE, files_of
-from millpond.advice.container_words import change_lines
+from millpond.advice.container_text import change_lines
 from millpond.advice.freeing_places import merged_places
 from millpond.cells.plan_file import PlanFile, PlanProgram, PlanRoute, PlanScope
 from millpond.rounds.characterisation import AllocationPlace, Container, FreeingCall, FreeingPlace

@@ -25,7 +25,7 @@ from millpond.commands.report import Format, document
 from millpond.report import cases as report_cases
 from millpond.report import page as report_page
 from millpond.report.cases import Case
-from millpond.report.report_words import EFFECT_WORDS
+from millpond.report.report_text import EFFECT_WORDS
 from millpond.rounds.characterisation import NamelessModule, TraceSummary
 from millpond.store.store import Store
 from millpond.system.arguments import split
@@ -206,7 +206,7 @@ def test_replay_stands_beside_the_trial_and_its_absence_is_said(cases: list[Case
 
 
 def test_modules_without_symbols_are_named_by_their_files(cases: list[Case]) -> None:
-    from millpond.report.report_words import not_measured
+    from millpond.report.report_text import not_measured
 
     characterised = cases[0].characterisation
     assert characterised is not None
@@ -269,7 +269,7 @@ def answers(**changes: Any) -> Advice:
 
 
 def test_the_answer_follows_the_evidence() -> None:
-    from millpond.report.report_words import answer
+    from millpond.report.report_text import answer
 
     assert answer(answers())[0] == "nothing"
     assert answer(answers(choice=Option(kind="undecided")))[0] == "unknown", "not decided is not nothing"

@@ -20,7 +20,7 @@ from millpond.advice.code_homes import FUNCTION, INSTANCE, AdvisedAllocator, C, 
 from millpond.advice.code_needs import needs
 from millpond.advice.code_returned import returned_text
 from millpond.advice.code_source import lines_of
-from millpond.advice.container_words import place_text
+from millpond.advice.container_text import place_text
 from millpond.rounds.characterisation import AllocationPlace, Container, Member
 from millpond.system.wording import list_text
 

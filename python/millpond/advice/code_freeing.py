@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from millpond.advice.advice_data import SourceChange
 from millpond.advice.code_homes import AdvisedAllocator
 from millpond.advice.code_source import lines_of, source_line
-from millpond.advice.container_words import place_text
+from millpond.advice.container_text import place_text
 from millpond.rounds.characterisation import FreeingPlace
 from millpond.system.wording import list_text
 

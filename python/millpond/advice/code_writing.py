@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from millpond.advice import choice_words
+from millpond.advice import choice_text
 from millpond.advice.advice_data import Advice, Code
 from millpond.advice.code_allocating import freeing_note
 from millpond.advice.code_changes import CONTAINERS_AT_MOST, code_of_rows
@@ -23,7 +23,7 @@ from millpond.advice.code_needs import option_of
 from millpond.advice.code_pool import C_HEADER, c_header
 from millpond.advice.code_pool_test import C_TEST, c_test
 from millpond.advice.code_test import TEST, test
-from millpond.advice.container_words import container_text, place_text, without_members
+from millpond.advice.container_text import container_text, place_text, without_members
 from millpond.advice.decision import MALLOC, UNDECIDED
 from millpond.advice.fewer_blocks import words
 from millpond.system.errors import Failure, Status, cannot_write
@@ -95,7 +95,7 @@ def write(advice: Advice, folder: Path) -> str:
 def note(advice: Advice, chosen: Sequence[AdvisedAllocator]) -> str:
     """Returns the Markdown note: the verdict, the changes in their places, and how to build and test them."""
     parts = [f"# Advice for {_code(shlex.join(advice.program.argv))}", _plain(advice.verdict)]
-    if said := choice_words.lines(advice):
+    if said := choice_text.lines(advice):
         parts.append("\n".join(f"- {label}: {_plain(line)}" for label, line in said))
     choice = advice.choice
     if choice and choice.kind == MALLOC and choice.command:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millpond.advice.advice_data import WinkOutEstimate
-from millpond.advice.container_words import mostly
+from millpond.advice.container_text import mostly
 from millpond.advice.findings import Findings, TriedPlan
 from millpond.advice.lasting_arenas import lasts, why_not
 from millpond.advice.layout_prediction import predicted_text

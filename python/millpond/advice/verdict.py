@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from millpond.advice.advice_data import Row
-from millpond.advice.container_words import named_with_container
+from millpond.advice.container_text import named_with_container
 from millpond.advice.decision import (
     MALLOC,
     NONE,

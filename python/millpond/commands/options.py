@@ -12,9 +12,7 @@ Json = Annotated[
     str | None, typer.Option("--json", metavar="[=FILE]", help="Write JSON to FILE; without FILE, print only JSON.")
 ]
 ListOption = Annotated[bool, typer.Option("--list", help="Show the cells and run nothing.")]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show the cells and their expected cost; store nothing.")
-]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the cells and their expected cost; store nothing.")]
 CellsOption = Annotated[
     list[str] | None,
     typer.Option("--cells", metavar="FILTER", help="Only cells whose name matches, such as `plan:*`; may be repeated."),

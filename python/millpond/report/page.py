@@ -18,15 +18,15 @@ from pathlib import Path
 from jinja2 import Template
 from markupsafe import Markup
 
-from millpond.advice import choice_words, container_words
+from millpond.advice import choice_text, container_text
 from millpond.advice.advice_data import Advice, Row
-from millpond.report import page_subsystem, reference_words, replay_words, report_words
+from millpond.report import page_subsystem, reference_text, replay_text, report_text
 from millpond.report.cases import Case, ShownRow, of_run
 from millpond.report.figures import heap_figures, reference_map, round_figures
 from millpond.report.figures.offline_page import load
 from millpond.report.figures.round_figures import JUDGING
 from millpond.report.page_subsystem import SubsystemView
-from millpond.report.report_words import EFFECT_WORDS
+from millpond.report.report_text import EFFECT_WORDS
 from millpond.rounds.characterisation import Pins
 from millpond.rounds.recording import ProcessRow
 from millpond.statistics.order_statistics import BEYOND_NOISE
@@ -89,7 +89,7 @@ def _render(cases: Sequence[Case], damaged: Sequence[str], missing: Sequence[str
             left -= len(html.encode())
             sections.append(Markup(html))
         if number <= _CONTENTS_AT_MOST:
-            contents.append((f"case-{number}" if html else "", _short(case), report_words.answer(case.advice)[1]))
+            contents.append((f"case-{number}" if html else "", _short(case), report_text.answer(case.advice)[1]))
     omitted = len(cases) - len(sections)
     return page.render(
         "report.html.j2",
@@ -99,7 +99,7 @@ def _render(cases: Sequence[Case], damaged: Sequence[str], missing: Sequence[str
         contents=contents,
         sections=sections,
         omitted=f"{omitted} older workloads do not fit on this page; --run shows them." if omitted else "",
-        kinds=report_words.KINDS,
+        kinds=report_text.KINDS,
     )
 
 
@@ -107,9 +107,9 @@ def _section(template: Template, case: Case, anchor: str, left: int) -> str | No
     """Returns the case with as much detail as fits; None if nothing fits."""
     for detail in DETAILS:
         html = template.render(
-            v=CaseView.of(case, anchor, detail), words=report_words, choice_lines=choice_words.lines,
-            replay_words=replay_words, gains=gains, parts=page_subsystem, sources=container_words,
-            reference_words=reference_words,
+            v=CaseView.of(case, anchor, detail), words=report_text, choice_lines=choice_text.lines,
+            replay_text=replay_text, gains=gains, parts=page_subsystem, sources=container_text,
+            reference_text=reference_text,
         )  # fmt: skip
         if len(html.encode()) <= left:
             return html
@@ -124,7 +124,7 @@ def _short(case: Case) -> str:
 
 def _title(cases: Sequence[Case]) -> str:
     if len(cases) == 1:
-        return f"Millpond: {cases[0].name}: {report_words.answer(cases[0].advice)[1]}"
+        return f"Millpond: {cases[0].name}: {report_text.answer(cases[0].advice)[1]}"
     return "Millpond: would a local allocator pay?"
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from millpond.advice.advice_data import Row
-from millpond.report import replay_words
+from millpond.report import replay_text
 from millpond.report.cases import Case, ShownRow
 from millpond.report.figures import flat_figures, round_figures
 from millpond.rounds.characterisation import LivePoint, ScopeLegality, Size, SubsystemFacts
@@ -39,14 +39,14 @@ class SubsystemView:
     shown: ShownRow
     figures: list[DrawnFigure]
     tried: tuple[round_figures.StripRow, Markup] | None
-    replay: list[replay_words.ReplayLine]
+    replay: list[replay_text.ReplayLine]
 
     @classmethod
     def of(cls, shown: ShownRow, case: Case, anchor: str) -> SubsystemView:
         """Returns the view of one row."""
         found = [_sizes(shown.detail.sizes), _lifetimes(shown.row), _live(shown.detail.diffusion)]
         figures = [f for f in found if f]
-        return cls(anchor, shown, figures, _tried(shown.row, case), replay_words.of_subsystem(case, shown))
+        return cls(anchor, shown, figures, _tried(shown.row, case), replay_text.of_subsystem(case, shown))
 
 
 def sentence(text: str) -> str:

@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millpond.advice import choice_words, container_words
+from millpond.advice import choice_text, container_text
 from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Effect, Row
 from millpond.advice.row_reasons import legality_text
-from millpond.report import reference_words, replay_words
+from millpond.report import reference_text, replay_text
 from millpond.report.cases import Case
-from millpond.report.report_words import (
+from millpond.report.report_text import (
     EFFECT_WORDS,
     answer,
     commands,
@@ -97,8 +97,8 @@ def _print_case(case: Case, out: Console) -> None:
 
 
 def _print_replay(case: Case, out: Console) -> None:
-    out.print(Text(replay_words.sentence(case)))
-    for line in replay_words.lines(case):
+    out.print(Text(replay_text.sentence(case)))
+    for line in replay_text.lines(case):
         if line.kind == "trial":
             out.print(Text(f"  {line.subject}"))
         out.print(Text(f"    {line.what}: saves CPU {line.cpu}, peak resident bytes {line.peak}"))
@@ -180,7 +180,7 @@ def print_advice(advice: Advice, out: Console) -> None:
     out.print(Text(" ".join(program.argv)), style="bold")
     is_better = answer(advice)[0] in ("pays", "other")
     out.print(Text(advice.verdict), style="bold green" if is_better else "bold")
-    for label, line in choice_words.lines(advice):
+    for label, line in choice_text.lines(advice):
         out.print(Text(f"  {label}: {line}"))
     print_warnings([*advice.notes, *trace_warnings(advice.trace)], out)
     if len(program.processes) > 1:
@@ -204,25 +204,25 @@ def _print_tables(advice: Advice, out: Console) -> None:
 
 def _print_references(advice: Advice, out: Console) -> None:
     """Prints a captured run's misses; nothing if no capture was requested."""
-    for sentence in reference_words.sentences(advice):
+    for sentence in reference_text.sentences(advice):
         out.print(Text(sentence))
     for title, headings, rows in (
-        ("Where references miss", reference_words.HEADINGS, reference_words.rows(advice)),
-        ("Misses by place", reference_words.PLACE_HEADINGS, reference_words.places(advice)),
-        ("Accessed together", reference_words.affinity_headings(advice), reference_words.affinity_rows(advice)),
-        ("Predicted layouts", reference_words.PREDICTED_HEADINGS, reference_words.predicted_rows(advice)),
+        ("Where references miss", reference_text.HEADINGS, reference_text.rows(advice)),
+        ("Misses by place", reference_text.PLACE_HEADINGS, reference_text.places(advice)),
+        ("Accessed together", reference_text.affinity_headings(advice), reference_text.affinity_rows(advice)),
+        ("Predicted layouts", reference_text.PREDICTED_HEADINGS, reference_text.predicted_rows(advice)),
     ):
         if rows:
             table = titled_table(title, *headings)
             for row in rows:
                 table.add_row(Text(row.name), *row.cells)
             out.print(table)
-    words_below = [reference_words.rest_text(advice), reference_words.EXPLANATION]
-    if reference_words.affinity_rows(advice):
-        words_below.append(f"Accessed together: {reference_words.AFFINITY_EXPLANATION}")
-    words_below.append(reference_words.predicted_note(advice))
+    words_below = [reference_text.rest_text(advice), reference_text.EXPLANATION]
+    if reference_text.affinity_rows(advice):
+        words_below.append(f"Accessed together: {reference_text.AFFINITY_EXPLANATION}")
+    words_below.append(reference_text.predicted_note(advice))
     for words in words_below:
-        if words and reference_words.rows(advice):
+        if words and reference_text.rows(advice):
             out.print(Text(words))
 
 
@@ -282,9 +282,9 @@ def _print_code(rows: Sequence[Row], out: Console) -> None:
         if r.code is None:
             continue
         out.print(Text(f"{r.name}: {r.code.owner}"), style="bold")
-        for line in container_words.lines(r):
+        for line in container_text.lines(r):
             out.print(Text(f"  {line}"))
-        for line in container_words.change_lines(r.code):
+        for line in container_text.change_lines(r.code):
             out.print(Text(f"  {line}"), soft_wrap=True)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from millpond.advice.advice_data import WHOLE_PLAN, Change, Estimate, PlanPrediction
 from millpond.report.cases import Case, ShownRow
-from millpond.report.report_words import replayed
+from millpond.report.report_text import replayed
 from millpond.system.wording import plural, saved_text
 
 
