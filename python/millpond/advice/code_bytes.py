@@ -26,7 +26,7 @@ def found_by(home: AdvisedAllocator) -> str:
 
 
 def replacements_of(home: AdvisedAllocator) -> Replacements:
-    """Returns the functions of a home's header for places that free."""
+    """Returns the functions of an allocator's header for places that free."""
     if home.language == C:
         name = home.name
         return Replacements(f"{name}_free_any", f"{name}_resize_any", f"{name}_owns", f"{name}_free", f"{name}_resize")

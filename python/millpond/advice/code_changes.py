@@ -25,14 +25,14 @@ from millpond.rounds.characterisation import AllocationPlace, Container, Member
 from millpond.system.wording import list_text
 
 CONTAINERS_AT_MOST = 12
-# The smallest share of a home's bytes that justifies changing a line.
+# The smallest share of an allocator's bytes that justifies changing a line.
 _WORTH_A_CHANGE = 0.01
 _OTHERS_MAX = 8
 _HEAD_LINES = 8  # lines of a function before its body
 
 
 def changes(home: AdvisedAllocator, all_passing: Passing) -> list[SourceChange]:
-    """Returns the changes of a home: a declaration before and after, or instructions, each with its place."""
+    """Returns the changes of an allocator: a declaration before and after, or instructions, each with its place."""
     found: list[SourceChange] = []
     if home.kind == FUNCTION and home.language != C:
         found.append(_scope(home))
@@ -165,7 +165,7 @@ def code_of_rows(advice: Advice) -> dict[str, Code]:
 
 
 def _unless_taken(change: SourceChange, home: AdvisedAllocator, taken: dict[tuple[str, int], str]) -> SourceChange:
-    """Returns the change, or a note that another home has changed the same line already."""
+    """Returns the change, or a note that another allocator has changed the same line already."""
     place = (change.file, change.line)
     if not change.before or not change.file or taken.setdefault(place, home.space) == home.space:
         return change
@@ -242,7 +242,7 @@ def declaration_line(member: Member) -> str:
 
 
 def changed_line(line: str, type_: str, home: AdvisedAllocator) -> str:
-    """Returns a line with the home's container in place of the standard one, with or without `std::`.
+    """Returns a line with the allocator's container in place of the standard one, with or without `std::`.
 
     Changes only the container itself: its elements keep their types, so that values still fit.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Finds the places where the blocks of a home are freed and resized, and replaces their calls.
+"""Finds the places where the blocks of an allocator are freed and resized, and replaces their calls.
 
 A place that stays unchanged would pass a block of the pool to the program's own free. So each place is listed with its
-counts, and with the number of other blocks that pass the same call. If blocks of several homes pass it, its one change
-asks each of their pools in turn.
+counts, and with the number of other blocks that pass the same call. If blocks of several allocators pass it, its one
+change asks each of them in turn.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Replacements:
     destroy: str = ""  # C++ only
 
 
-# By file and line: the functions of all homes whose blocks are freed or resized there.
+# By file and line: the functions of all allocators whose blocks are freed or resized there.
 Passing = Mapping[tuple[str, int], Sequence[Replacements]]
 
 
 def passing(known: Sequence[tuple[AdvisedAllocator, Replacements]]) -> Passing:
-    """Returns for each place in the program's own code the functions of the homes whose blocks pass it."""
+    """Returns for each place in the program's own code the functions of the allocators whose blocks pass it."""
     found: dict[tuple[str, int], list[Replacements]] = {}
     for home, functions in known:
         for place in own_places(home):
@@ -53,7 +53,7 @@ def passing(known: Sequence[tuple[AdvisedAllocator, Replacements]]) -> Passing:
 
 
 def freeing_changes(home: AdvisedAllocator, known: Replacements, all_passing: Passing) -> list[SourceChange]:
-    """Returns the changes of the places where the program's own code frees or resizes the blocks of a home."""
+    """Returns the changes of the places where the program's own code frees or resizes the blocks of an allocator."""
     places = own_places(home)
     found = []
     for place in places[:PLACES_AT_MOST]:
@@ -85,7 +85,7 @@ def _for_the_program(through: str) -> bool:
 
 
 def shares_places(home: AdvisedAllocator) -> bool:
-    """True if a call that frees blocks of a home frees others, too."""
+    """True if a call that frees blocks of an allocator frees others, too."""
     return any(place.of_others for place in own_places(home))
 
 
@@ -102,7 +102,7 @@ def _counts(place: FreeingPlace) -> str:
 def _at(place: FreeingPlace, known: Replacements, others: Sequence[Replacements]) -> SourceChange:
     """Returns the change of one place: of its line if the source is available, and always in words.
 
-    `others`: the functions of the other homes whose blocks pass it.
+    `others`: the functions of the other allocators whose blocks pass it.
     """
     kind = "free" if place.frees else "resize"
     said = f"{place.function} {_counts(place)}"
@@ -125,7 +125,7 @@ def _at(place: FreeingPlace, known: Replacements, others: Sequence[Replacements]
 
 
 def _first_ask(others: Sequence[Replacements], place: FreeingPlace) -> str:
-    """Returns a sentence on the other homes whose blocks pass the same call, which must be asked first."""
+    """Returns a sentence on the other allocators whose blocks pass the same call, which must be asked first."""
     resizes = bool(place.resizes and not place.frees)
     asked = [f"where `{o.owns}(p)`, `{o.resize if resizes else o.free}`" for o in others if o.owns]
     text = f". First check the other pools whose blocks pass here: {list_text(asked)}" if asked else ""
@@ -164,7 +164,7 @@ def _changed(line: str, place: FreeingPlace, known: Replacements, others: Sequen
 
 
 def _asking_each(line: str, name: str, own: str, others: Sequence[Replacements]) -> str:
-    """Returns the line with a call of the home that owns the block, or of `own`, which also handles malloc's blocks."""
+    """Returns the line with a call of the allocator that owns the block, or of `own`, which handles malloc's, too."""
     arguments = r"[^()]*" if name == "free" else r"[^(),]*,[^()]*"
     found = re.search(rf"(?<![\w.>:])(?:std::)?{name}\s*\(({arguments})\)", line)
     if found is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Writes the header of an advised change: for each home a namespace with its allocator and the containers over it.
+"""Writes the header of an advised change: for each allocator a namespace with it and the containers over it.
 
 Everything is a template over the element's type or needs no type of the program. So the header compiles by itself, and
 works with local types, lambdas and types of anonymous namespaces, too.
@@ -32,7 +32,7 @@ _USUAL = ("vector", "map", "unordered_map", "list", "string")
 MAKE = "make"
 BYTES = "allocate_bytes"
 RESOURCE = "resource"
-# From this share of a home's bytes on, blocks outside containers get functions of their own.
+# From this share of an allocator's bytes on, blocks outside containers get functions of their own.
 _SHARE_MIN = 0.02
 _KEYS = "Compare = std::less<K>"
 _HASH = "Hash = std::hash<K>, class Equal = std::equal_to<K>"
@@ -142,17 +142,17 @@ def _home(home: AdvisedAllocator) -> str:
 
 
 def is_by_address(home: AdvisedAllocator) -> bool:
-    """True if the pool of a home lies in slabs, so that the address of a block tells its size."""
+    """True if the pool of an allocator lies in slabs, so that the address of a block tells its size."""
     return home.kind == PROCESS and BYTES in wanted(home) and found_by(home) == ADDRESS
 
 
 def is_in_slabs(home: AdvisedAllocator) -> bool:
-    """True if the first bytes of a home's allocator are a slab."""
+    """True if the first bytes of an allocator are a slab."""
     return is_by_address(home) or home.language == C
 
 
 def first_text(home: AdvisedAllocator) -> str:
-    """Describes the first bytes of a home's allocator."""
+    """Describes the first bytes of an allocator."""
     return "a slab of 64 KiB, as in the trial" if is_in_slabs(home) else home.first_reason
 
 
@@ -382,7 +382,7 @@ def is_pmr(type_: str | None) -> bool:
 
 
 def wanted(home: AdvisedAllocator) -> list[str]:
-    """Returns the parts of the header that a home needs: names of ALIASES, MAKE, BYTES and RESOURCE, without
+    """Returns the parts of the header that an allocator needs: names of ALIASES, MAKE, BYTES and RESOURCE, without
     repetition.
     """
     total = sum(c.bytes for c in home.containers) or 1

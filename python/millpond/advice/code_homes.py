@@ -87,7 +87,8 @@ class AdvisedAllocator:
 
 
 def homes(advice: Advice) -> list[AdvisedAllocator]:
-    """Returns the homes of the plan that is better than no change, in the plan's order; empty without such a plan.
+    """Returns the allocators (homes) of the plan that is better than no change, in its order; empty without such a
+    plan.
 
     Leaves out subsystems whose source only packages of the system have.
     """

@@ -17,7 +17,7 @@ def year_of(standard: str) -> int:
 
 
 def compiled_as(home: AdvisedAllocator) -> list[tuple[str, str]]:
-    """Returns the files of a home that are in the header's language, with the standard of each."""
+    """Returns the files of an allocator that are in the header's language, with the standard of each."""
     is_cpp = home.language != C
     return [(file, standard) for file, standard in home.standards if ("++" in standard) == is_cpp]
 

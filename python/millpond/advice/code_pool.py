@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Writes the C header of an advised change of C code: for each home a pool whose blocks have no head.
+"""Writes the C header of an advised change of C code: for each allocator a pool whose blocks have no head.
 
 The pool does the same as the trial's: the same size classes, the same slabs, blocks in the same order. A free finds the
 pool and the size of a block by its address, so a function that frees any block can free these, too.

@@ -55,7 +55,7 @@ def test(homes: Sequence[AdvisedAllocator], program: str) -> str:
 
 
 def _home(home: AdvisedAllocator) -> list[str]:
-    """Returns the rounds of one home, in its scope."""
+    """Returns the rounds of one allocator, in its scope."""
     body = [f"    {call}" for name in wanted(home) for call in _calls(home, name)]
     if home.kind == FUNCTION:
         body = [f"    {home.space}::scope scope;", *body, "    millpond::expect_empty(scope.arena());"]

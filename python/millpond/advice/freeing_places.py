@@ -11,7 +11,9 @@ from millpond.rounds.characterisation import FreeingCall, FreeingPlace
 
 
 def merged_places(rows: Iterable[Sequence[FreeingPlace]]) -> tuple[FreeingPlace, ...]:
-    """Returns the places of several subsystems of one home. Frees of one another's blocks count as the home's own."""
+    """Returns the places of several subsystems of one allocator. Their frees of one another's blocks are not
+    foreign.
+    """
     sums: dict[tuple[str, str, int, str | None], FreeingPlace] = {}
     for places in rows:
         for place in places:
