@@ -51,8 +51,8 @@ def app(verb: str | None = None) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    for becoming, words in BECOMING.items():
-        result.command(becoming, help=words)(_listed)
+    for becoming, text in BECOMING.items():
+        result.command(becoming, help=text)(_listed)
     modules = {name: f"millpond.commands.{name}" for name in PARSED}
     if verb in modules:
         modules = {verb: modules[verb]}
@@ -75,19 +75,19 @@ def _listed() -> None:
     """Appears in the help only: `main` runs these verbs before any parser is imported."""
 
 
-def main(words: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
-    if words is None:
-        words = sys.argv[1:]
+    if argv is None:
+        argv = sys.argv[1:]
         show_any_bytes()
     try:
-        if words and words[0] in BECOMING:
-            verb = import_module(f"millpond.commands.{words[0]}")
-            return int(getattr(verb, words[0])(words[1:]))
+        if argv and argv[0] in BECOMING:
+            verb = import_module(f"millpond.commands.{argv[0]}")
+            return int(getattr(verb, argv[0])(argv[1:]))
         watch_signals()
         memory_limit.prepare()
         try:
-            return _run(words)
+            return _run(argv)
         finally:
             remove_empty_folders()
     except Failure as failure:
@@ -114,18 +114,18 @@ def main(words: list[str] | None = None) -> int:
         return lack.status
 
 
-def _run(words: list[str]) -> int:
-    if words == ["--version"]:
+def _run(argv: list[str]) -> int:
+    if argv == ["--version"]:
         print(__version__)
         return Status.OK
     import typer
 
     from millpond.system import arguments
 
-    line = arguments.split(words)
+    line = arguments.split(argv)
     parsed = [*line.options, *(["--", *line.program] if line.program is not None else [])]
     try:
-        result = app(words[0] if words else None)(parsed, standalone_mode=False, prog_name="millpond", obj=line)
+        result = app(argv[0] if argv else None)(parsed, standalone_mode=False, prog_name="millpond", obj=line)
     except typer.Exit as done:
         return done.exit_code
     except SystemExit:
@@ -139,7 +139,7 @@ def _run(words: list[str]) -> int:
         text = error.format_message().replace(": Value error, ", ": ")
         if text.startswith("No such command"):
             raise _unknown_verb(text.split("'")[1]) from None
-        hint = " (millpond --help lists the verbs)" if not line.options else f"; see millpond {words[0]} --help"
+        hint = " (millpond --help lists the verbs)" if not line.options else f"; see millpond {argv[0]} --help"
         raise Failure(Status.USAGE, f"{text.rstrip('.')}{hint}") from None
     return int(result) if isinstance(result, int) else Status.OK
 

@@ -22,6 +22,6 @@ remaining blocks. Programs that PROGRAM starts have fresh heaps.
 """
 
 
-def litter(words: list[str]) -> int:
+def litter(argv: list[str]) -> int:
     """Runs the verb. Returns only for help: otherwise this process has become the program, or a Failure is raised."""
-    return become("millpond-litter", words, USAGE)
+    return become("millpond-litter", argv, USAGE)

@@ -60,19 +60,19 @@ REFERENCES, FINISH = "--references", "--finish"
 _PARTS = re.compile(r"\.[0-9]+\.[0-9]+")
 
 
-def record(words: list[str]) -> int:
+def record(argv: list[str]) -> int:
     """Runs the verb. Returns only for help: otherwise this process has become the recorder, or a Failure is raised."""
-    own = words.index("--") if "--" in words else len(words)
-    if REFERENCES not in words[:own] and not _left_references(words[:own]):
-        return become("millpond-record", words, USAGE)
-    others = [word for word in words[:own] if word != REFERENCES]
-    return become("millpond-references", others + words[own:], USAGE)
+    own = argv.index("--") if "--" in argv else len(argv)
+    if REFERENCES not in argv[:own] and not _left_references(argv[:own]):
+        return become("millpond-record", argv, USAGE)
+    others = [word for word in argv[:own] if word != REFERENCES]
+    return become("millpond-references", others + argv[own:], USAGE)
 
 
-def _left_references(words: list[str]) -> bool:
+def _left_references(argv: list[str]) -> bool:
     """True if --finish names a capture of references, whose processes left files FILE.partial.PID.IMAGE."""
-    named = [word.partition("=")[2] for word in words if word.startswith(f"{FINISH}=")]
-    named += [following for word, following in itertools.pairwise(words) if word == FINISH]
+    named = [word.partition("=")[2] for word in argv if word.startswith(f"{FINISH}=")]
+    named += [following for word, following in itertools.pairwise(argv) if word == FINISH]
     return any(_PARTS.fullmatch(name) for file in named for name in _siblings(f"{file}.partial"))
 
 

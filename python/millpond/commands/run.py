@@ -24,7 +24,7 @@ and `millpond characterise --plan-out` writes candidate plans.
 """
 
 
-def run(words: list[str]) -> int:
+def run(argv: list[str]) -> int:
     """Runs the verb. Returns only for help: otherwise this process has become the program's parent, or a Failure is
     raised."""
-    return become("millpond-run", words, USAGE)
+    return become("millpond-run", argv, USAGE)

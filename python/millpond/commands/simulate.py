@@ -75,18 +75,18 @@ _NOT_WITH_LAYOUTS = ("--write-din", "--measure", "--played")
 _STAYS = ("--html", "--layout")
 
 
-def simulate(words: list[str]) -> int:
+def simulate(argv: list[str]) -> int:
     """Runs the verb. Returns for help, for a page and for layouts; otherwise becomes the program, or raises a
     Failure.
     """
-    own = words[: words.index("--")] if "--" in words else words
+    own = argv[: argv.index("--")] if "--" in argv else argv
     if any(word.partition("=")[0] in _STAYS for word in own) and not {"--help", "-h"} & set(own):
         from millpond.system.interruption import watch_signals
 
         watch_signals()
-        request = _split(words)
+        request = _split(argv)
         return _compare_layouts(request) if request.layouts else _write_page(request)
-    return become(PROGRAM, words, USAGE)
+    return become(PROGRAM, argv, USAGE)
 
 
 @dataclass(frozen=True)
@@ -157,13 +157,13 @@ def _refuse(request: Request, option: str, others: tuple[str, ...]) -> None:
             raise Failure(Status.USAGE, f"{option} and {name} cannot be combined: use one run for each")
 
 
-def _split(words: list[str]) -> Request:
+def _split(argv: list[str]) -> Request:
     """Splits a command line into page, document, layouts, the native program's options, and traces."""
     from millpond.system.errors import Failure, Status
 
     values: dict[str, list[str]] = {"--html": [], "--json": [], "--layout": []}
     options, traces, given = list[str](), list[str](), set[str]()
-    rest = iter(words)
+    rest = iter(argv)
     for word in rest:
         name, equals, value = word.partition("=")
         if word == "--":
