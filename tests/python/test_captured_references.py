@@ -73,7 +73,7 @@ def test_the_matrix_says_who_is_accessed_together(example: Advice) -> None:
     assert rows == {"1 order_book": ("400", "0.88", "0.19"), "2 prices": ("100", "0.19", "0.10")}
     case = Case(example)
     for text in (page.render([case]), markdown.render([case]), terminal.render([case])):
-        assert "Subsystems of 0.50 and more are joined" in " ".join(text.split())
+        assert "Subsystems with 0.50 and more are joined" in " ".join(text.split())
 
 
 def test_predicted_layouts_stand_beside_their_trials(example: Advice) -> None:

@@ -194,7 +194,7 @@ def test_other_machines_are_said_and_their_times_warned_of(seed: int) -> None:
         ("peak_bytes > +5", "needs a unit"),
         ("peak_bytes > +5ms", "no unit of it"),
         ("page_faults > +5MB", "no unit of it"),
-        ("weak_bytes > +5%", "there are access_seconds, after_ns, again_seconds"),
+        ("weak_bytes > +5%", "the metrics are access_seconds, after_ns, again_seconds"),
     ],
 )
 def test_a_wrong_condition_is_refused_with_what_would_be_right(text: str, says: str) -> None:
@@ -247,7 +247,7 @@ def test_advice_that_changed_is_said(lab: FakeLab, seed: int) -> None:
     }
     summary = found["summary"]
     assert summary["pairs"] == len(found["pairs"]) >= summary["interval_contains_no_change"]
-    assert "advice was multipool, and is nothing" in lab.run("compare", "a", "b").stdout
+    assert "the advice was multipool and is now nothing" in lab.run("compare", "a", "b").stdout
 
 
 @pytest.fixture

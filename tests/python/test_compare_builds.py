@@ -167,7 +167,7 @@ def test_builds_that_end_otherwise_are_not_compared(lab: FakeLab, program: Make)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--", "./old"], "`millpond compare --after NEW -- PROGRAM ARGS...` two builds"),
+        (["--", "./old"], "`millpond compare --after NEW -- PROGRAM ARGS...` compares two builds"),
         (["--after", "./new"], "`--` is missing"),
         (["--after", "", "--", "./old"], "--after is empty"),
         (["--after", "'./new", "--", "./old"], "not a command line"),

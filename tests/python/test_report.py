@@ -182,7 +182,7 @@ def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> 
     for form in (Format.TEXT, Format.MARKDOWN):
         said = " ".join(re.sub(r"\\(.)", r"\1", document(form, cases)).split())
         assert advice.verdict in said
-        assert "7.0 % of the events are owned by functions without a name" in said
+        assert "7.0 % of the events are from functions without symbols" in said
         for verb in ("record", "characterise", "trial", "replay", "advise"):
             assert f"millpond {verb} " in said
     data = json.loads(document(Format.JSON, cases))
@@ -254,7 +254,7 @@ def test_a_page_of_many_runs_stays_below_its_limit(cases: list[Case], monkeypatc
     assert len(text.encode()) <= 4 * one
     shown = text.count("<article")
     assert 3 < shown < 60
-    assert f"{60 - shown} older workloads have no room" in text
+    assert f"{60 - shown} older workloads do not fit" in text
     assert text.count("<li>orders ") + text.count('<li><a href="#case-') == 60, "each has its line at the top at least"
 
 

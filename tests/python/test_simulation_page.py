@@ -173,7 +173,7 @@ def test_named_simulators_are_the_only_ones(native: FakeLab) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["--html", "page.html"], 2, "name the traces"),
+        (["--html", "page.html"], 2, "--html needs traces"),
         (["--html", "-", "loop.mpt"], 2, "--html needs the name of the file"),
         (["--html", "page.html", "--json", "x", "loop.mpt"], 2, "--html and --json cannot be combined"),
         (["--html", "/nowhere/page.html", "loop.mpt"], 4, "/nowhere"),

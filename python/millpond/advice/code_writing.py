@@ -214,9 +214,9 @@ The test runs random operations on the pools of {C_HEADER}, which needs no libra
 program with `-DMILLPOND_CHECKED` and run it once: it ends at a wrong free. Then build it without: its output must
 be what it was.""")
     parts.append(f"""\
-    millpond advise -- {again}
+Then see whether there is more to gain:
 
-then shows whether there is more to gain.""")
+    millpond advise -- {again}""")
     return "\n\n".join(parts)
 
 
