@@ -92,7 +92,7 @@ def test_observations_tell_what_the_curves_show() -> None:
     said = " ".join(observations(simulation()))
     assert "A fully associative cache of 16 KiB keeps every line" in said
     assert "At 8 KiB, 15.6 % of the references miss in a direct-mapped cache" in said
-    assert "A memory of 16 KiB holds every page: 4 faults are left" in said
+    assert "A memory of 16 KiB holds every page: only 4 faults remain" in said
 
 
 def test_the_page_has_exact_values_tables_and_no_network(tmp_path: Path) -> None:
