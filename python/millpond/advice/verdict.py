@@ -50,7 +50,7 @@ def sentence(found: Findings, rows: Sequence[Row]) -> str:
         return _not_enough(found)
     decision = decide(found)
     chosen = decision.advised
-    measured = f"{plural(found.rounds, 'round')} against the program as it is"
+    measured = f"{plural(found.rounds, 'round')} against the unchanged program"
     if chosen.kind == UNDECIDED:
         return f"{_not_settled(found)} ({measured}).{_doubts(found)}"
     if chosen.kind == NONE:
@@ -166,7 +166,7 @@ def _nothing_helps(found: Findings) -> str:
     tried = tried if found.unjudged else f"no pool and {tried}"
     little = any(c.kind == PLAN and saves_memory(c.comparisons) for c in judged)
     enough = " by enough to change a source" if little else ""
-    return f"{tried} beats the program as it is beyond the noise{enough}; {figures}"
+    return f"{tried} beats the unchanged program beyond the noise{enough}; {figures}"
 
 
 def _not_settled(found: Findings) -> str:
