@@ -265,7 +265,7 @@ def test_a_missing_file_is_named_with_what_that_means(
     done = lab.run("report", str(folder), "--format", form)
     assert done.status == 0, done.stderr
     said = " ".join(done.stdout.replace("\\", "").split())
-    assert f"{kind}/{path.name} is missing" in said
+    assert f"{kind}/{path.name} is not in the store" in said
     assert MISSING[kind] in said
 
 
@@ -278,5 +278,5 @@ def test_a_run_without_its_advice_is_named(lab: FakeLab, store: tuple[Path, str]
     done = lab.run("report", str(folder), "--format", form)
     assert done.status == 0, done.stderr
     said = " ".join(done.stdout.replace("\\", "").split())
-    assert f"advice/{run}.json.gz is missing (the run was perhaps stopped)" in said
+    assert f"advice/{run}.json.gz is not in the store (the run was perhaps stopped)" in said
     assert f"advice/{other}" not in said

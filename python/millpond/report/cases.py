@@ -215,13 +215,13 @@ def missing(store: Store, cases: Sequence[Case], *, all_runs: bool = True) -> li
     found = [line for case in cases if case.run and not case.inputs for line in _missing_of(store, case)]
     for case in cases:
         found += [
-            f"advice/{of.run}.json.gz is missing: this report has only a summary of input {of.number}"
+            f"advice/{of.run}.json.gz is not in the store: this report has only a summary of input {of.number}"
             for of in case.inputs
             if of.run and not store.has("advice", of.run)
         ]
     known = {run.run for run in store.runs() if run.experiment in EXPERIMENTS} if all_runs else set()
     found += [
-        f"advice/{run}.json.gz is missing (the run was perhaps stopped): run {run} is not in this report"
+        f"advice/{run}.json.gz is not in the store (the run was perhaps stopped): run {run} is not in this report"
         for run in sorted(known)
         if not store.has("advice", run)
     ]
@@ -241,7 +241,7 @@ def _missing_of(store: Store, case: Case) -> list[str]:
     if not case.advice.subsystems:
         return []  # a program without heap events: nothing else is stored
     return [
-        f"{store.place(kind, case.run)} is missing: for run {case.run}, {meaning}"
+        f"{store.place(kind, case.run)} is not in the store: for run {case.run}, {meaning}"
         for kind, meaning in _PARTS
         if not store.has(kind, case.run)
     ]
