@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Millpond's conductor: records a program's heap, tries local allocators on it, and says where one pays.
+"""The product's Python package: records a program's heap, tries local allocators on it, and reports where one pays.
 
-Nothing is imported here: `millpond record` replaces itself by the recorder and must not pay for libraries that it
-never uses.
+Imports nothing here: `millpond record` replaces itself with the recorder and must not load libraries that it never
+uses.
 """
 
 __version__ = "0.1.0"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The command line `millpond`: one verb a file, statuses and messages the same for all.
+"""The command line `millpond`: one file for each verb; all verbs share exit statuses and the form of messages.
 
-main ──BECOMING──▶ native programs (no option parser is imported: they must start at once)
+main ──BECOMING──▶ native programs (imports no option parser, so that they start at once)
   └──others───▶ Typer ──▶ the verb's function ──▶ Failure → `millpond: …` and its status
-                                               └▶ ProgramEnded → we end as the program did
+                                               └▶ ProgramEnded → end as the program did
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from millpond.system.output import show_any_bytes
 if TYPE_CHECKING:
     import typer
 
-# Verbs that become a native program, each the function of its name in its module; and what help says of them.
+# Verbs that become a native program, with their help. Each is the function of its name in its module.
 BECOMING = {
     "record": "Record every heap event of a program: record -o FILE -- PROGRAM ARGS...",
     "run": "Run a program under a plan: run --plan FILE -- PROGRAM ARGS...",
     "litter": "Run a program with a littered heap: litter -- PROGRAM ARGS...",
-    "simulate": "Count the misses of caches and memories: simulate TRACE",
+    "simulate": "Count cache misses and page faults: simulate TRACE",
 }
 
 
@@ -38,21 +38,21 @@ PARSED = ("characterise", "trial", "replay", "advise", "synthesize", "report", "
 
 
 def app(verb: str | None = None) -> typer.Typer:
-    """The Typer application: of this verb alone, where it is one of ours; of all otherwise, whose help needs them.
+    """Makes the Typer application: with only this verb if it is one of ours, otherwise with all verbs.
 
-    A module is imported for each verb it has, and the modules of all verbs take longer than many a run of one.
+    Each verb needs an import, and importing all of them takes longer than many runs of one verb.
     """
     import typer
 
     result = typer.Typer(
         name="millpond",
-        help="Would a local allocator make this program faster or smaller, where, which one, and by how much?",
+        help="Find out where a local allocator would make a program faster or smaller, and by how much.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    for becoming, words in BECOMING.items():
-        result.command(becoming, help=words)(_listed)
+    for becoming, text in BECOMING.items():
+        result.command(becoming, help=text)(_listed)
     modules = {name: f"millpond.commands.{name}" for name in PARSED}
     if verb in modules:
         modules = {verb: modules[verb]}
@@ -72,22 +72,22 @@ def app(verb: str | None = None) -> typer.Typer:
 
 
 def _listed() -> None:
-    """Listed for help only: `main` takes these verbs before any parser is imported."""
+    """Appears in the help only: `main` runs these verbs before any parser is imported."""
 
 
-def main(words: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
-    if words is None:
-        words = sys.argv[1:]
+    if argv is None:
+        argv = sys.argv[1:]
         show_any_bytes()
     try:
-        if words and words[0] in BECOMING:
-            verb = import_module(f"millpond.commands.{words[0]}")
-            return int(getattr(verb, words[0])(words[1:]))
+        if argv and argv[0] in BECOMING:
+            verb = import_module(f"millpond.commands.{argv[0]}")
+            return int(getattr(verb, argv[0])(argv[1:]))
         watch_signals()
         memory_limit.prepare()
         try:
-            return _run(words)
+            return _run(argv)
         finally:
             remove_empty_folders()
     except Failure as failure:
@@ -103,7 +103,7 @@ def main(words: list[str] | None = None) -> int:
               f"millpond: {line_of(interrupted.number)}", file=sys.stderr)  # fmt: skip
         return _end_as(0, interrupted.number)
     except BrokenPipeError:
-        # Whoever read our output has stopped; the interpreter must not try to flush the rest of it.
+        # The reader of our output has stopped; the interpreter must not try to flush the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Status.OK
     except Exception as error:
@@ -114,36 +114,46 @@ def main(words: list[str] | None = None) -> int:
         return lack.status
 
 
-def _run(words: list[str]) -> int:
-    if words == ["--version"]:
+def _run(argv: list[str]) -> int:
+    if argv == ["--version"]:
         print(__version__)
         return Status.OK
     import typer
 
     from millpond.system import arguments
 
-    line = arguments.split(words)
+    line = arguments.split(argv)
     parsed = [*line.options, *(["--", *line.program] if line.program is not None else [])]
     try:
-        result = app(words[0] if words else None)(parsed, standalone_mode=False, prog_name="millpond", obj=line)
+        result = app(argv[0] if argv else None)(parsed, standalone_mode=False, prog_name="millpond", obj=line)
     except typer.Exit as done:
         return done.exit_code
     except SystemExit:
-        return Status.OK  # Typer's answer to a reader of our output that has stopped reading: no error of ours
+        return Status.OK  # Typer's reaction to a reader of our output that has stopped; not our error
     except typer.Abort:
         return _end_as(0, signal.SIGINT)
     except Exception as error:
-        # Typer's own errors have one base, whose message is the sentence; anything else is a bug and shows its trace.
+        # Typer's own errors have one base class with a message; any other error is a bug and shows its trace.
         if not hasattr(error, "format_message"):
             raise
         text = error.format_message().replace(": Value error, ", ": ")
-        hint = " (millpond --help lists the verbs)" if not line.options else f"; see millpond {words[0]} --help"
+        if text.startswith("No such command"):
+            raise _unknown_verb(text.split("'")[1]) from None
+        hint = " (millpond --help lists the verbs)" if not line.options else f"; see millpond {argv[0]} --help"
         raise Failure(Status.USAGE, f"{text.rstrip('.')}{hint}") from None
     return int(result) if isinstance(result, int) else Status.OK
 
 
+def _unknown_verb(name: str) -> Failure:
+    import difflib
+
+    near = difflib.get_close_matches(name, [*BECOMING, *PARSED, *extensions.verbs()], n=1)
+    hint = f"did you mean `millpond {near[0]}`?" if near else "`millpond --help` lists the verbs"
+    return Failure(Status.USAGE, f"unknown verb {name!r}; {hint}")
+
+
 def _end_as(exit_status: int, number: int) -> int:
-    """Ends this process as another one ended: by the same signal, without a second core dump, or by its status."""
+    """Ends this process as another one ended: by its status, or by the same signal without a second core dump."""
     if number == 0:
         return exit_status
     import resource

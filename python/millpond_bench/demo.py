@@ -18,7 +18,7 @@ from millpond.advice.advise_options import Options
 from millpond.advice.advise_program import advise
 from millpond.commands.compare import print_builds
 from millpond.report import terminal
-from millpond.report.comparison.builds import Asked, compare_builds
+from millpond.report.comparison.builds import BuildComparisonRequest, compare_builds
 from millpond.report.page import write_report
 from millpond.rounds.preparation import NO_PREPARATION
 from millpond.rounds.schedule import VERDICT_ROUNDS
@@ -62,7 +62,9 @@ def _show_change(before: tuple[str, ...], after: tuple[str, ...], seed: int) -> 
     """Runs both builds, and prints what had been predicted next to how it came out."""
     say("request_server after the change: an arena for each request")
     with temporary_folder() as folder:
-        found, _ = compare_builds(Asked(before, after, VERDICT_ROUNDS, DEFAULT, seed, NO_PREPARATION), folder)
+        found, _ = compare_builds(
+            BuildComparisonRequest(before, after, VERDICT_ROUNDS, DEFAULT, seed, NO_PREPARATION), folder
+        )
     print_builds(found, terminal.console())
     print()
 

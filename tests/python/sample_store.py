@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from millpond.advice import effects
 from millpond.advice.advice_data import Estimate, PlanPrediction, Replay
 from millpond.advice.document import document
-from millpond.advice.findings import Findings, Tried
+from millpond.advice.findings import Findings, TriedPlan
 from millpond.advice.screening import screen
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.plan_file import PlanRoute
@@ -235,7 +235,7 @@ def advise(
     screened, found.screened_mallocs = screen(screening, argv, singles, [MALLOC.name])
     for plan in singles:
         judged = plan.name in alone
-        found.tried[plan.name] = Tried(plan, alone[plan.name] if judged else screened[plan.name], [], judged)
+        found.tried[plan.name] = TriedPlan(plan, alone[plan.name] if judged else screened[plan.name], [], judged)
     made = replace(
         document(found), machine="a made-up machine", run=journal.run, seed=seed,
         replay=predictions([chosen, *singles[:2]]),

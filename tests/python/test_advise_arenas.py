@@ -25,7 +25,7 @@ def scopes(legality: str) -> list[dict[str, Any]]:
     [
         ("legal", "(no object outlived it)"),
         ("legal for the outermost call", "(legal for the outermost call)"),
-        ("not disproved", "(that no object outlives it was not observed)"),
+        ("not disproved", "(it was not observed whether objects outlive it)"),
     ],
 )
 def test_an_arena_that_helps_is_advised_with_its_scope_and_legality(lab: FakeLab, legality: str, words: str) -> None:
@@ -128,7 +128,7 @@ def test_the_objects_that_kept_a_capped_arena_are_named(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=[{**s, "legality": kept} for s in SUBSYSTEMS], cpu=CPU, gains=GAIN,
                   mallocs=MALLOCS, arenas=ARENA, capped={"arena of serve": 5_000_000})  # fmt: skip
     reason = rows(advise(lab))["book"]["reason"]
-    assert reason.endswith("kept by 2 objects that outlive function serve, such as 48 B from keep ← serve ← main")
+    assert reason.endswith("because of 2 objects that outlive function serve, such as 48 B from keep ← serve ← main")
 
 
 @pytest.mark.lengthy
@@ -160,4 +160,4 @@ def test_an_arena_for_main_is_proposed_only_without_earlier_frees(lab: FakeLab, 
     assert found["choice"]["kind"] == "plan"
     assert ("an arena for each call of main" in found["verdict"]) == is_proposed
     reason = rows(found)["prices"]["reason"]
-    assert ("is not proposed: it would keep the 40 objects that are freed before its end" in reason) != is_proposed
+    assert ("is not proposed: it would keep the memory of 40 objects freed before its end" in reason) != is_proposed

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from millpond.advice.advice_data import Advice, CapturedReferences, Change, LayoutPrediction, PredictedLayouts
 from millpond.advice.captured_references import counted, not_captured, of_run
-from millpond.report import markdown, page, reference_words, terminal
+from millpond.report import markdown, page, reference_text, terminal
 from millpond.report.cases import Case, load
 from millpond.report.figures.reference_map import reference_map
-from millpond.report.report_words import not_measured
+from millpond.report.report_text import not_measured
 from millpond.rounds.characterisation import Characterisation, Dimension, ReferenceMap
 from millpond.rounds.reference_capture import CapturedRun
 from millpond.store.store import Store
@@ -43,11 +43,11 @@ def example() -> Advice:
 
 
 def test_the_sentences_name_misses_spread_and_cost(example: Advice) -> None:
-    said = reference_words.sentences(example)
+    said = reference_text.sentences(example)
     assert said[0].startswith("7.31 k of 1.72 M references miss a simulated cache of 32 KiB in 8 ways")
     assert "71.8 % of the misses are on objects of order_book, whose lines are 25.0 % useful" in said[0]
     assert said[1] == (
-        "order_book is spread most: its accessed bytes lay on 800 lines at once, and packed they would need 220."
+        "order_book is spread most: its accessed bytes were on 800 lines at the same time; packed, they would need 220."
     )
     assert said[2].startswith(
         "The captured run took 12.0 s, 20 times the 600 ms of a plain one, and its analysis 3.00 s"
@@ -55,25 +55,25 @@ def test_the_sentences_name_misses_spread_and_cost(example: Advice) -> None:
 
 
 def test_a_row_has_locality_with_its_parts(example: Advice) -> None:
-    first = reference_words.rows(example)[0]
+    first = reference_text.rows(example)[0]
     assert first.name == "order_book"
-    assert dict(zip(reference_words.HEADINGS[1:], first.cells, strict=True)) == {
+    assert dict(zip(reference_text.HEADINGS[1:], first.cells, strict=True)) == {
  "misses": "5.25 k", "of all misses": "71.8 %", "useful of a line": "16.0 of 64 B", "L": "0.25",
         "I": "400 k", "M (packed)": "800 (220)", "T": "1.50 k", "instructions": "22.5 %",
     }  # fmt: skip
-    places = {row.name: row.cells for row in reference_words.places(example)}
+    places = {row.name: row.cells for row in reference_text.places(example)}
     assert places["stacks"][:2] == ("900 k", "65")
     assert "other memory" not in places, "nothing is there"
 
 
 def test_the_matrix_shows_subsystems_accessed_together(example: Advice) -> None:
-    assert reference_words.affinity_headings(example) == ("subsystem", "visits", "1", "2")
-    rows = {row.name: row.cells for row in reference_words.affinity_rows(example)}
-    # 50 and 45 of 500 visits met a near object of the other subsystem; 350 of 400, one of their own.
+    assert reference_text.affinity_headings(example) == ("subsystem", "visits", "1", "2")
+    rows = {row.name: row.cells for row in reference_text.affinity_rows(example)}
+    # 50 and 45 of 500 visits met a near object of the other; 350 of 400 one of their own.
     assert rows == {"1 order_book": ("400", "0.88", "0.19"), "2 prices": ("100", "0.19", "0.10")}
     case = Case(example)
     for text in (page.render([case]), markdown.render([case]), terminal.render([case])):
-        assert "Subsystems of 0.50 and more are joined" in " ".join(text.split())
+        assert "Subsystems with 0.50 and more are joined" in " ".join(text.split())
 
 
 def test_predicted_layouts_are_shown_with_their_trials(example: Advice) -> None:
@@ -82,7 +82,7 @@ def test_predicted_layouts_are_shown_with_their_trials(example: Advice) -> None:
     found = (replace(one, tried=Change(median=0.95)), replace(one, name="02", misses_ratio=1.1, dropped=True))
     predicted = PredictedLayouts(seconds_taken=1.0, cache="c", misses=10, layouts=found)
     shown = replace(example, references=replace(example.references, predicted=predicted))
-    rows = {row.name: row.cells for row in reference_words.predicted_rows(shown)}
+    rows = {row.name: row.cells for row in reference_text.predicted_rows(shown)}
     assert rows["plan affinity"] == ("-10.0 %", "–", "-5.0 %")
     assert rows["plan 02"] == ("+10.0 %", "–", "not tried: nothing to gain")
     case = Case(shown)

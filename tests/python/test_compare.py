@@ -150,7 +150,7 @@ def test_two_builds_of_a_program_are_paired_by_its_name(seed: int) -> None:
     b = journal(rounds_of(generator, Cell(Program(new), Control("bare")), factor=1.2), program=new)
     found = compared(a, b, "cpu_seconds > +5%")
     assert found.breaches
-    assert any("new/program of B is taken for old/program of A" in note for note in found.notes)
+    assert any("new/program of B is compared with old/program of A" in note for note in found.notes)
 
 
 def test_contenders_that_fail_only_in_b_fail_the_gate(seed: int) -> None:
@@ -194,7 +194,7 @@ def test_other_machines_are_reported_with_a_warning_about_times(seed: int) -> No
         ("peak_bytes > +5", "needs a unit"),
         ("peak_bytes > +5ms", "no unit of it"),
         ("page_faults > +5MB", "no unit of it"),
-        ("weak_bytes > +5%", "there are access_seconds, after_ns, again_seconds"),
+        ("weak_bytes > +5%", "the metrics are access_seconds, after_ns, again_seconds"),
     ],
 )
 def test_a_wrong_condition_is_refused_with_a_correct_one(text: str, says: str) -> None:
@@ -247,7 +247,7 @@ def test_changed_advice_is_reported(lab: FakeLab, seed: int) -> None:
     }
     summary = found["summary"]
     assert summary["pairs"] == len(found["pairs"]) >= summary["interval_contains_no_change"]
-    assert "advice was multipool, and is nothing" in lab.run("compare", "a", "b").stdout
+    assert "the advice was multipool and is now nothing" in lab.run("compare", "a", "b").stdout
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from conftest import FakeLab
 from msgspec.structs import replace
 
 from millpond.advice.advice_data import Advice
-from millpond.advice.prediction_outcome import Builds, CameOut, Line, Predicted, prediction_of
+from millpond.advice.prediction_outcome import Builds, Line, PredictedMetric, PredictionOutcome, prediction_of
 from millpond.store.store import Store
 from millpond.system.build_id import build_id_of
 
@@ -118,7 +118,7 @@ def test_the_outcome_is_kept_and_every_report_shows_it(lab: FakeLab, program: Ma
     sentence = found["came_out"][0]["sentence"]
     assert sentence in " ".join(lab.run("report", "kept", "--format", "text").stdout.split())
     for form in ("html", "markdown"):
-        assert CameOut.of(Builds.from_json(found)).lines[0].predicted_text.split(" ")[0] in (
+        assert PredictionOutcome.of(Builds.from_json(found)).lines[0].predicted_text.split(" ")[0] in (
             lab.run("report", "kept", "--format", form).stdout
         )
         assert "came out" in lab.run("report", "kept", "--format", form).stdout
@@ -160,21 +160,21 @@ def test_varying_output_is_not_compared(lab: FakeLab, program: Make) -> None:
 def test_builds_that_end_otherwise_are_not_compared(lab: FakeLab, program: Make) -> None:
     old, new = program("old"), program("new", "exit 3")
     done = lab.run("compare", "--store", "kept", "--after", new, "--", old)
-    assert done.status == 3 and "exits with 3 where ./old exits with 0" in done.stderr
+    assert done.status == 3 and "./old exits with 0, but ./new exits with 3" in done.stderr
     assert not list((lab.work / "kept").glob("*/*.*")), "nothing half-written"
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--", "./old"], "`millpond compare --after NEW -- PROGRAM ARGS...` two builds"),
+        (["--", "./old"], "`millpond compare --after NEW -- PROGRAM ARGS...` compares two builds"),
         (["--after", "./new"], "`--` is missing"),
         (["--after", "", "--", "./old"], "--after is empty"),
-        (["--after", "'./new", "--", "./old"], "no command line"),
+        (["--after", "'./new", "--", "./old"], "not a command line"),
         (["--after", "./nowhere", "--", "./old"], "no program './nowhere'"),
         (["--after", "./new", "--", "./nowhere"], "no program './nowhere'"),
         (["--after", "./new", "--rounds", "10", "--", "./old"], "rounds"),
-        (["--after", "./new", "--fail-if", "cpu_seconds > +5%", "--", "./old"], "belong to two runs"),
+        (["--after", "./new", "--fail-if", "cpu_seconds > +5%", "--", "./old"], "are for two runs"),
         (["a", "--after", "./new", "--", "./old"], "'a' before `--`"),
         (["a", "b", "c"], "3 sides given"),
         ([], "0 sides given"),
@@ -216,8 +216,8 @@ def test_a_file_without_a_build_id_has_none(tmp_path: Path) -> None:
 
 
 def test_touching_intervals_overlap() -> None:
-    def summary(low: float, high: float) -> Predicted:
-        return Predicted(11, (low + high) / 2, low, high, 0.98, "better")
+    def summary(low: float, high: float) -> PredictedMetric:
+        return PredictedMetric(11, (low + high) / 2, low, high, 0.98, "better")
 
     assert Line("cpu_seconds", summary(0.7, 0.8), summary(0.8, 0.9)).meets
     worse = Line("cpu_seconds", summary(0.7, 0.8), summary(0.81, 0.9))

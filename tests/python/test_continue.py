@@ -62,7 +62,7 @@ def test_a_second_run_repeats_nothing(lab: FakeLab, program: Path) -> None:
     assert done.status == 0 and len(lab.calls()) == calls
     assert "its recording is used" in done.stderr and "recording " + str(program) not in done.stderr
     assert f"{first['rounds']} rounds of judging from earlier runs" in done.stderr
-    note = next(note for note in second["notes"] if note.startswith("rounds of earlier runs"))
+    note = next(note for note in second["notes"] if note.startswith("uses rounds of earlier runs"))
     assert f"{first['rounds']} of judging" in note
     same = ("verdict", "choice", "rounds", "effects", "sums", "plan", "replay")
     strip = {"evidence"}
@@ -93,7 +93,7 @@ def test_continuing_without_an_earlier_run_is_refused(lab: FakeLab, program: Pat
     lab.configure(**CLEAR)
     done = advise(lab, program, "--continue")
     assert done.status == 3
-    assert "nothing to continue" in done.stderr and "--store" in done.stderr and "leave --continue out" in done.stderr
+    assert "nothing to continue" in done.stderr and "--store" in done.stderr and "omit --continue" in done.stderr
     assert not lab.calls()
 
 
@@ -129,7 +129,7 @@ def test_a_few_more_rounds_keep_the_verdict_and_are_stored(
     second = advice(lab)
     assert second["rounds"] == first["rounds"] == MOST_ROUNDS
     assert _without(second["effects"], {"evidence"}) == _without(first["effects"], {"evidence"})
-    assert "10 rounds more are kept: the verdict changes after 62 at the earliest" in second["notes"]
+    assert "10 rounds more are kept for later: the verdict changes after 62 at the earliest" in second["notes"]
 
 
 def _judged(lab: FakeLab) -> list[Any]:
@@ -156,7 +156,7 @@ def test_a_changed_program_or_input_starts_over_with_a_reason(lab: FakeLab, prog
         lab.configure(**{**CLEAR, "mallocs": {"other": [1.0, 1.0]}})
     done = advise(lab, program, "--continue", *options, words=(str(data),))
     assert done.status == 0
-    assert f"the {change} changed since; starting again" in done.stderr
+    assert f"starting again, not from the earlier advise: the {change} changed since then" in done.stderr
     assert rounds_run(lab) > 1.5 * before
     assert not any("earlier runs" in note for note in advice(lab)["notes"])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from millpond.advice.advice_data import Choices
-from millpond.advice.choice_words import lines
+from millpond.advice.choice_text import lines
 from millpond.advice.decision import MALLOC, NONE, PLAN, TRADE, UNDECIDED, decide
 from millpond.advice.document import document
 from millpond.advice.effects import NET

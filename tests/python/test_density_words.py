@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from millpond.report.report_words import density_note, density_text, window_text
+from millpond.report.report_text import density_note, density_text, window_text
 from millpond.rounds.characterisation import Characterisation, Dimension, SubsystemFacts, Window
 
 COUNTED = Dimension(0.19, "counted", {}, method="references")

@@ -23,7 +23,7 @@ from millpond.advice.code_pool import C_HEADER, c_header
 from millpond.advice.code_pool_test import C_TEST
 from millpond.advice.code_test import TEST
 from millpond.advice.code_writing import NOTE, files_of
-from millpond.advice.container_words import change_lines
+from millpond.advice.container_text import change_lines
 from millpond.advice.freeing_places import merged_places
 from millpond.cells.plan_file import PlanFile, PlanProgram, PlanRoute, PlanScope
 from millpond.rounds.characterisation import AllocationPlace, Container, FreeingCall, FreeingPlace
@@ -72,8 +72,8 @@ def test_every_place_that_frees_is_named_with_its_counts() -> None:
 
 
 def test_unknown_freeing_places_are_reported() -> None:
-    assert any("was not recorded" in c.what for c in changes(made(), frees=10))
-    assert not any("was not recorded" in c.what for c in changes(made(), freed_at=(FREED,), frees=10))
+    assert any("were not recorded" in c.what for c in changes(made(), frees=10))
+    assert not any("were not recorded" in c.what for c in changes(made(), freed_at=(FREED,), frees=10))
     assert any("5 more of these blocks" in c.what for c in changes(made(), freed_at=(FREED,), freed_elsewhere=5))
 
 
@@ -94,7 +94,7 @@ def test_a_shared_free_is_changed_only_if_blocks_name_their_pool(tmp_path: Path)
     assert by_address.after == f"{SPACE}::free_bytes(p);"
     with_head = advice(made("C++", "C++20"), scope=PlanScope(function="f"), **row)
     (told,) = [c for c in code_of(with_head).changes if c.kind == "free"]
-    assert not told.after and "does not say whose it is" in told.what
+    assert not told.after and "nothing tells them apart" in told.what
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_blocks_have_a_head_only_in_arenas_of_calls_and_threads() -> None:
         assert ("block_head" in header([home], "shop")) == (expected == HEAD)
         assert ("owns(" in header([home], "shop")) == (expected == ADDRESS)
         note = files_of(one)[NOTE]
-        assert ("head of 16 bytes" in note) == (expected == HEAD) and ("must know the size" in note) == (
+        assert ("head of 16 bytes" in note) == (expected == HEAD) and ("must know the requested size" in note) == (
             expected == SIZE
         )
 

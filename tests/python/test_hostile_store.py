@@ -263,7 +263,7 @@ def test_a_missing_file_is_named_with_its_consequence(
     done = lab.run("report", str(folder), "--format", form)
     assert done.status == 0, done.stderr
     said = " ".join(done.stdout.replace("\\", "").split())
-    assert f"{kind}/{path.name} is gone" in said
+    assert f"{kind}/{path.name} is not in the store" in said
     assert MISSING[kind] in said
 
 
@@ -276,5 +276,5 @@ def test_a_run_without_its_advice_is_named(lab: FakeLab, store: tuple[Path, str]
     done = lab.run("report", str(folder), "--format", form)
     assert done.status == 0, done.stderr
     said = " ".join(done.stdout.replace("\\", "").split())
-    assert f"advice/{run}.json.gz is gone or was never written" in said
+    assert f"advice/{run}.json.gz is not in the store (the run was perhaps stopped)" in said
     assert f"advice/{other}" not in said

@@ -18,7 +18,7 @@ from millpond.advice import inputs, merged
 from millpond.advice.advice_data import NOTHING, Advice, AnalysedProgram, Effect, Estimate, Row
 from millpond.advice.advise_options import Options
 from millpond.advice.advise_program import advise
-from millpond.advice.inputs import Judged
+from millpond.advice.inputs import JudgedPlan
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import Plan
 from millpond.commands import advise as verb
@@ -191,7 +191,7 @@ def test_arguments_go_where_the_braces_are() -> None:
     assert nowhere.value.status == 2
 
 
-def unasked(*_: object) -> Mapping[str, Judged]:
+def unasked(*_: object) -> Mapping[str, JudgedPlan]:
     raise AssertionError("there was nothing to judge again")
 
 
@@ -229,9 +229,9 @@ def test_plans_of_one_input_are_judged_on_the_others(tmp_path: Path, net: str, b
     }
     asked = []
 
-    def judge(command: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
+    def judge(command: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, JudgedPlan]:
         asked.append((command[-1], [p.subsystems for p in plans.values()], seconds > 0))
-        return {"book": Judged({"cpu_seconds": comparison(net, 0.9)}, 11, ["id"])}
+        return {"book": JudgedPlan({"cpu_seconds": comparison(net, 0.9)}, 11, ["id"])}
 
     found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, lambda command, _: documents[command[-1]], judge).to_json()
     assert asked == [("b", [("book",)], True)]
@@ -249,7 +249,7 @@ def test_a_plan_not_judged_on_another_input_keeps_its_warning(tmp_path: Path) ->
     file.write_text("a\nb\n")
     documents = {"a": advice(row("book", merged.HOLDS)), "b": advice(row("book", merged.UNTRIED))}
 
-    def judge(*_: object) -> Mapping[str, Judged]:
+    def judge(*_: object) -> Mapping[str, JudgedPlan]:
         raise Failure(Status.USAGE, "no such subsystem")
 
     found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, lambda command, _: documents[command[-1]], judge).to_json()

@@ -148,7 +148,7 @@ def test_the_best_plan_is_tried_even_where_it_is_predicted_to_lose(predictor: La
 def test_after_the_deadline_nothing_is_predicted(predictor: LayoutPredictor) -> None:
     predictor.deadline = 0.0
     assert predictor.predict([plan("a")], {}).layouts == ()
-    assert predictor.notes == ["the time for predictions was spent before a"]
+    assert predictor.notes == ["a was not predicted: the time for predictions was up"]
 
 
 def test_strength_is_the_share_of_visits_that_meet_a_near_object() -> None:

@@ -76,9 +76,9 @@ def test_the_trial_is_followed_if_replay_disagrees(lab: FakeLab) -> None:
     found = rows(advice)
     assert found["book"]["best"] == "multipool"
     assert found["book"]["replay"]["agrees"] is False
-    assert found["book"]["reason"].endswith("the trial is followed")
+    assert found["book"]["reason"].endswith("the advice follows the trial")
     assert found["prices"]["replay"]["agrees"] is True
-    assert "the trial is followed" not in found["prices"]["reason"]
+    assert "the advice follows the trial" not in found["prices"]["reason"]
     assert found["printer"]["replay"] is not None
     assert advice["errors"]["replay"]["values"] == DEFAULT_ERROR
     assert advice["errors"]["replay"]["validated"] is False

@@ -25,7 +25,7 @@ from millpond.commands.report import Format, document
 from millpond.report import cases as report_cases
 from millpond.report import page as report_page
 from millpond.report.cases import Case
-from millpond.report.report_words import EFFECT_WORDS
+from millpond.report.report_text import EFFECT_WORDS
 from millpond.rounds.characterisation import NamelessModule, TraceSummary
 from millpond.store.store import Store
 from millpond.system.arguments import split
@@ -107,7 +107,7 @@ def test_links_of_the_page_resolve_and_anchors_are_unique(cases: list[Case]) -> 
 def test_the_verdict_comes_first_then_the_table_then_the_evidence(cases: list[Case]) -> None:
     text, _ = page_of(cases)
     verdict = html.escape(cases[0].advice.verdict)
-    order = [text.index(words) for words in (verdict, "<tbody>", "What the gain is made of", "Each subsystem")]
+    order = [text.index(words) for words in (verdict, "<tbody>", "Parts of the gain", "Each subsystem")]
     assert order == sorted(order)
     assert all(text.count(html.escape(name)) > 1 for name in NAMES)
 
@@ -182,7 +182,7 @@ def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> 
     for form in (Format.TEXT, Format.MARKDOWN):
         said = " ".join(re.sub(r"\\(.)", r"\1", document(form, cases)).split())
         assert advice.verdict in said
-        assert "7.0 % of the events are owned by functions without a name" in said
+        assert "7.0 % of the events are from functions without symbols" in said
         for verb in ("record", "characterise", "trial", "replay", "advise"):
             assert f"millpond {verb} " in said
     data = json.loads(document(Format.JSON, cases))
@@ -206,7 +206,7 @@ def test_replay_is_shown_with_the_trial_or_its_absence_explained(cases: list[Cas
 
 
 def test_modules_without_symbols_are_named_by_their_files(cases: list[Case]) -> None:
-    from millpond.report.report_words import not_measured
+    from millpond.report.report_text import not_measured
 
     characterised = cases[0].characterisation
     assert characterised is not None
@@ -254,7 +254,7 @@ def test_a_page_of_many_runs_stays_below_its_limit(cases: list[Case], monkeypatc
     assert len(text.encode()) <= 4 * one
     shown = text.count("<article")
     assert 3 < shown < 60
-    assert f"{60 - shown} older workloads have no room" in text
+    assert f"{60 - shown} older workloads do not fit" in text
     assert text.count("<li>orders ") + text.count('<li><a href="#case-') == 60, "each has its line at the top at least"
 
 
@@ -269,7 +269,7 @@ def answers(**changes: Any) -> Advice:
 
 
 def test_the_answer_follows_the_evidence() -> None:
-    from millpond.report.report_words import answer
+    from millpond.report.report_text import answer
 
     assert answer(answers())[0] == "nothing"
     assert answer(answers(choice=Option(kind="undecided")))[0] == "unknown", "not decided is not nothing"

@@ -95,7 +95,7 @@ def test_an_advice_on_several_inputs_comes_before_those_on_each(lab: FakeLab, tm
     verdicts = [c["advice"]["verdict"] for c in found]
     assert len(found) == 3 and merged["verdict"] in verdicts
     page = (lab.work / "r.html").read_text()
-    assert page.count("<article") == 3 and "Intervals over all inputs" in page
+    assert page.count("<article") == 3 and "Intervals cover all inputs" in page
     command = re.findall(r"<pre>(printf [^<]*)</pre>", page)[0]
     subprocess.run(["sh", "-c", html.unescape(command)], cwd=lab.work, check=True)
     assert [i.arguments for i in read_inputs(lab.work / "inputs.txt")] == [("a",), ("b c",)]
@@ -151,6 +151,6 @@ def test_an_unknown_name_is_a_usage_error(lab: FakeLab, folder: Path) -> None:
     done = lab.run("report", str(folder), "-o", "page.pdf")
     assert done.status == 2 and "--format" in done.stderr
     done = lab.run("report", str(folder), "--json", "-o", "page.html")
-    assert done.status == 2 and "give one" in done.stderr
+    assert done.status == 2 and "give only one" in done.stderr
     done = lab.run("report", str(folder), "--json")
     assert done.status == 0 and json.loads(done.stdout)["schema"] == "millpond.report/1"

@@ -92,7 +92,7 @@ def test_observations_describe_the_curves() -> None:
     said = " ".join(observations(simulation()))
     assert "A fully associative cache of 16 KiB keeps every line" in said
     assert "At 8 KiB, 15.6 % of the references miss in a direct-mapped cache" in said
-    assert "A memory of 16 KiB holds every page: 4 faults are left" in said
+    assert "A memory of 16 KiB holds every page: only 4 faults remain" in said
 
 
 def test_the_page_has_exact_values_tables_and_no_network(tmp_path: Path) -> None:
@@ -173,11 +173,11 @@ def test_named_simulators_are_the_only_ones(native: FakeLab) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["--html", "page.html"], 2, "name the traces"),
+        (["--html", "page.html"], 2, "--html needs traces"),
         (["--html", "-", "loop.mpt"], 2, "--html needs the name of the file"),
-        (["--html", "page.html", "--json", "x", "loop.mpt"], 2, "--html does not go with --json"),
+        (["--html", "page.html", "--json", "x", "loop.mpt"], 2, "--html and --json cannot be combined"),
         (["--html", "/nowhere/page.html", "loop.mpt"], 4, "/nowhere"),
-        (["--html", "page.html", "other.json"], 3, "other.json is no document of `millpond simulate --json`"),
+        (["--html", "page.html", "other.json"], 3, "other.json is not a document of `millpond simulate --json`"),
     ],
 )
 def test_refusals_are_one_sentence(native: FakeLab, words: list[str], status: int, said: str) -> None:

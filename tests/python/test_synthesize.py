@@ -186,8 +186,8 @@ HEADER = """\
 //      40  25…40                  100   24.9 %  10.0 %          50
 //       –  41…                      1    0.2 %
 //
-// lost: bytes of blocks that were not asked for. Weight 1: the classes of the least memory at the peaks.
-// What other classes would do; bytes are an estimate of the peak, added up over the traces:
+// lost: bytes of blocks that were not requested. Weight 1: these classes need the least memory at the peaks.
+// Other classes in comparison; peak: estimated bytes, added up over the traces:
 //
 //   classes                number    lost        peak
 //   powers of two              10  32.5 %     17.3 kB
@@ -195,7 +195,7 @@ HEADER = """\
 //   bounded waste, 25 %        32   3.6 %     17.3 kB
 //   measured                    2   3.6 %     17.3 kB
 //
-// What no class serves goes to gnu_gxx. Compile with C++20 and Millpond's include folder:
+// Larger requests go to gnu_gxx. Compile with C++20 and Millpond's include folder:
 //     my_heap::heap<> heap;
 //     void* block = heap.allocate(24, 8);
 //     heap.deallocate(block);
@@ -277,7 +277,7 @@ def test_a_missing_or_failing_compiler_is_named(tmp_path: Path, monkeypatch: pyt
     ("words", "part"),
     [
         (["--granule=12"], "neither 8 nor 16"), (["--granule=8", "--preload=m.so"], "aligned to 16"),
-        (["--largest=100"], "no multiple of 8"), (["-o", "no/such/folder.hpp"], "make the folder"),
+        (["--largest=100"], "not a multiple of 8"), (["-o", "no/such/folder.hpp"], "make the folder"),
         (["--classes=0"], "classes"),
     ],
 )  # fmt: skip

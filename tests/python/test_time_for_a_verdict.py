@@ -9,7 +9,7 @@ import pytest
 from conftest import FakeLab
 from test_advise import CPU, MALLOCS, SUBSYSTEMS, advise
 
-from millpond.advice.advice_rounds import Advising
+from millpond.advice.advice_rounds import AdviceRounds
 
 
 @pytest.mark.lengthy
@@ -32,7 +32,7 @@ def test_a_malloc_that_costs_too_much_memory_is_a_trade(lab: FakeLab) -> None:
     lab.configure(**large, mallocs={"fast": [0.95, 1.19]})
     found = advise(lab)
     assert found["choice"]["kind"] == "trade"
-    assert found["verdict"].startswith("A trade between CPU and memory, which --prefer cpu and --prefer memory weigh")
+    assert found["verdict"].startswith("A trade between CPU and memory (--prefer cpu and --prefer memory weigh them")
     assert "libfast.so: CPU -" in found["verdict"] and "peak memory +19.0 %" in found["verdict"]
     assert found["choices"]["fastest"]["name"] == found["choices"]["without_source_change"]["name"] == "fast"
     lab.configure(**large, mallocs={"fast": [0.5, 1.1]})
@@ -51,7 +51,7 @@ def test_a_few_more_bytes_do_not_outweigh_a_gain(lab: FakeLab, peak_bytes: int, 
 
 @pytest.mark.lengthy
 def test_a_plan_that_looked_no_better_is_left_out_for_time(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Advising, "_has_time_for_plan", lambda _: False)
+    monkeypatch.setattr(AdviceRounds, "_has_time_for_plan", lambda _: False)
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 1.2}, mallocs=MALLOCS)
     found = advise(lab)
     assert (found["choice"]["kind"], found["choice"]["name"]) == ("malloc", "fast")

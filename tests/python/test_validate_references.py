@@ -166,7 +166,7 @@ def test_the_verb_can_validate_only_seconds(lab: FakeLab, programs: list[tuple[s
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["--references"], Status.USAGE, "give --validate"),
+        (["--references"], Status.USAGE, "needs --validate"),
         (["--validate", "--rounds=0"], Status.USAGE, "--references"),
         (["--validate", "--references", "--programs=no-such-program"], Status.USAGE, "one, two"),
         (["--validate", "--references", "--programs=one", "--budget=0"], Status.ENVIRONMENT, "--budget"),

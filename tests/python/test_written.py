@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from millpond.advice import container_words
+from millpond.advice import container_text
 from millpond.advice.advice_data import Advice, AnalysedProgram, Choices, Code, Option, Row
-from millpond.advice.choice_words import lines
+from millpond.advice.choice_text import lines
 from millpond.advice.code_changes import with_code
 from millpond.advice.code_header import HEADER, header, one_line
 from millpond.advice.code_homes import CLASSES_SAVE_MIN, default_class, foreign_text, homes, identifier
@@ -175,7 +175,7 @@ def test_if_several_variables_fit_none_is_chosen() -> None:
     code = code_of(advice(found))
     (change,) = code.changes
     assert not change.before and "a (book.hpp:1), b (book.hpp:2)" in change.what
-    assert container_words.member_of(found) is None
+    assert container_text.member_of(found) is None
 
 
 def test_memory_outside_containers_has_calls_to_replace() -> None:
@@ -191,22 +191,22 @@ def test_memory_outside_containers_has_calls_to_replace() -> None:
 
 
 def test_links_open_the_place_in_an_editor() -> None:
-    assert container_words.editor_link(PLACE) == "vscode://file/src/book.cpp:18"
-    assert container_words.editor_link(AllocationPlace(file='/a b/"c.cpp', line=3)) == "vscode://file/a%20b/%22c.cpp:3"
+    assert container_text.editor_link(PLACE) == "vscode://file/src/book.cpp:18"
+    assert container_text.editor_link(AllocationPlace(file='/a b/"c.cpp', line=3)) == "vscode://file/a%20b/%22c.cpp:3"
     for unknown in (None, AllocationPlace(), AllocationPlace(file="book.cpp", line=3)):
-        assert container_words.editor_link(unknown) == ""
+        assert container_text.editor_link(unknown) == ""
 
 
 def test_a_table_says_once_why_members_are_missing() -> None:
     why = "there are line tables only (-g1): build with -g to name it"
     bare = [container(type_, members=(), why_no_members=why) for type_ in ("std::set<int>", "std::list<int>")]
     (row,) = advice(*bare, container("std::map<int, int>")).subsystems
-    assert [line for line in container_words.lines(row) if why in line] == [
+    assert [line for line in container_text.lines(row) if why in line] == [
         f"which members these are is not known: {why}"
     ]
     assert files_of(advice(*bare))[NOTE].count("line tables only") == 1
     (row,) = advice(container("std::map<int, int>")).subsystems
-    assert not any("not known" in line for line in container_words.lines(row))
+    assert not any("not known" in line for line in container_text.lines(row))
 
 
 def test_an_older_store_has_no_containers() -> None:
@@ -214,9 +214,9 @@ def test_an_older_store_has_no_containers() -> None:
     (row,) = old.subsystems
     row = replace(row, containers=None)
     old = replace(old, subsystems=(row,))
-    assert container_words.lines(row) == [] and container_words.mostly(row) == ""
+    assert container_text.lines(row) == [] and container_text.mostly(row) == ""
     assert code_of(old).changes == () and set(files_of(old)) == {NOTE, HEADER, TEST}
-    assert container_words.named_with_container("shop::book", [row]) == "shop::book"
+    assert container_text.named_with_container("shop::book", [row]) == "shop::book"
 
 
 def test_writes_a_new_folder_or_nothing(tmp_path: Path) -> None:
@@ -242,9 +242,9 @@ def test_without_a_change_of_the_source_only_the_note_is_written(tmp_path: Path)
     for name, one, words in (
         ("a", nothing, "No change of the source is better"),
         ("b", malloc, "LD_PRELOAD=libfast.so ./shop"),
-        ("c", undecided, "is not decided"),
+        ("c", undecided, "no verdict yet"),
     ):
-        assert "alone" in write(one, tmp_path / name)
+        assert "only" in write(one, tmp_path / name)
         assert [p.name for p in (tmp_path / name).iterdir()] == [NOTE]
         assert words in (tmp_path / name / NOTE).read_text()
 
@@ -279,8 +279,8 @@ def test_the_choice_names_the_package_of_the_source() -> None:
     malloc = Option(kind="malloc", what="LD_PRELOAD=libfast.so", command="LD_PRELOAD=libfast.so")
     choices = Choices(prefer="balanced", source_change=plan, without_source_change=malloc)
     said = dict(lines(replace(advice(container("int"), package="libshop2"), choices=choices)))
-    assert "in the source, which is that of libshop2" in said
+    assert "in the source of libshop2" in said
     would_do = said["what we would do"]
-    assert "under the plan or on LD_PRELOAD=libfast.so" in would_do and "whoever builds libshop2" in would_do
+    assert "under the plan or on LD_PRELOAD=libfast.so" in would_do and "the maintainers of libshop2" in would_do
     own = dict(lines(replace(advice(container("int")), choices=choices)))
     assert "in the source" in own and own["what we would do"].startswith("change the source")

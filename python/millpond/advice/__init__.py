@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""From a recorded program to its advice."""
+"""Turns a recorded program into advice."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The advice as it travels ("millpond.advice/1"): what `document` makes, the store keeps and every report reads.
+"""The records of an advice ("millpond.advice/1"): `document` makes them, the store keeps them, every report reads them.
 
 Advice ─┬─ AnalysedProgram, TraceSummary    what was recorded
-        ├─ Effect ── Change ── Estimate     what contenders gained: envelopes, ratios, medians with their intervals
-        ├─ Option, Choices, Alternative     what is advised, what from, and what else there was
+        ├─ Effect ── Change ── Estimate     what contenders gained: ratios and medians with their intervals
+        ├─ Option, Choices, Alternative     what is advised, the choices, and the other contenders
         ├─ Row ── Arena, RowReplay, Code    each subsystem
-        ├─ Replay, InputAdvice              predictions; each of several inputs
-        └─ CapturedReferences               where references miss, where a run was captured for it; PredictedLayouts
+        ├─ Replay, InputAdvice              predictions; the result for each of several inputs
+        └─ CapturedReferences               where references miss, if they were captured; PredictedLayouts
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from millpond.statistics.order_statistics import Comparison, Summary
 from millpond.system.records import NONE, NULL, Record
 
 SCHEMA = "millpond.advice/1"
-# In the place of a strategy: no allocator is advised.
+# Stands in place of a strategy where no allocator is advised.
 NOTHING = "nothing"
-# The strategies that the trial took, and what is predicted of them, by metric.
+# The strategies that a trial can run, and the metrics that replay predicts for them.
 WHOLE_PLAN = "plan"
 PREDICTED = {"cpu_seconds": "saves_cpu_seconds", "peak_bytes": "saves_bytes"}
 
 
 class Estimate(Record, frozen=True, kw_only=True):
-    """A median with its interval; n = 0 and no figures where nothing was measured."""
+    """A median with its interval; n = 0 and null figures if nothing was measured."""
 
     n: int = field(default_factory=int)
     median: float | None = field(default_factory=NULL)
@@ -44,12 +44,12 @@ class Estimate(Record, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, summary: Summary | None) -> Estimate:
-        """A summary, or none, as it travels."""
+        """Makes the estimate of a summary; an empty one for None."""
         return Estimate.from_json(summary.to_json()) if summary else Estimate()
 
     @property
     def known(self) -> Summary | None:
-        """Its figures; None where nothing was measured."""
+        """Returns the figures as a summary, or None if nothing was measured."""
         if not self.n or self.median is None or self.low is None or self.high is None:
             return None
         return Summary(
@@ -58,7 +58,7 @@ class Estimate(Record, frozen=True, kw_only=True):
 
 
 class Change(Estimate, frozen=True, kw_only=True):
-    """The ratios of one contender to another in one metric, and what that saves in the metric's unit."""
+    """The ratios of one contender to another in one metric, and the saving in the metric's unit."""
 
     metric: str | None = None
     of_: str | None = field(name="of", default=None)
@@ -70,7 +70,7 @@ class Change(Estimate, frozen=True, kw_only=True):
 
 
 class Effect(Change, frozen=True, kw_only=True):
-    """A change of CPU time, with the same contenders' change in other metrics, and the observations behind it."""
+    """A change of CPU time, with the change in the other metrics and the ids of the observations behind it."""
 
     why_null: str | None = None
     other_metrics: dict[str, Change] = field(default_factory=lambda: {})
@@ -78,19 +78,18 @@ class Effect(Change, frozen=True, kw_only=True):
 
     @property
     def peak(self) -> Change | None:
-        """The change of the peak memory."""
+        """Returns the change of peak memory."""
         return self.other_metrics.get("peak_bytes")
 
 
 def change_of(comparison: Comparison) -> Change:
-    """A comparison as it travels."""
+    """Makes the change of a comparison."""
     return Change.from_json(comparison.to_json())
 
 
 class Option(Record, frozen=True, kw_only=True):
-    """What is advised or could be: a plan, another malloc, a trade, nothing. `purpose`: CPU or memory.
-
-    `what`: the same in a few words, which are empty where it is no choice of a decision.
+    """A choice: a plan, another malloc, a trade between CPU and memory, or nothing. `purpose`: CPU or memory. `what`: a
+    short description; empty if the decision does not offer this choice.
     """
 
     kind: str
@@ -103,16 +102,17 @@ class Option(Record, frozen=True, kw_only=True):
 
 
 class Alternative(Option, frozen=True, kw_only=True):
-    """What else there was; `judged` on fresh rounds, or why nothing was measured."""
+    """Another contender that was considered. `judged`: measured in fresh rounds. `why_null`: the reason if nothing was
+    measured.
+    """
 
     judged: bool = field(default_factory=bool)
     why_null: str | None = field(default_factory=NULL)
 
 
 class Choices(Record, frozen=True, kw_only=True):
-    """What a user may choose from; null where nothing is better beyond the noise in this way.
-
-    `prefer`: cpu, memory or balanced, by which `choice` of the advice was made.
+    """The choices of a user; null where nothing is better beyond the noise. `prefer`: cpu, memory or balanced, which
+    decided the `choice` of the advice.
     """
 
     prefer: str
@@ -123,7 +123,7 @@ class Choices(Record, frozen=True, kw_only=True):
 
 
 class AnalysedProgram(Record, frozen=True, kw_only=True):
-    """The program as it was started, how it ended, and which of its processes was analysed."""
+    """The program's command line and end, and the process that was analysed."""
 
     argv: tuple[str, ...]
     exit: int | None = field(default_factory=NULL)
@@ -132,8 +132,8 @@ class AnalysedProgram(Record, frozen=True, kw_only=True):
     analysed: int | None = field(default_factory=NULL)
 
 
-class Winking(Record, frozen=True, kw_only=True):
-    """The frees that a winked-out arena would not run, and their time on the program's own malloc."""
+class WinkOutEstimate(Record, frozen=True, kw_only=True):
+    """An estimate of the frees that dropping an arena whole would save, with their time on the program's own malloc."""
 
     free_calls: int
     free_seconds: float | None = field(default_factory=NULL)
@@ -141,18 +141,18 @@ class Winking(Record, frozen=True, kw_only=True):
 
 
 class Arena(Record, frozen=True, kw_only=True):
-    """What one run counted of the arena that was tried for a subsystem."""
+    """The counts of one run for the arena that was tried for a subsystem."""
 
     scope: PlanScope | None = field(default_factory=NULL)
     observed: bool
     calls: int
     outlived_calls: int
     resets: int
-    winking: Winking
+    winking: WinkOutEstimate
 
 
 class PlanPrediction(Record, frozen=True, kw_only=True):
-    """What a plan, or a strategy for its one subsystem, saves by replay."""
+    """Savings that replay predicts for a plan, or for a strategy on the plan's one subsystem."""
 
     strategy: str
     plan: str
@@ -161,13 +161,15 @@ class PlanPrediction(Record, frozen=True, kw_only=True):
     evidence: tuple[str, ...] = field(default_factory=NONE)
 
     def saves(self, metric: str) -> Summary | None:
-        """What it saves in one metric of PREDICTED, in its unit."""
+        """Returns the predicted saving in one metric of PREDICTED, in its unit."""
         found: Estimate | None = getattr(self, PREDICTED[metric])
         return found.known if found else None
 
 
 class RowReplay(PlanPrediction, frozen=True, kw_only=True):
-    """What replay says of a subsystem's plan: does it agree with the trial? `strategies`: those that no trial takes."""
+    """Replay's prediction for a subsystem's plan, and whether it agrees with the trial. `strategies`: predictions for
+    strategies that no trial can run.
+    """
 
     agrees: bool
     apart: tuple[str, ...] = field(default_factory=NONE)
@@ -175,8 +177,8 @@ class RowReplay(PlanPrediction, frozen=True, kw_only=True):
 
 
 class SourceChange(Record, frozen=True, kw_only=True):
-    """One change: a line before and after, or in words, with its place. `kind`: allocate, free or resize, for blocks
-    that code of the program's own makes; type for a declaration.
+    """One change of the source, with its place: a line before and after, or instructions in words. `kind`: allocate,
+    free or resize for blocks that the program's own code makes; type for a declaration.
     """
 
     file: str
@@ -193,7 +195,7 @@ class Code(Record, frozen=True, kw_only=True):
     owner: str
     namespace: str
     language: str = "C++"  # of the header
-    needs: str = ""  # what the build must change for it
+    needs: str = ""  # the change of the build that it requires
     first_bytes: int | None = field(default_factory=NULL)
     first_bytes_reason: str
     size_classes: tuple[int, ...] = field(default_factory=NONE)
@@ -202,17 +204,18 @@ class Code(Record, frozen=True, kw_only=True):
 
 
 class InputStatus(Record, frozen=True):
-    """What a pool of its own does for a subsystem in one of several inputs."""
+    """The effect of a subsystem's own pool on one of several inputs."""
 
     input: int
     status: str
 
 
 class FewerBlocks(Record, frozen=True, kw_only=True):
-    """A change of the source that needs no allocator: blocks that are made together, step by step, or again and again.
+    """A change of the source that saves blocks without an allocator: make two blocks together, reserve the final size,
+    or keep a block between calls.
 
-    `kind`: make_shared, reserve or keep. `saves_allocations`: of the recorded ones; what that saves in time was not
-    measured.
+    `kind`: make_shared, reserve or keep. `saves_allocations`: the number of recorded allocations that it saves; the
+    time that this saves was not measured.
     """
 
     kind: str
@@ -224,10 +227,10 @@ class FewerBlocks(Record, frozen=True, kw_only=True):
 
 
 class Row(SubsystemFacts, frozen=True, kw_only=True):
-    """A subsystem of an advice: what it is, what was tried, what that saved, and the reason.
+    """A subsystem of an advice: its facts, the plan that was tried, the savings, and the reason for the advice.
 
-    `best`: the strategy that is advised, or NOTHING. `package`: of the system, where the subsystem's code is only in
-    files of one or more; whoever runs the program does not build it then.
+    `best`: the advised strategy, or NOTHING. `package`: the package of the system whose files hold the subsystem's
+    code; a user of the program does not build it.
     """
 
     best: str
@@ -238,7 +241,7 @@ class Row(SubsystemFacts, frozen=True, kw_only=True):
     saves_bytes: Estimate = field(default_factory=Estimate)
     cpu_ratio: Change | None = field(default_factory=NULL)
     reason: str = field(default_factory=str)
-    stated_warning: str | UnsetType | None = field(name="warning", default=UNSET)  # known of several inputs only
+    stated_warning: str | UnsetType | None = field(name="warning", default=UNSET)  # set for several inputs only
     in_inputs: tuple[InputStatus, ...] = ()
     evidence: tuple[str, ...] = field(default_factory=NONE)
     arena: Arena | None = field(default_factory=NULL)
@@ -248,17 +251,19 @@ class Row(SubsystemFacts, frozen=True, kw_only=True):
 
     @property
     def pays(self) -> bool:
-        """Whether an allocator of its own is advised."""
+        """True if an allocator of its own is advised."""
         return self.best != NOTHING
 
     @property
     def warning(self) -> str | None:
-        """Where it is advised and does not hold in all inputs: in which it does."""
+        """Names the inputs in which the advice holds, if it does not hold in all of them."""
         return None if isinstance(self.stated_warning, UnsetType) else self.stated_warning
 
 
 class Replay(Record, frozen=True, kw_only=True):
-    """All predictions of an advice; `rounds` is 0 where nothing was replayed, and `why_null` says why."""
+    """All of replay's predictions for an advice. `rounds` is 0 if nothing was replayed, and `why_null` gives the
+    reason.
+    """
 
     rounds: int = field(default_factory=int)
     why_null: str | None = field(default_factory=NULL)
@@ -267,11 +272,11 @@ class Replay(Record, frozen=True, kw_only=True):
     predictions: tuple[PlanPrediction, ...] = field(default_factory=NONE)
 
     def of_plan(self, name: str) -> PlanPrediction | None:
-        """What was predicted for a plan as a trial takes it."""
+        """Returns the prediction for a plan that a trial can run."""
         return next((p for p in self.predictions if p.plan == name and p.strategy == WHOLE_PLAN), None)
 
     def strategies(self, name: str) -> tuple[PlanPrediction, ...]:
-        """What was predicted for the strategies that no trial takes, for the subsystem of a plan."""
+        """Returns the predictions for strategies that no trial can run, for the subsystem of a plan."""
         return tuple(p for p in self.predictions if p.plan == name and p.strategy != WHOLE_PLAN)
 
 
@@ -283,10 +288,11 @@ class CapturedSubsystem(Record, frozen=True, kw_only=True):
 
 
 class LayoutPrediction(Record, frozen=True, kw_only=True):
-    """What a plan or a malloc is predicted to do to misses, and to the seconds of the time model, before it is tried.
+    """The predicted effect of a plan or a malloc on misses and on the seconds of the time model, before it is tried.
 
-    Ratios are against the recorded run. `seconds_interval`: lower and upper bound of the ratio of CPU, by the error of
-    such predictions on this machine. `dropped`: no trial was made of it for that. `tried`: what came out.
+    Ratios are against the recorded run. `seconds_interval`: lower and upper bound of the ratio of CPU, from the error
+    of such predictions on this machine. `dropped`: the prediction was so poor that no trial was made. `tried`: the
+    result of the trial.
     """
 
     kind: str
@@ -297,15 +303,14 @@ class LayoutPrediction(Record, frozen=True, kw_only=True):
     seconds_ratio: float | None = field(default_factory=NULL)
     seconds_interval: tuple[float, float] | None = field(default_factory=NULL)
     instructions_ratio: float
-    pool: str | None = field(default_factory=NULL)  # of a plan with one pool: its name
+    pool: str | None = field(default_factory=NULL)  # for a plan with one pool: the pool's name
     dropped: bool = field(default_factory=bool)
     tried: Change | None = field(default_factory=NULL)
 
 
 class PredictedLayouts(Record, frozen=True, kw_only=True):
-    """All layouts that were predicted, the best first; `misses` and `seconds` of the recorded run, `cache`: whose.
-
-    `error`: how far predicted seconds are off on this machine, from which the intervals come.
+    """All predicted layouts, the best first. `misses`, `seconds`: of the recorded run. `cache`: the cache that was
+    simulated. `error`: the error of predicted seconds on this machine; the intervals follow from it.
     """
 
     seconds_taken: float
@@ -316,14 +321,15 @@ class PredictedLayouts(Record, frozen=True, kw_only=True):
     error: ErrorNote | None = field(default_factory=NULL)
 
     def of_plan(self, name: str) -> LayoutPrediction | None:
-        """What was predicted for a plan; None where nothing was."""
+        """Returns the prediction for a plan, or None."""
         return next((p for p in self.layouts if p.kind == "plan" and p.name == name), None)
 
 
 class CapturedReferences(Record, frozen=True, kw_only=True):
-    """What a captured run says of references and misses, and what it cost; without `facts`, why there is nothing.
+    """The references and misses of a captured run, and the cost of the capture. Without `facts`, `why_null` gives the
+    reason.
 
-    `capture_seconds` and `plain_seconds`: the program by the wall clock under the tool, and without it.
+    `capture_seconds` and `plain_seconds`: wall-clock time of the program under the capture tool, and without it.
     """
 
     why_null: str | None = field(default_factory=NULL)
@@ -336,14 +342,14 @@ class CapturedReferences(Record, frozen=True, kw_only=True):
 
     @property
     def times_as_long(self) -> float | None:
-        """How many times the plain run the captured one took."""
+        """Returns the ratio of the captured run's time to the plain run's."""
         if self.capture_seconds is None or not self.plain_seconds:
             return None
         return self.capture_seconds / self.plain_seconds
 
 
 class InputAdvice(Record, frozen=True, kw_only=True):
-    """One of several inputs: its arguments, and what was found for it."""
+    """The result for one of several inputs, with its arguments."""
 
     number: int
     line: int
@@ -355,10 +361,10 @@ class InputAdvice(Record, frozen=True, kw_only=True):
 
 
 class Advice(Record, frozen=True, kw_only=True):
-    """All that was found of a program. `inputs`: the advice is on several, and holds for all of them.
+    """The complete result for one program. With `inputs`, it covers several inputs and holds for all of them.
 
-    `choices`: what `choice` was made from; None on several inputs, and where there was no verdict. `plan`: the change
-    of the source that is better than none, advised or not; `plan_tried`: the one that was judged.
+    `choices`: the choices from which `choice` was made; None for several inputs, and without a verdict. `plan`: the
+    change of the source that is better than none, advised or not; `plan_tried`: the plan that was judged.
     """
 
     schema: str = field(default_factory=lambda: SCHEMA)
@@ -386,10 +392,10 @@ class Advice(Record, frozen=True, kw_only=True):
 
     @property
     def every_effect(self) -> dict[str, Effect]:
-        """Effects and sums, by name."""
+        """Returns effects and sums, by name."""
         return {**self.effects, **self.sums}
 
     @property
     def confirmed(self) -> set[str]:
-        """The subsystems that an allocator of their own is advised for."""
+        """Returns the subsystems for which an allocator of their own is advised."""
         return {row.name for row in self.subsystems if row.pays}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The rounds of one `advise`: what is tried, what is judged, and what stands behind each figure.
+"""Runs the rounds of one `advise`: chooses contenders, judges them in fresh rounds, and records the evidence.
 
-choosing: each candidate plan and each malloc of this machine against the program as it is
-─▶ combining: the plans that helped together against the best alone
+choosing: each candidate plan and each malloc of this machine against the unchanged program
+─▶ combining: the plans that helped, together, against the best single one
 ─▶ judging, on fresh rounds: the chosen plan, the best two mallocs, ours and huge pages, one pool for all
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from millpond.advice import effects, screening
 from millpond.advice.advice_state import KeptState, NamedPlan
 from millpond.advice.bare_run import BareRun
-from millpond.advice.findings import Findings, Tried
+from millpond.advice.findings import Findings, TriedPlan
 from millpond.advice.judged_cells import most_important_first, roles_of_mallocs
 from millpond.advice.layout_prediction import mallocs_in_order
 from millpond.advice.looks import Looks
@@ -31,24 +31,23 @@ from millpond.store.round_log import RoundLog
 from millpond.system.progress import ProgressReport, say
 from millpond.system.wording import plural, seconds_text
 
-# Combinations of the best helpers that are compared before a judgement, besides all of them.
+# The number of combinations of the best helpers that are compared before a judgement, besides all together.
 _COMBINED_AT_MOST = 4
-# A run that is expected to take a second may take a fifth of it: a judgement that goes on ends by time.
+# A run can take a fifth of the expected time, so a continued judgement is limited by time, not by rounds.
 _QUICKER_AT_MOST = 5
 _JUDGED_METRICS = ("cpu_seconds", "peak_bytes")
 
 
-class Advising:
-    """The rounds of one `advise`: fills in the findings; every outcome is kept in the log as it comes."""
+class AdviceRounds:
+    """The rounds of one `advise`. Fills in the findings, and logs every outcome as it comes."""
 
     def __init__(
         self, found: Findings, log: RoundLog, laboratory: Laboratory, deadline: float, end: float, seed: int,
         kept: KeptState, *, goes_on: bool = False,
     ) -> None:  # fmt: skip
-        """`deadline`: when the rounds are to end. `end`: until when they may go on where a verdict lacks rounds.
-
-        `kept`: how far an earlier run came; each step is kept there. `goes_on`: a judgement that is there gets more
-        rounds, as many as there is time for.
+        """`deadline`: when the rounds are to end. `end`: the latest time for further rounds if a verdict lacks them.
+        `kept`: the state of an earlier run, updated at each step. `goes_on`: add as many rounds to an existing
+        judgement as the time allows.
         """
         self._end = end
         self._kept = kept
@@ -69,7 +68,7 @@ class Advising:
         return self._deadline - time.monotonic()
 
     def run(self, bare: BareRun) -> None:
-        """Choosing, then judging, of a program that runs as `bare` says."""
+        """Chooses, then judges. `bare` is the run of the unchanged program."""
         found = self._found
         self._run_seconds = schedule.seconds_of_run(bare.seconds)
         self._laboratory.limit_seconds = time_limit(bare.seconds)
@@ -85,12 +84,12 @@ class Advising:
         return effects.malloc_cell(self._program, self._found.mallocs[name])
 
     def _empty_plan(self) -> Plan:
-        """Routes nothing, and tells the controls which of the processes they are about."""
+        """Returns a plan that routes nothing. It tells the controls which process to measure."""
         process = self._found.process.summary.process
         return Plan("empty", process.executable or "", process.build_id or "", ())
 
     def _choose(self) -> tuple[list[Plan], list[str]]:
-        """What to judge: the plan to be advised, then the single ones that it is made of; and the best mallocs."""
+        """Returns the contenders to judge: the plan to advise, then the single plans in it; and the best mallocs."""
         found = self._found
         if found.bound:
             return [], [mallocs.HUGE]
@@ -112,7 +111,7 @@ class Advising:
             ]
         if steps.chosen is None:
             say(f"choosing among {plural(len(candidates), 'candidate')} and {plural(len(names), 'malloc')}")
-        # Runs are often quicker than expected: more rounds than planned, as long as the judgement keeps its time.
+        # Runs are often faster than expected: run more rounds than planned if the judgement still has its time.
         started = time.monotonic()
         outcomes = run_rounds(
             cells, self._laboratory, self._listener, stage="choosing",
@@ -134,7 +133,7 @@ class Advising:
         for name, comparisons in screened.items():
             behind = [*self._behind_net(), effects.plan_cell(self._program, by_name[name])]
             evidence = self._journal.evidence("choosing", behind, _JUDGED_METRICS)
-            found.tried[name] = Tried(by_name[name], comparisons, evidence, judged=False)
+            found.tried[name] = TriedPlan(by_name[name], comparisons, evidence, judged=False)
         best = screening.best_mallocs(found.screened_mallocs, self._always_judged())
         if steps.chosen is not None:
             found.unjudged = steps.unjudged
@@ -145,7 +144,7 @@ class Advising:
         return plans, best
 
     def _plans_to_judge(self, candidates: list[Plan], screened: dict[str, dict[str, Comparison]]) -> list[Plan]:
-        """The plan to be advised, then the single ones that it is made of."""
+        """Returns the plan to advise, then the single plans in it."""
         found = self._found
         by_name = {p.name: p for p in candidates}
         barred = {pool for pool, counts in found.arenas.items() if not counts.may_be_proposed}
@@ -157,7 +156,7 @@ class Advising:
             promising = screening.most_promising(screened)
             if promising is None or self._has_time_for_plan():
                 return [by_name[promising]] if promising else []
-            # Rounds of a plan that looked no better would cost the mallocs their verdict.
+            # Rounds of a plan that looked no better would take the time for a verdict on the mallocs.
             found.unjudged = promising
             return []
         joined = without_repeats([by_name[name] for name in screening.substantial(screened, helping)])
@@ -166,7 +165,7 @@ class Advising:
         return [chosen, *rest[: schedule.helpers(self._left(), self._run_seconds, len(rest))]]
 
     def _always_judged(self) -> list[str]:
-        """What needs no change of the source and no other malloc on the machine: ours, and the C library's own."""
+        """Returns the mallocs that need no change of the source and no installation: ours, and the C library's own."""
         return [name for name in (mallocs.OURS, mallocs.HUGE) if name in self._found.mallocs]
 
     def _has_time_for_plan(self) -> bool:
@@ -174,7 +173,9 @@ class Advising:
         return schedule.judging(left, self._run_seconds, schedule.JUDGED_AT_LEAST) >= schedule.FEWEST_VERDICT_ROUNDS
 
     def _slow_seconds(self, outcomes: list[Outcome]) -> float:
-        """What a round of those takes that every judgement has: many a malloc is faster, and is not judged."""
+        """Returns the length of a round of the contenders that every judgement has. Most mallocs are faster, so they do
+        not count.
+        """
         slow = [v for cell in self._behind_net() for v in by_round(outcomes, cell, "wall_seconds").values()]
         return sum(slow) / len(slow) if slow else 0.0
 
@@ -182,10 +183,11 @@ class Advising:
         return [self._bare(), effects.control_cell(self._program, "looked_up")]
 
     def _best_of(self, helpers: list[Plan]) -> Plan:
-        """The best alone, the best two together, and so on: what helps alone may not add up.
+        """Returns the best combination of the helpers: the best one, the best two together, and so on; gains may not
+        add up.
 
-        Of these the largest that is not slower than any other by a hundredth. Where there is no time to compare them,
-        all together; where there is little, only that and the best alone.
+        Takes the largest combination that is at most 1 % slower than any other. Without time to compare them it takes
+        all together; with little time it compares only that with the best one.
         """
         together = combine(helpers, "together")
         between = [combine(helpers[:n], f"best {n}") for n in range(2, min(len(helpers), _COMBINED_AT_MOST))]
@@ -209,7 +211,7 @@ class Advising:
         return next((p for p, ratio in reversed(ratios) if ratio < least + 0.01), together)
 
     def _judge(self, plans: list[Plan], best: list[str]) -> None:
-        """Fresh rounds of the chosen contenders: nothing that chose one is used to judge it."""
+        """Judges the chosen contenders in fresh rounds. The rounds that chose a contender are not used to judge it."""
         found = self._found
         chosen = plans[0] if plans else None
         by_role = effects.roles(self._program, chosen)
@@ -228,7 +230,7 @@ class Advising:
         looks = steps.further_looks(measured_rounds(there), goes_on=self._goes_on)
         if not there and schedule.judging(self._left(), self._run_seconds, len(cells)) == 0:
             need = seconds_text(len(cells) * self._run_seconds)
-            found.why_no_trial = f"not tried: one round takes about {need}, more than is left of the budget"
+            found.why_no_trial = f"not tried: one round takes about {need}, more than the rest of the budget"
             return
         self._kept.advance(judged=len(cells))
 
@@ -252,7 +254,7 @@ class Advising:
         found.effects, alone = split(outcomes, chosen, singles)
         found.chosen = effects.clearly_best(chosen, singles, found.effects, alone)
         if chosen is not None and found.chosen is not chosen:
-            # Choosing was a few noisy rounds: what these show is what is advised.
+            # The choosing rounds were few and noisy, so the advice follows the fresh rounds.
             singles = list(dict.fromkeys([chosen, *singles]))
             by_role = effects.roles(self._program, found.chosen)
             found.effects, alone = split(outcomes, found.chosen, singles)
@@ -268,8 +270,8 @@ class Advising:
     def _judging_rounds(
         self, cells: list[Cell], looks: Looks, there: int, is_decided: Callable[[Sequence[Outcome]], bool]
     ) -> list[Outcome]:
-        """The rounds of a judgement. `there`: so many outcomes earlier runs have left."""
-        # Runs are often quicker than expected: as many rounds as the time has room for. A verdict comes before replays.
+        """Runs the rounds of a judgement. `there`: the number of outcomes from earlier runs."""
+        # Runs are often faster than expected: run as many rounds as fit. A verdict comes before replays.
         left = self._end - time.monotonic()
         room = schedule.judging(left, self._run_seconds, len(cells))
         enough = schedule.rounds_in(left, self._run_seconds, len(cells)) * _QUICKER_AT_MOST
@@ -277,7 +279,7 @@ class Advising:
         least = max(schedule.FEWEST_VERDICT_ROUNDS, min(room, schedule.VERDICT_ROUNDS))
         if rounds > looks.there:
             at_most = f"at most {plural(rounds, 'round')}"
-            many = f"on from {plural(looks.there, 'round')}" if looks.there else at_most
+            many = f"continuing after {plural(looks.there, 'round')}" if looks.there else at_most
             say(f"judging {plural(len(cells), 'contender')}, {many}")
             self._laboratory.look_up_now()
         started = time.monotonic()
@@ -293,17 +295,18 @@ class Advising:
         return outcomes
 
     def _looked_at(self, outcomes: list[Outcome], looks: Looks) -> list[Outcome]:
-        """The rounds that the verdict rests on; a note says what is kept for the next look."""
+        """Returns the rounds on which the verdict rests. A note gives the number of rounds kept for the next look."""
         numbers = sorted({o.round for o in outcomes if o.round > 0})
         judged = set(numbers[: looks.judged(len(numbers))])
         after = next((n for n in looks.numbers if n > len(numbers)), 0)
         if len(judged) < len(numbers) and after:
             kept = plural(len(numbers) - len(judged), "round")
-            self._found.notes.append(f"{kept} more are kept: the verdict changes after {after} at the earliest")
+            note = f"{kept} more are kept for later: the verdict changes after {after} at the earliest"
+            self._found.notes.append(note)
         return [o for o in outcomes if o.round in judged or o.round == 0]
 
     def _adopt(self, outcomes: list[Outcome], stage: str) -> None:
-        """Takes the rounds of earlier runs into this one's file, and notes how many they are."""
+        """Copies the rounds of earlier runs into this run's file, and notes their number."""
         copied = self._log.adopt(outcomes)
         if copied:
             self._found.earlier[stage] = copied
@@ -325,10 +328,12 @@ class Advising:
             if plan.name in alone:
                 behind = [*self._behind_net(), effects.plan_cell(self._program, plan)]
                 evidence = self._journal.evidence("judging", behind, _JUDGED_METRICS)
-                self._found.tried[plan.name] = Tried(plan, alone[plan.name], evidence, judged=True)
+                self._found.tried[plan.name] = TriedPlan(plan, alone[plan.name], evidence, judged=True)
 
     def _note_arenas(self, outcomes: list[Outcome]) -> None:
-        """How often arenas were reset, and which pools would have held much more than was alive in them."""
+        """Notes how often arenas were reset, and the pools that would have held much more memory than was alive in
+        them.
+        """
         for counts in (pool for outcome in outcomes for pool in outcome.pools):
             before = self._found.arenas.get(counts.pool)
             if before is None or before.may_be_proposed:

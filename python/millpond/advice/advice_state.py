@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What an `advise` needs to go on where an earlier one of the same program stopped ("millpond.advice_state/1").
+"""The state from which `advise` continues an earlier advise of the same program ("millpond.advice_state/1").
 
-    advise            record ─▶ state ─▶ choose ─▶ state ─▶ judge ─▶ state      a document of its run, beside its rounds
-    advise again      the same program, input, libraries, machine? ─▶ state and rounds are used; only what lacks is run
-                      anything else ─▶ the new one says what changed, and begins with a recording
+    advise            record ─▶ state ─▶ choose ─▶ state ─▶ judge ─▶ state      a document of its run, with its rounds
+    advise again      the same program, input, libraries, machine? ─▶ state and rounds are used; only the rest is run
+                      anything else ─▶ the new run prints what changed, and starts with a recording
 
-The rounds themselves lie in the store as they came (`round_log`), so a run that was killed is continued, too.
+The rounds lie in the store as they came (`round_log`), so a run that was killed can be continued, too.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ KIND = "advice_state"
 
 
 class NamedPlan(Record, frozen=True):
-    """A plan with its name for tables."""
+    """A plan with its display name."""
 
     name: str
     plan: PlanFile
 
     @classmethod
     def of(cls, plan: Plan) -> NamedPlan:
-        """A plan as it is kept."""
+        """Packs a plan for the store."""
         return cls(plan.name, plan.file)
 
     @property
     def unpacked(self) -> Plan:
-        """The plan that was kept."""
+        """Returns the plan."""
         return of_file(self.plan, self.name)
 
 
 class RecordedRun(Record, frozen=True, kw_only=True):
-    """How the recorded program ended, what it took, and its processes, of which number `chosen` is analysed."""
+    """The recorded run: how the program ended, its cost, and its processes; `chosen` is the analysed one's number."""
 
     exit_status: int
     signal: int
@@ -67,12 +67,11 @@ class RecordedRun(Record, frozen=True, kw_only=True):
 
 
 class Steps(Record, frozen=True, kw_only=True):
-    """How far the rounds are.
+    """The progress of the rounds.
 
-    `bare_*`: of the run that showed how the program ends. `candidates` were tried in `choosing_rounds` rounds;
-    `chosen` plans and `mallocs` follow from these. `judged` contenders are judged. `looks`: how often a judgement that
-    had a verdict was continued and looked at again; `spent`: the looks that the latest verdict stands for, on
-    `judged_rounds`.
+    `bare_*`: the run that showed how the program ends. `candidates` were tried in `choosing_rounds` rounds; `chosen`
+    plans and `mallocs` follow from these. `judged` contenders are judged. `looks`: how often a judgement with a verdict
+    was continued and examined again. `spent`: the looks that the latest verdict counts for, on `judged_rounds` rounds.
     """
 
     bare_seconds: float | None = None
@@ -91,11 +90,11 @@ class Steps(Record, frozen=True, kw_only=True):
 
     @property
     def bare_run(self) -> BareRun | None:
-        """The bare run, where there was one."""
+        """Returns the bare run, or None if there was none."""
         return None if self.bare_seconds is None else BareRun(self.bare_seconds, self.bare_exit_status)
 
     def further_looks(self, rounds: int, *, goes_on: bool) -> Looks:
-        """The looks at a judgement that has so many rounds already."""
+        """Returns the looks of a judgement that has this many rounds already."""
         return Looks(
             spent=self.spent, judged=self.judged_rounds, made=self.looks, there=rounds, decided=self.decided,
             goes_on=goes_on,
@@ -103,7 +102,7 @@ class Steps(Record, frozen=True, kw_only=True):
 
 
 class AdviceState(Record, frozen=True, kw_only=True):
-    """A recording with all that follows from it, and how far the rounds are. `program`: its words (`argv`)."""
+    """A recording with everything derived from it, and the progress of the rounds. `program`: its argv."""
 
     schema: str = field(default_factory=lambda: SCHEMA)
     run: str
@@ -123,7 +122,7 @@ class AdviceState(Record, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, found: Findings, identity: Identity, run: str, machine: str) -> AdviceState:
-        """What is known before the first round."""
+        """Makes the state before the first round."""
         recording = found.recording
         return cls(
             run=run, machine=machine, program={"argv": found.program}, identity=identity,
@@ -138,7 +137,9 @@ class AdviceState(Record, frozen=True, kw_only=True):
         )  # fmt: skip
 
     def findings(self, prefer: Preference) -> Findings:
-        """The findings as they were before the first round. Traces are gone: their paths name no files."""
+        """Returns the findings as they were before the first round. The traces are deleted, so their paths name no
+        files.
+        """
         kept = self.recording
         processes = tuple(Process(n, Path(), summary) for n, summary in enumerate(kept.processes, 1))
         recording = Recording(
@@ -165,7 +166,7 @@ class KeptState:
     state: AdviceState
 
     def write(self) -> None:
-        """Keeps it as it is, where later runs could know it again. Failure (status 4) where that is impossible."""
+        """Writes the state, if later runs could recognise it. Failure (status 4) if it cannot be written."""
         if not self.state.identity.parts:
             return
         self.store.write_document(KIND, self.state.run, self.state.to_json())
@@ -175,25 +176,25 @@ class KeptState:
         return self.state.steps
 
     def advance(self, **steps: object) -> None:
-        """Keeps the state with these fields of its steps."""
+        """Updates these fields of the steps and writes the state."""
         self.state = replace(self.state, steps=replace(self.state.steps, **steps))
         self.write()
 
     def predicted(self, replay: Replay) -> None:
-        """Keeps what replay predicts."""
+        """Stores replay's predictions."""
         self.state = replace(self.state, replay=replay)
         self.write()
 
     def forget(self) -> None:
-        """Removes it: the run came to nothing."""
+        """Deletes the state of a run without a result."""
         self.store.remove_document(KIND, self.state.run)
 
 
 def earlier_state(store: Store, program: Sequence[str], identity: Identity, *, is_required: bool) -> AdviceState | None:
-    """The state of the latest advise of the same, for a new run to go on from; None where there is none.
+    """Returns the state of the latest advise of the same program, input and machine, or None.
 
-    Says what changed since the latest one of this command line. `is_required`: Failure (status 3) where this command
-    line was never advised in this store.
+    Prints what changed since the latest advise of this command line. `is_required`: Failure (status 3) if this store
+    has no advise of this command line.
     """
     changed: list[str] | None = None
     for run, document in store.documents_of(KIND):
@@ -208,12 +209,12 @@ def earlier_state(store: Store, program: Sequence[str], identity: Identity, *, i
             return state
         changed = changed if changed is not None else state.identity.changed(identity)
     if changed is not None:
-        say(f"the earlier advise is not continued: {list_text(_words(changed))} changed since; starting again")
+        say(f"starting again, not from the earlier advise: {list_text(_words(changed))} changed since then")
     elif is_required:
         raise Failure(
             Status.INPUT,
-            f"there is nothing to continue: the store {store.folder} has no advise of this command line; leave "
-            "--continue out to begin, or name the store of the earlier one with --store",
+            f"there is nothing to continue: the store {store.folder} has no advise of this command line; omit "
+            "--continue to start one, or name the store of the earlier one with --store",
         )
     return None
 

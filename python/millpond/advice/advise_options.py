@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a user decides of an `advise`."""
+"""The options of an `advise`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from millpond.store.store import DEFAULT
 
 @dataclass(frozen=True)
 class Options:
-    """What the user decides. `budget_seconds` is for everything, recording included; None: it follows the program.
+    """The user's options. `budget_seconds` covers everything, recording included; None: it is derived from the program.
     `process` is a number from 1.
 
-    `trace_bytes`: what the recording may write; None: a share of the disk's free bytes. `references`: also capture the
-    program's data references, beyond the budget. `goes_on`: an earlier advise of the same program, in this store, gets
-    more rounds; without it what that left is used, too.
+    `trace_bytes`: the size limit of the recording; None: a share of the disk's free bytes. `references`: also capture
+    the program's data references, beyond the budget. `goes_on`: add rounds to an earlier advise of the same program in
+    this store. Without it, the earlier rounds are used as well.
     """
 
     budget_seconds: float | None = None
@@ -32,7 +32,7 @@ class Options:
     goes_on: bool = False
 
     def of_rounds(self) -> list[str]:
-        """Those that make other rounds of the same program."""
+        """Returns the options that change what a round measures."""
         return [
             *self.preparation.words(),
             f"process={self.process}",

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The advice on one program, from the unmodified program to a verdict with its evidence.
+"""Advises on one program: from the unmodified program to a verdict with its evidence.
 
 record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans ─▶ a bare run ─▶ scopes observed
        ─▶ with --references: a captured run ─▶ where references miss, misses predicted for each candidate, their order
-       ─▶ choosing rounds: each large subsystem alone ─▶ those that helped, together
-       ─▶ judging rounds, fresh: every control, the chosen plan, the helpers alone ─▶ verdict ─▶ store
+       ─▶ choosing rounds: each large subsystem by itself ─▶ those that helped, together
+       ─▶ judging rounds, fresh: every control, the chosen plan, each helper ─▶ verdict ─▶ store
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from millpond.advice.advice_data import Advice
-from millpond.advice.advice_rounds import Advising
+from millpond.advice.advice_rounds import AdviceRounds
 from millpond.advice.advice_state import AdviceState, KeptState, earlier_state
 from millpond.advice.advise_options import Options
 from millpond.advice.bare_run import BareRun, run_bare
@@ -39,7 +39,9 @@ from millpond.system.wording import list_text, plural
 
 
 def advise(program: tuple[str, ...], options: Options) -> Advice:
-    """The whole job; returns the advice ("millpond.advice/1"). Failure (shared statuses) where it cannot be done."""
+    """Runs the whole job and returns the advice ("millpond.advice/1"). Failure (shared statuses) if it is
+    impossible.
+    """
     started = time.monotonic()
     store = Store(options.store)
     store.prepare()
@@ -52,7 +54,7 @@ def advise(program: tuple[str, ...], options: Options) -> Advice:
             found, bare, deadline = _found_earlier(earlier, laboratory, options, started)
         else:
             found, bare, deadline = found_now(program, folder, stdin, options, started, laboratory)
-        # An input that can be read once only is no part of what later runs could compare.
+        # An input that can be read only once cannot be compared by later runs.
         subject = identity.digest if identity else ""
         journal = Journal("advise", program, seed=options.seed, subject=subject)
         _note_counts(found, journal)
@@ -71,7 +73,9 @@ def advise(program: tuple[str, ...], options: Options) -> Advice:
 
 
 def _identity(program: tuple[str, ...], stdin: StandardInput, options: Options) -> Identity | None:
-    """What the advice is about; None where standard input is a stream, which only the first run of all may read."""
+    """Returns the identity of program, input and machine; None if standard input is a stream, which only the first run
+    can read.
+    """
     if not stdin.is_stream:
         return identity_of(program, stdin, options.of_rounds())
     if options.goes_on:
@@ -85,8 +89,8 @@ def _identity(program: tuple[str, ...], stdin: StandardInput, options: Options) 
 def _found_earlier(
     earlier: AdviceState, laboratory: Laboratory, options: Options, started: float
 ) -> tuple[Findings, BareRun | None, float]:
-    """What an earlier run found out before its first round, its bare run, and when the budget of this one ends."""
-    say(f"going on from run {earlier.run}: its recording is used")
+    """Returns the findings of an earlier run before its first round, its bare run, and the end of this run's budget."""
+    say(f"continuing run {earlier.run}: its recording is used")
     found = earlier.findings(options.prefer)
     found.budget_seconds = schedule.BUDGET_MOST_SECONDS
     if options.budget_seconds is None:
@@ -94,7 +98,7 @@ def _found_earlier(
     else:
         found.budget_seconds = options.budget_seconds
     bare = earlier.steps.bare_run
-    if bare is None and not found.why_no_trial:  # it was killed before
+    if bare is None and not found.why_no_trial:  # the earlier run was killed before it
         bare = run_bare(found, laboratory, started + found.budget_seconds)
     if bare and options.budget_seconds is None:
         follow_program(found, bare.seconds, 0.0)
@@ -106,14 +110,14 @@ def _try(
     found: Findings, bare: BareRun, kept: KeptState, log: RoundLog, laboratory: Laboratory, deadline: float,
     options: Options,
 ) -> None:  # fmt: skip
-    """The rounds. The state is kept from the beginning, so that a run that is killed can be continued."""
+    """Runs the rounds. Writes the state from the start, so that a killed run can be continued."""
     left = deadline - time.monotonic()
     reserved = _replay_seconds(found, left) if found.process.trace.name else 0.0
     if bare.outcome is not None:
         log.keep(bare.outcome)
     kept.advance(bare_seconds=bare.seconds, bare_exit_status=bare.exit_status)
     try:
-        Advising(
+        AdviceRounds(
             found, log, laboratory, deadline - reserved, deadline, options.seed, kept, goes_on=options.goes_on
         ).run(bare)
     except BaseException:
@@ -123,31 +127,31 @@ def _try(
 
 
 def _replay(found: Findings, kept: KeptState, log: RoundLog, folder: Path, deadline: float, seed: int) -> None:
-    """Predicts what was tried from the trace; what an earlier run predicted stays, since its trace is gone."""
+    """Predicts the tried plans from the trace. Keeps the predictions of an earlier run, since its trace is deleted."""
     if found.process.trace.name:
         _predict(found, log, folder, kept.store, deadline, seed)
         kept.predicted(found.replay)
     elif kept.state.replay is not None:
         found.replay = kept.state.replay
     else:
-        found.replay = not_replayed("the run that has recorded the program ended before its replays")
+        found.replay = not_replayed("the run that recorded the program ended before its replays")
 
 
 def _say_earlier(found: Findings) -> None:
-    """Notes how many rounds are those of earlier runs."""
+    """Notes the number of rounds that come from earlier runs."""
     if found.earlier:
         counts = list_text([f"{count} of {stage}" for stage, count in found.earlier.items()])
-        found.notes.append(f"rounds of earlier runs of the same program and input are used: {counts}")
+        found.notes.append(f"uses rounds of earlier runs of the same program and input: {counts}")
 
 
 def _replay_seconds(found: Findings, left_seconds: float) -> float:
-    """What the trial leaves for replays: what they need, but a small part of the budget at most."""
+    """Returns the time for replays: as much as they need, but at most a small part of the budget."""
     events = found.process.summary.trace.events or 0
     return min(max(left_seconds, 0.0) * BUDGET_SHARE, expected_seconds(events, len(found.candidates)))
 
 
 def _predict(found: Findings, log: RoundLog, folder: Path, store: Store, deadline: float, seed: int) -> None:
-    """Replays the plans that were tried, those that were judged first."""
+    """Replays the plans that were tried, the judged ones first."""
     tried = sorted(found.tried.values(), key=lambda t: not t.judged)
     trace = found.process.summary.trace
     if tried:
@@ -161,7 +165,7 @@ def _predict(found: Findings, log: RoundLog, folder: Path, store: Store, deadlin
 
 
 def _keep(store: Store, journal: Journal, found: Findings, advice: Advice) -> None:
-    """What the run found out, beside its observations; the advice last, so that where it is, the rest is too."""
+    """Stores the results of the run. The advice comes last, so if it exists, everything else does."""
     if found.characterisation:
         store.write_contexts(journal.run, found.contexts)
         store.write_characterisation(journal.run, found.characterisation.to_json())
@@ -169,7 +173,7 @@ def _keep(store: Store, journal: Journal, found: Findings, advice: Advice) -> No
 
 
 def _note_counts(found: Findings, journal: Journal) -> None:
-    """Makes observations of what the trace says of each subsystem, so that rows can point at them."""
+    """Stores the trace's counts for each subsystem as observations, so that rows can refer to them."""
     for s in found.subsystems:
         counts = (
             ("events", "events", s.events),

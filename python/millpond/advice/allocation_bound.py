@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Programs that allocate too little for any allocator to matter: told after the recording, without a trial.
+"""Finds programs that allocate too little for any allocator to matter, from the recording and without a trial.
 
-events × what an event costs at most  <  1 % of the CPU      malloc and free cannot be made much faster
+events × the largest cost of an event  <  1 % of the CPU     malloc and free cannot be made much faster
 objects at the peak, a cache line each, fit a second level   nor can their placement
-live bytes at the peak                                       huge pages are judged where they are many
+live bytes at the peak                                       if there are many, huge pages are judged
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from millpond.rounds.characterisation import RecordedTrace
 from millpond.statistics.order_statistics import MINIMUM_EFFECT
 from millpond.system.wording import count_text, seconds_text
 
-# An allocation or a free that misses the cache everywhere; usual ones take a tenth of it.
+# An allocation or a free that misses the cache everywhere; a typical one takes a tenth of it.
 _EVENT_SECONDS = 250e-9
-# What the recorder takes besides its events: to start, and to finish a small trace.
+# The recorder's cost besides its events: to start, and to finish a small trace.
 _RECORDER_START_SECONDS = 0.05
 _OBJECTS_AT_MOST = (1 << 20) // 64
-# What a translation buffer of 1 500 entries reaches with small pages.
+# The memory that a translation buffer of 1 500 entries covers with small pages.
 _HEAP_BYTES_AT_MOST = 6 << 20
 
 
 @dataclass(frozen=True)
 class AllocationBound:
-    """How little a program allocates. `cpu_seconds`: of the program, without what the recorder took."""
+    """The upper bound of an allocator's effect. `cpu_seconds`: of the program, without the recorder's cost."""
 
     events: int
     cpu_seconds: float
@@ -34,12 +34,14 @@ class AllocationBound:
 
     @property
     def huge_pages_may_matter(self) -> bool:
-        """Whether the heap is large enough for them, however few its blocks are."""
+        """True if the heap is large enough for huge pages, even with few blocks."""
         return self.heap_bytes > _HEAP_BYTES_AT_MOST
 
     @property
     def words(self) -> str:
-        """`31.6 k heap events in 3.90 s of CPU are less than 1 % of it, and its 12 k objects are too few to …`."""
+        """Returns `31.6 k heap events in 3.90 s of CPU are less than 1 % of it, and its 12 k objects are too
+        few to …`.
+        """
         return (
             f"{count_text(self.events)} heap events in {seconds_text(self.cpu_seconds)} of CPU are less than "
             f"{100 * MINIMUM_EFFECT:.0f} % of it, and {count_text(self.objects)} objects at a time are too few "
@@ -48,9 +50,10 @@ class AllocationBound:
 
 
 def bound_of(trace: RecordedTrace, recording_cpu_seconds: float = 0.0) -> AllocationBound | None:
-    """The bound of a program for which no allocator can matter; None where one may, or where too little is known.
+    """Returns the bound of a program for which no allocator can matter; None if one may matter, or if too little is
+    known.
 
-    `recording_cpu_seconds`: of the whole recording. The trace knows of a thread's CPU time up to its last event only.
+    `recording_cpu_seconds`: of the whole recording; the trace has a thread's CPU time only up to its last event.
     """
     known = (trace.events, trace.cpu_seconds, trace.peak_live_objects, trace.peak_live_bytes)
     if trace.stopped_early or trace.lost or any(value is None for value in known):

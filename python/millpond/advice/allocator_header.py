@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a synthesis writes: a header with the classes and their reasons, and a malloc library compiled from it.
+"""Writes the result of a synthesis: a header with the classes and their reasons, and a malloc library built from it.
 
 my_allocator.hpp ─▶ my_allocator::scheme, my_allocator::heap<>
         └─▶ lab/mallocs/classic_library.cpp, preload/, src/os ──the compiler of this machine──▶ my_malloc.so
@@ -24,9 +24,9 @@ from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.temporary import temporary_folder
 from millpond.system.wording import bytes_text, plural
 
-# The second line of every header, by which a later synthesis knows that it may replace the file.
+# The second line of every header. A later synthesis replaces only files that have it.
 MARK = "// Made by `millpond synthesize`"
-# A malloc's blocks fit any type, so its classes are multiples of this.
+# A malloc's blocks must fit any type, so its classes are multiples of this.
 MALLOC_GRANULE = 16
 _COLUMNS = 120
 _SOURCES = (
@@ -34,7 +34,7 @@ _SOURCES = (
     "preload/exit_statistics.cpp", "preload/fork_mark.cpp", "preload/frame_rule.cpp", "preload/next_new.cpp",
     "preload/real.cpp", "src/os/posix.cpp",
 )  # fmt: skip
-# As cmake/preload_library.cmake and lab/mallocs/CMakeLists.txt compile such a library.
+# The same options as in cmake/preload_library.cmake and lab/mallocs/CMakeLists.txt.
 _OPTIONS = (
     "-std=c++20", "-O2", "-g", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden",
     "-fno-stack-protector", "-fno-plt", "-ftls-model=initial-exec", "-fasynchronous-unwind-tables", "-fno-exceptions",
@@ -63,7 +63,8 @@ using synthesized = ::{name}::heap<Counts, preload::heap_region, prediction>;
 
 
 def name_of(path: Path) -> str:
-    """The namespace of a header: its file's name, with `_allocator` where it is one word, which C++ may have taken.
+    """Returns the namespace of a header: its file's name, with `_allocator` added if it is one word, which C++ may
+    reserve. Failure (2) if the name is not an identifier.
 
     Failure (2) where the name is no identifier.
     """
@@ -72,26 +73,26 @@ def name_of(path: Path) -> str:
         name += "_allocator"
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or "__" in name:
         raise Failure(
-            Status.USAGE, f"the header {path} names a namespace after its file: choose a name such as my_allocator.hpp"
+            Status.USAGE, f"the namespace gets the name of the file {path}, which is no C++ name: try my_allocator.hpp"
         )
     return name
 
 
 def prove_replaceable(path: Path) -> None:
-    """Failure (2) where a file stands that no synthesis has written: nothing of the user's is overwritten."""
+    """Raises Failure (2) if a file exists that no synthesis has written, so that no user's file is overwritten."""
     try:
         if not path.exists() or (path.is_file() and MARK.encode() in path.read_bytes()[:500]):
             return
     except OSError as error:
         raise cannot_write(path, error) from error
     raise Failure(
-        Status.USAGE, f"-o: {path} is there and was not made by `millpond synthesize`; nothing is overwritten: "
+        Status.USAGE, f"-o: {path} exists and was not made by `millpond synthesize`; nothing is overwritten: "
         "name a new file",
     )  # fmt: skip
 
 
 def header(found: Synthesis, name: str) -> str:
-    """The whole header."""
+    """Returns the text of the header."""
     made = found.made_from
     lines = [
         "// SPDX-License-Identifier: BSL-1.0",
@@ -101,14 +102,14 @@ def header(found: Synthesis, name: str) -> str:
         "//   class  serves            requests   share    lost   most blocks",
         *[_class_line(use) for use in found.uses],
         "//",
-        f"// lost: bytes of blocks that were not asked for. Weight {found.weight:g}: {_weight_words(found.weight)}.",
-        "// What other classes would do; bytes are an estimate of the peak, added up over the traces:",
+        f"// lost: bytes of blocks that were not requested. Weight {found.weight:g}: {_weight_words(found.weight)}.",
+        "// Other classes in comparison; peak: estimated bytes, added up over the traces:",
         "//",
         "//   classes                number    lost        peak",
         *[_source_line([use.sources[i] for use in made]) for i in range(len(made[0].sources))],
         "//",
         *_arena_lines(found),
-        "// What no class serves goes to gnu_gxx. Compile with C++20 and Millpond's include folder:",
+        "// Larger requests go to gnu_gxx. Compile with C++20 and Millpond's include folder:",
         f"//     {name}::heap<> heap;",
         "//     void* block = heap.allocate(24, 8);",
         "//     heap.deallocate(block);",
@@ -119,7 +120,7 @@ def header(found: Synthesis, name: str) -> str:
 
 
 def minimal_header(classes: Sequence[int], name: str) -> str:
-    """A header of these classes without a word about them."""
+    """Returns a header of these classes without comments."""
     return "\n".join(["#pragma once", *_declarations(classes, [], name)]) + "\n"
 
 
@@ -164,20 +165,20 @@ def _source_line(uses: Sequence[SourceUse]) -> str:
 
 def _weight_words(weight: float) -> str:
     if weight == 1:
-        return "the classes of the least memory at the peaks"
+        return "these classes need the least memory at the peaks"
     return "internal fragmentation counts " + ("more" if weight > 1 else "less") + " than free blocks"
 
 
 def _arena_lines(found: Synthesis) -> list[str]:
-    """What was predicted of blocks that die soon, and how it went on other inputs."""
+    """Returns comments on the arena: the predictions for short-lived blocks, and the results on other inputs."""
     if not found.has_arena:
         return []
     lines = [
         f"// As a malloc it gives {plural(len(found.sites), 'call site')} an arena of {found.arena_chunks} chunks of "
         f"4 KiB: all of their objects",
-        f"// were freed before {found.short_bytes // 1024} KiB more were requested. Of all bytes these are predicted, "
-        "and of those",
-        "// so many lived longer:",
+        f"// were freed before {found.short_bytes // 1024} KiB more were requested. Shares of all bytes: predicted, "
+        "and",
+        "// of those that lived longer:",
         "//",
     ]
     for use in found.traces:
@@ -189,7 +190,7 @@ def _arena_lines(found: Synthesis) -> list[str]:
 
 
 def _sites(found: Synthesis) -> list[str]:
-    """The predicted call sites as data; nothing without any."""
+    """Returns the predicted call sites as data; empty without any."""
     if not found.has_arena:
         return []
     modules = sorted({parts_of(frame)[0] for site in found.sites for frame in site.frames})  # type: ignore[index]
@@ -208,7 +209,7 @@ def _sites(found: Synthesis) -> list[str]:
 
 
 def _scheme(classes: Sequence[int]) -> list[str]:
-    """The declaration, broken into lines of at most 120 columns."""
+    """Returns the declaration, broken into lines of at most 120 columns."""
     lines, line = [], "using scheme = millpond::class_map<"
     for number, size in enumerate(classes):
         word = f"{size}{'>;' if number + 1 == len(classes) else ','}"
@@ -220,28 +221,30 @@ def _scheme(classes: Sequence[int]) -> list[str]:
 
 
 def compiler() -> list[str]:
-    """The words of $CXX, or the first C++ compiler of this machine. Failure (4) without one."""
+    """Returns the words of $CXX, or the first C++ compiler of this machine. Failure (4) without one."""
     chosen = shlex.split(os.environ.get("CXX", ""))
     for words in [chosen] if chosen else [["c++"], ["g++"], ["clang++"]]:
         if shutil.which(words[0]):
             return words
-    what = f"$CXX names {chosen[0]}, which is not there" if chosen else "there is no C++ compiler"
+    what = f"$CXX names {chosen[0]}, which does not exist" if chosen else "there is no C++ compiler"
     raise Failure(Status.ENVIRONMENT, f"--preload: {what}; `apt-get install g++` installs one, or set CXX to yours")
 
 
 def source_folder() -> Path:
-    """The sources of malloc libraries: of the repository that this file lies in, or of the installation."""
+    """Returns the folder of the malloc libraries' sources: in the repository of this file, or in the installation."""
     package = Path(__file__).resolve().parents[1]
     folders = [package / "_native" / "lib" / "millpond" / "source", package.parents[1]]
     for folder in folders:
         if all((folder / source).is_file() for source in _SOURCES):
             return folder
     looked = ", ".join(map(str, folders))
-    raise Failure(Status.ENVIRONMENT, f"--preload: Millpond's sources are missing; looked in {looked}; reinstall it")
+    raise Failure(Status.ENVIRONMENT, f"--preload: Millpond's sources are not in {looked}; reinstall Millpond")
 
 
 def build_library(text: str, name: str, library: Path) -> None:
-    """Compiles a header's allocator to a malloc for LD_PRELOAD, whole or not at all. Failure (4) where it does not."""
+    """Compiles a header's allocator to a malloc for LD_PRELOAD. Failure (4) if it fails; then no library is left
+    behind.
+    """
     root, words = source_folder(), compiler()
     with temporary_folder() as folder:
         (folder / f"{name}.hpp").write_text(text, encoding="utf-8")
@@ -258,6 +261,6 @@ def build_library(text: str, name: str, library: Path) -> None:
             first = next((line for line in done.said.splitlines() if "error" in line), done.said[:300])
             raise Failure(
                 Status.ENVIRONMENT, f"--preload: {shlex.join(words)} could not build {library}: {first}; "
-                "gcc 12 and clang 16 or later can",
+                "use gcc 12, clang 16 or later",
             )  # fmt: skip
         output.write_bytes(library, built.read_bytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a captured run brings into an advice: its facts, what it cost, and D and L of each subsystem as counted."""
+"""Adds a captured run to an advice: its facts, its cost, and the counted D and L of each subsystem."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _LETTERS = ("D", "L")
 
 
 def not_captured(why: str) -> CapturedReferences:
-    """Nothing, and why."""
+    """Returns an empty result with the reason."""
     return CapturedReferences(why_null=why)
 
 
 def of_run(run: CapturedRun) -> CapturedReferences:
-    """What a captured run says, the subsystems with most misses first."""
+    """Returns the results of a captured run, the subsystems with most misses first."""
     known = [
         CapturedSubsystem(name=s.name, references=s.references) for s in run.characterisation.subsystems if s.references
     ]
@@ -34,15 +34,15 @@ def of_run(run: CapturedRun) -> CapturedReferences:
 
 
 def routable(run: CapturedRun, recorded: Characterisation) -> CapturedRun:
-    """The captured run without the plans that name a subsystem which the recording lacks: no trial can route them."""
+    """Returns the captured run without plans for subsystems that the recording lacks: no trial can route them."""
     own = {s.name for s in recorded.subsystems}
     return with_values(run, plans=tuple(plan for plan in run.plans if set(plan.subsystems) <= own))
 
 
 def counted(recorded: Characterisation, captured: Characterisation) -> Characterisation:
-    """The recording's characterisation with D and L as the captured run has counted them, subsystem by subsystem.
+    """Returns the recording's characterisation with D and L from the captured run, subsystem by subsystem.
 
-    What the estimate of D was made of stays, because the share of the CPU time comes from it.
+    Keeps the inputs of the estimate of D, because the share of the CPU time comes from them.
     """
     found = {s.name: s for s in captured.subsystems}
     subsystems = [_with_counted(s, found[s.name]) if s.name in found else s for s in recorded.subsystems]

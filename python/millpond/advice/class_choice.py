@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Size classes chosen exactly for what programs asked for, and three sources of classes to compare them with.
+"""Chooses size classes exactly for what programs requested, and makes three other sets of classes for comparison.
 
-A class that serves several sizes needs as many blocks as these have live at the same time, which is less than the sum
-of their peaks: merged sizes reuse one another's free blocks, and share partly filled pages. But every block is as large
-as the largest of them. The trade of Grunwald, Zorn and Henderson (1993, section 4.4), of one class in one trace:
+A class that serves several sizes needs as many blocks as these sizes have live at the same time. That is less than the
+sum of their peaks, because the sizes reuse one another's free blocks and share partly filled pages. But every block is
+as large as the largest size. Grunwald, Zorn and Henderson (1993, section 4.4) weigh the two, here for one class in one
+trace:
 
     cost = free + weight × lost          free = held - mean blocks × class size    free blocks, rest of pages
                                          lost = mean blocks × class size - mean requested bytes
 
-`held` are the pages that `size_map` gives the class at its peak. With weight 1 the cost is `held` without a constant:
-the least memory; of divisions that need equally much, the one that loses less is taken. A larger weight avoids
-internal fragmentation, which lies in the cache next to what is used; a smaller one favours reuse.
+`held` are the pages that `size_map` gives the class at its peak. With weight 1 the cost is `held` minus a constant, so
+the result needs the least memory; of equal divisions, the one that loses less wins. A larger weight avoids internal
+fragmentation, which takes room in cache lines next to used bytes. A smaller one favours reuse.
 
-Sizes above the last class go to the general allocator, which joins free neighbours: it holds the peak of their bytes
-and tags, and nothing for each size apart. But it searches and cuts, for several times the instructions:
+Sizes above the last class go to the general allocator, which joins free neighbours. It holds the peak of all of their
+bytes and tags together, not a peak for each size. But it searches and cuts, for several times the instructions:
 
     cost = free + weight × lost + price × share of all requests         lost = mean blocks × tags
 
-The price is in peaks of live bytes, of a MiB at least: 0.5, so that one request in a hundred is worth half a hundredth
-of the peak.
+The price is 0.5 peaks of live bytes (a peak counts as 1 MiB at least): saving 1 % of the requests is worth 0.5 % of the
+peak.
 
-Costs of several traces are added, each divided by its own peak of live bytes, so that a long run counts no more than a
-short one. Costs of classes add up, so that dynamic programming over the sorted sizes finds the best of all divisions
-into at most so many classes: n²·(moments + classes) steps for n sizes.
+The costs of several traces are added, each divided by its own peak of live bytes, so a long run counts no more than a
+short one. The costs of classes add up, so dynamic programming over the sorted sizes finds the best division into at
+most the given number of classes, in n²·(moments + classes) steps for n sizes.
 """
 
 from __future__ import annotations
@@ -39,19 +40,19 @@ from millpond.advice.size_tables import Series, SizeTable
 from millpond.system.errors import Failure, Status
 
 PAGE_BYTES = 4096
-# Each block of the general allocator has so many bytes of tags.
+# Bytes of tags in each block of the general allocator.
 TAG_BYTES = 16
 CLASSES_AT_MOST = 32
 WEIGHT = 1.0
-# Added to the weight: between equal costs, what is lost decides.
+# Added to the weight: between equal costs, the division that loses less wins.
 TIE_WEIGHT = 1e-6
-# What it would be worth, in peaks of live bytes, that the general allocator serves no request.
+# The value of serving no request by the general allocator, in peaks of live bytes.
 GENERAL_PRICE = 0.5
-# A smaller peak than this counts as this: a page more or less is not worth the searches.
+# A smaller peak counts as this many bytes: a page more or less is not worth the searches.
 PRICED_PEAK_BYTES = 1 << 20
-# Two divisions whose costs differ by less are equal: the one with fewer classes is chosen.
+# Two divisions whose costs differ by less count as equal: the one with fewer classes is chosen.
 _EQUAL = 1e-12
-# Time and memory grow with the square of their number.
+# Time and memory grow with the square of the number of sizes.
 _SIZES_AT_MOST = 2048
 POWERS, WORDS, BOUNDED, MEASURED = "powers of two", "multiples of a word", "bounded waste, 25 %", "measured"
 
@@ -59,7 +60,7 @@ Costs = npt.NDArray[np.float64]
 
 
 def run_bytes(size: int) -> int:
-    """Pages that size_map gives a class at a time: the fewest of which blocks lose at most an eighth."""
+    """Returns the bytes of pages that size_map takes for a class: the fewest whose blocks lose at most an eighth."""
     pages = -(-size // PAGE_BYTES)
     while pages * PAGE_BYTES % size > pages * PAGE_BYTES // 8:
         pages += 1
@@ -67,21 +68,21 @@ def run_bytes(size: int) -> int:
 
 
 def held_bytes(size: int, blocks: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Bytes of the pages that hold so many blocks."""
+    """Returns the bytes of the pages that hold this many blocks."""
     run = run_bytes(size)
     held: npt.NDArray[np.int64] = -(-np.asarray(blocks, dtype=np.int64) // (run // size)) * run
     return held
 
 
 def choose(tables: Sequence[SizeTable], most: int = CLASSES_AT_MOST, weight: float = WEIGHT) -> tuple[int, ...]:
-    """The classes of the least cost, at most `most` and at least one: sizes that the traces ask for."""
+    """Returns the classes of least cost, at least one and at most `most`; each is a size that the traces request."""
     sizes = sorted({row.bytes for table in tables for row in table.rows if row.bytes})
     if not sizes:
         return ()
     if len(sizes) > _SIZES_AT_MOST:
         raise Failure(
-            Status.USAGE, f"the traces ask for {len(sizes)} sizes, and at most {_SIZES_AT_MOST} can be divided: lower "
-            "--largest, or take --granule 16",
+            Status.USAGE, f"the traces request {len(sizes)} sizes, and at most {_SIZES_AT_MOST} can be divided: lower "
+            "--largest, or use --granule 16",
         )  # fmt: skip
     cost, general = np.zeros((len(sizes), len(sizes))), np.zeros(len(sizes) + 1)
     for table in tables:
@@ -94,7 +95,9 @@ def choose(tables: Sequence[SizeTable], most: int = CLASSES_AT_MOST, weight: flo
 
 
 def _costs(table: SizeTable, sizes: Sequence[int], weight: float) -> tuple[Costs, Costs]:
-    """[i, j]: the cost in this trace of one class for the sizes i to j; [i]: that of i and all larger without one."""
+    """Returns [i, j]: the cost in this trace of one class for the sizes i to j; and [i]: that of i and all larger
+    without one.
+    """
     n = len(sizes)
     position = {size: at for at, size in enumerate(sizes)}
     own = [position[row.bytes] for row in table.rows]
@@ -109,7 +112,7 @@ def _costs(table: SizeTable, sizes: Sequence[int], weight: float) -> tuple[Costs
     cost = np.full((n, n), np.inf)
     joined = np.zeros_like(live)
     for last in range(n):
-        # Rows up to `last` become the sums of their sizes from there to `last`.
+        # Row i, up to `last`, becomes the sum over the sizes from i to `last`.
         joined[: last + 1] += live[last]
         held = held_bytes(sizes[last], joined[: last + 1].max(axis=1))
         in_blocks = (blocks[last + 1] - blocks[: last + 1]) * sizes[last]
@@ -119,7 +122,7 @@ def _costs(table: SizeTable, sizes: Sequence[int], weight: float) -> tuple[Costs
 
 
 def _general_costs(table: SizeTable, own: list[int], tagged: Series, weight: float, unit: float) -> Costs:
-    """[i]: the cost of the sizes from i on without a class. `tagged`: bytes with tags, by size and moment."""
+    """Returns [i]: the cost of the sizes from i on without a class. `tagged`: bytes with tags, by size and moment."""
     n = len(tagged)
     requests, mean, tags = np.zeros(n), np.zeros(n), np.zeros(n)
     requests[own] = [row.requests for row in table.rows]
@@ -138,7 +141,9 @@ def _general_costs(table: SizeTable, own: list[int], tagged: Series, weight: flo
 
 
 def _divide(cost: Costs, general: Costs, most: int) -> list[int]:
-    """The last sizes of the classes in the cheapest division into at most `most` of them, and the general allocator."""
+    """Returns the last size of each class in the cheapest division into at most `most` classes and the general
+    allocator.
+    """
     n = len(cost)
     best = [cost[0].copy()]  # [k][j]: sizes 0 to j in k + 1 classes
     starts: list[npt.NDArray[np.int64]] = [np.zeros(n, dtype=np.int64)]
@@ -160,18 +165,18 @@ def _divide(cost: Costs, general: Costs, most: int) -> list[int]:
 
 
 def powers_of_two(granule: int, largest: int) -> tuple[int, ...]:
-    """As BSD rounds: experience, for what is easy to compute."""
+    """Returns powers of two, the classes of the BSD malloc: chosen by experience, because they are easy to compute."""
     return tuple(1 << power for power in range(granule.bit_length() - 1, largest.bit_length()) if 1 << power <= largest)
 
 
 def four_an_octave(granule: int, largest: int) -> tuple[int, ...]:
-    """As core/four_an_octave.hpp: a bounded share of each block is lost."""
+    """Returns the classes of core/four_an_octave.hpp: each block loses a bounded share."""
     sizes = {default_class(8 * i) // 8 * granule for i in range(1, largest // granule + 1)}
     return tuple(size for size in sorted(sizes) if size <= largest)
 
 
 def sources(measured: tuple[int, ...], granule: int, largest: int) -> dict[str, tuple[int, ...]]:
-    """The document's sources of classes, by their names."""
+    """Returns the paper's sets of classes, by name."""
     return {
         POWERS: powers_of_two(granule, largest),
         WORDS: tuple(range(granule, largest + 1, granule)),
@@ -182,7 +187,7 @@ def sources(measured: tuple[int, ...], granule: int, largest: int) -> dict[str, 
 
 @dataclass(frozen=True)
 class ClassCount:
-    """What one class serves in one trace. `bytes` is None for what no class serves: the general allocator does."""
+    """The requests of one trace that one class serves. `bytes` is None for those of the general allocator."""
 
     bytes: int | None
     requests: int
@@ -195,7 +200,7 @@ class ClassCount:
 
 
 def count_classes(table: SizeTable, classes: Sequence[int]) -> list[ClassCount]:
-    """What each class serves in a trace, then what no class serves."""
+    """Returns the count of each class in a trace, then that of the general allocator."""
     counts, below = [], 0
     for size in classes:
         at = [i for i, row in enumerate(table.rows) if below < row.bytes <= size]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What an allocator with given classes takes for a trace's requests: instructions, by callgrind, and simulated misses.
+"""Measures the cost of an allocator with given classes for a trace: instructions, by callgrind, and simulated misses.
 
 TRACE ─ millpond-replay --prepare ─▶ script ─ --play, on a malloc of these classes ─▶ under callgrind: own instructions
                                                                                    ─▶ captured: misses of one cache
 
-Counted are the instructions that lie in the malloc's library: every path that its requests take, with the cutting of
-pages and the general allocator's searches. Misses are those of the whole replay, which writes each line of a block once
-and reads its script, the same for all sources; and those of the accesses inside the allocator's calls alone. A replay
-has one call site, so an arena for call sites stays out.
+Counts the instructions in the malloc's library: every path of its requests, including the cutting of pages and the
+general allocator's searches. Counts the misses of the whole replay, and those inside the allocator's calls. A replay
+writes each line of a block once and reads its script, the same for every set of classes. It has only one call site, so
+an arena for call sites is left out.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from millpond.system.temporary import temporary_folder
 
 REPLAY = "millpond-replay"
 CAPTURE, SIMULATE = "millpond-references", "millpond-simulate"
-# The cache whose misses are counted: a first level of today.
+# The cache whose misses are counted: a usual first level.
 CACHE, CACHE_NAME = "attributed:line=64,size=32K,ways=8", "32 KiB, 8 ways"
 _MISSES = ("cold", "capacity", "conflict")
 
 
 def score(traces: Sequence[Path], sources: Mapping[str, tuple[int, ...]]) -> list[dict[str, ClassScore]]:
-    """The score of each source of classes on each trace. Failure (4) without valgrind or a compiler."""
+    """Returns the score of each set of classes on each trace. Failure (4) without valgrind or a compiler."""
     callgrind.find_valgrind()
     with temporary_folder() as folder:
         libraries = {}
@@ -44,7 +44,7 @@ def score(traces: Sequence[Path], sources: Mapping[str, tuple[int, ...]]) -> lis
         for number, trace in enumerate(traces):
             script = folder / f"script_{number}"
             summary = folder / f"script_{number}.json"
-            # What is damaged was accepted where the tables were read.
+            # The user accepted damaged traces when the tables were read.
             options = ["--damaged", "-o", str(script), "--json", str(summary)]
             native.require(REPLAY, ["--prepare", str(trace), *options])
             found.append({name: _score(script, library, folder, captures) for name, library in libraries.items()})
@@ -53,11 +53,11 @@ def score(traces: Sequence[Path], sources: Mapping[str, tuple[int, ...]]) -> lis
 
 
 def _can_capture(folder: Path) -> bool:
-    """Whether references can be captured here; where not, it is said."""
+    """Returns whether references can be captured here; prints the reason if not."""
     command = [str(native.find(CAPTURE)), "--instructions", "1", "-o", str(folder / "tried.mpt"), "--", "true"]
     done = native.capture(command, user_environment())
     if done.status != 0:
-        say(f"--score counts no misses: {done.said.strip().removeprefix('millpond: ')}")
+        say(f"--score cannot count misses: {done.said.strip().removeprefix('millpond: ')}")
     return done.status == 0
 
 
@@ -67,7 +67,7 @@ def _score(script: Path, library: Path, folder: Path, captures: bool) -> ClassSc
 
 
 def _play(script: Path, library: Path, folder: Path, *options: str) -> list[str]:
-    """A played script starts itself again with the library."""
+    """Runs the script, which starts itself again with the library."""
     return [
         str(native.find(REPLAY)), "--play", str(script), "--strategy=recorded", *options, "--malloc", str(library),
         "--result", str(folder / "result.json"),
@@ -90,7 +90,7 @@ def _instructions(script: Path, library: Path, folder: Path) -> int:
 
 
 def _misses(script: Path, library: Path, folder: Path) -> tuple[int, int]:
-    """Of the whole replay, and of the allocator's own accesses."""
+    """Returns the misses of the whole replay, and those of the allocator's own accesses."""
     trace = folder / "captured.mpt"
     for old in folder.glob(f"{trace.name}*"):
         old.unlink()
@@ -98,7 +98,7 @@ def _misses(script: Path, library: Path, folder: Path) -> tuple[int, int]:
         [str(native.find(CAPTURE)), "--simulate", CACHE, "-o", str(trace), "--", *_play(script, library, folder)],
         user_environment(),
     )
-    # The image that starts itself again has a trace of its own.
+    # The process starts itself again, and that second image has a trace of its own.
     played = list(folder.glob(f"{trace.name}.*"))
     if done.status != 0 or len(played) != 1:
         raise Failure(Status.ENVIRONMENT, f"--score: the captured replay ended with {done.status}: "

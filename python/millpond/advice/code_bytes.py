@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Functions of a written C++ header in the place of new, malloc, realloc, free and delete.
+"""The functions of a written C++ header that replace new, malloc, realloc, free and delete.
 
-Blocks have no head wherever the allocator can do without, so that the memory is what the trial measured:
+Blocks have no head wherever possible, so that the memory is what the trial measured. A free finds the size:
 
-- by address: a pool of the process over slabs of one size each, as the trial's; the address of a block tells its size.
-- by size: a pool that several threads share, or an arena of a phase; whoever frees must know the size.
-- by head: an arena of calls or of threads; 16 bytes before each block say which arena it is of.
+- by address: in a pool of the process, as in the trial, each slab has blocks of one size.
+- by size: in a pool that several threads share, or an arena of a phase, the caller passes the size.
+- by head: in an arena of calls or of threads, 16 bytes before each block name its arena and size.
 """
 
 from __future__ import annotations
 
 from millpond.advice.code_freeing import Replacements, shares_places
-from millpond.advice.code_homes import PHASE, PROCESS, C, Home
+from millpond.advice.code_homes import PHASE, PROCESS, AdvisedAllocator, C
 
 ADDRESS, SIZE, HEAD = "address", "size", "head"
 
 
-def found_by(home: Home) -> str:
+def found_by(home: AdvisedAllocator) -> str:
     """Returns ADDRESS, SIZE or HEAD: the way in which a free learns the size of a block."""
     if home.language == C:
         return ADDRESS
@@ -25,8 +25,8 @@ def found_by(home: Home) -> str:
     return SIZE if home.kind == PHASE else HEAD
 
 
-def replacements_of(home: Home) -> Replacements:
-    """Functions of a home's header for places that free."""
+def replacements_of(home: AdvisedAllocator) -> Replacements:
+    """Returns the functions of an allocator's header for places that free."""
     if home.language == C:
         name = home.name
         return Replacements(f"{name}_free_any", f"{name}_resize_any", f"{name}_owns", f"{name}_free", f"{name}_resize")
@@ -61,7 +61,7 @@ class slabs {
         own.next += wanted;
         return first;
     }
-    // Blocks above the largest class, which lie elsewhere.
+    // Serves blocks above the largest class, which do not lie in slabs.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
     }
@@ -69,7 +69,7 @@ class slabs {
         if (block_bytes_at(block) == 0) ::operator delete(block, std::align_val_t{alignment});
     }
 
-    // The size of the blocks where the address lies; 0 if that is no slab of the pool.
+    // Returns the size of the blocks in the address's slab; 0 if the address is in no slab of the pool.
     [[nodiscard]] static std::size_t block_bytes_at(const void* address) noexcept {
         const std::atomic<std::uint32_t>* const size = only().size_at(address, false);
         return size != nullptr ? size->load(std::memory_order_relaxed) : 0;
@@ -83,7 +83,7 @@ class slabs {
     struct tables {
         std::array<std::atomic<extent_table*>, table_size> by_address{};
         char *next = nullptr, *last = nullptr;
-        std::size_t chunk_extents = 1;  // of the next chunk
+        std::size_t chunk_extents = 1;  // the size of the next chunk
 
         bool take_chunk() noexcept {
             const std::size_t bytes = chunk_extents * extent_bytes;
@@ -92,7 +92,7 @@ class slabs {
             if (next != nullptr && chunk_extents < 32) chunk_extents *= 2;
             return next != nullptr;
         }
-        // Where the size of an address's slab stands; null if there is no such place, nor memory to make one.
+        // Returns the table entry of an address's slab; null if it does not exist, or if there is no memory to make it.
         std::atomic<std::uint32_t>* size_at(const void* address, bool make) noexcept {
             const std::uintptr_t slab = reinterpret_cast<std::uintptr_t>(address) / preferred_chunk_bytes;
             const std::uintptr_t number = slab / std::tuple_size_v<extent>;
@@ -118,13 +118,13 @@ class slabs {
     }
 };
 
-// Larger blocks are malloc's.
+// Larger blocks come from malloc.
 inline constexpr std::size_t pooled_bytes_max = std::size_t{32} << 10;"""
 
 
 _LIVE = """\
-// What is asked of a block's address: whether it is the pool's, and its size. In checked mode, blocks lie elsewhere, so
-// that is written down.
+// The blocks of the pool with their sizes, for checked mode: there, blocks do not lie in slabs, so the address does not
+// tell their size.
 #if defined(MILLPOND_CHECKED)
 struct asked_for {
     std::size_t bytes, alignment;
@@ -139,7 +139,7 @@ class live_blocks {
         const std::lock_guard lock(mutex_);
         blocks_[block] = what;
     }
-    // Returns: what was asked for; 0 bytes aligned to 0 if the block is none of the pool's.
+    // Returns the requested size and alignment; zeros if the block is not from the pool.
     asked_for find(const void* block, bool forget) {
         const std::lock_guard lock(mutex_);
         const auto found = blocks_.find(block);
@@ -155,7 +155,7 @@ class live_blocks {
 };
 #endif
 
-// Aligned as malloc's blocks are, and to `alignment`.
+// Allocates a block that is aligned as malloc's blocks are, and to `alignment`.
 [[nodiscard]] inline void* take_block(std::size_t bytes, std::size_t alignment) noexcept {
     const std::size_t usual = bytes <= 8 ? 8 : 16;
     const std::size_t aligned = alignment > usual ? alignment : usual;
@@ -178,7 +178,7 @@ class live_blocks {
 #endif
 }
 
-// In the place of free, for blocks of the pool and of malloc.
+// Replaces free, for blocks of the pool and of malloc.
 inline void free_bytes(void* block) noexcept {
 #if defined(MILLPOND_CHECKED)
     const asked_for what = live_blocks::all().find(block, true);
@@ -194,7 +194,7 @@ MAKE_BY_ADDRESS = (
     _LIVE
     + """
 
-// In the place of `new T(…)` and `delete p`. The object may be deleted as one of a base that has a virtual destructor.
+// Replace `new T(…)` and `delete p`. An object may be deleted through a base that has a virtual destructor.
 template <class T, class... Arguments>
 [[nodiscard]] T* make(Arguments&&... arguments) {
     void* const place = take_block(sizeof(T), alignof(T));
@@ -238,11 +238,10 @@ _RESIZE_BY_SIZE = """\
 
 BYTES_BY_ADDRESS = (
     """\
-// In the place of malloc; null where there is no memory.
+// Replaces malloc; returns null if there is no memory.
 [[nodiscard]] inline void* allocate_bytes(std::size_t bytes) noexcept { return take_block(bytes, 1); }
 
-// In the place of free, where the size that was asked for is known. What resize_bytes(block, bytes) has resized,
-// free_bytes frees.
+// Replaces free if the requested size is known. Blocks that resize_bytes(block, bytes) has resized need free_bytes.
 inline void deallocate_bytes(void* block, std::size_t bytes) noexcept {
     if (block == nullptr) return;
     if (bytes > pooled_bytes_max) return std::free(block);
@@ -252,8 +251,7 @@ inline void deallocate_bytes(void* block, std::size_t bytes) noexcept {
     pool().deallocate(block, bytes, bytes <= 8 ? 8 : 16);
 }
 
-// In the place of realloc, for blocks of the pool and of malloc. One that would be mostly empty moves, unless it is
-// small.
+// Replaces realloc, for blocks of the pool and of malloc. Moves a block that would be mostly empty, unless it is small.
 [[nodiscard]] inline void* resize_bytes(void* block, std::size_t bytes) noexcept {
 #if defined(MILLPOND_CHECKED)
     const asked_for what = live_blocks::all().find(block, false);
@@ -271,15 +269,15 @@ inline void deallocate_bytes(void* block, std::size_t bytes) noexcept {
     return moved;
 }
 
-// The same, where the size that was asked for is known.
+// The same if the requested size is known.
 """
     + _RESIZE_BY_SIZE
 )
 
 BYTES_BY_SIZE = (
     """\
-// In the place of malloc, realloc and free. Blocks have no head: whoever frees or resizes one says the size that was
-// asked for. Null where there is no memory.
+// Replace malloc, realloc and free. Blocks have no head, so a caller that frees or resizes one passes the requested
+// size. Return null if there is no memory.
 [[nodiscard]] inline void* allocate_bytes(std::size_t bytes) noexcept {
     return pool().try_allocate(bytes, bytes <= 8 ? 8 : 16);
 }
@@ -293,8 +291,8 @@ inline void deallocate_bytes(void* block, std::size_t bytes) noexcept {
 )
 
 BYTES_BY_HEAD = """\
-// In the place of malloc, realloc and free: the size and the arena stand in 16 bytes before each block, which the trial
-// did not have, for a block may be freed in another call than the one whose arena it is of.
+// Replace malloc, realloc and free. A block may be freed in another call than the one whose arena it is from, so 16
+// bytes before each block hold its size and arena. The trial had no such head.
 struct alignas(16) block_head {
     std::size_t units;
     allocator<block_head> from;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The changes of an advice: what to change at which place, in the program's own source where it is at hand.
+"""The changes of an advice: what to change at which place, in the program's own source if it is available.
 
-A line of the source is changed only where it is what was compiled; else the change is said in words.
+Changes a line only if it is the line that was compiled; otherwise describes the change in words.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from millpond.advice.code_allocating import allocating_changes
 from millpond.advice.code_bytes import replacements_of
 from millpond.advice.code_freeing import Passing, freeing_changes, passing
 from millpond.advice.code_header import ALIASES, container_of, first_text, is_in_slabs, is_pmr, wanted
-from millpond.advice.code_homes import FUNCTION, INSTANCE, C, Home, homes
+from millpond.advice.code_homes import FUNCTION, INSTANCE, AdvisedAllocator, C, homes
 from millpond.advice.code_needs import needs
 from millpond.advice.code_returned import returned_text
 from millpond.advice.code_source import lines_of
-from millpond.advice.container_words import place_text
+from millpond.advice.container_text import place_text
 from millpond.rounds.characterisation import AllocationPlace, Container, Member
 from millpond.system.wording import list_text
 
 CONTAINERS_AT_MOST = 12
-# Of a home's bytes: for less nobody changes a line.
+# The smallest share of an allocator's bytes that justifies changing a line.
 _WORTH_A_CHANGE = 0.01
 _OTHERS_MAX = 8
-_HEAD_LINES = 8  # of a function before its body
+_HEAD_LINES = 8  # lines of a function before its body
 
 
-def changes(home: Home, all_passing: Passing) -> list[SourceChange]:
-    """What to change: of a declaration before and after, or in words, each with its place."""
+def changes(home: AdvisedAllocator, all_passing: Passing) -> list[SourceChange]:
+    """Returns the changes of an allocator: a declaration before and after, or instructions, each with its place."""
     found: list[SourceChange] = []
     if home.kind == FUNCTION and home.language != C:
         found.append(_scope(home))
@@ -57,7 +57,7 @@ def changes(home: Home, all_passing: Passing) -> list[SourceChange]:
             found.append(SourceChange(file=first.file, line=first.line, what=what))
         if container.type and not container.members and not said:
             what = "wherever it is declared" + (f", used by {first.function}" if first.function else "")
-            what += "; a function that returns it, or takes it, changes its type and its ABI too"
+            what += "; a function that returns or takes it changes its type and ABI too"
             before, after = f"{container.type} …;", f"{rewritten(container.type, home)} …;"
             found.append(SourceChange(file=first.file, line=first.line, before=before, after=after, what=what))
         found += [SourceChange(file=first.file, line=first.line, what=sentence) for sentence in said]
@@ -67,7 +67,7 @@ def changes(home: Home, all_passing: Passing) -> list[SourceChange]:
 
 
 def one_for_each_place(changes: Sequence[SourceChange]) -> list[SourceChange]:
-    """The changes, of which each line that makes, frees or resizes blocks has one: the first that has code."""
+    """Returns the changes with at most one for each line that makes, frees or resizes blocks: the first with code."""
     found: list[SourceChange] = []
     at: dict[tuple[str, int], int] = {}
     for change in changes:
@@ -83,8 +83,8 @@ def one_for_each_place(changes: Sequence[SourceChange]) -> list[SourceChange]:
     return found
 
 
-def _scope(home: Home) -> SourceChange:
-    """The line that makes the arena of a function: in its place where the source is at hand."""
+def _scope(home: AdvisedAllocator) -> SourceChange:
+    """Returns the line that makes the arena of a function; in its place if the source is available."""
     statement, what = f"{home.space}::scope scope;", f"as the first line of {home.function}, whose calls own the arena"
     file, declared = home.function_place
     if (opening := opening_line(file, declared)) is not None:
@@ -95,7 +95,7 @@ def _scope(home: Home) -> SourceChange:
 
 
 def _candidates(container: Container) -> tuple[list[Member], list[Member]]:
-    """The variables that a container is, and those of which it may be any."""
+    """Returns the variables that a container is, and those of which it may be any."""
     members = [m for m in container.members if m.kind != "captured"]
     named = [m for m in members if m.named_in_call]
     if named or len(members) <= 1:
@@ -103,10 +103,10 @@ def _candidates(container: Container) -> tuple[list[Member], list[Member]]:
     return [], members
 
 
-def _of_member(member: Member, home: Home, files: Sequence[str] = ()) -> list[SourceChange]:
-    """The declaration of a variable, as the source at hand has it, and the lines that name its iterators.
+def _of_member(member: Member, home: AdvisedAllocator, files: Sequence[str] = ()) -> list[SourceChange]:
+    """Returns the changed declaration of a variable, and the lines that name its iterators.
 
-    A variable that is returned is told in words: its declaration alone would not compile.
+    A variable that is returned gets instructions instead: the change of its declaration would not compile by itself.
     """
     type_, name, kind = member.type, member.name.rsplit(".", 1)[-1], member.kind
 
@@ -115,26 +115,26 @@ def _of_member(member: Member, home: Home, files: Sequence[str] = ()) -> list[So
 
     before, number = f"{type_} {name};", member.line
     if is_pmr(type_):
-        return in_words(f"give it `{home.space}::resource()`, where it is constructed")
+        return in_words(f"pass `{home.space}::resource()` to its constructor")
     after = f"{rewritten(type_, home)} {name};"
     if after == before:
         return []
     returned = returned_text(member, rewritten(type_, home), files)
     if returned and kind == "local variable":
-        return in_words(f"it becomes a `{rewritten(type_, home)}` if what it is returned as may change. {returned}")
+        return in_words(f"it becomes a `{rewritten(type_, home)}` if the function's result type may change. {returned}")
     if kind == "parameter":
-        return in_words(f"what is passed to it becomes a `{rewritten(type_, home)}`")
+        return in_words(f"the argument passed to it becomes a `{rewritten(type_, home)}`")
     if line := declaration_line(member):
         changed = changed_line(line, type_, home)
         if changed == line and (alias := alias_line(member)) is not None:
             number, line = alias
             changed = changed_line(line, type_, home)
         if changed == line:
-            return in_words(f"where its type is named, it becomes `{rewritten(type_, home)}`")
+            return in_words(f"its type becomes `{rewritten(type_, home)}` wherever it is named")
         before, after = line.strip(), changed.strip()
     must, may = other_lines(replace(member, line=number), home)
     if may:
-        kind += f"; the same type is named in {_line_numbers(may)}: change it there too, where it meets {name}"
+        kind += f"; the same type is named in {_line_numbers(may)}: change it there too if it is used with {name}"
     if returned:
         kind += f". {returned}"
     lines = [(number, before, after, kind), *((other, old, new, f"a type of {name}") for other, old, new in must)]
@@ -148,9 +148,9 @@ def _line_numbers(numbers: Sequence[int]) -> str:
 
 
 def code_of_rows(advice: Advice) -> dict[str, Code]:
-    """For each advised subsystem: the owner, the namespace of the header, and the changes."""
+    """Returns for each advised subsystem: the owner, the namespace of the header, and the changes."""
     found: dict[str, Code] = {}
-    taken: dict[tuple[str, int], str] = {}  # a template's declaration serves all of its instances
+    taken: dict[tuple[str, int], str] = {}  # one change of a template's declaration serves all of its instances
     all_homes = homes(advice)
     all_passing = passing([(home, replacements_of(home)) for home in all_homes])
     for home in all_homes:
@@ -164,66 +164,67 @@ def code_of_rows(advice: Advice) -> dict[str, Code]:
     return found
 
 
-def _unless_taken(change: SourceChange, home: Home, taken: dict[tuple[str, int], str]) -> SourceChange:
-    """A change, or in words that its line has been changed for another home."""
+def _unless_taken(change: SourceChange, home: AdvisedAllocator, taken: dict[tuple[str, int], str]) -> SourceChange:
+    """Returns the change, or a note that another allocator has changed the same line already."""
     place = (change.file, change.line)
     if not change.before or not change.file or taken.setdefault(place, home.space) == home.space:
         return change
     what = f"the same declaration as above: `{taken[place]}` serves this one too"
     if change.kind in ("free", "resize"):
-        what = f"{change.what}. The change of this line above asks this pool, too"
+        what = f"{change.what}. The change of this line above handles this pool, too"
     return replace(change, before="", after="", what=what)
 
 
 def with_code(advice: Advice) -> Advice:
-    """The advice with the code of each row that something is advised for."""
+    """Returns the advice with the code of each row that has an advised allocator."""
     code = code_of_rows(advice)
     return replace(advice, subsystems=tuple(replace(row, code=code.get(row.name)) for row in advice.subsystems))
 
 
-# Containers of the standard library that cannot be given an allocator, and what to do about each.
+# Containers of the standard library that take no allocator, and the remedy for each.
 WITHOUT_ALLOCATOR = {
-    "function": "std::function takes no allocator: keep what it captures within two pointers, or pass a reference to "
+    "function": "std::function takes no allocator: let it capture at most two pointers, or pass a reference to "
                 "the callable (std::ref), which allocates nothing",
-    "any": "std::any takes no allocator: a std::variant of the types that it holds allocates nothing",
-    "valarray": "std::valarray takes no allocator: a vector of the written header does what it does",
+    "any": "std::any takes no allocator: use a std::variant of the types that it holds, which allocates nothing",
+    "valarray": "std::valarray takes no allocator: use a vector of the written header",
     "promise": "pass std::allocator_arg and an allocator of the written header to the std::promise",
-    "packaged_task": "std::packaged_task takes no allocator since C++17: use the std::promise that is behind it",
+    "packaged_task": "std::packaged_task takes no allocator since C++17: use a std::promise",
     "thread": "std::thread takes no allocator: start fewer threads",
     "jthread": "std::jthread takes no allocator: start fewer threads",
     "regex": "std::regex takes no allocator: make it once and keep it",
     "filesystem::path": "std::filesystem::path takes no allocator",
-    "fstream": "give the std::fstream a buffer of yours (rdbuf()->pubsetbuf)",
+    "fstream": "give the std::fstream a buffer of your own (rdbuf()->pubsetbuf)",
 }  # fmt: skip
 
 
-def rewritten(type_: str, home: Home) -> str:
-    """A type with the container of the header in the place of the standard one; its elements keep their types."""
+def rewritten(type_: str, home: AdvisedAllocator) -> str:
+    """Returns a type with the header's container in place of the standard one; its elements keep their types."""
     name = container_of(type_)
     if is_pmr(type_) or name not in wanted(home) or name in ("shared_ptr", "unique_ptr"):
         return type_
     return f"{home.space}::{type_.removeprefix('std::')}"
 
 
-def calls(home: Home, container: Container) -> Sequence[str]:
-    """What to do about memory that no container's type decides, in sentences."""
+def calls(home: AdvisedAllocator, container: Container) -> Sequence[str]:
+    """Returns instructions for memory that no container's type decides, as sentences."""
     type_, space = container.type or "", home.space
     if home.kind == INSTANCE and (is_pmr(type_) or container_of(type_) in ("", "shared_ptr", "unique_ptr")):
         return [
-            f"give each owner a member `{space}::pool_type pool;`, and take its objects from `pool.allocate(bytes, "
-            "alignment)` and back to `pool.deallocate(block, bytes, alignment)`"
+            f"give each owner a member `{space}::pool_type pool;`, allocate its objects by `pool.allocate(bytes, "
+            "alignment)`, and free them by `pool.deallocate(block, bytes, alignment)`"
         ]
     if is_pmr(type_):
-        return [f"give the container `{space}::resource()`, where it is constructed"]
+        return [f"pass `{space}::resource()` to the container's constructor"]
     name = container_of(type_)
     if home.kind == INSTANCE and container.element_of:
         outer = container_of(container.element_of)
         element = f"{space}::{type_.removeprefix('std::')}"
         return [
-            f"its elements use the container's pool as `std::{outer}<{element}, {space}::scoped_allocator<{element}>>`"
+            f"to let its elements use the container's pool, declare it as `std::{outer}<{element}, "
+            f"{space}::scoped_allocator<{element}>>`"
         ]
     if name == "shared_ptr":
-        return [f"call `{space}::make_shared<T>(…)` in the place of `std::make_shared<T>(…)`"]
+        return [f"call `{space}::make_shared<T>(…)` instead of `std::make_shared<T>(…)`"]
     if name == "unique_ptr":
         return [f"call `{space}::make_unique<T>(…)`, whose result is a `{space}::unique_ptr<T>`"]
     if name in WITHOUT_ALLOCATOR:
@@ -232,7 +233,7 @@ def calls(home: Home, container: Container) -> Sequence[str]:
 
 
 def declaration_line(member: Member) -> str:
-    """The line on which a variable is declared, if it still has its name; else empty."""
+    """Returns the line that declares a variable if it still has the variable's name; otherwise empty."""
     lines, number = lines_of(member.file), member.line
     name = member.name.rsplit(".", 1)[-1]
     if not 0 < number <= len(lines) or not re.search(rf"\b{re.escape(name)}\b", lines[number - 1]):
@@ -240,10 +241,10 @@ def declaration_line(member: Member) -> str:
     return lines[number - 1].rstrip("\r")
 
 
-def changed_line(line: str, type_: str, home: Home) -> str:
-    """A line with the home's container in the place of the standard one of this type, whether or not it says `std::`.
+def changed_line(line: str, type_: str, home: AdvisedAllocator) -> str:
+    """Returns a line with the allocator's container in place of the standard one, with or without `std::`.
 
-    Only the container itself is another one: its elements keep their types, so that what is put in still fits.
+    Changes only the container itself: its elements keep their types, so that values still fit.
     """
     name = container_of(type_)
     if name not in ALIASES or name not in wanted(home) or is_pmr(type_):
@@ -254,9 +255,10 @@ def changed_line(line: str, type_: str, home: Home) -> str:
 
 
 def opening_line(file: str, line: int) -> tuple[int, int, str] | None:
-    """Where the body of the function that is declared there opens: number of the line, place of the brace, the line.
+    """Finds where the body of the function declared there opens: the line's number, the brace's place, the line.
 
-    None where the source is not at hand, or where the brace may be another one, as behind a constructor's initialisers.
+    Returns None if the source is not available, or if it may be another brace, such as one after a constructor's
+    initialisers.
     """
     lines = lines_of(file)
     if not 0 < line <= len(lines):
@@ -270,7 +272,7 @@ def opening_line(file: str, line: int) -> tuple[int, int, str] | None:
 
 
 def alias_line(member: Member) -> tuple[int, str] | None:
-    """The line that declares the alias by which a variable's type is named in its declaration, in the same file."""
+    """Returns the line that declares the alias of a variable's type in the same file."""
     declared, type_ = declaration_line(member), member.type
     pattern = re.compile(rf"(?<![\w:.>])(?:std::)?{re.escape(container_of(type_))}\s*<")
     for number, line in enumerate(lines_of(member.file), 1):
@@ -284,15 +286,15 @@ def alias_line(member: Member) -> tuple[int, str] | None:
     return None
 
 
-def other_lines(member: Member, home: Home) -> tuple[list[tuple[int, str, str]], list[int]]:
-    """Other lines of the file with the type of a variable: those that name its iterators, before and after, and the
-    numbers of the rest, which the change may or may not concern.
+def other_lines(member: Member, home: AdvisedAllocator) -> tuple[list[tuple[int, str, str]], list[int]]:
+    """Returns other lines of the file with the variable's type: those that name its iterators, before and after, and
+    the numbers of the rest, which the change may or may not concern.
     """
     type_ = member.type
     name = container_of(type_)
     if is_pmr(type_) or name not in ALIASES:
         return [], []
-    # As the compiler writes the type and as the declaration does, which may name a template's parameter.
+    # The type in the compiler's spelling and in the declaration's, which may name a template's parameter.
     same = {_bare(type_)} | ({_bare(own)} if (own := _type_on(declaration_line(member), name)) else set())
     pattern = re.compile(rf"(?<![\w:.>])(?:std::)?{re.escape(name)}\s*<")
     must: list[tuple[int, str, str]] = []
@@ -312,7 +314,7 @@ def other_lines(member: Member, home: Home) -> tuple[list[tuple[int, str, str]],
 
 
 def _type_on(line: str, name: str) -> str:
-    """The instance of a container's template that a line names first; empty where it names none."""
+    """Returns the first instance of a container's template on a line; empty without one."""
     found = re.search(rf"(?<![\w:.>])(?:std::)?{re.escape(name)}\s*<", line)
     past = _closing(line, found.end() - 1) if found else None
     return line[found.start() : past] if found and past else ""
@@ -328,7 +330,7 @@ def _closing(line: str, opening: int) -> int | None:
 
 
 def _bare(type_: str) -> str:
-    """A type without the scopes of its names, blanks and the spellings that compilers choose."""
+    """Returns a type without scopes, blanks and differences of spelling between compilers."""
     text = re.sub(r"\b\w+::", "", type_)
     text = re.sub(r"\bunsigned int\b|\buint32_t\b", "unsigned", text)
     text = re.sub(r"\bint32_t\b", "int", text)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Places at which the blocks of a home are freed and resized, and the code that replaces them.
+"""Finds the places where the blocks of an allocator are freed and resized, and replaces their calls.
 
-A change that leaves one of these places as it is gives a block of the pool to the program's own free. Each place is
-told with its counts, and with how many blocks of others pass the same call. Where blocks of several homes pass it, its
-one change asks each of their pools in turn.
+A place that stays unchanged would pass a block of the pool to the program's own free. So each place is listed with its
+counts, and with the number of other blocks that pass the same call. If blocks of several allocators pass it, its one
+change asks each of them in turn.
 """
 
 from __future__ import annotations
@@ -13,36 +13,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from millpond.advice.advice_data import SourceChange
-from millpond.advice.code_homes import Home
+from millpond.advice.code_homes import AdvisedAllocator
 from millpond.advice.code_source import lines_of, source_line
-from millpond.advice.container_words import place_text
+from millpond.advice.container_text import place_text
 from millpond.rounds.characterisation import FreeingPlace
 from millpond.system.wording import list_text
 
 PLACES_AT_MOST = 12
-# Containers of the library free what they hold themselves; these free what the program has made.
+# Most containers of the library allocate and free by themselves; these free objects that the program has made.
 _FREES_FOR_THE_PROGRAM = ("std::default_delete", "std::unique_ptr", "std::__uniq_ptr", "std::_Sp_counted_ptr<",
                           "std::_Sp_counted_deleter")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Replacements:
-    """Names of a header's functions in the place of free, realloc and delete; empty: it has none by the address."""
+    """Names of a header's functions that replace free, realloc and delete; empty if it cannot find a block by its
+    address.
+    """
 
     free: str
     resize: str
     owns: str
     sized_free: str
     sized_resize: str
-    destroy: str = ""  # of C++
+    destroy: str = ""  # C++ only
 
 
-# The functions of all homes whose blocks are freed or resized at a file and line.
+# By file and line: the functions of all allocators whose blocks are freed or resized there.
 Passing = Mapping[tuple[str, int], Sequence[Replacements]]
 
 
-def passing(known: Sequence[tuple[Home, Replacements]]) -> Passing:
-    """Returns: for each place that the program's own code has, the functions of the homes whose blocks pass it."""
+def passing(known: Sequence[tuple[AdvisedAllocator, Replacements]]) -> Passing:
+    """Returns for each place in the program's own code the functions of the allocators whose blocks pass it."""
     found: dict[tuple[str, int], list[Replacements]] = {}
     for home, functions in known:
         for place in own_places(home):
@@ -50,8 +52,8 @@ def passing(known: Sequence[tuple[Home, Replacements]]) -> Passing:
     return found
 
 
-def freeing_changes(home: Home, known: Replacements, all_passing: Passing) -> list[SourceChange]:
-    """Changes of the places at which the program's own code frees or resizes the blocks of a home."""
+def freeing_changes(home: AdvisedAllocator, known: Replacements, all_passing: Passing) -> list[SourceChange]:
+    """Returns the changes of the places where the program's own code frees or resizes the blocks of an allocator."""
     places = own_places(home)
     found = []
     for place in places[:PLACES_AT_MOST]:
@@ -61,20 +63,20 @@ def freeing_changes(home: Home, known: Replacements, all_passing: Passing) -> li
     if left:
         found.append(SourceChange(
             file="", line=0, kind="free",
-            what=f"{left} more of these blocks are freed or resized at other places, which are not listed: search for "
+            what=f"{left} more of these blocks are freed or resized at places that are not listed: search for "
             "every `free`, `realloc` and `delete` that they can reach",
         ))  # fmt: skip
     if home.frees and not any(place.frees for place in home.freed_at):
         found.append(SourceChange(
             file="", line=0, kind="free",
-            what="where these blocks are freed was not recorded: find every `free` and `delete` that they can reach "
-            "before anything is changed (`millpond record --frees` records the places)",
+            what="the places that free these blocks were not recorded: first find every `free` and `delete` "
+            "that they can reach (`millpond record --frees` records the places)",
         ))  # fmt: skip
     return found
 
 
-def own_places(home: Home) -> list[FreeingPlace]:
-    """Places at which the program's own code frees or resizes blocks that it has made."""
+def own_places(home: AdvisedAllocator) -> list[FreeingPlace]:
+    """Returns the places where the program's own code frees or resizes blocks that it has made."""
     return [place for place in home.freed_at if place.through is None or _for_the_program(place.through)]
 
 
@@ -82,8 +84,8 @@ def _for_the_program(through: str) -> bool:
     return through.startswith(_FREES_FOR_THE_PROGRAM) or through.startswith("operator delete")
 
 
-def shares_places(home: Home) -> bool:
-    """True if a call that frees blocks of a home frees others, too."""
+def shares_places(home: AdvisedAllocator) -> bool:
+    """True if a call that frees blocks of an allocator frees others, too."""
     return any(place.of_others for place in own_places(home))
 
 
@@ -93,14 +95,14 @@ def _counts(place: FreeingPlace) -> str:
     text = f"{list_text(did)} of these blocks"
     if place.of_others:
         share = 100 * place.of_others / (place.of_others + place.own)
-        text += f", and {place.of_others} of others ({share:.0f} % of what passes here)"
+        text += f", and {place.of_others} of others ({share:.0f} % of the calls here)"
     return text + (" and no others" if not place.of_others else "")
 
 
 def _at(place: FreeingPlace, known: Replacements, others: Sequence[Replacements]) -> SourceChange:
-    """The change of one place: of its line where the source is at hand, in words everywhere.
+    """Returns the change of one place: of its line if the source is available, and always in words.
 
-    `others`: of the other homes whose blocks pass it.
+    `others`: the functions of the other allocators whose blocks pass it.
     """
     kind = "free" if place.frees else "resize"
     said = f"{place.function} {_counts(place)}"
@@ -117,32 +119,32 @@ def _at(place: FreeingPlace, known: Replacements, others: Sequence[Replacements]
                 what=f"{said}{_callers(place, known)}",
             )  # fmt: skip
     elif lines_of(place.file):
-        how = "by what it calls on this line (a call that ends a function leaves no trace of that function): "
+        how = "through a call on this line (after a tail call, the calling function is unknown): "
     what = f"{said}: {how}{_words(place, known, text)}{_first_ask(others, place)}"
     return SourceChange(file=place.file, line=place.line, what=what, kind=kind)
 
 
 def _first_ask(others: Sequence[Replacements], place: FreeingPlace) -> str:
-    """Says in words whose blocks pass the same call, which must be asked about before."""
+    """Returns a sentence on the other allocators whose blocks pass the same call, which must be asked first."""
     resizes = bool(place.resizes and not place.frees)
     asked = [f"where `{o.owns}(p)`, `{o.resize if resizes else o.free}`" for o in others if o.owns]
-    text = f". Ask first for the other pools whose blocks pass here: {list_text(asked)}" if asked else ""
+    text = f". First check the other pools whose blocks pass here: {list_text(asked)}" if asked else ""
     for other in others:
         if not other.owns:
-            text += f". Blocks of `{other.sized_free}` pass here too, and do not say whose they are"
+            text += f". Blocks of `{other.sized_free}` pass here too, and nothing tells to which pool they belong"
     return text
 
 
 _CALL = re.compile(r"\b(?:free|cfree|realloc|reallocarray)\s*\(|\bdelete\b(?!\s*;)")
 
 
-_POINTER = r"[\w.>\-]+"  # what may be evaluated twice
+_POINTER = r"[\w.>\-]+"  # an expression that may be evaluated twice
 
 
 def _changed(line: str, place: FreeingPlace, known: Replacements, others: Sequence[Replacements]) -> str:
-    """The line with the calls of the header; empty where it has another form than a plain call."""
+    """Returns the line with calls of the header; empty if it has another form than a plain call."""
     if not all(other.owns for other in others) or (place.of_others and known.free and not known.owns):
-        return ""  # a block does not say whose it is
+        return ""  # nothing tells to which pool a block belongs
     for is_there, name, own in ((place.resizes, "realloc", known.resize), (place.frees, "free", known.free)):
         if is_there and own and len(re.findall(rf"(?<![\w.>:])(?:std::)?{name}\s*\(", line)) == 1:
             if not others:
@@ -162,7 +164,7 @@ def _changed(line: str, place: FreeingPlace, known: Replacements, others: Sequen
 
 
 def _asking_each(line: str, name: str, own: str, others: Sequence[Replacements]) -> str:
-    """The line with a call that goes to the home whose block it is, or else to `own`, which knows malloc's, too."""
+    """Returns the line with a call of the allocator that owns the block, or of `own`, which handles malloc's, too."""
     arguments = r"[^()]*" if name == "free" else r"[^(),]*,[^()]*"
     found = re.search(rf"(?<![\w.>:])(?:std::)?{name}\s*\(({arguments})\)", line)
     if found is None:
@@ -177,20 +179,20 @@ def _asking_each(line: str, name: str, own: str, others: Sequence[Replacements])
 
 
 def _callers(place: FreeingPlace, known: Replacements) -> str:
-    """Names the callers that free these blocks alone, where the place frees others, too."""
+    """Names the callers that free only these blocks, if the place frees others, too."""
     alone = [one for one in place.callers if not one.of_others and one.file]
     if not place.of_others or not alone:
         return ""
     listed = list_text([f"{one.function} ({place_text(one)})" for one in alone])
-    return f". {listed} frees no others: `{known.sized_free}(p, bytes)` may stand there instead"
+    return f". {listed} frees no others: `{known.sized_free}(p, bytes)` may replace the call there"
 
 
 def _words(place: FreeingPlace, known: Replacements, line: str) -> str:
-    """Instructions for a place whose line is not at hand, or has no plain call."""
+    """Returns instructions for a place whose line is not available, or has no plain call."""
     if place.of_others and not known.owns:
         return (
-            "blocks of others pass here, and a block does not say whose it is: give these blocks a call of their own, "
-            f"which does `{known.sized_free}`"
+            "other blocks pass here, and nothing tells them apart: give these blocks a call of their own, "
+            f"which calls `{known.sized_free}`"
         )
     if place.resizes and not place.frees:
         calls = [f"`realloc(p, bytes)` becomes `{known.resize}(p, bytes)`"] if known.resize else []
@@ -204,11 +206,11 @@ def _words(place: FreeingPlace, known: Replacements, line: str) -> str:
         others = calls if not line or "free" in line else []
         calls = [f"`delete p` becomes `{known.destroy}(p)`", *others]
     if not calls:
-        return f"pass the size that was asked for there: {by_size}; it cannot be found from the block"
+        return f"pass the requested size there: {by_size}; it cannot be found from the block"
     said = list_text(calls)
     if place.of_others:
         return (
-            f"where `{known.owns}(p)`, {said}, and the old call stays for the others; `{known.free}` does so by itself "
-            f"where they are malloc's{_callers(place, known)}"
+            f"if `{known.owns}(p)`, {said}; otherwise the old call stays; `{known.free}` does so by itself "
+            f"for malloc's blocks{_callers(place, known)}"
         )
-    return f"{said}; where the size that was asked for is known, {by_size} does as well"
+    return f"{said}; if the requested size is known, {by_size} works as well"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The header that an advised change needs: for each home a namespace with its allocator and the containers over it.
+"""Writes the header of an advised change: for each allocator a namespace with it and the containers over it.
 
-Everything is a template over the element's type or needs no type of the program, so that the header compiles by itself,
-and with local types, lambdas and types of anonymous namespaces, too.
+Everything is a template over the element's type or needs no type of the program. So the header compiles by itself, and
+works with local types, lambdas and types of anonymous namespaces, too.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from millpond.advice.code_bytes import (
     SIZE,
     found_by,
 )
-from millpond.advice.code_homes import FUNCTION, INSTANCE, NAMESPACE, PHASE, PROCESS, THREAD, C, Home
+from millpond.advice.code_homes import FUNCTION, INSTANCE, NAMESPACE, PHASE, PROCESS, THREAD, AdvisedAllocator, C
 from millpond.rounds.characterisation import OUTERMOST
 
 HEADER = "millpond_advice.hpp"
-# What needs helpers of `construct`.
+# The parts of the header that need the helper `construct`.
 _CONSTRUCTS = ("unique_ptr", "make")
-# Where no container is named, these are written: an advised change must have something to paste.
+# Written if no container is named: an advised change must have something to paste.
 _USUAL = ("vector", "map", "unordered_map", "list", "string")
 MAKE = "make"
 BYTES = "allocate_bytes"
 RESOURCE = "resource"
-# From this share of a home's bytes on, what is no container gets functions of its own.
+# From this share of an allocator's bytes on, blocks outside containers get functions of their own.
 _SHARE_MIN = 0.02
 _KEYS = "Compare = std::less<K>"
 _HASH = "Hash = std::hash<K>, class Equal = std::equal_to<K>"
@@ -68,11 +68,11 @@ ALIASES: dict[str, tuple[str, str]] = {
         "T, Container, Compare")),
     **{n: ("sstream", _of_letters(n, n)) for n in ("stringstream", "ostringstream", "istringstream")},
     "shared_ptr": (
-        "memory", "// In the place of std::make_shared.\ntemplate <class T, class... Arguments>\n"
+        "memory", "// Replaces std::make_shared.\ntemplate <class T, class... Arguments>\n"
         "[[nodiscard]] std::shared_ptr<T> make_shared(Arguments&&... arguments) {\n"
         "    return std::allocate_shared<T>(allocator<T>(), std::forward<Arguments>(arguments)...);\n}"),
     "unique_ptr": (
-        "memory", "// In the place of std::unique_ptr and std::make_unique, for objects of exactly this type.\n"
+        "memory", "// Replace std::unique_ptr and std::make_unique, for objects of exactly this type.\n"
         "template <class T>\nstruct deleter {\n    allocator<T> from;\n"
         "    void operator()(T* object) noexcept {\n"
         "        std::destroy_at(object);\n        from.deallocate(object, 1);\n    }\n};\n"
@@ -84,8 +84,8 @@ ALIASES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def header(homes: Sequence[Home], program: str) -> str:
-    """The whole header."""
+def header(homes: Sequence[AdvisedAllocator], program: str) -> str:
+    """Returns the text of the header."""
     names = {name for home in homes for name in wanted(home)}
     standard = {"cstddef", "functional", "memory", "new", "type_traits", "utility"}
     standard |= {ALIASES[n][0] for n in names if n in ALIASES}
@@ -121,12 +121,12 @@ def header(homes: Sequence[Home], program: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text of a program that may stand in a comment: one line that does not end in a backslash."""
+    """Returns a program's text as one line of a comment that does not end in a backslash."""
     plain = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
     return plain[:200].rstrip("\\ ")
 
 
-def _home(home: Home) -> str:
+def _home(home: AdvisedAllocator) -> str:
     blocks = [
         "\n".join([
             f"// Owner: {one_line(home.owner)}.",
@@ -141,31 +141,31 @@ def _home(home: Home) -> str:
     return f"namespace {space} {{\n\n" + "\n\n".join(blocks) + f"\n\n}}  // namespace {space}\n"
 
 
-def is_by_address(home: Home) -> bool:
-    """The pool of a home lies in slabs, so that the address of a block tells its size."""
+def is_by_address(home: AdvisedAllocator) -> bool:
+    """True if the pool of an allocator lies in slabs, so that the address of a block tells its size."""
     return home.kind == PROCESS and BYTES in wanted(home) and found_by(home) == ADDRESS
 
 
-def is_in_slabs(home: Home) -> bool:
-    """The first bytes of a home's allocator are a slab."""
+def is_in_slabs(home: AdvisedAllocator) -> bool:
+    """True if the first bytes of an allocator are a slab."""
     return is_by_address(home) or home.language == C
 
 
-def first_text(home: Home) -> str:
-    """The first bytes of a home's allocator, in words."""
+def first_text(home: AdvisedAllocator) -> str:
+    """Describes the first bytes of an allocator."""
     return "a slab of 64 KiB, as in the trial" if is_in_slabs(home) else home.first_reason
 
 
-def _first(home: Home) -> str:
+def _first(home: AdvisedAllocator) -> str:
     if is_by_address(home):
         return "()"
     return f"(millpond::first_chunk{{{home.first_bytes}}})" if home.first_bytes else "()"
 
 
-def _pool(home: Home) -> str:
+def _pool(home: AdvisedAllocator) -> str:
     if is_by_address(home):
         pool = "millpond::multipool<slabs, millpond::four_an_octave<pooled_bytes_max>>"
-        # A lock around it: what threads keep for themselves has no size by its address.
+        # Takes a lock: blocks in caches of threads could not be sized by their addresses.
         pool = f"millpond::synchronized<{pool}>" if home.several_threads else pool
         return f"{POOL_BY_ADDRESS}\n\nusing pool_type = millpond::in_mode<{pool}>;\n\n{_only(home)}"
     name = "synchronized_multipool" if home.several_threads else "multipool"
@@ -174,21 +174,21 @@ def _pool(home: Home) -> str:
     return f"using pool_type = millpond::in_mode<millpond::{name}{arguments}>;\n\n{_only(home)}"
 
 
-def _only(home: Home) -> str:
+def _only(home: AdvisedAllocator) -> str:
     return (
-        "// Made at its first use and never destroyed, so that static containers may use it to the very end.\n"
+        "// Made at its first use and never destroyed, so that static containers may use it until the process ends.\n"
         "inline pool_type& pool() {\n"
         f"    static pool_type& only = *new pool_type{_first(home)};\n"
         "    return only;\n}"
     )
 
 
-def _phase(home: Home) -> str:
+def _phase(home: AdvisedAllocator) -> str:
     arena = "millpond::synchronized<phase_arena>" if home.several_threads else "phase_arena"
     return f"{_PHASE_ARENA}\n\nusing pool_type = {arena};\n\n{_only(home)}"
 
 
-def _function(home: Home) -> str:
+def _function(home: AdvisedAllocator) -> str:
     outermost = home.legality == OUTERMOST
     arena = "outer_ != nullptr ? outer_->arena() : arena_" if outermost else "arena_"
     also = " An inner call uses the arena of the outermost one." if outermost else ""
@@ -209,7 +209,7 @@ class scope {{
 
     pool_type& arena() noexcept {{ return {arena}; }}
 {access}
-    // The innermost one of this thread, or null.
+    // Returns the innermost scope of this thread, or null.
     static scope*& current() noexcept {{
         thread_local scope* innermost = nullptr;
         return innermost;
@@ -225,11 +225,11 @@ inline pool_type* current_target() noexcept {{
 }}"""
 
 
-def _thread(home: Home) -> str:
+def _thread(home: AdvisedAllocator) -> str:
     return f"""\
 using pool_type = millpond::in_mode<millpond::monotonic<>>;
 
-// The calling thread's arena. What it gave must be freed before the thread ends.
+// Returns the calling thread's arena. Its blocks must be freed before the thread ends.
 inline pool_type& pool() {{
     thread_local pool_type own{_first(home) if home.first_bytes else ""};
     return own;
@@ -238,13 +238,13 @@ inline pool_type& pool() {{
 inline pool_type* current_target() noexcept {{ return &pool(); }}"""
 
 
-def _instance(_home: Home) -> str:
+def _instance(_home: AdvisedAllocator) -> str:
     return "using pool_type = millpond::in_mode<millpond::multipool<>>;"
 
 
 _SHARED = """\
-// Each container that is made with this type gets a pool of its own, and takes it along when it is swapped or assigned
-// by a move; copies of its allocator share it. For containers that one thread uses at a time.
+// Gives each container a pool of its own, which moves along when the container is swapped or move-assigned. Copies of
+// the allocator share the pool. For containers that one thread uses at a time.
 template <class T>
 class allocator {
   public:
@@ -255,7 +255,7 @@ class allocator {
     using propagate_on_container_swap = std::true_type;
 
     allocator() : pool_(std::make_shared<pool_type>()) {}
-    // No moves: a container that was moved from goes on with its pool.
+    // No moves: a container that was moved from keeps its pool.
     allocator(const allocator&) noexcept = default;
     allocator& operator=(const allocator&) noexcept = default;
     template <class U>
@@ -276,12 +276,12 @@ class allocator {
     std::shared_ptr<pool_type> pool_;
 };
 
-// For a container whose elements, containers of this header too, are to use its pool.
+// For a container of containers of this header: all of them use its pool.
 template <class T>
 using scoped_allocator = std::scoped_allocator_adaptor<allocator<T>>;"""
 
 _STATELESS = """\
-// Every container that is made with this type uses the pool; nothing has to be passed.
+// Lets every container of this type use the pool; no allocator has to be passed.
 template <class T>
 struct allocator {
     using value_type = T;
@@ -304,8 +304,8 @@ struct allocator {
 };"""
 
 _BOUND = """\
-// A container uses the arena in whose life it was made, or the heap where there was none; elements that move to a
-// container of another arena are moved one by one.
+// Lets a container use the arena that was current when it was made, or else the heap. Elements that move to a container
+// of another arena are moved one by one.
 template <class T>
 class allocator {
   public:
@@ -371,18 +371,20 @@ class phase_arena {
 
 
 def container_of(type_: str) -> str:
-    """`map` of `std::map<int, order>` and of `std::pmr::map<int, order>`; empty where it is no such type."""
+    """Returns `map` for `std::map<int, order>` and for `std::pmr::map<int, order>`; empty for other types."""
     found = re.match(r"std::(?:pmr::)?(filesystem::path|\w+)", type_)
     return found[1] if found else ""
 
 
 def is_pmr(type_: str | None) -> bool:
-    """The container gets its allocator by base."""
+    """True if the container gets its allocator through std::pmr."""
     return str(type_ or "").startswith("std::pmr::")
 
 
-def wanted(home: Home) -> list[str]:
-    """What the header offers for a home: names of ALIASES, MAKE, BYTES and RESOURCE, without repetition."""
+def wanted(home: AdvisedAllocator) -> list[str]:
+    """Returns the parts of the header that an allocator needs: names of ALIASES, MAKE, BYTES and RESOURCE, without
+    repetition.
+    """
     total = sum(c.bytes for c in home.containers) or 1
     names: list[str] = []
     unnamed = 0
@@ -394,7 +396,7 @@ def wanted(home: Home) -> list[str]:
                 names.append(name)
         if not c.type:
             unnamed += c.bytes
-    # Members name containers that hold the named ones.
+    # Members may name containers that hold the listed ones.
     for member in (m for c in home.containers for m in c.members):
         for name in re.findall(r"std::(\w+)", member.type):
             if name in ALIASES and name not in names and not is_pmr(member.type):
@@ -403,13 +405,13 @@ def wanted(home: Home) -> list[str]:
         names += [n for n in (MAKE, BYTES) if n not in names]
     if not any(c.type for c in home.containers):
         names += [n for n in (*_USUAL, RESOURCE) if n not in names]
-    # What is made apart from a container has no instance's pool at hand.
+    # Blocks outside containers belong to no instance, so they have no pool here.
     apart = (MAKE, BYTES, RESOURCE, "shared_ptr", "unique_ptr") if home.kind == INSTANCE else ()
     return [n for n in names if n not in apart]
 
 
-def replacements(home: Home) -> list[str]:
-    """The code of everything that is wanted, in blocks."""
+def replacements(home: AdvisedAllocator) -> list[str]:
+    """Returns the code of all needed parts, in blocks."""
     names = wanted(home)
     constructs = [n for n in _CONSTRUCTS if n in names and not (n == MAKE and is_by_address(home))]
     blocks = [_CONSTRUCT] if constructs else []
@@ -422,7 +424,7 @@ def replacements(home: Home) -> list[str]:
 
 
 _CONSTRUCT = """\
-// Makes an object in a block of `from`, which takes the block back where the constructor throws.
+// Makes an object in a block of `from`; returns the block to `from` if the constructor throws.
 template <class T, class... Arguments>
 T* construct(allocator<T>& from, T* place, Arguments&&... arguments) {
     struct guard {
@@ -441,7 +443,7 @@ T* construct(allocator<T>& from, T* place, Arguments&&... arguments) {
 }"""
 
 _MAKE = """\
-// In the place of `new T(…)` and `delete p`; T is the object's own type, not a base of it.
+// Replace `new T(…)` and `delete p`; T is the object's own type, not a base of it.
 template <class T, class... Arguments>
 [[nodiscard]] T* make(Arguments&&... arguments) {
     allocator<T> from;
@@ -457,13 +459,13 @@ void destroy(T* object) noexcept {
 
 _RESOURCE = {
     False: """\
-// For containers of std::pmr.
+// Returns the pool as a resource for containers of std::pmr.
 [[nodiscard]] inline std::pmr::memory_resource* resource() {
     static auto& only = *new millpond::resource<pool_type&>(pool());
     return &only;
 }""",
     True: """\
-// For containers of std::pmr: the arena of the innermost call, or the heap outside every call.
+// Returns a resource for containers of std::pmr: the arena of the innermost call, or the heap outside every call.
 [[nodiscard]] inline std::pmr::memory_resource* resource() {
     return scope::current() != nullptr ? scope::current()->resource() : std::pmr::new_delete_resource();
 }""",

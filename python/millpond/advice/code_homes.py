@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The allocators that an advised plan puts into the source: where each lives, its first bytes, its size classes.
+"""The allocators that an advised plan puts into the source: the place of each, its first bytes, its size classes.
 
 A *home* is one route of the plan: a pool of the process, pools of instances, or an arena of a function's calls, of
 threads or of a phase.
@@ -29,19 +29,19 @@ from millpond.system.wording import bytes_text, list_text
 NAMESPACE = "millpond_advice"
 C, CPP = "C", "C++"
 PROCESS, FUNCTION, THREAD, PHASE, INSTANCE = "process", "function", "thread", "phase", "instance"
-# The first chunk of a pool or an arena: later ones double, so more is not gained by a larger one.
+# The largest first chunk of a pool or an arena: later chunks double, so a larger one gains no more.
 POOL_BYTES_MAX = 256 << 10
 ARENA_BYTES_MAX = 1 << 20
-# Classes of one's own are worth their loss of generality where they save as much of the bytes.
+# The share of bytes that classes of its own must save to be worth the loss of generality.
 CLASSES_SAVE_MIN = 0.05
 _NODES = ("std::list<", "std::forward_list<", "std::map<", "std::multimap<", "std::set<", "std::multiset<")
 
 
 @dataclass(frozen=True)
-class Home:
-    """One allocator of the advised plan."""
+class AdvisedAllocator:
+    """One allocator of the advised plan (a *home*)."""
 
-    name: str  # of its namespace
+    name: str  # the name of its namespace
     subsystems: tuple[str, ...]
     kind: str
     function: str
@@ -53,42 +53,44 @@ class Home:
     classes_reason: str
     containers: tuple[Container, ...]
     function_place: tuple[str, int] = ("", 0)  # where an arena's function is declared
-    language: str = CPP  # of the header: C where the code is C, and no container of C++ is among it
-    standards: tuple[tuple[str, str], ...] = ()  # files whose code changes, with what each was compiled by
+    language: str = CPP  # of the header: C if all of the code is C
+    standards: tuple[tuple[str, str], ...] = ()  # files whose code changes, with the standard that each was compiled by
     freed_at: tuple[FreeingPlace, ...] = ()
     freed_elsewhere: int = 0
     frees: int = 0
 
     @property
     def space(self) -> str:
-        """The namespace, qualified."""
+        """Returns the qualified namespace."""
         return f"{NAMESPACE}::{self.name}"
 
     @property
     def owner(self) -> str:
-        """Who owns the allocator, and why that is legal."""
+        """Names the owner of the allocator, and why that is legal."""
         whose = list_text(list(self.subsystems))
         if self.kind == FUNCTION:
             known = {
-                NOT_DISPROVED: "that no object outlives it was not observed",
-                NOT_DECIDED: "that no object outlives it was not observed: the trace is not whole",
-                ALIVE_AT_END: "objects of it are never freed: check that nothing uses them after its end",
+                NOT_DISPROVED: "it was not observed whether objects outlive it",
+                NOT_DECIDED: "the trace is not complete, so it is unknown whether objects outlive it",
+                ALIVE_AT_END: "some of its objects are never freed: check that nothing uses them after its end",
                 OUTERMOST: "legal for the outermost call: inner calls share its arena",
             }.get(self.legality, "no object outlived an observed call")
             return f"each call of {self.function} owns an arena for {whose} ({known})"
         if self.kind == THREAD:
             return f"each thread owns an arena for {whose} (no object outlived its thread)"
         if self.kind == INSTANCE:
-            return f"each container of {whose} owns a pool (what it allocates must not outlive it)"
+            return f"each container of {whose} owns a pool (its blocks must not outlive it)"
         life = "it lives as long as the process, which is legal for every object"
         if self.kind == PHASE:
             return f"the process owns an arena for {whose}, reset whenever nothing in it is alive ({life})"
         return f"the process owns a pool for {whose} ({life})"
 
 
-def homes(advice: Advice) -> list[Home]:
-    """The homes of the plan that is better than no change, in its order; none where there is no such plan. What only
-    packages of the system have the source of gets none.
+def homes(advice: Advice) -> list[AdvisedAllocator]:
+    """Returns the allocators (homes) of the plan that is better than no change, in its order; empty without such a
+    plan.
+
+    Leaves out subsystems whose source only packages of the system have.
     """
     rows = {row.name: row for row in advice.subsystems}
     routes = advice.plan.routes if advice.plan else ()
@@ -102,14 +104,14 @@ def homes(advice: Advice) -> list[Home]:
 
 
 def foreign_rows(advice: Advice) -> dict[str, str]:
-    """The subsystems of the plan whose source whoever runs the program does not build, with the package of each."""
+    """Returns the subsystems of the plan whose source the user does not build, with the package of each."""
     routes = advice.plan.routes if advice.plan else ()
     planned = {name for route in routes for name in route.subsystems if not route.of_rest}
     return {row.name: row.package for row in advice.subsystems if row.package and row.name in planned}
 
 
 def foreign_text(advice: Advice) -> str:
-    """Who could change the source, where all of the plan is others'; empty where some of it is the user's own."""
+    """Names the packages whose maintainers could change the source, if the whole plan concerns them; else empty."""
     foreign = foreign_rows(advice)
     if not foreign or homes(advice):
         return ""
@@ -117,7 +119,7 @@ def foreign_text(advice: Advice) -> str:
 
 
 def identifier(name: str, taken: set[str]) -> str:
-    """A valid C++ name for any owner, different from all in `taken`, which it joins."""
+    """Returns a valid C++ name for an owner, different from all in `taken`, and adds it there."""
     words = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_")[:60].strip("_") or "unnamed"
     base = f"{'n' if words[0].isdigit() else ''}{words}_memory"
     found, number = base, 2
@@ -128,14 +130,14 @@ def identifier(name: str, taken: set[str]) -> str:
 
 
 def default_class(size: int) -> int:
-    """The block of `four_an_octave<>` that serves a size."""
+    """Returns the block size of `four_an_octave<>` that serves a size."""
     if size <= 64:
         return max(8, -(-size // 8) * 8)
     step = 1 << ((size - 1).bit_length() - 3)
     return -(-size // step) * step
 
 
-def _home(route: PlanRoute, rows: Mapping[str, Row], taken: set[str]) -> Home:
+def _home(route: PlanRoute, rows: Mapping[str, Row], taken: set[str]) -> AdvisedAllocator:
     own = [rows[name] for name in route.subsystems if name in rows]
     kind = route.scope.kind if route.scope else INSTANCE if route.instances else PROCESS
     function = (route.scope.function or "") if route.scope else ""
@@ -146,7 +148,7 @@ def _home(route: PlanRoute, rows: Mapping[str, Row], taken: set[str]) -> Home:
     first, reason = _first_bytes(own, kind, judged)
     containers = _containers(own)
     classes, why = _classes(containers, kind)
-    return Home(
+    return AdvisedAllocator(
         name=identifier(route.pool or route.subsystems[0], taken), subsystems=route.subsystems, kind=kind,
         function=function, legality=(judged[0].legality or "") if judged else "", several_threads=several,
         first_bytes=first, first_reason=reason, classes=classes, classes_reason=why, containers=tuple(containers),
@@ -170,7 +172,7 @@ def _standards(own: Sequence[Row], containers: Sequence[Container]) -> tuple[tup
 
 
 def _judged(own: Iterable[Row], kind: str, function: str) -> list[ScopeLegality]:
-    """What is known of the scope that the arena has, the weakest knowledge first."""
+    """Returns the legality of the arena's scope, the weakest knowledge first."""
     found = [
         scope
         for row in own
@@ -185,17 +187,17 @@ def _first_bytes(own: Sequence[Row], kind: str, judged: Sequence[ScopeLegality])
     if kind in (FUNCTION, THREAD):
         known = [s.instance_bytes.p95 for s in judged if s.instance_bytes and s.instance_bytes.p95]
         if not known:
-            return 0, "the library's first chunk: how much one activation allocates was not observed"
+            return 0, "the library's first chunk: the bytes of one activation were not observed"
         wanted = int(sum(known))
-        what = f"nineteen of twenty activations allocate at most {bytes_text(wanted)}"
+        what = f"95 % of the activations allocate at most {bytes_text(wanted)}"
         limit = ARENA_BYTES_MAX
     elif kind == INSTANCE:
         return 0, "the library's first chunk of 1 KiB, so that small instances stay small"
     else:
         wanted = sum(r.peak_live_bytes or 0 for r in own)
-        what, limit = f"at most {bytes_text(wanted)} were alive at a time", POOL_BYTES_MAX
+        what, limit = f"at most {bytes_text(wanted)} were live at a time", POOL_BYTES_MAX
     if wanted == 0:
-        return 0, "the library's first chunk: nothing is known of how much it holds"
+        return 0, "the library's first chunk: the bytes that it holds are unknown"
     first = min(max(-(-wanted // 1024) * 1024, 1024), limit)
     return first, what + (f"; later chunks follow the first {bytes_text(first)}" if first < wanted else "")
 
@@ -205,11 +207,11 @@ def _containers(own: Iterable[Row]) -> list[Container]:
 
 
 def _classes(containers: Sequence[Container], kind: str) -> tuple[tuple[int, ...], str]:
-    """Size classes of one's own, where all objects are nodes of known sizes that the default classes waste."""
-    default = "those of the library"
+    """Returns size classes of its own if all objects are nodes of known sizes that the default classes waste."""
+    default = "the library's"
     if kind != PROCESS or not containers:
         if kind == INSTANCE:
-            return (), f"{default}: made when they are first used, so that small instances stay small"
+            return (), f"{default}: made at their first use, so that small instances stay small"
         return (), f"{default}: an arena has none" if kind != PROCESS else f"{default}: the sizes are not known exactly"
     total = sum(c.bytes for c in containers)
     sizes: dict[int, int] = {}

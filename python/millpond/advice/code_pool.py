@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The C header that an advised change of C code needs: for each home a pool whose blocks have no head.
+"""Writes the C header of an advised change of C code: for each allocator a pool whose blocks have no head.
 
-It does what the trial's pool did: the same size classes, the same slabs, blocks in the same order. A free finds the
-pool and the size of a block by its address, so that a function which frees everything can free these, too.
+The pool does the same as the trial's: the same size classes, the same slabs, blocks in the same order. A free finds the
+pool and the size of a block by its address, so a function that frees any block can free these, too.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millpond.advice.code_header import one_line
-from millpond.advice.code_homes import PROCESS, Home
+from millpond.advice.code_homes import PROCESS, AdvisedAllocator
 
 C_HEADER = "millpond_advice.h"
 
 
-def c_header(homes: Sequence[Home], program: str) -> str:
-    """The whole header."""
+def c_header(homes: Sequence[AdvisedAllocator], program: str) -> str:
+    """Returns the text of the header."""
     head = _HEAD.replace("PROGRAM", comment(program)).replace("EXAMPLE", homes[0].name)
     return head + "".join(_home(home) for home in homes) + _TAIL
 
 
 def comment(text: str) -> str:
-    """A text of a program that may stand in a comment of C."""
+    """Returns a program's text for a comment of C."""
     return one_line(text).replace("*/", "* /").replace("/*", "/ *")
 
 
-def _home(home: Home) -> str:
+def _home(home: AdvisedAllocator) -> str:
     shared = "1" if home.several_threads else "0"
     lines = [f"Owner: {comment(home.owner)}."]
     if home.kind != PROCESS:
         lines.append(
-            "The plan gives it another allocator than a pool of the process, which is all that there is for C: "
-            "measure again what it saves."
+            "The plan gives it another allocator than a pool of the process. C has only the latter: measure again "
+            "what it saves."
         )
     if home.several_threads:
         lines.append("Several threads use it, so each call takes a lock, which the trial's pool did not.")
@@ -43,22 +43,22 @@ def _home(home: Home) -> str:
 _HEAD = """\
 /* The pools that Millpond advises for PROGRAM.
  *
- *   void* EXAMPLE_allocate(size_t bytes);                            in the place of malloc
- *   void EXAMPLE_free(void* block, size_t bytes);                    of free, where the size asked for is known
- *   void EXAMPLE_free_any(void* block);                              of free, for blocks of the pool and of malloc
- *   void* EXAMPLE_resize(void* block, size_t held, size_t bytes);    of realloc, where the size it has is known
- *   void* EXAMPLE_resize_any(void* block, size_t bytes);             of realloc, for blocks of the pool and of malloc
- *   int EXAMPLE_owns(const void* block);                             whether the pool has given out the block
+ *   void* EXAMPLE_allocate(size_t bytes);                            replaces malloc
+ *   void EXAMPLE_free(void* block, size_t bytes);                    replaces free if the block's size is known
+ *   void EXAMPLE_free_any(void* block);                              replaces free, for any block of pool or malloc
+ *   void* EXAMPLE_resize(void* block, size_t held, size_t bytes);    replaces realloc if the block's size is known
+ *   void* EXAMPLE_resize_any(void* block, size_t bytes);             replaces realloc, for any block of pool or malloc
+ *   int EXAMPLE_owns(const void* block);                             true if the block is from the pool
  *
  *   slab of 64 KiB  | 32 | block | block | block | ...      blocks of one size; the first 32 bytes are not used
  *
  * Include it wherever the pool is used; nothing has to be linked. C99 or newer, or C++, compiled by gcc or clang.
- * Blocks have no head: by its address, a free finds the slab, and by the slab the size. Requests above 32 KiB go to
- * malloc and come back to free. Memory that a pool has taken serves its own size until the process ends. A null block
- * is freed as nothing and resized as a new one. Null is returned where there is no memory. Aligned as malloc's blocks
- * are. What EXAMPLE_resize_any has resized, which moves seldom, EXAMPLE_free_any frees, and not EXAMPLE_free.
- * Cost: some ten instructions, a free by address some twenty. -DMILLPOND_CHECKED ends the program at a free with a
- * wrong size or of a block that was just freed. Threads: what is not said to be locked is for one thread at a time. */
+ * Blocks have no head: a free finds the slab by the block's address, and the slab has the size. Requests above 32 KiB
+ * go to malloc and free. Memory that a pool has taken serves blocks of one size until the process ends. Freeing a null
+ * block does nothing; resizing one allocates. The functions return null if there is no memory. Blocks are aligned as
+ * malloc's are. EXAMPLE_resize_any seldom moves a block; free its result by EXAMPLE_free_any, not by EXAMPLE_free.
+ * Cost: about ten instructions, a free by address about twenty. -DMILLPOND_CHECKED ends the program at a free with a
+ * wrong size or of a block that was just freed. Threads: one at a time, unless the pool's comment names a lock. */
 #ifndef MILLPOND_ADVICE_H
 #define MILLPOND_ADVICE_H
 
@@ -79,14 +79,14 @@ typedef struct millpond_block {
     struct millpond_block* next;
 } millpond_block;
 
-/* The blocks of one size: those freed first, in the order in which they were freed; a row never given out; those freed
- * last, of which some are turned round when the others are used up. */
+/* The blocks of one size in three lists: `ready`, freed blocks in the order of their frees; `fresh`, a row of unused
+ * blocks; `freed`, the latest frees. When `ready` is empty, part of `freed` is reversed into it. */
 typedef struct millpond_class {
     millpond_block* ready;
     millpond_block* freed;
     char* fresh;
     char* fresh_end;
-    size_t row_blocks; /* of the next row; 0: the class has not been used */
+    size_t row_blocks; /* blocks in the next row; 0: the class has not been used */
 } millpond_class;
 
 /* 2 MiB of slabs, with the class of each plus 1. */
@@ -98,11 +98,11 @@ typedef struct millpond_extent {
 typedef struct millpond_pool {
     millpond_class classes[MILLPOND_CLASSES];
     millpond_extent* extents; /* a hash table by base */
-    size_t places;            /* in it: a power of two, or 0 */
+    size_t places;            /* entries of the table: a power of two, or 0 */
     size_t used;
     char* slab; /* the next one, up to ... */
     char* slab_end;
-    size_t chunk_extents; /* that the next chunk has */
+    size_t chunk_extents; /* extents of the next chunk */
     char lock;
 } millpond_pool;
 
@@ -131,7 +131,7 @@ static inline size_t millpond_place_of(uintptr_t base, size_t places) {
     const uint32_t hash = (uint32_t)(base / MILLPOND_EXTENT_BYTES) * 0x9E3779B1u;
     return (size_t)(hash >> 8) & (places - 1);
 }
-/* Returns: the class of the slab in which the block lies, plus 1; 0 if it is none of the pool's. */
+/* Returns the class of the block's slab plus 1; 0 if the block is not from the pool. */
 static inline unsigned millpond_owner(const millpond_pool* pool, const void* block) {
     const uintptr_t address = (uintptr_t)block, base = address & ~(uintptr_t)(MILLPOND_EXTENT_BYTES - 1);
     size_t at;
@@ -142,7 +142,7 @@ static inline unsigned millpond_owner(const millpond_pool* pool, const void* blo
     return 0;
 }
 
-/* Returns: the entry of an extent, made if there is none; null if there is no memory for it. */
+/* Returns the entry of an extent, and makes it if needed; null if there is no memory for it. */
 static __attribute__((noinline, unused)) millpond_extent* millpond_extent_at(millpond_pool* pool, uintptr_t base) {
     size_t at;
     if (2 * (pool->used + 1) > pool->places) {
@@ -169,8 +169,8 @@ static __attribute__((noinline, unused)) millpond_extent* millpond_extent_at(mil
     return &pool->extents[at];
 }
 
-/* Returns: so many bytes of slabs, marked with the class; or null. Chunks of whole extents come from malloc, each twice
- * as long as the last, to 64 MiB; what is never used of them takes no memory. */
+/* Returns `bytes` of slabs, marked with the class; or null. Takes chunks of whole extents from malloc, each twice as
+ * long as the last, up to 64 MiB; the system gives memory only to pages that are used. */
 static __attribute__((noinline, unused)) char* millpond_take_slabs(millpond_pool* pool, size_t bytes, unsigned index) {
     char* first;
     size_t at;
@@ -198,7 +198,7 @@ static __attribute__((noinline, unused)) char* millpond_take_slabs(millpond_pool
     return first;
 }
 
-/* Gives the class a row of fresh blocks. Returns: whether there was memory. */
+/* Gives the class a row of fresh blocks. Returns 0 if there is no memory. */
 static __attribute__((noinline, unused)) int millpond_add_row(millpond_pool* pool, unsigned index) {
     millpond_class* const to = &pool->classes[index];
     const size_t block = millpond_class_bytes(index), natural = block & (~block + 1), head = 32;
@@ -260,7 +260,7 @@ static inline void millpond_put(millpond_pool* pool, void* block, unsigned index
     millpond_block** const list = to->ready == NULL && to->freed == NULL ? &to->ready : &to->freed;
 #ifdef MILLPOND_CHECKED
     if (millpond_owner(pool, block) != index + 1 || to->ready == link || to->freed == link) {
-        fprintf(stderr, "millpond: %p was freed twice, with another size, or to a pool that it is not of\\n", block);
+        fprintf(stderr, "millpond: %p was freed twice, with another size, or to the wrong pool\\n", block);
         abort();
     }
     memset(block, 0xDD, millpond_class_bytes(index));
@@ -297,7 +297,7 @@ static inline int millpond_owns(millpond_pool* pool, const void* block, int shar
     return owner != 0;
 }
 
-/* Moves a block of the pool, of a class with `held` bytes. */
+/* Moves a block of the pool from a class of `held` bytes. */
 static __attribute__((noinline, unused)) void* millpond_move(millpond_pool* pool, void* block, size_t held,
                                                              size_t bytes, int shared) {
     const int fits = bytes <= held;
@@ -317,7 +317,7 @@ static __attribute__((noinline, unused)) void* millpond_resize_any(millpond_pool
     millpond_unlock(pool, shared);
     if (owner == 0) return realloc(block, bytes);
     held = millpond_class_bytes(owner - 1);
-    /* One that would be mostly empty moves, unless it is small. */
+    /* Moves only a block that would be mostly empty, unless it is small. */
     if (bytes <= held && (bytes >= held / 4 || held <= 128)) return block;
     return millpond_move(pool, block, held, bytes, shared);
 }
@@ -332,7 +332,7 @@ static __attribute__((noinline, unused)) void* millpond_resize(millpond_pool* po
         return millpond_move(pool, block, millpond_class_bytes(index), bytes, shared);
     }
     if (bytes > MILLPOND_POOLED_MAX) return realloc(block, bytes);
-    moved = millpond_take(pool, bytes, shared); /* above 32 KiB, a block is malloc's, below it the pool's */
+    moved = millpond_take(pool, bytes, shared); /* blocks above 32 KiB are malloc's, smaller ones the pool's */
     if (moved == NULL) return NULL;
     memcpy(moved, block, bytes);
     free(block);
@@ -343,7 +343,7 @@ static __attribute__((noinline, unused)) void* millpond_resize(millpond_pool* po
 _HOME = """
 /* NAME.
 COMMENT
- * One pool for all sources that include this: the linker keeps one definition of a weak variable. */
+ * All sources that include this share one pool: the linker keeps one definition of a weak variable. */
 __attribute__((weak)) millpond_pool NAME_pool;
 
 static inline void* NAME_allocate(size_t bytes) {

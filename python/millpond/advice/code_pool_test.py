@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The test of a written C header: random operations on each pool against a record of what every block must hold."""
+"""Writes the test of a written C header: random operations on each pool, checked against a record of all blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millpond.advice.code_homes import Home
+from millpond.advice.code_homes import AdvisedAllocator
 from millpond.advice.code_pool import C_HEADER, comment
 
 C_TEST = "millpond_advice_test.c"
 
 
-def c_test(homes: Sequence[Home], program: str) -> str:
-    """The whole file."""
+def c_test(homes: Sequence[AdvisedAllocator], program: str) -> str:
+    """Returns the text of the test."""
     head = _HEAD.replace("PROGRAM", comment(program)).replace("HEADER", C_HEADER)
     calls = "".join(f"    test_{home.name}();\n" for home in homes)
     return head + "".join(_HOME.replace("NAME", home.name) for home in homes) + _MAIN.replace("CALLS", calls)
 
 
 _HEAD = """\
-/* Random operations on the pools of HEADER: no two blocks overlap, and each keeps what was written to it.
+/* Runs random operations on the pools of HEADER and checks that blocks do not overlap and keep their contents.
  *
- * The header was written for PROGRAM. Compile it with -DMILLPOND_CHECKED, too; an argument is the seed. */
+ * The header was written for PROGRAM. Compile once also with -DMILLPOND_CHECKED. The argument is a seed. */
 #include "HEADER"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ typedef struct held_block {
     unsigned char* block;
     size_t bytes;
     unsigned char mark;
-    int by_address; /* malloc's, or resized by address */
+    int by_address; /* from malloc, or resized by address */
 } held_block;
 
 static held_block held[BLOCKS];
@@ -78,7 +78,7 @@ static void look_at(const held_block* one, size_t bytes, int operation) {
     size_t i;
     for (i = 0; i < bytes && one->block[i] == one->mark; ++i) {
     }
-    expect(i == bytes, "a block does not hold what was written to it", operation);
+    expect(i == bytes, "a block has lost its contents", operation);
 }
 """
 
@@ -118,7 +118,7 @@ static void test_NAME(void) {
     for (i = 0; i < BLOCKS; ++i) NAME_free_any(held[i].block);
     NAME_free_any(NULL);
     NAME_free(NULL, 5);
-    expect(!NAME_owns(&operation), "owns is wrong of what is no block", operation);
+    expect(!NAME_owns(&operation), "owns is wrong for an address outside the heap", operation);
 }
 """
 

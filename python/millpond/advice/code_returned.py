@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Variables that a function returns: with their type, the type of the result changes, and the ABI of the function."""
+"""Finds variables that a function returns: if their type changes, the result's type and the function's ABI change."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from millpond.advice.code_source import lines_of
 from millpond.rounds.characterisation import Member
 
 _RESULTS_AT_MOST = 4
-# Up to here a function's first line is looked for.
+# The number of lines in which a function's first line is searched.
 _LINES_BACK = 200
 
 
 def returned_at(member: Member, files: Iterable[str] = ()) -> list[tuple[str, int]]:
-    """The lines that return a variable by its name: of its own function, or anywhere in the files for a member."""
+    """Returns the lines that return a variable by name: in its own function, or anywhere in the files for a member."""
     name = re.escape(member.name.rsplit(".", 1)[-1])
     pattern = re.compile(rf"\breturn\s+(?:std::move\s*\(\s*)?(?:this->)?{name}\s*\)?\s*;")
     if member.kind == "member":
@@ -37,14 +37,14 @@ def returned_at(member: Member, files: Iterable[str] = ()) -> list[tuple[str, in
 
 
 def _ends_function(line: str, member: Member) -> bool:
-    """A closing brace further out than the declaration."""
+    """True for a closing brace further out than the declaration."""
     declared = lines_of(member.file)[member.line - 1]
     indent = len(declared) - len(declared.lstrip())
     return line.startswith("}") or (line.strip().startswith("}") and len(line) - len(line.lstrip()) < indent)
 
 
 def takes_any_type(member: Member) -> bool:
-    """True if the function of a local variable deduces the type of its result."""
+    """True if the function of a local variable deduces its result type."""
     for line in reversed(lines_of(member.file)[max(0, member.line - _LINES_BACK) : member.line - 1]):
         if re.search(r"\)\s*(?:const|noexcept|mutable|\s)*\{?\s*$", line) and not line.lstrip().startswith(
             ("if", "for")
@@ -54,7 +54,7 @@ def takes_any_type(member: Member) -> bool:
 
 
 def returned_text(member: Member, type_: str, files: Iterable[str] = ()) -> str:
-    """Consequences of the return of a variable, in words; empty where no return is known."""
+    """Describes the consequences of returning a variable; empty if no return is known."""
     lines = returned_at(member, files)
     if not lines or (member.kind == "local variable" and takes_any_type(member)):
         return ""
@@ -62,5 +62,5 @@ def returned_text(member: Member, type_: str, files: Iterable[str] = ()) -> str:
     shown = ", ".join(f"{file.rsplit('/', 1)[-1]}:{line}" for file, line in lines[:_RESULTS_AT_MOST])
     return (
         f"`{name}` is returned ({shown}): the result of each such function must become a `{type_}` too, in its "
-        "declaration and where it is used, and with it the ABI"
+        "declaration and its uses, and the ABI changes"
     )

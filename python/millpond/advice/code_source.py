@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The lines of a program's own source, where it is at hand."""
+"""Reads the lines of a program's own source, if it is available."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from millpond.system.any_bytes import system_form
 
 _BYTES_MAX = 4 << 20
-# A call that goes over several lines has its address on one of them.
+# A call over several lines has its address on one of them.
 _LINES_AROUND = (0, -1, 1, -2, 2)
 
 
 @cache
 def lines_of(file: str) -> tuple[str, ...]:
-    """The lines of a source file; none where it cannot be read."""
+    """Returns the lines of a source file; empty if it cannot be read."""
     path = Path(system_form(file))
     try:
         if not path.is_file() or path.stat().st_size > _BYTES_MAX:
@@ -27,7 +27,7 @@ def lines_of(file: str) -> tuple[str, ...]:
 
 
 def source_line(file: str, line: int, pattern: re.Pattern[str]) -> tuple[int, str] | None:
-    """The line nearest to a place, within two, that has what a pattern asks for, with its number."""
+    """Returns the line within two lines of a place that matches a pattern, the nearest first, with its number."""
     lines = lines_of(file)
     for away in _LINES_AROUND:
         at = line + away
@@ -37,5 +37,5 @@ def source_line(file: str, line: int, pattern: re.Pattern[str]) -> tuple[int, st
 
 
 def _code_of(line: str) -> str:
-    """A line without its comment."""
+    """Returns a line without its comment."""
     return re.sub(r"//.*|/\*.*?\*/", "", line)

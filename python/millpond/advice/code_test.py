@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The test of a written header: each container of it does what the standard one does, in checked mode.
+"""Writes the test of a written header: it checks in checked mode that each container behaves as the standard one.
 
-Random operations on a container of the header and on one of the standard library must leave the same contents, and
-nothing allocated; in checked mode the allocators report every misuse, with the place of the call.
+Runs the same random operations on a container of the header and on a standard one. Both must have the same contents,
+and nothing may stay allocated. In checked mode the allocators report every misuse with the place of the call.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from millpond.advice.code_bytes import HEAD, found_by
 from millpond.advice.code_header import ALIASES, BYTES, HEADER, MAKE, RESOURCE, is_by_address, one_line, wanted
-from millpond.advice.code_homes import FUNCTION, INSTANCE, PHASE, THREAD, Home
+from millpond.advice.code_homes import FUNCTION, INSTANCE, PHASE, THREAD, AdvisedAllocator
 
 TEST = "millpond_advice_test.cpp"
 _SEQUENCES = ("vector", "deque", "list")
@@ -22,8 +22,8 @@ _LETTERS = {"string": "char", "wstring": "wchar_t"}
 _STREAMS = ("stringstream", "ostringstream")
 
 
-def test(homes: Sequence[Home], program: str) -> str:
-    """The whole file."""
+def test(homes: Sequence[AdvisedAllocator], program: str) -> str:
+    """Returns the text of the test."""
     names = {n for home in homes for n in wanted(home)}
     standard = {"cstdio", "cstdlib", "random", "string", "thread", "utility", "algorithm", "iterator"}
     standard |= {ALIASES[n][0] for n in names if n in ALIASES} | (
@@ -32,7 +32,7 @@ def test(homes: Sequence[Home], program: str) -> str:
     lines = [
         f"// Compares the containers of {HEADER} with those of the standard library.",
         "//",
-        f"// The header was written for {one_line(program)}. Compile with -DMILLPOND_CHECKED; an argument is the seed.",
+        f"// The header was written for {one_line(program)}. Compile with -DMILLPOND_CHECKED; the argument is a seed.",
         f'#include "{HEADER}"',
         "",
         *[f"#include <{name}>" for name in sorted(standard)],
@@ -54,8 +54,8 @@ def test(homes: Sequence[Home], program: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _home(home: Home) -> list[str]:
-    """The rounds of one home, in its scope."""
+def _home(home: AdvisedAllocator) -> list[str]:
+    """Returns the rounds of one allocator, in its scope."""
     body = [f"    {call}" for name in wanted(home) for call in _calls(home, name)]
     if home.kind == FUNCTION:
         body = [f"    {home.space}::scope scope;", *body, "    millpond::expect_empty(scope.arena());"]
@@ -68,7 +68,7 @@ def _home(home: Home) -> list[str]:
 
 
 def _bytes(resize: str, free: str) -> str:
-    """The comparison of a way to resize a block and one to free it."""
+    """Returns the comparison of a way to resize blocks and a way to free them."""
     parameters = "[[maybe_unused]] std::size_t held, std::size_t n"
     return (
         f"compare_bytes([](void* b, {parameters}) {{ return {resize}; }}, "
@@ -76,7 +76,7 @@ def _bytes(resize: str, free: str) -> str:
     )
 
 
-def _calls(home: Home, name: str) -> list[str]:
+def _calls(home: AdvisedAllocator, name: str) -> list[str]:
     space = home.space
     if name in _SEQUENCES:
         return [f"compare_sequences<{space}::{name}<{t}>, std::{name}<{t}>>(random);" for t in ("int", "record")]
@@ -123,7 +123,7 @@ constexpr int rounds = 3;
 constexpr int operations = 300;
 int failures = 0;
 
-// The same numbers with every standard library.
+// Draws the same numbers with every standard library.
 class dice {
   public:
     explicit dice(unsigned seed) : engine_(seed) {}
@@ -158,7 +158,7 @@ template <class A, class B>
 
 
 def _compare(name: str, turn: str, after: str = "") -> str:
-    """The function that compares two containers by random operations, each a `turn`, and by `after` in the end."""
+    """Returns a function that compares two containers: each step is a `turn`, and `after` comes at the end."""
     return f"""\
 template <class A, class B>
 void compare_{name}(dice& random) {{
@@ -171,7 +171,7 @@ void compare_{name}(dice& random) {{
 
 
 def _on_both(code: str) -> str:
-    """The code where each line about `both` containers stands once for ours and once for theirs."""
+    """Returns the code with each line about `both` written twice, once for ours and once for theirs."""
     return re.sub(r".*\bboth\b.*\n", lambda m: "".join(m[0].replace("both", one) for one in ("ours", "theirs")), code)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond advise --write DIR`: the header, the note and the test of an advice, all of them or none.
+"""Implements `millpond advise --write DIR`: writes the header, the note and the test of an advice, or nothing at all.
 
 The note is Markdown: the verdict, the changes in their places, and how to build and test them.
 """
@@ -13,29 +13,29 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from millpond.advice import choice_words
+from millpond.advice import choice_text
 from millpond.advice.advice_data import Advice, Code
 from millpond.advice.code_allocating import freeing_note
 from millpond.advice.code_changes import CONTAINERS_AT_MOST, code_of_rows
 from millpond.advice.code_header import HEADER, first_text, header
-from millpond.advice.code_homes import FUNCTION, THREAD, C, Home, foreign_rows, foreign_text, homes
+from millpond.advice.code_homes import FUNCTION, THREAD, AdvisedAllocator, C, foreign_rows, foreign_text, homes
 from millpond.advice.code_needs import option_of
 from millpond.advice.code_pool import C_HEADER, c_header
 from millpond.advice.code_pool_test import C_TEST, c_test
 from millpond.advice.code_test import TEST, test
-from millpond.advice.container_words import container_text, place_text, without_members
+from millpond.advice.container_text import container_text, place_text, without_members
 from millpond.advice.decision import MALLOC, UNDECIDED
 from millpond.advice.fewer_blocks import words
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.wording import bytes_text, list_text
 
 NOTE = "millpond_advice.md"
-# Where no include folder is at hand, the reader puts theirs in.
+# Stands for the include folder if it is unknown; the reader replaces it.
 INCLUDE_UNKNOWN = "MILLPOND/include"
 
 
 def prove_empty(folder: Path) -> None:
-    """Failure (status 2) where the folder has anything in it: nothing of the user's is overwritten."""
+    """Raises Failure (status 2) if the folder has anything in it, so that no user's file is overwritten."""
     try:
         if folder.is_dir() and not any(folder.iterdir()):
             return
@@ -48,7 +48,7 @@ def prove_empty(folder: Path) -> None:
 
 
 def files_of(advice: Advice) -> dict[str, str]:
-    """The files by name: the note alone where no change of the source is better than none."""
+    """Returns the files by name; only the note if no change of the source is better than none."""
     program = shlex.join(advice.program.argv)
     chosen = homes(advice)
     written = {NOTE: note(advice, chosen)}
@@ -61,7 +61,9 @@ def files_of(advice: Advice) -> dict[str, str]:
 
 
 def write(advice: Advice, folder: Path) -> str:
-    """Writes the folder whole, and says in a sentence what is in it. Failure (status 2 or 4) where it cannot."""
+    """Writes the whole folder, and returns a sentence about its contents. Failure (status 2 or 4) if it cannot be
+    written.
+    """
     prove_empty(folder)
     files = files_of(advice)
     aside: Path | None = None
@@ -81,19 +83,19 @@ def write(advice: Advice, folder: Path) -> str:
                 shutil.rmtree(aside)
     if len(files) == 1:
         undecided = advice.choice is not None and advice.choice.kind == UNDECIDED
-        why = "it is not decided whether to change the source"
+        why = "there is no verdict yet on a change of the source"
         if not undecided:
             why = "no change of the source is better than none"
         if packages := foreign_text(advice):
-            why = f"the source to change is that of {packages}, which you do not build"
-        return f"{folder}: {NOTE} alone, for {why}"
-    return f"{folder}: {list_text(sorted(files))}; {NOTE} says what to change where, and how to run the test"
+            why = f"the source to change belongs to {packages}, which you do not build"
+        return f"{folder}: only {NOTE}, because {why}"
+    return f"{folder}: {list_text(sorted(files))}; {NOTE} lists the changes, and how to run the test"
 
 
-def note(advice: Advice, chosen: Sequence[Home]) -> str:
-    """The Markdown note: the verdict, the changes in their places, and how to build and test them."""
+def note(advice: Advice, chosen: Sequence[AdvisedAllocator]) -> str:
+    """Returns the Markdown note: the verdict, the changes in their places, and how to build and test them."""
     parts = [f"# Advice for {_code(shlex.join(advice.program.argv))}", _plain(advice.verdict)]
-    if said := choice_words.lines(advice):
+    if said := choice_text.lines(advice):
         parts.append("\n".join(f"- {label}: {_plain(line)}" for label, line in said))
     choice = advice.choice
     if choice and choice.kind == MALLOC and choice.command:
@@ -103,28 +105,29 @@ def note(advice: Advice, chosen: Sequence[Home]) -> str:
         parts += [_home(home, code[home.subsystems[0]]) for home in chosen] + [_build(advice, chosen)]
     if fewer := [one for row in advice.subsystems for one in row.fewer_blocks]:
         listed = "\n".join(f"- {_plain(words(one))}" for one in fewer)
-        parts.append(f"## Without an allocator\n\nThese blocks need not be; what that saves was not tried.\n\n{listed}")
+        avoidable = "These blocks can be avoided; the time that this saves was not measured."
+        parts.append(f"## Without an allocator\n\n{avoidable}\n\n{listed}")
     foreign = foreign_rows(advice)
     if foreign:
         parts.append(_of_others(foreign, advice))
     if not chosen and not foreign:
-        undecided = "Whether there is something to change is not decided, so no header was written: see above for why."
+        undecided = "No header was written, because there is no verdict yet; the reason is above."
         nothing = "No change of the source is better than none beyond the noise, so no header was written."
         parts.append(undecided if choice and choice.kind == UNDECIDED else nothing)
     return "\n\n".join(parts) + "\n"
 
 
 def _of_others(foreign: Mapping[str, str], advice: Advice) -> str:
-    """What of the plan is the source of packages, and what whoever runs the program can do without it."""
+    """Returns the part of the plan that concerns the source of packages, and what the user can do without it."""
     lines = [
         "## Not yours to change",
         "",
-        "The source of these is that of packages of this system, so there is no code to paste. Whoever builds a "
+        "These subsystems are in packages of this system, so there is no code to paste. The maintainers of a "
         "package could give each a pool or an arena as the plan says; send them this note.",
         "",
         *[f"- {_code(name)}: {_plain(package)}" for name, package in foreign.items()],
         "",
-        "Until then the program runs under the plan (advise's last line names its file), or on another malloc:",
+        "Until then, run the program under the plan (advise's last line names its file) or on another malloc:",
         "",
         f"    millpond run --plan THE.plan.json -- {shlex.join(advice.program.argv)}",
     ]
@@ -139,13 +142,13 @@ def _plain(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Text of a program as code, whatever it holds."""
+    """Returns a program's text as Markdown code, whatever it contains."""
     plain = " ".join(text.split())
     marks = "``" if "`" in plain else "`"
     return f"{marks}{plain}{marks}" if marks == "`" else f"{marks} {plain} {marks}"
 
 
-def _home(home: Home, code: Code) -> str:
+def _home(home: AdvisedAllocator, code: Code) -> str:
     lines = [
         f"## {', '.join(_code(s) for s in home.subsystems)}",
         f"- Owner: {_plain(home.owner)}.",
@@ -153,13 +156,13 @@ def _home(home: Home, code: Code) -> str:
         f"- Size classes: {_plain(home.classes_reason)}.",
         *([f"- The build: {_plain(code.needs)}."] if code.needs else []),
         "",
-        "What it allocates:",
+        "Allocations:",
         "",
         *[f"- {bytes_text(c.bytes)}: {_code(container_text(c))}" for c in home.containers[:CONTAINERS_AT_MOST]],
         *[f"- {_plain(line)}" for line in without_members(home.containers[:CONTAINERS_AT_MOST])],
-        *([] if home.containers else ["- no container is named: this advice was made without them"]),
+        *([] if home.containers else ["- no container is known: this advice was made without debug information"]),
         "",
-        f'What to change, after `#include "{C_HEADER if home.language == C else HEADER}"`:',
+        f'Changes, after `#include "{C_HEADER if home.language == C else HEADER}"`:',
         "",
     ]
     own_code = [change for change in code.changes if change.kind != "type"]
@@ -175,22 +178,22 @@ def _home(home: Home, code: Code) -> str:
     if own_code:
         lines += [
             "",
-            "The pool's blocks may go to no other free, and no other block to the pool's: make all of these changes, "
-            "or none.",
+            "A block of the pool must be freed by the pool, and any other block must not be: make all of these "
+            "changes, or none.",
         ]
     if home.kind in (FUNCTION, THREAD) and home.language != C:
-        lines += ["", "The containers must be made while the arena lives, and end before it does."]
+        lines += ["", "The containers must be made after the arena, and destroyed before it."]
     if home.language != C:
         lines += [
             "",
-            "A container of the header is another type than the standard one. Where both meet, write the new type "
-            "there too (`auto` and templates need no change), or copy the elements. A function that other programs "
-            "call has another ABI then.",
+            "A container of the header has another type than the standard one. Where the two meet, write the new type "
+            "there too (`auto` and templates need no change), or copy the elements. This changes the ABI of functions "
+            "that other programs call.",
         ]
     return "\n".join(lines)
 
 
-def _build(advice: Advice, chosen: Sequence[Home]) -> str:
+def _build(advice: Advice, chosen: Sequence[AdvisedAllocator]) -> str:
     again = shlex.join(advice.program.argv)
     parts = ["## Test it"]
     if cpp := [home for home in chosen if home.language != C]:
@@ -199,7 +202,7 @@ def _build(advice: Advice, chosen: Sequence[Home]) -> str:
     c++ {option} -DMILLPOND_CHECKED -I {shown} {TEST} -o millpond_advice_test -pthread
     ./millpond_advice_test
 
-It compares the containers of the header with those of the standard library, in checked mode, which reports every
+The test compares the header's containers with those of the standard library, in checked mode, which reports every
 misuse of an allocator with its place. Build the changed program with `{option} -DMILLPOND_CHECKED -I {shown}` and run
 it once in the same way, then without `-DMILLPOND_CHECKED`: its output must be what it was.""")
     if c := [home for home in chosen if home.language == C]:
@@ -207,18 +210,18 @@ it once in the same way, then without `-DMILLPOND_CHECKED`: its output must be w
     cc {option_of(c[0])} -DMILLPOND_CHECKED {C_TEST} -o millpond_advice_c_test
     ./millpond_advice_c_test
 
-It does random operations on the pools of {C_HEADER}, which is all that they need: no library, and no C++. Build
-the changed program with `-DMILLPOND_CHECKED` and run it once, which ends at a free that is not the pool's, then
-without: its output must be what it was.""")
+The test runs random operations on the pools of {C_HEADER}, which needs no library and no C++. Build the changed
+program with `-DMILLPOND_CHECKED` and run it once: it ends at a wrong free. Then build it without: its output must
+be what it was.""")
     parts.append(f"""\
-    millpond advise -- {again}
+Then see whether there is more to gain:
 
-says afterwards whether there is more to gain.""")
+    millpond advise -- {again}""")
     return "\n\n".join(parts)
 
 
 def include_folder() -> str:
-    """The library's headers, of the source tree or the installation that this is part of."""
+    """Returns the folder of the library's headers, in the source tree or the installation."""
     for folder in Path(__file__).resolve().parents[2:6]:
         if (folder / "include" / "millpond" / "millpond.hpp").is_file():
             return str(folder / "include")

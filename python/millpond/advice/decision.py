@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The decision: the fastest, the leanest, the best without and with a change of the source, and what is advised.
+"""Decides: the fastest and the leanest contender, the best with and without a change of the source, and the advice.
 
     judged contenders ──better beyond the noise, in CPU or in peak memory──┬─▶ fastest, leanest
                                                                            ├─▶ without touching the source
                                                                            ├─▶ in the source
                                                                            └─▶ advised: the best by `--prefer`
 
-Every figure is against the program as it is. A change of the source is advised only where it beats the best malloc of
-this machine, which needs none. *Do nothing* is advised only where nothing is better in either dimension.
+Every figure is against the unchanged program. A change of the source is advised only if it beats the best malloc of
+this machine, which needs no change. *Do nothing* is advised only if nothing is better in either dimension.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.statistics.order_statistics import MINIMUM_EFFECT, NOT_SETTLED, Comparison
 
 PLAN, MALLOC, NONE, UNDECIDED = "plan", "malloc", "nothing", "undecided"
-# Better in one dimension, and worse in the other by more than that is worth.
+# Better in one dimension, but its cost in the other outweighs that.
 TRADE = "trade"
 CPU, PEAK = "cpu_seconds", "peak_bytes"
 
-# What one per cent of CPU and one of the peak weigh. The small weights decide between equals.
+# The weights of one per cent of CPU and of one per cent of the peak. The small weights decide between equals.
 _WEIGHTS = {Preference.CPU: (1.0, 0.01), Preference.MEMORY: (0.01, 1.0), Preference.BALANCED: (1.0, 1.0)}
-# Where two were not compared in one family: by so much one has to be better than the other.
+# The required lead of one contender over another if the two were not compared in one family.
 _CLEARLY = 0.02
-# Contenders this close to the best are told apart by what the preference leaves open.
+# Contenders this close to the best are ranked by the other dimension.
 _AS_GOOD = 0.03
-# Fewer bytes than this, or a smaller share of the peak, are no reason against a gain of CPU.
+# An increase of fewer bytes than this, or of a smaller share of the peak, does not count against a gain of CPU.
 _FEW_BYTES = 4 << 20
 _SMALL_SHARE = 0.02
-# Nobody changes a source for less of the peak.
+# The smallest saving of peak memory that justifies changing the source.
 _WORTH_A_CHANGE = 0.02
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What is advised, or could have been: a plan, another malloc, or to leave the program as it is.
+    """A contender that is or could be advised: a plan, another malloc, or the unchanged program.
 
-    `comparisons`: against the program as it is, by metric. `purpose`: what it is chosen for, CPU or memory. `worth`:
-    what it gains less what it costs, weighed by the user's preference; 0.01 is one per cent.
+    `comparisons`: against the unchanged program, by metric. `purpose`: the metric for which it is chosen, CPU or
+    memory. `worth`: its gain less its cost, weighed by the user's preference; 0.01 is one per cent.
     """
 
     kind: str
@@ -57,13 +57,15 @@ class Choice:
     worth: float = 0.0
 
     def gain(self, metric: str) -> float:
-        """The median ratio in one metric; 1 where it was not measured."""
+        """Returns the median ratio in one metric; 1 if it was not measured."""
         found = self.comparisons.get(metric)
         return found.median if found else 1.0
 
     @property
     def is_better(self) -> bool:
-        """Beyond the noise in CPU or in peak memory, whatever it costs in the other; a plan by enough for a change."""
+        """True if it is better beyond the noise in CPU or in peak memory, at any cost in the other; a plan must gain
+        enough for a change of the source.
+        """
         if saves_time(self.comparisons):
             return True
         enough = 1 - _WORTH_A_CHANGE if self.kind == PLAN else 1.0
@@ -71,7 +73,7 @@ class Choice:
 
     @property
     def option(self) -> Option:
-        """As it travels: both metrics as ratios."""
+        """Returns the choice for the advice, with both metrics as ratios."""
         cpu, peak = (self.comparisons.get(metric) for metric in (CPU, PEAK))
         return Option(
             kind=self.kind, name=self.name, command=self.command or None, purpose=self.purpose or None,
@@ -81,7 +83,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a user may choose from, and what is advised; None where nothing is better beyond the noise in this way."""
+    """The user's choices and the advised one; None where nothing is better beyond the noise."""
 
     advised: Choice
     fastest: Choice | None = None
@@ -91,7 +93,7 @@ class Decision:
 
 
 def judged_choices(found: Findings) -> list[Choice]:
-    """What fresh rounds have judged: the plan and the mallocs, the one with the least CPU first."""
+    """Returns the contenders judged by fresh rounds: the plan and the mallocs, the one with the least CPU first."""
     result = [
         Choice(MALLOC, name, comparisons, words_of(found.mallocs[name]))
         for name, comparisons in found.judged_mallocs.items()
@@ -102,8 +104,8 @@ def judged_choices(found: Findings) -> list[Choice]:
 
 
 def decide(found: Findings) -> Decision:
-    """The whole decision, linear in what was judged. Without a verdict's rounds nothing is decided, but for programs
-    that allocate too little.
+    """Makes the whole decision, in time linear in the judged contenders. Without enough rounds for a verdict nothing is
+    decided, except for programs that allocate too little.
     """
     if found.bound and not found.rounds:
         return Decision(Choice(NONE, "", {}))
@@ -123,9 +125,11 @@ def decide(found: Findings) -> Decision:
 
 
 def _advised(found: Findings, better: Sequence[Choice], plan: Choice | None) -> Choice:
-    """The best of what is worth more than it costs; of mallocs that are about as good, the leaner or faster one."""
+    """Returns the best contender whose gain exceeds its cost; of mallocs that are about equal, the leaner or faster
+    one.
+    """
     worthy = sorted((c for c in better if c.kind == MALLOC and c.worth > 0), key=lambda c: -c.worth)
-    # Held against the best malloc, not against the leaner one: that would be too easy to beat.
+    # Compares with the best malloc, not with the leaner one, which would be too easy to beat.
     if plan and plan.worth > 0 and (not worthy or _beats(plan, worthy[0], found)):
         return _for_purpose(plan)
     if worthy:
@@ -142,7 +146,7 @@ def _for_purpose(advised: Choice) -> Choice:
 
 
 def _worth(choice: Choice, found: Findings) -> float:
-    """What it gains in CPU and in peak memory beyond the noise, less what it costs, weighed by the preference."""
+    """Returns the gain in CPU and in peak memory beyond the noise, less the cost, weighed by the preference."""
     weights = _WEIGHTS[found.prefer]
     gains = []
     for metric in (CPU, PEAK):
@@ -154,18 +158,18 @@ def _worth(choice: Choice, found: Findings) -> float:
 
 
 def _is_little(choice: Choice, found: Findings) -> bool:
-    """Whether it takes more memory, but too little more to matter."""
+    """True if it takes more memory, but too little more to matter."""
     more = choice.gain(PEAK) - 1
     return more > 0 and (more < _SMALL_SHARE or more * found.whole.get(PEAK, math.inf) < _FEW_BYTES)
 
 
 def _is_no_loss(plan: Choice) -> bool:
-    """Whether a better plan is to be handed over: it saves time, or memory without time, or the preference takes it."""
+    """True if a better plan is worth a change: it saves time, or memory without time, or the preference accepts it."""
     return saves_time(plan.comparisons) or saves_memory(plan.comparisons) or plan.worth > 0
 
 
 def _beats(plan: Choice, malloc: Choice, found: Findings) -> bool:
-    """Whether a plan is better than a malloc, which needs no change of the source, beyond the noise."""
+    """True if a plan beats a malloc, which needs no change of the source, beyond the noise."""
     against = found.plan_against_malloc if malloc.name == found.best_malloc else {}
     ahead = plan.worth - malloc.worth
     if not against:
@@ -174,7 +178,7 @@ def _beats(plan: Choice, malloc: Choice, found: Findings) -> bool:
 
 
 def unsettled(found: Findings) -> list[Choice]:
-    """What looks faster, its interval without *no change*, though too many were judged for that to be certain."""
+    """Returns contenders that look faster by their own interval, but not after the correction for the number judged."""
     result = []
     for judged in judged_choices(found):
         cpu = judged.comparisons.get(CPU)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The advice ("millpond.advice/1"): everything that was found, as one document with a row for each subsystem.
+"""Makes the advice ("millpond.advice/1") from the findings: one document with a row for each subsystem.
 
-A row says what its subsystem is, what is legal there, what was tried, what that saved, and the reason.
+A row has the subsystem's facts, its legality, the plan that was tried, the savings, and the reason for the advice.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from millpond.advice.advice_data import (
 from millpond.advice.code_changes import with_code
 from millpond.advice.decision import MALLOC, PLAN, Choice, Decision, decide, judged_choices
 from millpond.advice.fewer_blocks import fewer_blocks, words
-from millpond.advice.findings import Findings, Tried
+from millpond.advice.findings import Findings, TriedPlan
 from millpond.advice.prediction import agree, disagreement
 from millpond.advice.row_reasons import arena_route, own_allocator, reason_of, winking
 from millpond.advice.verdict import described, pooled, sentence
@@ -46,12 +46,12 @@ from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.packages import packages_of
 
-# What no trial can do, and why: part of every answer.
+# Strategies that no trial can run, and why: part of every answer.
 NOT_TRIED = (("an arena that is winked out", "an unmodified program destroys its objects one by one"),)
 
 
 def document(found: Findings) -> Advice:
-    """The advice; who made it and when is not in it yet."""
+    """Returns the advice, without author and time."""
     decision = decide(found)
     advised = decision.source_change is not None
     candidates = {
@@ -85,7 +85,7 @@ def document(found: Findings) -> Advice:
 
 
 def _choices(found: Findings, decision: Decision) -> Choices | None:
-    """What can be chosen from; None where nothing was decided."""
+    """Returns the choices; None if nothing was decided."""
     if found.why_no_trial or found.rounds < FEWEST_VERDICT_ROUNDS:
         return None
 
@@ -103,7 +103,7 @@ def _option(found: Findings, one: Choice) -> Option:
 
 
 def _with_tried(found: Findings) -> CapturedReferences | None:
-    """What was captured; beside each predicted layout, what its trial showed."""
+    """Returns the captured references, with the result of its trial for each predicted layout."""
     captured = found.references
     if captured is None or captured.predicted is None:
         return captured
@@ -124,20 +124,20 @@ def _compared(found: Findings, plan: str) -> Mapping[str, Comparison]:
 
 
 def _row(found: Findings, subsystem: Subsystem, *, large: bool, advised: bool) -> Row:
-    """The row of one subsystem, without its code.
+    """Returns the row of one subsystem, without its code.
 
-    `large`: it was a candidate. `advised`: pools by subsystem pay at all (a plan that does not has no helpers).
+    `large`: it was a candidate. `advised`: pools by subsystem pay at all (a plan that does not pay has no helpers).
     """
     name = subsystem.name
     tried = _tried_alone(found, name)
-    # The plan that was judged has a pool for it, so it is advised unless its own fresh rounds say no.
+    # The judged plan has a pool for it, so it is advised unless its own fresh rounds contradict that.
     in_plan = name in pooled(found.chosen)
     pays = advised and tried is not None and (tried.pays() or (in_plan and not tried.judged))
     comparisons: Mapping[str, Comparison] = tried.comparisons if tried else {}
     replay = _replay(tried, found.replay)
     reason = reason_of(found, subsystem, tried, large=large, pays=pays, advised=advised, in_plan=in_plan)
     package = packages_of(subsystem.modules) if large or in_plan else None
-    whose = [f"its source is that of {package}, built by others"] if package and pays else []
+    whose = [f"its source belongs to {package}, which others build"] if package and pays else []
     fewer = fewer_blocks(subsystem, sum(s.allocations or 0 for s in found.subsystems))
     return Row(
         **{field: getattr(subsystem, field) for field in SubsystemFacts.__struct_fields__},
@@ -156,12 +156,12 @@ def _row(found: Findings, subsystem: Subsystem, *, large: bool, advised: bool) -
     )
 
 
-def _tried_alone(found: Findings, subsystem: str) -> Tried | None:
-    """What was tried for a subsystem, a pool of its own or an arena: what the judged plan has, else what pays most."""
+def _tried_alone(found: Findings, subsystem: str) -> TriedPlan | None:
+    """Returns the plan tried for a single subsystem, a pool or an arena: the judged plan's strategy, else the best."""
     in_plan = {(r.pool, r.strategy) for r in found.chosen.routes} if found.chosen else set()
     tried = [t for t in found.tried.values() if t.plan.alone and subsystem in (t.plan.alone, *t.plan.subsystems)]
 
-    def rank(one: Tried) -> tuple[bool, bool, float]:
+    def rank(one: TriedPlan) -> tuple[bool, bool, float]:
         judged = any((r.pool, r.strategy) in in_plan for r in one.plan.routes)
         cpu = one.comparisons.get("cpu_seconds")
         return judged, one.pays(), -cpu.median if cpu else -float("inf")
@@ -169,8 +169,8 @@ def _tried_alone(found: Findings, subsystem: str) -> Tried | None:
     return max(tried, key=rank, default=None)
 
 
-def _replay(tried: Tried | None, replay: Replay) -> RowReplay | None:
-    """What replay says of a subsystem beside the trial, and where their intervals lie apart."""
+def _replay(tried: TriedPlan | None, replay: Replay) -> RowReplay | None:
+    """Returns replay's prediction for a subsystem, and a note if its interval does not meet the trial's."""
     own = replay.of_plan(tried.plan.name) if tried else None
     if tried is None or own is None:
         return None
@@ -193,7 +193,9 @@ def _effect(found: Findings, name: str) -> Effect:
 
 
 def alternatives(found: Findings) -> list[Alternative]:
-    """What else there was: judged on fresh rounds, seen while choosing, absent from this machine, not possible yet."""
+    """Returns the other contenders: judged in fresh rounds, seen while choosing, absent from this machine, or not
+    possible yet.
+    """
     judged = judged_choices(found)
     names = {c.name for c in judged}
     result = [Alternative(**asdict(c.option), judged=True) for c in judged]
@@ -214,17 +216,17 @@ def alternatives(found: Findings) -> list[Alternative]:
 
 
 def saved_by(comparison: Comparison | None) -> Estimate:
-    """What a comparison saves; n = 0 where nothing was measured."""
+    """Returns the saving of a comparison; n = 0 if nothing was measured."""
     return Estimate.of(comparison.saved if comparison else None)
 
 
 def _strategy(plan: Plan, subsystem: str) -> str:
-    """By the route that names the subsystem."""
+    """Returns the strategy of the route that names the subsystem."""
     return next((r.strategy for r in plan.routes if subsystem in r.subsystems), plan.routes[0].strategy)
 
 
-def _arena(found: Findings, subsystem: Subsystem, tried: Tried | None) -> Arena | None:
-    """What one run counted of the arena that was tried for the subsystem; None where a pool was tried, or nothing."""
+def _arena(found: Findings, subsystem: Subsystem, tried: TriedPlan | None) -> Arena | None:
+    """Returns the counts of one run for the subsystem's arena; None if a pool or nothing was tried."""
     route = arena_route(tried, subsystem)
     if route is None:
         return None

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What the contenders of a run say: figures of one pair each, and two that are put together from three contenders.
+"""Compares the contenders of a run, pair by pair; `net` and `merged` combine three contenders.
 
-    bare ──▶ malloc:NAME    what another malloc gives: the program as it is, on that malloc
+    bare ──▶ malloc:NAME    effect of another malloc on the unchanged program
       │
-      └────▶ looked_up ──▶ plan      what a plan's pools give: the same look-ups, everything else with malloc
+      └────▶ looked_up ──▶ plan      effect of a plan's pools, with the same look-ups
                (a trial's    ▲
-                own cost)    └── merged: the same routes, strategies and look-ups, all in one pool: placement
+                own cost)    └── merged: the same routes and look-ups, all in one pool: placement
 
-`net` is what the change in the source would give: the plan against the program as it is, without the look-ups that only
-a trial of an unmodified program pays, and without what its pools cost beyond the library's, because they stand behind
-malloc (POOL_COST: pairs of calls times what one of them costs more on this machine); see cells/net_effect.py. `total`
-is the trial as it ran, and `look_up_extra` and `pool_extra` are what lies between the two.
+`net` estimates the effect of the change in the source: the plan against the unchanged program, minus two costs that
+only a trial pays. These are the look-ups, and the extra cost of pools that stand behind malloc (POOL_COST: pairs of
+calls times the extra cost of a pair on this machine); see cells/net_effect.py. `total` is the trial as it ran;
+`look_up_extra` and `pool_extra` are the difference between the two.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from millpond.cells.plans import Plan, merged
 from millpond.rounds.interleaved_rounds import by_round
 from millpond.statistics.order_statistics import NOT_SETTLED, Comparison, compare, judge_family
 
-# Effect → the contender and what it is compared with. Roles: a variant; `malloc`, the best one; `huge`, the C library's
+# Effect → the contender and its baseline. Roles: a variant; `malloc`, the best one; `huge`, the C library's
 # on huge pages; `plan`, the chosen plan; `merged`, its one pool for all.
 PAIRS = {
     "faster_malloc": ("malloc", "bare"),
@@ -33,10 +33,10 @@ PAIRS = {
     "shared_pool": ("shared", "empty"),
     "shared_pool_huge": ("shared_huge", "shared"),
 }
-# What a trial itself costs: reported, advised by nobody, and so no part of the family that is judged together.
+# Costs of the trial itself. They are reported only, so they are not in the family that is judged together.
 COSTS = {"interposer": ("empty", "bare"), "look_up": ("looked_up", "bare")}
-# Computed, too: the program as it is with what is taken off a plan, for look-ups, and for what its pools cost more
-# behind malloc than in the source.
+# Computed as well: the unchanged program plus each cost that is subtracted from a plan: look-ups, and the extra cost of
+# pools behind malloc.
 LOOK_UP_EXTRA, POOL_EXTRA = "look_up_extra", "pool_extra"
 REPORTED = (*COSTS, LOOK_UP_EXTRA, POOL_EXTRA)
 NET = "net"
@@ -47,48 +47,48 @@ Effects = dict[str, dict[str, Comparison]]
 
 
 def verdict_of(comparisons: Mapping[str, Comparison], metric: str) -> str:
-    """The verdict in one metric; empty where it was not measured."""
+    """Returns the verdict in one metric; empty if it was not measured."""
     found = comparisons.get(metric)
     return found.verdict if found else ""
 
 
 def saves_time(comparisons: Mapping[str, Comparison]) -> bool:
-    """Faster beyond the noise."""
+    """True if faster beyond the noise."""
     return verdict_of(comparisons, "cpu_seconds") == "better"
 
 
 def saves_memory(comparisons: Mapping[str, Comparison]) -> bool:
-    """Smaller beyond the noise, and not slower."""
+    """True if smaller beyond the noise, and not slower."""
     return verdict_of(comparisons, "peak_bytes") == "better" and verdict_of(comparisons, "cpu_seconds") != "worse"
 
 
 def control_cells(program: Sequence[str]) -> list[Cell]:
-    """The five controls of a program."""
+    """Returns the five controls of a program."""
     return [control_cell(program, name) for name in CONTROLS]
 
 
 def control_cell(program: Sequence[str], name: str) -> Cell:
-    """One control of a program."""
+    """Returns one control of a program."""
     return Cell(Program(tuple(program)), Control(name))
 
 
 def plan_cell(program: Sequence[str], plan: Plan) -> Cell:
-    """The contender that runs under a plan."""
+    """Returns the contender that runs under a plan."""
     return Cell(Program(tuple(program)), plan)
 
 
 def malloc_cell(program: Sequence[str], malloc: Malloc) -> Cell:
-    """The contender that runs on a malloc."""
+    """Returns the contender that runs on a malloc."""
     return Cell(Program(tuple(program)), malloc)
 
 
 def net_of(plan: Plan) -> Computed:
-    """The contender that a plan is without what only a trial costs. It never runs."""
+    """Returns the computed contender of a plan without a trial's own costs. It never runs."""
     return Computed.without_look_up(plan.label)
 
 
 def roles(program: Sequence[str], plan: Plan | None) -> dict[str, Cell]:
-    """The cells that effects are about, by role; a plan of several pools has the role `merged` too."""
+    """Returns the cells of the effects, by role; a plan of several pools has the role `merged` too."""
     cells = {c.contender.name: c for c in control_cells(program)}
     if plan is not None:
         cells["plan"] = plan_cell(program, plan)
@@ -101,7 +101,7 @@ def roles(program: Sequence[str], plan: Plan | None) -> dict[str, Cell]:
 def compare_cells(
     outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str, looks: float = 1
 ) -> Comparison | None:
-    """Paired within rounds; None where no round has both."""
+    """Compares two cells, paired within rounds; None if no round has both."""
     left, right = by_round(outcomes, of, metric), by_round(outcomes, against, metric)
     both = sorted(left.keys() & right.keys())
     return compare(metric, of.name, against.name, [left[i] for i in both], [right[i] for i in both], looks)
@@ -115,7 +115,9 @@ def compare_net(
     against: Cell | None = None,
     looks: float = 1,
 ) -> Comparison | None:
-    """The plan, without what only a trial costs, against `against` (the bare program), in rounds that have both."""
+    """Compares the plan, without a trial's own costs, with `against` (default: the bare program) in rounds that have
+    both.
+    """
     other = against or control_cell(program, "bare")
     net = net_rounds(_rounds_of(outcomes, program, plan), metric)
     right = by_round(outcomes, other, metric)
@@ -133,7 +135,7 @@ def _rounds_of(outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan) 
 def _taken_off(
     outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan, metric: str, looks: float
 ) -> dict[str, Comparison]:  # fmt: skip
-    """What is taken off a plan, each as a change of the program as it is; nothing where nothing is known."""
+    """Returns the costs subtracted from a plan, each as a change of the unchanged program; empty if unknown."""
     rounds_of = _rounds_of(outcomes, program, plan)
     bare = rounds_of("bare", metric)
     found = {}
@@ -157,10 +159,10 @@ def split(
     mallocs: Mapping[str, str] | None = None,
     looks: float = 1,
 ) -> tuple[Effects, dict[str, dict[str, Comparison]]]:
-    """The effects by effect and metric; and by name what plans of `alone` give net, and each malloc, by metric.
+    """Returns the effects by effect and metric; and by name the net effect of each plan of `alone` and each malloc.
 
     `mallocs`: role → name of those that were judged (`malloc`: the best, `huge`, any other). All comparisons of one
-    metric were made together, so false discoveries are held over all of them, and over the looks that there may be.
+    metric form one family, so false discoveries are limited over all of them, and over all possible looks.
     """
     cells = roles(program, plan)
     cells |= {role: malloc_cell(program, Malloc(name)) for role, name in (mallocs or {}).items()}
@@ -184,24 +186,24 @@ def split(
         for name in (mallocs or {}).values():
             found = compare_cells(outcomes, malloc_cell(program, Malloc(name)), cells["bare"], metric, looks)
             if found is not None:
-                family["alone", Malloc(name).label] = found
+                family["single", Malloc(name).label] = found
         if plan is not None and mallocs and "malloc" in mallocs:
             found = compare_net(outcomes, program, plan, metric, cells["malloc"], looks)
             if found is not None:
-                family["alone", AGAINST_MALLOC] = found
+                family["single", AGAINST_MALLOC] = found
         for candidate in alone:
             found = compare_net(outcomes, program, candidate, metric, looks=looks)
             if found is not None:
-                family["alone", candidate.name] = found
+                family["single", candidate.name] = found
         for (kind, name), comparison in judge_family(family).items():
             (effects if kind == "effect" else single).setdefault(name, {})[metric] = comparison
     return effects, single
 
 
 def clearly_best(chosen: Plan | None, others: Sequence[Plan], effects: Effects, alone: Effects) -> Plan | None:
-    """The judged plan to advise: `chosen`, unless another takes less CPU, their intervals apart.
+    """Returns the judged plan to advise: `chosen`, unless another takes less CPU with an interval that lies apart.
 
-    `effects`, `alone`: as `split` has them for `chosen`. Where intervals meet, what was chosen stays: it was chosen for
+    `effects`, `alone`: the results of `split` for `chosen`. If the intervals meet, `chosen` stays: it was chosen by
     more than one figure.
     """
     least = effects.get(NET, {}).get("cpu_seconds")
@@ -214,10 +216,10 @@ def clearly_best(chosen: Plan | None, others: Sequence[Plan], effects: Effects, 
 
 
 def is_decided(effects: Effects, alone: Effects) -> bool:
-    """Whether more rounds would change no choice among what was judged: `split`'s effects, and what others give alone.
+    """Returns whether further rounds could not change any choice. Takes `split`'s effects, and those of single plans.
 
-    In CPU and in peak memory each contender is better or worse than the program as it is, or is no different from it,
-    or is certainly not the best of them; and so is the plan against the best malloc.
+    It is decided if each contender, in CPU and in peak memory, is better or worse than the unchanged program, or no
+    different from it, or certainly not the best; and if the same holds for the plan against the best malloc.
     """
     against = alone.get(AGAINST_MALLOC, {})
     contenders = [found for name, found in alone.items() if name != AGAINST_MALLOC]
@@ -231,15 +233,15 @@ def is_decided(effects: Effects, alone: Effects) -> bool:
     return bool(contenders) and (time is None or time.verdict != NOT_SETTLED or not saves_time(effects.get(NET, {})))
 
 
-# Not an effect of its own: the plan, net, against the best malloc.
+# The plan, net, against the best malloc; not reported as an effect.
 AGAINST_MALLOC = "plan against malloc"
 
 
 def split_all(outcomes: Sequence[Outcome], program: Sequence[str], plans: Sequence[Plan]) -> dict[str, Effects]:
-    """The effects of several plans that were tried together, by plan: false discoveries are held over all of them."""
+    """Returns the effects of plans that were tried together, by plan; false discoveries are limited over all."""
     found = {plan.name: split(outcomes, program, plan, [])[0] for plan in plans}
     for metric in METRICS_COMPARED:
-        # What only the controls decide is the same for every plan, and is one comparison.
+        # A comparison of two controls is the same for every plan, so it counts once.
         family = {
             (plan if "plan" in PAIRS.get(name, ("plan",)) else "", name): metrics[metric]
             for plan, effects in found.items()

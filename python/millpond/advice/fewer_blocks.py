@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Blocks that need not be: two that are made together, one that grows step by step, one that each call makes anew.
+"""Finds avoidable blocks: two that could be one, one that grows step by step, one that each call allocates again.
 
-    shared_ptr's counts beside its object ──▶ make_shared        │ counts │ │ object │  ─▶ │ counts, object │
+    shared_ptr's counts, then its object  ──▶ make_shared        │ counts │ │ object │  ─▶ │ counts, object │
     16, 32, 64, 128 … equally often       ──▶ reserve            │▁│▂│▄│█│             ─▶ │█│
     one block for each call of a function ──▶ keep it            │█│ │█│ │█│           ─▶ │█│
 
-What the recording shows, and no trial can try: how many blocks it would save, and no percentage.
+The recording shows the number of blocks that this would save. No trial can measure it, so there is no percentage.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from millpond.rounds.characterisation import Container, Size, Subsystem
 from millpond.system.wording import count_text
 
 MAKE_SHARED, RESERVE, KEEP = "make_shared", "reserve", "keep"
-# Of all allocations of the program: for less nobody changes a line.
+# The smallest share of the program's allocations that justifies changing a line.
 _WORTH_A_CHANGE = 0.02
-# Counts and a pointer: a control block without its object is no larger, with it hardly smaller.
+# Counts and a pointer: a control block without its object is no larger; one with its object is hardly smaller.
 _CONTROL_BLOCK_BYTES = 24
-_AS_MANY = 0.05  # two counts that differ by no more are the same
+_AS_MANY = 0.05  # two counts that differ by at most this share are equal
 _STEPS_FEWEST = 4
 _STEP = 1.9, 2.1
 _GROWING = ("std::vector<", "std::basic_string<", "std::string", "std::wstring", "std::pmr::vector<")
 
 
 def fewer_blocks(subsystem: Subsystem, allocations_of_program: int) -> tuple[FewerBlocks, ...]:
-    """What of a subsystem's blocks could be fewer, most first; nothing below a fiftieth of the program's allocations.
-
-    O(containers²), of which a subsystem has some.
+    """Returns the avoidable blocks of a subsystem, most first, from 2 % of the program's allocations on.
+    O(containers²), of which a subsystem has few.
     """
     found = [*_fused(subsystem.containers or ()), *_reserved(subsystem), *_kept(subsystem)]
     worth = [one for one in found if one.saves_allocations >= _WORTH_A_CHANGE * allocations_of_program]
@@ -38,7 +37,7 @@ def fewer_blocks(subsystem: Subsystem, allocations_of_program: int) -> tuple[Few
 
 
 def words(one: FewerBlocks) -> str:
-    """`std::make_shared in place of std::shared_ptr<node> over new, make (book.cpp:6): 400 k blocks fewer`."""
+    """Returns `std::make_shared in place of std::shared_ptr<node> over new, make (book.cpp:6): 400 k blocks fewer`."""
     place = f"{one.file.rsplit('/', 1)[-1]}:{one.line}" if one.file else ""
     where = f", {one.function}" if one.function else ""
     where += f" ({place})" if place else ""
@@ -56,7 +55,7 @@ def _fused(containers: Sequence[Container]) -> Iterator[FewerBlocks]:
 
 
 def _is_object_of(counts: Container, other: Container) -> bool:
-    """Whether another allocation of the same function comes as often, and is no container's."""
+    """True if another allocation of the same function is as frequent, and is not a container's."""
     functions = {place.function for place in counts.places} & {place.function for place in other.places}
     return other.type is None and bool(functions - {None, ""}) and _as_many(other.allocations, counts.allocations)
 
@@ -66,17 +65,17 @@ def _reserved(subsystem: Subsystem) -> Iterator[FewerBlocks]:
     made = sum(size.count for size in steps)
     for container in subsystem.containers or ():
         if steps and (container.type or "").startswith(_GROWING) and container.allocations >= made * (1 - _AS_MANY):
-            what = f"reserve what a {container.type} comes to hold: it grows in {len(steps)} steps"
+            what = f"reserve the final size of a {container.type}: it grows in {len(steps)} steps"
             yield _at(container, RESERVE, what, made - steps[0].count)
             return
     times = (subsystem.reallocations or 0) / max(subsystem.allocations or 0, 1)
     if times >= _STEPS_FEWEST and (one := next(iter(subsystem.containers or ()), None)):
-        what = f"ask for the whole size at once: each block is resized {times:.0f} times"
+        what = f"allocate the final size at once: each block is resized {times:.0f} times"
         yield _at(one, RESERVE, what, subsystem.reallocations or 0)
 
 
 def _doubling(sizes: Sequence[Size]) -> list[Size]:
-    """The longest run of sizes, each twice the last and as often; empty below four."""
+    """Returns the longest run of sizes, each twice the last and as frequent; empty below four."""
     by_bytes = sorted(sizes, key=lambda size: size.bytes)
     longest: list[Size] = []
     for first in by_bytes:
@@ -96,7 +95,7 @@ def _kept(subsystem: Subsystem) -> Iterator[FewerBlocks]:
             continue
         for container in subsystem.containers or ():
             if (container.type or "").startswith(_GROWING) and _as_many(container.allocations, scope.calls):
-                what = f"keep one {container.type} and clear it: each call makes it anew"
+                what = f"keep one {container.type} and clear it: each call makes a new one"
                 yield _at(container, KEEP, what, container.allocations - 1)
 
 

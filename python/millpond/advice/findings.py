@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a run of `advise` found out, step by step: the rounds fill it in, and decision, words and document read it."""
+"""The findings of a run of `advise`: the rounds fill them in step by step; decision, verdict and document read them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from millpond.store.call_tree import CallTree
 
 
 class Preference(StrEnum):
-    """How a user weighs CPU against peak memory: one alone, or one per cent of the one for one of the other."""
+    """The user's weighing of CPU against peak memory: only one of them, or 1 % of one as much as 1 % of the other."""
 
     CPU = "cpu"
     MEMORY = "memory"
@@ -29,10 +29,10 @@ class Preference(StrEnum):
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A pool of its own for one subsystem: the plan, and what it gives net against the program as it is, by metric.
+class TriedPlan:
+    """A plan for one subsystem, with its net effect against the unchanged program, by metric.
 
-    `judged`: on fresh rounds, so that it may be advised; otherwise the comparison only served to choose.
+    `judged`: measured in fresh rounds, so that it may be advised. Otherwise the comparison only served to choose.
     """
 
     plan: Plan
@@ -41,13 +41,15 @@ class Tried:
     judged: bool
 
     def pays(self) -> bool:
-        """Advised: faster beyond the noise on fresh rounds, or smaller beyond the noise and not slower."""
+        """True if it may be advised: faster beyond the noise in fresh rounds, or smaller beyond the noise and not
+        slower.
+        """
         return self.judged and (saves_time(self.comparisons) or saves_memory(self.comparisons))
 
 
 @dataclass
 class Findings:
-    """What a run of `advise` found out, step by step; a step that was not reached leaves its default."""
+    """The findings of a run of `advise`. A step that was not reached leaves its default."""
 
     program: tuple[str, ...]
     recording: Recording
@@ -55,41 +57,41 @@ class Findings:
     characterisation: Characterisation | None = None
     contexts: CallTree = field(default_factory=CallTree)
     candidates: list[Plan] = field(default_factory=list)
-    dropped: list[Plan] = field(default_factory=list)  # candidates that were predicted to gain nothing
-    lasting: list[Plan] = field(default_factory=list)  # with an arena that would grow as long as the program runs
-    tried: dict[str, Tried] = field(default_factory=dict)
+    dropped: list[Plan] = field(default_factory=list)  # candidates without a predicted gain
+    lasting: list[Plan] = field(default_factory=list)  # plans with an arena that would grow as long as the program runs
+    tried: dict[str, TriedPlan] = field(default_factory=dict)
     chosen: Plan | None = None
     effects: Effects = field(default_factory=dict)
     evidence: dict[str, list[str]] = field(default_factory=dict)
     counted: dict[str, list[str]] = field(default_factory=dict)
     rounds: int = 0
-    bare: dict[str, Spread] = field(default_factory=dict)  # metric → what the bare judging rounds are like
-    whole: dict[str, float] = field(default_factory=dict)  # metric → what a bare judging round takes
+    bare: dict[str, Spread] = field(default_factory=dict)  # metric → the spread of the bare judging rounds
+    whole: dict[str, float] = field(default_factory=dict)  # metric → the cost of a bare judging round
     mallocs: dict[str, Malloc] = field(default_factory=dict)  # those of this machine, by name
-    absent_mallocs: dict[str, str] = field(default_factory=dict)  # name → how to get it
+    absent_mallocs: dict[str, str] = field(default_factory=dict)  # name → how to install it
     screened_mallocs: dict[str, dict[str, Comparison]] = field(default_factory=dict)  # in the choosing rounds
     judged_mallocs: dict[str, dict[str, Comparison]] = field(default_factory=dict)
     best_malloc: str = ""
     plan_against_malloc: dict[str, Comparison] = field(default_factory=dict)  # net, against the best malloc
-    verdict_seconds: float = 0.0  # what FEWEST_VERDICT_ROUNDS of the judged contenders take
-    verdict_lacks_seconds: float = 0.0  # what was left of the budget for them, less than that
+    verdict_seconds: float = 0.0  # the time of FEWEST_VERDICT_ROUNDS of the judged contenders
+    verdict_lacks_seconds: float = 0.0  # the time that was left for them, if less than that
     budget_seconds: float = 0.0
     prefer: Preference = Preference.BALANCED
-    unjudged: str = ""  # the most promising plan, where it looked no better and the time was needed for mallocs
-    arenas: dict[str, PoolCounts] = field(default_factory=dict)  # pool → what a run counted of its arenas
+    unjudged: str = ""  # the most promising plan, if it looked no better and the time was needed for mallocs
+    arenas: dict[str, PoolCounts] = field(default_factory=dict)  # pool → a run's counts of its arenas
     replay: Replay = field(default_factory=lambda: not_replayed("nothing was tried"))
-    references: CapturedReferences | None = None  # None: not asked for
-    bound: AllocationBound | None = None  # what bounds the gain below one per cent: no allocator is tried then
+    references: CapturedReferences | None = None  # None: not requested
+    bound: AllocationBound | None = None  # a proof that the gain is below one per cent: no allocator is tried then
     why_no_trial: str = ""
-    earlier: dict[str, int] = field(default_factory=dict)  # stage → rounds that earlier runs have left
+    earlier: dict[str, int] = field(default_factory=dict)  # stage → rounds from earlier runs
     notes: list[str] = field(default_factory=list)
 
     @property
     def subsystems(self) -> tuple[Subsystem, ...]:
-        """Those of the process that was analysed."""
+        """Returns the subsystems of the analysed process."""
         return self.characterisation.subsystems if self.characterisation else ()
 
     def verdict(self, effect: str, metric: str = "cpu_seconds") -> str:
-        """The verdict of one effect; empty where it was not measured."""
+        """Returns the verdict of one effect; empty if it was not measured."""
         found = self.effects.get(effect, {}).get(metric)
         return found.verdict if found else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The places that free blocks of several subsystems which get one allocator."""
+"""Merges the places that free blocks of several subsystems with one allocator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from millpond.rounds.characterisation import FreeingCall, FreeingPlace
 
 
 def merged_places(rows: Iterable[Sequence[FreeingPlace]]) -> tuple[FreeingPlace, ...]:
-    """The places of several subsystems of one home: what they free of one another is the home's own."""
+    """Returns the places of several subsystems of one allocator. Their frees of one another's blocks are not
+    foreign.
+    """
     sums: dict[tuple[str, str, int, str | None], FreeingPlace] = {}
     for places in rows:
         for place in places:
@@ -20,7 +22,7 @@ def merged_places(rows: Iterable[Sequence[FreeingPlace]]) -> tuple[FreeingPlace,
             if known is None:
                 sums[key] = place
                 continue
-            # All that pass there are the same number for both.
+            # The total of all frees at a place is the same for both.
             others = max(0, known.of_others - place.own)
             sums[key] = replace(
                 known, frees=known.frees + place.frees, resizes=known.resizes + place.resizes, of_others=others,

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What an advice is about: the program and all else that its rounds depend on. Later runs tell by it what changed.
+"""The identity of an advice: the program and everything else that its rounds depend on. Shows later runs what changed.
 
     program      the content of its file                 machine      the machine's fingerprint
-    input        arguments, files among them, stdin      Millpond     version, what runs a trial
-    libraries    what the dynamic linker loads, mallocs  options      those that change a round, and variables
+    input        arguments, files among them, stdin      Millpond     version, programs of a trial
+    libraries    those that the linker loads, mallocs    options      those that change a round, and variables
 
-Two runs with the same parts may use each other's rounds.
+Two runs with equal parts may use each other's rounds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from millpond.system.machine import this_machine
 from millpond.system.records import Record
 from millpond.system.standard_input import StandardInput
 
-# Of larger files the size and the time of the last change stand for the content.
+# For larger files, the size and the time of the last change replace the content.
 _READ_AT_MOST_BYTES = 256 << 20
 # Variables that decide which libraries a program loads and how its malloc works.
 _VARIABLES = re.compile(r"LD_|MALLOC_|GLIBC_|MIMALLOC_|_RJEM_|TCMALLOC_")
@@ -36,25 +36,25 @@ _LIBRARY = re.compile(r"(?:=>\s*)?(/\S+)\s+\(0x")
 
 
 class Identity(Record, frozen=True):
-    """A digest of each part, and of all. Equal identities: the same program on the same input and machine."""
+    """A digest of each part. Equal identities mean the same program on the same input and machine."""
 
     parts: dict[str, str]
 
     @property
     def digest(self) -> str:
-        """Sixteen digits for all parts together."""
+        """Returns sixteen digits for all parts together."""
         return _digest([json.dumps(self.parts, sort_keys=True).encode()])
 
     def changed(self, other: Identity) -> list[str]:
-        """The names of the parts that differ, in their order."""
+        """Returns the names of the parts that differ, in their order."""
         names = list(dict.fromkeys([*self.parts, *other.parts]))
         return [name for name in names if self.parts.get(name) != other.parts.get(name)]
 
 
 def identity_of(program: Sequence[str], stdin: StandardInput, options: Sequence[str]) -> Identity:
-    """The identity of a command line, which gets this standard input. O(bytes of the files that it names).
+    """Returns the identity of a command line with this standard input. O(bytes of the files that it names).
 
-    `options`: those of Millpond that change what a round is.
+    `options`: the options of Millpond that change what a round measures.
     """
     executable = shutil.which(program[0]) or program[0]
     variables = sorted(f"{name}={value}" for name, value in os.environ.items() if _VARIABLES.match(name))
@@ -72,7 +72,7 @@ def identity_of(program: Sequence[str], stdin: StandardInput, options: Sequence[
 
 
 def _loaded_by(executable: str) -> list[Path]:
-    """The libraries that the dynamic linker loads for a program; none where it is a script or static."""
+    """Returns the libraries that the dynamic linker loads for a program; empty for a script or a static program."""
     try:
         done = subprocess.run(
             ["ldd", executable], capture_output=True, timeout=_LDD_SECONDS, check=False, stdin=subprocess.DEVNULL

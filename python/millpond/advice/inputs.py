@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`advise --inputs FILE -- PROGRAM {}`: the program on each line's arguments, and what holds for all of them.
+"""Implements `advise --inputs FILE -- PROGRAM {}`: advises on each line's arguments, and merges the results.
 
     small.txt            ─▶ advise ─▶ document 1 ─┐
     # a comment                                   ├─▶ one document: merged.merge
     -n 3 "large one.txt" ─▶ advise ─▶ document 2 ─┘
 
-Each input is recorded, tried and judged by itself, with its share of the budget. What pays on one input and is not
-settled on another is then judged there on fresh rounds, under the same plan:
+Each input is recorded, tried and judged by itself, with its share of the budget. A plan that pays on one input and is
+not settled on another is then judged there in fresh rounds:
 
     input 1   book: pays             ─▶ its plan ─▶ input 2   bare, looked_up, plan: fresh rounds ─▶ pays there too?
     input 2   book: not tried, or nothing while choosing
 
-A plan pays where it is better than the program as it is beyond the noise, a trial's own cost apart.
+A plan pays if it is better than the unchanged program beyond the noise, without the trial's own costs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from millpond.system.wording import effect_text, plural
 
 PLACE = "{}"
 _STDIN = 0
-# How much of the budget the inputs' own advice may take; the rest settles what pays on some of them only.
+# The share of the budget for the inputs' own advice; the rest settles plans that pay on some of them only.
 FIRST_SHARE = 0.75
 STAGE = "judging"
 _SLOWEST = 20.0
@@ -56,8 +56,8 @@ _PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A plan on one input: what it gives net, by metric; the rounds behind it."""
+class JudgedPlan:
+    """A plan on one input: its net effect, by metric, and the rounds behind it."""
 
     net: Mapping[str, Comparison]
     rounds: int
@@ -65,19 +65,19 @@ class Judged:
 
     @property
     def pays(self) -> bool:
-        """As a subsystem's own pool does in `advise`."""
+        """True if it pays by the same rule as a subsystem's own pool in `advise`."""
         return saves_time(self.net) or saves_memory(self.net)
 
 
-# Advises on one command line within so many seconds; returns the advice.
+# Advises on one command line within the given seconds; returns the advice.
 Adviser = Callable[[tuple[str, ...], float], Advice]
-# Judges plans, by subsystem, on one command line within so many seconds.
-Judge = Callable[[tuple[str, ...], Mapping[str, Plan], float], Mapping[str, Judged]]
+# Judges plans, by subsystem, on one command line within the given seconds.
+Judge = Callable[[tuple[str, ...], Mapping[str, Plan], float], Mapping[str, JudgedPlan]]
 
 
 @dataclass(frozen=True)
 class Input:
-    """The arguments of one line of the file, and its number in it."""
+    """The arguments of one line of the file, and the line's number."""
 
     line: int
     arguments: tuple[str, ...]
@@ -88,17 +88,18 @@ class Input:
 
 
 def read_inputs(path: Path) -> list[Input]:
-    """The inputs of a file: a line of arguments each, as a shell splits them; blank lines and those with # are none.
+    """Returns the inputs of a file: one line of arguments each, split as by a shell. Skips blank lines and those with
+    #.
 
-    Failure (status 3) for a file that cannot be read or has no inputs, and for a line that is no list of words.
+    Failure (status 3) for a file that cannot be read or has no inputs, and for a line that a shell could not split.
     """
     try:
         lines = read_bytes(path).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        advice = "a text file with a line of arguments for each input is needed"
+        advice = "it must be a text file with one line of arguments for each input"
         raise Failure(Status.INPUT, f"cannot read the inputs {path}: {why_unreadable(error)}; {advice}") from error
     if any("\0" in line for line in lines):
-        raise Failure(Status.INPUT, f"the inputs {path} hold a zero character, which no argument can have")
+        raise Failure(Status.INPUT, f"the inputs {path} have a zero character, which no argument can have")
     found = []
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -109,18 +110,18 @@ def read_inputs(path: Path) -> list[Input]:
             what = f"{error}".lower().rstrip(".")
             raise Failure(Status.INPUT, f"{path}, line {number}: {what} in {line.strip()!r}") from error
     if not found:
-        raise Failure(Status.INPUT, f"{path} has no inputs: a line of arguments each is needed")
+        raise Failure(Status.INPUT, f"{path} has no inputs: it needs one line of arguments for each input")
     return found
 
 
 def command_of(program: Sequence[str], given: Input) -> tuple[str, ...]:
-    """The program's words with `{}` replaced: as a word of its own by all arguments, inside a word by the only one.
+    """Returns the program's words with `{}` replaced: a word `{}` by all arguments, one inside a word by the only one.
 
-    Failure: 2 where the program has no `{}`; 3 where the line has several arguments and `{}` stands inside a word.
+    Failure: 2 if the program has no `{}`; 3 if the line has several arguments and `{}` is inside a word.
     """
     if not any(PLACE in word for word in program):
         words = shlex.join(program)
-        raise Failure(Status.USAGE, f"--inputs needs {PLACE} where the arguments of a line belong: -- {words} {PLACE}")
+        raise Failure(Status.USAGE, f"--inputs needs {PLACE} in place of a line's arguments: -- {words} {PLACE}")
     result: list[str] = []
     for word in program:
         if word == PLACE:
@@ -132,7 +133,7 @@ def command_of(program: Sequence[str], given: Input) -> tuple[str, ...]:
         else:
             raise Failure(
                 Status.INPUT,
-                f"line {given.line} has {len(given.arguments)} arguments, and {word!r} has room for one: "
+                f"line {given.line} has {len(given.arguments)} arguments, but {word!r} takes only one: "
                 "quote them, or make {} a word of its own",
             )
     return tuple(result)
@@ -146,7 +147,9 @@ def advise_on_inputs(
     judge: Judge,
     clock: Callable[[], float] = time.monotonic,
 ) -> Advice:
-    """The advice for all inputs of `path` together; what fails names its line. Each has its share of what is left."""
+    """Returns the advice for all inputs of `path` together. Each input has its share of the remaining time. A Failure
+    names its line.
+    """
     inputs = read_inputs(path)
     commands = [command_of(program, given) for given in inputs]
     begin = clock()
@@ -173,7 +176,7 @@ def advise_on_inputs(
 def _settle(
     advice: Advice, asked: Mapping[str, tuple[int, Row]], command: tuple[str, ...], seconds: float, judge: Judge
 ) -> Advice:
-    """The advice on one input with the rows of `asked` as fresh rounds have them; as it was where that fails."""
+    """Returns the advice on one input with the rows of `asked` updated by fresh rounds; unchanged if that fails."""
     plans = {name: of_file(row.plan, f"input {where + 1}, {name}") for name, (where, row) in asked.items() if row.plan}
     try:
         judged = judge(command, plans, seconds)
@@ -191,7 +194,7 @@ def _settle(
 
 @contextmanager
 def _same_standard_input() -> Iterator[Callable[[], None]]:
-    """A file on standard input is given to every program from where it stands; what can be read once only, to none."""
+    """Gives a file on standard input to every program from its current position; gives a stream to none of them."""
     try:
         regular = stat.S_ISREG(os.fstat(_STDIN).st_mode)
         place = os.lseek(_STDIN, 0, os.SEEK_CUR) if regular else 0
@@ -218,10 +221,10 @@ def _rewind(place: int) -> None:
 def judge_again(
     program: tuple[str, ...], plans: Mapping[str, Plan], seconds: float, store: Store, seed: int,
     preparation: Preparation = NO_PREPARATION,
-) -> dict[str, Judged]:  # fmt: skip
-    """Each plan on this input, by the name that it is given under; none where not even one round fits.
+) -> dict[str, JudgedPlan]:  # fmt: skip
+    """Judges each plan on this input; returns results by the given names, or nothing if not even one round fits.
 
-    The rounds are kept as a run of their own. Failure where the program cannot be run, or lacks a plan's subsystem.
+    The rounds are kept as a run of their own. Failure if the program cannot be run, or lacks a plan's subsystem.
     """
     deadline = time.monotonic() + seconds
     with temporary_folder() as folder:
@@ -248,7 +251,7 @@ def judge_again(
         for name, comparison in judge_family(family).items():
             compared[name][metric] = comparison
     return {
-        name: Judged(
+        name: JudgedPlan(
             compared[name], len({o.round for o in outcomes if o.cell == cell}),
             journal.evidence(STAGE, [*controls, cell], ("cpu_seconds", "peak_bytes")),
         )
@@ -256,8 +259,8 @@ def judge_again(
     }  # fmt: skip
 
 
-def settled(row: Row, judged: Judged, strategy: str, plan: Plan, number: int) -> Row:
-    """A subsystem's row of one input, with what fresh rounds say of the plan that paid on input `number`."""
+def settled(row: Row, judged: JudgedPlan, strategy: str, plan: Plan, number: int) -> Row:
+    """Returns a subsystem's row of one input, updated by fresh rounds of the plan that paid on input `number`."""
     cpu = judged.net.get("cpu_seconds")
     if cpu is None:
         return row

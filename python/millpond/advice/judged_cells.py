@@ -14,9 +14,9 @@ from millpond.rounds import mallocs
 def most_important_first(
     program: Sequence[str], by_role: Mapping[str, Cell], plans: Sequence[Plan], best: Sequence[Cell]
 ) -> list[Cell]:
-    """The contenders of a judgement. Those at the end are left out where time is short.
+    """Returns the contenders of a judgement, the most important first: the last are dropped if time is short.
 
-    `plans`: the one to be advised, then the single ones that it is made of; `best`: the mallocs, the best first.
+    `plans`: the plan to advise, then the single plans in it. `best`: the mallocs, the best first.
     """
     under_plan = [by_role[role] for role in ("looked_up", "plan") if "plan" in by_role]
     cells = [by_role["bare"], *best[:1], *under_plan, *best[1:]]
@@ -25,7 +25,7 @@ def most_important_first(
 
 
 def roles_of_mallocs(outcomes: Sequence[Outcome], bare: Cell, by_name: Mapping[str, Cell]) -> dict[str, str]:
-    """Role → malloc: the one with the least CPU in the judged rounds is the best; huge pages have a role too."""
+    """Returns role → malloc: the one with the least CPU in the judged rounds is the best; huge pages have one too."""
     ratios = {
         name: found.median
         for name, cell in by_name.items()

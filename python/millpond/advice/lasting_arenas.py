@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Arenas that would last as long as `main` or a thread: proposed only for what is never freed before.
+"""Arenas that would last as long as `main` or a thread: proposed only for objects that are never freed before.
 
-Such an arena gives nothing back until its end, so with an input that frees and allocates more it grows, where a pool
-reuses. A pool for each subsystem is as fast.
+Such an arena returns nothing until its end. On an input that frees and allocates more it grows, where a pool reuses
+memory. A pool for each subsystem is as fast.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from millpond.system.wording import count_text
 
 
 def lasts(route: PlanRoute) -> bool:
-    """Whether it is an arena that lives as long as `main` or a thread does."""
+    """True for an arena that lives as long as `main` or a thread."""
     return route.scope is not None and (route.scope.function == "main" or route.scope.kind == "thread")
 
 
 def split_lasting(candidates: Sequence[Plan], subsystems: Sequence[Subsystem]) -> tuple[list[Plan], list[Plan]]:
-    """The candidates to keep, and those with a lasting arena for what is freed before its end."""
+    """Returns the candidates to keep, and those with a lasting arena for objects that are freed before its end."""
     frees = {subsystem.name: subsystem.frees or 0 for subsystem in subsystems}
 
     def grows(plan: Plan) -> bool:
@@ -31,8 +31,8 @@ def split_lasting(candidates: Sequence[Plan], subsystems: Sequence[Subsystem]) -
 
 
 def why_not(route: PlanRoute, subsystem: Subsystem) -> str:
-    """Why a lasting arena is not proposed for a subsystem."""
+    """Returns why a lasting arena is not proposed for a subsystem."""
     return (
-        f"{route.own} is not proposed: it would keep the {count_text(subsystem.frees)} objects that are freed before "
-        "its end, and a pool reuses them"
+        f"{route.own} is not proposed: it would keep the memory of {count_text(subsystem.frees)} objects freed "
+        "before its end, and a pool reuses that"
     )

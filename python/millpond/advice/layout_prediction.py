@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a captured recording predicts for each candidate before any is tried, and which candidates are tried at all.
+"""Predicts each candidate from a captured recording before any trial, and selects and orders the trials.
 
 recording ──layout of each plan and malloc──▶ misses, seconds ──▶ order of trials; hopeless plans are dropped
 
 Seconds are those of the time model of `millpond simulate --latencies`: every reference waits for the level that has its
-line, or for the second where it was foreseen, so they rank candidates, and are not CPU. A plan is hopeless where its
-layout has neither fewer misses nor less time than the program as it was recorded. The best plan is always kept.
+line, or for the second level if it was foreseen. So they rank candidates, and are not CPU time. A plan is hopeless if
+its layout has neither fewer misses nor less time than the recorded program. The best plan is always kept.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from millpond.system.errors import Failure
 from millpond.system.progress import say
 from millpond.system.wording import percent_text, plural
 
-CACHE = "attributed:line=64,size=32K,ways=8"  # as in the characterisation of a captured run
+CACHE = "attributed:line=64,size=32K,ways=8"  # the same as in the characterisation of a captured run
 PLAN, MALLOC = "plan", "malloc"
 _PROBE = "millpond-probe"
 _MISSES = ("cold", "capacity", "conflict")
-# Layouts know no calls of functions and no owners.
+# Layouts cannot follow calls of functions or owners.
 _PLAYED_SCOPE = "phase"
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What one simulated layout comes to; `seconds` is None where latencies are unknown."""
+    """The counts of one simulated layout; `seconds` is None if latencies are unknown."""
 
     instructions: int
     misses: int
@@ -45,7 +45,7 @@ class Counts:
 
     @classmethod
     def of(cls, simulation: Simulation) -> Counts:
-        """The first simulator's misses, and the time with all levels."""
+        """Returns the first simulator's misses, and the time with all levels."""
         first = simulation.simulators[0]
         times = simulation.level_times
         return cls(
@@ -55,7 +55,7 @@ class Counts:
 
 
 def can_be_predicted(plan: Plan) -> bool:
-    """Whether layouts can play all of its routes."""
+    """True if a layout can simulate all routes of the plan."""
     return all(not r.instances and (r.scope is None or r.scope.kind == _PLAYED_SCOPE) for r in plan.routes)
 
 
@@ -63,7 +63,7 @@ def can_be_predicted(plan: Plan) -> bool:
 class LayoutPredictor:
     """Predicts candidates from one recording with references, until `deadline` (of the monotonic clock).
 
-    `error`: how far ratios of seconds are off on this machine.
+    `error`: the error of predicted ratios of seconds on this machine.
     """
 
     recording: Path
@@ -73,9 +73,9 @@ class LayoutPredictor:
     error: ReferencesError = NOT_VALIDATED
 
     def predict(self, plans: Sequence[Plan], mallocs: Mapping[str, Path | None]) -> PredictedLayouts:
-        """Plans first, then mallocs. Each takes a run of the player and a pass over the recording.
+        """Predicts the plans first, then the mallocs. Each takes a run of the player and a pass over the recording.
 
-        A candidate whose layout fails is left out, with a note. Failure where the recording itself cannot be simulated.
+        A candidate whose layout fails is left out, with a note. Failure if the recording itself cannot be simulated.
         """
         started = time.monotonic()
         options = ["--simulate", CACHE, *self._latencies()]
@@ -85,7 +85,7 @@ class LayoutPredictor:
         pools = {plan.name: plan.alone for plan in plans}
         for kind, name, layout in [*self._of_plans(plans), *self._of_mallocs(mallocs)]:
             if time.monotonic() > self.deadline:
-                self.notes.append(f"the time for predictions was spent before {name}")
+                self.notes.append(f"{name} was not predicted: the time for predictions was up")
                 break
             try:
                 one = _prediction(kind, name, self._counts(layout, options), recorded, self.error)
@@ -127,7 +127,7 @@ class LayoutPredictor:
         try:
             native.require(_PROBE, ["--json", str(path)])
         except Failure as failure:
-            self.notes.append(f"no seconds are predicted, misses alone: {failure.message}")
+            self.notes.append(f"only misses are predicted, no seconds: {failure.message}")
             return []
         return ["--latencies", str(path)]
 
@@ -147,20 +147,20 @@ def _prediction(kind: str, name: str, its: Counts, recorded: Counts, error: Refe
 
 
 def rank(prediction: LayoutPrediction) -> float:
-    """The less the better: the ratio of seconds, or of misses where no seconds are known."""
+    """Returns the rank, the lower the better: the ratio of seconds, or of misses if no seconds are known."""
     return prediction.misses_ratio if prediction.seconds_ratio is None else prediction.seconds_ratio
 
 
 def _hopeless(found: Sequence[LayoutPrediction]) -> set[str]:
-    """The plans that are not worth a trial: all with neither fewer misses nor less time, except the best plan."""
+    """Returns the plans that are not worth a trial: neither fewer misses nor less time. Keeps the best plan."""
     plans = sorted((p for p in found if p.kind == PLAN), key=rank)
     return {p.name for p in plans[1:] if p.misses_ratio >= 1.0 and rank(p) >= 1.0}
 
 
 def in_order(plans: Sequence[Plan], predicted: PredictedLayouts) -> list[Plan]:
-    """The plans that are to be tried, those that are predicted to gain most first.
+    """Returns the plans to try, those with the largest predicted gain first.
 
-    A plan without a prediction stands where one stands that changes nothing.
+    A plan without a prediction ranks as one that changes nothing.
     """
     ranks = {p.name: rank(p) for p in predicted.layouts if p.kind == PLAN}
     dropped = {p.name for p in predicted.layouts if p.kind == PLAN and p.dropped}
@@ -168,20 +168,20 @@ def in_order(plans: Sequence[Plan], predicted: PredictedLayouts) -> list[Plan]:
 
 
 def mallocs_in_order(names: Sequence[str], predicted: PredictedLayouts) -> list[str]:
-    """All of them, those that are predicted to gain most first."""
+    """Returns all mallocs, those with the largest predicted gain first."""
     ranks = {p.name: rank(p) for p in predicted.layouts if p.kind == MALLOC}
     return sorted(names, key=lambda name: ranks.get(name, 1.0))
 
 
 def predicted_text(prediction: LayoutPrediction) -> str:
-    """`misses -15.8 %, time of the model -14.8 % (-40.1 % to +10.5 %)`."""
+    """Returns `misses -15.8 %, time of the model -14.8 % (-40.1 % to +10.5 %)`."""
     said = f"misses {percent_text(prediction.misses_ratio)}"
     seconds = predicted_seconds_text(prediction)
     return f"{said}, time of the model {seconds}" if seconds else said
 
 
 def predicted_seconds_text(prediction: LayoutPrediction) -> str:
-    """`-14.8 % (-40.1 % to +10.5 %)`; empty where no seconds are predicted."""
+    """Returns `-14.8 % (-40.1 % to +10.5 %)`; empty if no seconds are predicted."""
     if prediction.seconds_ratio is None:
         return ""
     said = percent_text(prediction.seconds_ratio)

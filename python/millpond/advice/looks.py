@@ -1,38 +1,38 @@
 # SPDX-License-Identifier: BSL-1.0
-"""At which numbers of rounds a judgement is looked at, and what each look may err, however often it is continued.
+"""The numbers of rounds at which a judgement is examined, and the error that each look may make.
 
     advise              looks after   11   16   21   31         0.235 of the error each: 0.94 of it in all
     --continue          looks after   62   124  248  …          the k-th: 0.06 / (k (k + 1)) of it, 0.06 in all
 
-Whoever goes on until he likes what he sees errs more often than he says. The shares of all looks sum to the error that
-is allowed (Bonferroni; alpha spending of Lan and DeMets 1983), so intervals and p-values hold at every look. Time may
-end a first run between its looks, which makes no look more; where it ends before the first, that is its only one. A
-continuation has twice the rounds at each look, since a look at few more rounds would only widen the intervals: its
-verdict is that of its latest look, or stays the earlier one, and what lies behind is kept for the next look.
+Repeating a test until it succeeds raises the rate of errors above the stated one. So the shares of all looks sum to the
+allowed error (Bonferroni; alpha spending of Lan and DeMets 1983), and intervals and p-values hold at every look. If
+time ends a first run between its looks, that is no further look; if it ends before the first, that is its only look. A
+continuation doubles the rounds at each look, since a look at few more rounds would only widen the intervals. Its
+verdict is that of its latest look, or stays the earlier one; further rounds are kept for the next look.
 """
 
 from __future__ import annotations
 
 from millpond.rounds.schedule import LOOKS, MOST_ROUNDS
 
-# Of the error, what a first run may spend; the rest is for continuations. With so much the interval of 11 rounds is
-# still that from the second to the tenth (98.83 %); with a little less it would be from the first to the last.
+# The share of the error that a first run may spend; the rest is for continuations. With this share the interval of 11
+# rounds is still that from the second to the tenth (98.83 %); with less it would be from the first to the last.
 FIRST_SHARE = 0.94
-# From one look of a continuation to the next.
+# The factor between the rounds of one look of a continuation and the next.
 _GROWTH = 2
 _NEXT_AT_MOST = 20
-# A continuation ends by time, not by rounds.
+# No limit: a continuation ends by time, not by rounds.
 _WITHOUT_END = 1_000_000
 
 
 class Looks:
     """The looks of one run at a judgement. Not thread-safe.
 
-    `spent`: what the latest verdict of earlier runs stood for, as `compare` has it; None: there was none. `judged`: the
-    rounds of that verdict. `made`: looks of earlier continuations. `there`: rounds that earlier runs have left.
-    `decided`: by that verdict. `goes_on`: asked for more rounds than a first run makes.
+    `spent`: the looks that the latest verdict of earlier runs counts for, in the unit of `compare`; None without one.
+    `judged`: the rounds of that verdict. `made`: looks of earlier continuations. `there`: rounds from earlier runs.
+    `decided`: by that verdict. `goes_on`: the user asked for more rounds than a first run makes.
 
-    `numbers`: of rounds, at which to look. `rounds`: how many there may be.
+    `numbers`: the numbers of rounds at which to look. `rounds`: the largest number of rounds.
     """
 
     def __init__(
@@ -59,17 +59,19 @@ class Looks:
 
     @property
     def continues(self) -> bool:
-        """Whether this run goes on from a verdict."""
+        """True if this run continues from a verdict."""
         return self._spent is not None
 
     def judged(self, rounds: int) -> int:
-        """On how many of so many rounds, the first, the verdict rests."""
+        """Returns the number of rounds, from the first on, that the verdict rests on if this many were run."""
         if self._spent is None:
             return rounds
         return max((n for n in self.numbers if n <= rounds), default=self._judged)
 
     def look(self, rounds: int) -> float:
-        """A look at so many rounds, one of `judged`: the number of looks that it counts for, as `compare` has it."""
+        """Makes a look at `rounds` rounds, a result of `judged`; returns the number of looks that it counts for in
+        `compare`.
+        """
         if self._spent is None:
             return (len(LOOKS) if rounds >= LOOKS[0] else 1) / FIRST_SHARE
         if rounds == self._judged:
@@ -81,7 +83,7 @@ class Looks:
 
 
 def _following(rounds: int) -> list[int]:
-    """The numbers of rounds of the next looks."""
+    """Returns the numbers of rounds of the next looks."""
     found: list[int] = []
     while len(found) < _NEXT_AT_MOST:
         rounds = max(LOOKS[0], _GROWTH * rounds)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""One advice from several: of one program on several inputs. Pure: documents go in, a document comes out.
+"""Merges the advice on several inputs of one program into one advice. Has no side effects.
 
     subsystem   input 1   input 2   input 3
     book        helps     helps     helps       advised
     prices      helps     nothing   not tried   advised with a warning that says where it holds
     printer     helps     hurts     nothing     not advised: it would make one input worse
 
-Effects become the envelope of what the inputs showed: an interval that holds whichever input comes next of these.
+Each effect becomes an envelope of all inputs: an interval that holds for whichever of them comes next.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ Measured = TypeVar("Measured", bound=Estimate)
 
 
 def merge(program: Sequence[str], inputs: Sequence[tuple[int, Sequence[str]]], advices: Sequence[Advice]) -> Advice:
-    """The advice on all inputs together ("millpond.advice/1" with `inputs`). `inputs`: line and arguments of each.
+    """Returns the advice on all inputs together ("millpond.advice/1" with `inputs`). `inputs`: line and arguments of
+    each.
 
-    What is not merged here is that of the first input.
+    Fields that are not merged here come from the first input.
     """
     if len(advices) == 1:
         return replace(advices[0], inputs=_inputs(inputs, advices))
@@ -84,7 +85,7 @@ def _inputs(inputs: Sequence[tuple[int, Sequence[str]]], advices: Sequence[Advic
 
 
 def _names(advices: Sequence[Advice]) -> list[str]:
-    """All subsystems; those with the most bytes in any input first, as each document has them."""
+    """Returns all subsystems, those with the most bytes in any input first, the same order as in each document."""
     largest: dict[str, float] = {}
     for advice in advices:
         for row in advice.subsystems:
@@ -93,7 +94,7 @@ def _names(advices: Sequence[Advice]) -> list[str]:
 
 
 def status_of(row: Row | None) -> str:
-    """What a pool of its own does for a subsystem in one input."""
+    """Returns the effect of a subsystem's own pool in one input."""
     if row is None:
         return ABSENT
     if row.pays:
@@ -105,9 +106,9 @@ def status_of(row: Row | None) -> str:
 
 
 def open_questions(advices: Sequence[Advice]) -> dict[int, dict[str, tuple[int, Row]]]:
-    """What pays on one input and is not settled on another: index of the other → subsystem → where it pays, its row.
+    """Returns plans that pay on one input and are not settled on another: other input → subsystem → paying input, row.
 
-    Settled is what does not occur in an input, what pays there, and what its fresh rounds have found to hurt.
+    A plan is settled on an input if its subsystem does not occur there, or if it pays, or if fresh rounds show a loss.
     """
     questions: dict[int, dict[str, tuple[int, Row]]] = {}
     for name in _names(advices):
@@ -122,7 +123,7 @@ def open_questions(advices: Sequence[Advice]) -> dict[int, dict[str, tuple[int, 
 
 
 def _row(name: str, advices: Sequence[Advice]) -> Row:
-    """The row of one subsystem: its facts from the input where it allocates most, its advice from all of them."""
+    """Returns the row of one subsystem: facts from the input where it allocates most, advice from all of them."""
     by_input = [next((r for r in a.subsystems if r.name == name), None) for a in advices]
     statuses = [status_of(row) for row in by_input]
     present = [row for row in by_input if row is not None]
@@ -135,11 +136,11 @@ def _row(name: str, advices: Sequence[Advice]) -> Row:
     holds = (helping or [largest])[0]
     exceptions = "; ".join(f"{words} {_in_inputs(where[s])}" for s, words in _WORDS.items() if where[s])
     if not helping:
-        reason = f"in none of {plural(len(advices), 'input')}: {largest.reason}"
+        reason = f"pays in none of {plural(len(advices), 'input')}: {largest.reason}"
     elif everywhere:
         reason = f"holds in all {len(advices)} inputs; in the first: {helping[0].reason}"
     elif len(strategies) > 1:
-        reason = f"inputs ask for different pools: {list_text(sorted(strategies))}"
+        reason = f"the inputs need different pools: {list_text(sorted(strategies))}"
     else:
         reason = f"holds in {_in_inputs(where[HOLDS])}; {exceptions}"
     return replace(
@@ -160,9 +161,9 @@ def _in_inputs(numbers: Sequence[int]) -> str:
 
 
 def envelope(found: Sequence[Measured]) -> Measured:
-    """One estimate that holds in every input that was measured: from the lowest end of an interval to the highest.
+    """Returns one estimate that holds in every measured input: from the lowest end of an interval to the highest.
 
-    better (or worse) only where all are; `inputs` of the advice has the verdict of each.
+    It is better (or worse) only if all inputs are; `inputs` of the advice has the verdict of each.
     """
     known = [(one, summary) for one in found if (summary := one.known) is not None]
     if not known:
@@ -199,7 +200,7 @@ def _joined(found: Sequence[Summary]) -> Summary:
 
 
 def _plan(rows: Sequence[Row]) -> PlanFile | None:
-    """The pools of all subsystems that are advised without a warning, in one plan; the rest goes where it went."""
+    """Returns one plan with the pools of all subsystems that are advised without a warning."""
     plans = [row.plan for row in rows if row.pays and not row.warning and row.plan]
     if not plans or any(plan.program != plans[0].program for plan in plans):
         return None
@@ -215,11 +216,12 @@ def _verdict(rows: Sequence[Row], effects: Mapping[str, Effect], number: int) ->
     parts = []
     if firm:
         pools = "a pool of its own" if len(firm) == 1 else "a pool each"
-        pools = "what its row says" if special and len(firm) == 1 else "what their rows say" if special else pools
+        if special:
+            pools = "the allocator in its row" if len(firm) == 1 else "the allocators in their rows"
         parts.append(f"give {list_text(firm)} {pools} (placement {_range(effects.get('placement'))})")
     faster = effects.get("faster_malloc")
     if faster is not None and faster.verdict == "better":
-        parts.append(f"any faster malloc gives {_range(faster)}, without a change of the source")
+        parts.append(f"a faster malloc changes the CPU by {_range(faster)}, without a change of the source")
     text = (
         f"In all {number} inputs: {'; '.join(parts)}."
         if parts
@@ -241,14 +243,14 @@ def _range(effect: Effect | None) -> str:
 
 
 def _program(program: Sequence[str], advices: Sequence[Advice]) -> AnalysedProgram:
-    """The command line with its place for arguments; how it ended where it ended worst."""
+    """Returns the command line with its place for arguments, and the worst of all ends."""
     ends = [a.program for a in advices]
     worst = max(ends, key=lambda p: (bool(p.signal), bool(p.exit)))
     return replace(ends[0], argv=tuple(program), exit=worst.exit, signal=worst.signal)
 
 
 def _trace(traces: Sequence[TraceSummary]) -> TraceSummary:
-    """Of all recordings together: sums of what was seen and lost, the worst of what tells how far to trust it."""
+    """Returns the summary of all recordings: sums of events and losses, and the worst values that limit trust."""
 
     def over(key: str, join: Callable[[list[Any]], Any]) -> Any:
         found = [value for t in traces if (value := getattr(t, key)) is not None]
@@ -267,7 +269,7 @@ def _trace(traces: Sequence[TraceSummary]) -> TraceSummary:
 
 
 def _notes(advices: Sequence[Advice]) -> tuple[str, ...]:
-    """Notes that all inputs share once, others with their input."""
+    """Returns notes that all inputs share once, and other notes with their input."""
     shared = [n for n in advices[0].notes if all(n in a.notes for a in advices)]
     own = [f"input {i}: {n}" for i, a in enumerate(advices, 1) for n in a.notes if n not in shared]
     return (*shared, *own)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What replay predicts for the plans that a trial tries: a second figure beside the measured one, and of what no trial
-can try.
+"""Predicts by replay the plans that a trial runs, as a second figure, and strategies that no trial can run.
 
     trial    the program under a plan       − under the shared pool, contexts looked up    allocation and traversal
-    replay   its trace on the plan's pools  − on the shared pool                           allocation alone
-             its trace on a monotonic for one subsystem − on a multipool for it            no trial takes these
+    replay   its trace on the plan's pools  − on the shared pool                           only allocation
+             its trace on a monotonic for one subsystem − on a multipool for it            no trial can run these
 
-A replay knows the program's allocations and not its other accesses: what placement does to traversals is not in it.
-Every interval is widened by replay's error on this machine. Where the two disagree, the trial is followed.
+A replay knows the program's allocations but not its other accesses, so the effect of placement on traversals is
+missing. Every interval is widened by replay's error on this machine. If trial and replay disagree, the trial counts.
 """
 
 from __future__ import annotations
@@ -39,42 +38,42 @@ from millpond.store.round_log import RoundLog
 from millpond.system.wording import bytes_text, plural, seconds_text
 
 ROUNDS = 7
-# Of an advice's budget, at most this share goes to replays.
+# The largest share of an advice's budget for replays.
 BUDGET_SHARE = 0.15
-# A script takes so much of the disk for each event, and each plan has one; all of them must fit into this.
+# A script takes this many bytes of disk for each event, and each plan has one; all of them must fit into the limit.
 _SCRIPT_BYTES_AN_EVENT, _SCRIPTS_BYTES_AT_MOST = 16, 2 << 30
 _PLANS_AT_MOST = 5
 _STRATEGIES_FOR = 3
 _POOL, *_ONLY_REPLAYED = STRATEGIES
-# What one event takes of a round, decoding and page faults included, and what a round takes besides: for budgets only.
+# The cost of an event in a round, with decoding and page faults, and the fixed cost of a round: for budgets only.
 _SECONDS_AN_EVENT, _SECONDS_A_ROUND = 0.3e-6, 0.03
 
 
 def not_replayed(why: str) -> Replay:
-    """There was nothing to replay, or no time."""
+    """Returns an empty prediction with the reason."""
     return Replay(why_null=why, assumes=TOUCH)
 
 
 def expected_seconds(events: int, plans: int) -> float:
-    """About what `predict` takes for a trace of so many events."""
+    """Returns about how long `predict` takes for a trace with this many events."""
     cells = 1 + min(plans, _PLANS_AT_MOST) + min(plans, _STRATEGIES_FOR) * len(STRATEGIES)
     return (ROUNDS + 2) * cells * _round_seconds(events)
 
 
 def _round_seconds(events: int) -> float:
-    """About what one round of one contender takes."""
+    """Returns about how long one round of one contender takes."""
     return events * _SECONDS_AN_EVENT + _SECONDS_A_ROUND
 
 
 def agree(measured: Summary, predicted: Summary) -> bool:
-    """Whether the two intervals of one saving meet."""
+    """True if the two intervals of one saving meet."""
     return measured.low <= predicted.high and predicted.low <= measured.high
 
 
 def disagreement(metric: str, predicted: Summary) -> str:
-    """What is said where the intervals of trial and replay do not meet."""
+    """Returns the note for a subsystem whose intervals of trial and replay do not meet."""
     amount = seconds_text(predicted.median) + " of CPU" if metric == "cpu_seconds" else bytes_text(predicted.median)
-    return f"replay, which has no traversals in it, predicts {amount}: the trial is followed"
+    return f"replay, which leaves out traversals, predicts {amount}: the advice follows the trial"
 
 
 def predict(
@@ -92,22 +91,22 @@ def predict(
     threads: int = 1,
     log: RoundLog | None = None,
 ) -> Replay:
-    """Replays the trace under each plan and under the strategies that no trial takes. O(plans · events) a round.
+    """Replays the trace under each plan and under the strategies that no trial runs. O(plans · events) a round.
 
-    `whole`: what the program takes by metric, for the error is a share of that. Observations name `program` as their
-    workload. `deadline`: of `time.monotonic`. Failure where the laboratory itself cannot replay.
+    `whole`: the program's total by metric, because the error is a share of it. Observations name `program` as their
+    workload. `deadline`: of `time.monotonic`. Failure if the laboratory itself cannot replay.
     """
-    plans = [p for p in plans if p.routes and not p.special][:_PLANS_AT_MOST]  # no replay knows calls and owners
+    plans = [p for p in plans if p.routes and not p.special][:_PLANS_AT_MOST]  # a replay cannot follow calls or owners
     if not plans:
         return not_replayed("no plan was tried")
     if events * _SCRIPT_BYTES_AN_EVENT * (1 + len(plans) + _STRATEGIES_FOR) > _SCRIPTS_BYTES_AT_MOST:
-        return not_replayed("the trace is too long to be replayed under every plan; `millpond replay` takes one")
+        return not_replayed("the trace is too long to be replayed under every plan; `millpond replay` replays one")
     order = ORDERS[0] if threads <= 1 else ORDERS[1]
     pairs = _pairs(trace, plans, order)
     cells = list(dict.fromkeys(cell for _, of, against in pairs for cell in (of, against)))
-    # A warm-up and one round are the least that runs.
+    # At least a warm-up and one round must fit.
     if time.monotonic() + 2 * len(cells) * _round_seconds(events) > deadline:
-        return not_replayed("the budget had no room for replays; --budget gives more")
+        return not_replayed("the budget had no time for replays; give more with --budget")
     runner = ReplayRunner(folder, seed)
     outcomes = run_rounds(cells, runner, listener, stage=STAGE, rounds=ROUNDS, deadline=deadline, seed=seed)
     evidence = _keep(outcomes, program, log)
@@ -123,7 +122,7 @@ def predict(
 
 
 def _pairs(trace: Path, plans: Sequence[Plan], order: str) -> list[tuple[Plan, Cell, Cell]]:
-    """What is predicted: a contender, and what it is compared with."""
+    """Returns each contender to predict, with its baseline."""
     recorded = replay_cell(trace, RECORDED, order=order)
     pairs = [(plan, replay_cell(trace, plan, order), recorded) for plan in plans]
     for plan in [p for p in plans if p.alone][:_STRATEGIES_FOR]:
@@ -147,7 +146,7 @@ def _saves(
 
 
 def _keep(outcomes: Sequence[Outcome], program: Sequence[str], log: RoundLog | None) -> dict[Cell, list[str]]:
-    """Keeps the outcomes as observations of the program, and returns the ids behind each contender."""
+    """Stores the outcomes as observations of the program, and returns the ids behind each contender."""
     ids: dict[Cell, list[str]] = {o.cell: [] for o in outcomes}
     if log is None:
         return ids
@@ -164,7 +163,7 @@ def _keep(outcomes: Sequence[Outcome], program: Sequence[str], log: RoundLog | N
 
 
 def agreement_note(replay: Replay) -> str:
-    """One sentence for the reader: what was replayed, and how far it can be trusted."""
+    """Returns one sentence: what was replayed, and how reliable it is."""
     if not replay.rounds:
         return f"replay: {replay.why_null}"
     trust = replay.error.sentence if replay.error else ""

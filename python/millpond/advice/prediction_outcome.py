@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""How a prediction came out: what an advice had predicted, next to what two builds of the program then measured.
+"""Compares the prediction of an advice with the measurements of two builds of the program.
 
     advice of BEFORE ──▶ predicted CPU and peak ─┐
-    rounds of BEFORE and AFTER ──▶ measured ─────┴─▶ "millpond.builds/1", kept in the store under the advice's run
+    rounds of BEFORE and AFTER ──▶ measured ─────┴─▶ "millpond.builds/1", stored under the advice's run
 
-The document is made by `millpond compare --after` and shown by it and by `millpond report`.
+`millpond compare --after` makes the document; it and `millpond report` show it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from millpond.system.wording import change_text, effect_text, plural
 
 Schema = Literal["millpond.builds/1"]
 SCHEMA: Schema = "millpond.builds/1"
-KIND = "outcomes"  # of document in the store
-# Metric → its words in a sentence. Both are better when smaller.
+KIND = "outcomes"  # the kind of document in the store
+# Metric → its name in a sentence. Both are better if smaller.
 WORDS = {"cpu_seconds": "CPU", "peak_bytes": "peak memory"}
 
 
-class Predicted(Record, frozen=True):
-    """What is predicted of one metric: a ratio with its interval."""
+class PredictedMetric(Record, frozen=True):
+    """The predicted ratio of one metric, with its interval."""
 
     n: int
     median: float
@@ -41,12 +41,12 @@ class Predicted(Record, frozen=True):
 
 
 class ChangePrediction(Record, frozen=True):
-    """What an advice predicts of a change of the program, by metric. `words`: what the change is."""
+    """The prediction of an advice for a change of the program, by metric. `words`: a description of the change."""
 
     run: str
     kind: str
     words: str
-    effects: dict[str, Predicted]
+    effects: dict[str, PredictedMetric]
 
 
 class BuildSide(Record, frozen=True):
@@ -57,14 +57,14 @@ class BuildSide(Record, frozen=True):
 
 
 class SameOutput(Record, frozen=True):
-    """Whether both builds print the same; None where the program's output differs from run to run."""
+    """Tells whether both builds print the same; None if the program's output differs from run to run."""
 
     same: bool | None
     words: str
 
 
-class CameOutLine(Record, frozen=True):
-    """How one metric came out, in a sentence."""
+class OutcomeLine(Record, frozen=True):
+    """The outcome of one metric, in a sentence."""
 
     metric: str
     intervals_meet: bool | None
@@ -72,7 +72,7 @@ class CameOutLine(Record, frozen=True):
 
 
 class Builds(Record, frozen=True, kw_only=True):
-    """Two builds of a program, measured, next to what was predicted."""
+    """Two measured builds of a program, with the prediction."""
 
     schema: Schema
     run: str
@@ -88,16 +88,16 @@ class Builds(Record, frozen=True, kw_only=True):
     why_no_prediction: str | None = field(default_factory=NULL)
     measured: dict[str, Change]
     evidence: tuple[str, ...] = field(default_factory=NONE)
-    came_out: tuple[CameOutLine, ...] = field(default_factory=NONE)
+    came_out: tuple[OutcomeLine, ...] = field(default_factory=NONE)
 
 
 @dataclass(frozen=True)
 class Line:
-    """One metric: what was predicted (None: nothing), what was measured, and whether the two intervals meet."""
+    """One metric: the prediction (None without one), the measurement, and whether the two intervals meet."""
 
     metric: str
-    predicted: Predicted | None
-    measured: Predicted
+    predicted: PredictedMetric | None
+    measured: PredictedMetric
 
     @property
     def words(self) -> str:
@@ -105,14 +105,14 @@ class Line:
 
     @property
     def meets(self) -> bool | None:
-        """Whether the intervals have a value in common; None without a prediction."""
+        """True if the intervals have a value in common; None without a prediction."""
         if self.predicted is None:
             return None
         return self.predicted.low <= self.measured.high and self.measured.low <= self.predicted.high
 
     @property
     def predicted_text(self) -> str:
-        """`-31.0 % (-33.1 % to -29.8 %)`; a dash where nothing was predicted."""
+        """Returns `-31.0 % (-33.1 % to -29.8 %)`; a dash if nothing was predicted."""
         return change_text(self.predicted) if self.predicted else "–"
 
     @property
@@ -121,10 +121,10 @@ class Line:
 
     @property
     def sentence(self) -> str:
-        """`CPU was predicted to change by … and came out at …: the intervals meet.`"""
+        """Returns `CPU was predicted at … and came out at …: the intervals meet.`"""
         words = self.words[0].upper() + self.words[1:]
         if self.predicted is None:
-            return f"{words} came out at {change_text(self.measured)}; nothing was predicted of it."
+            return f"{words} came out at {change_text(self.measured)}; there was no prediction for it."
         if self.meets:
             how = "the intervals meet"
         else:
@@ -135,22 +135,22 @@ class Line:
 
 
 @dataclass(frozen=True)
-class CameOut:
-    """What a report shows of two builds: a line for each metric, and the heading."""
+class PredictionOutcome:
+    """The outcome of two builds for a report: a line for each metric, and the heading."""
 
     builds: Builds
     lines: Sequence[Line]
 
     @classmethod
-    def of(cls, builds: Builds) -> CameOut:
-        """The lines of the metrics that were measured."""
+    def of(cls, builds: Builds) -> PredictionOutcome:
+        """Returns the lines of the metrics that were measured."""
         predicted = builds.prediction.effects if builds.prediction else {}
         measured = {metric: _known(builds.measured.get(metric)) for metric in WORDS}
         return cls(builds, [Line(m, predicted.get(m), found) for m, found in measured.items() if found is not None])
 
     @property
     def heading(self) -> str:
-        """`Predicted and came out (11 rounds of build-b/app against build-a/app)`."""
+        """Returns `Predicted and came out (11 rounds of build-b/app against build-a/app)`."""
         builds = self.builds
         rounds = plural(builds.rounds, "round")
         return (
@@ -160,10 +160,10 @@ class CameOut:
 
 
 def prediction_of(advice: Advice) -> ChangePrediction | None:
-    """What an advice predicts of a changed build, by metric; None where it tried no plan and advises none.
+    """Returns the prediction of an advice for a changed build, by metric; None if it tried no plan and advises none.
 
-    That of the change of the source where there is one, whatever the advice would rather do: two builds differ by that.
-    Of a plan that was tried and is not advised the figures count, too: somebody may have made the change all the same.
+    Takes the change of the source if there is one, even if the advice prefers a malloc, because two builds differ by
+    that. Uses the figures of a plan that was tried but not advised, too: a user may have made the change anyway.
     """
     chosen, net = advice.choice, advice.sums.get("net")
     if chosen is None:
@@ -177,16 +177,16 @@ def prediction_of(advice: Advice) -> ChangePrediction | None:
         effects = {"cpu_seconds": _known(net), "peak_bytes": _known(net.peak if net else None)}
         has_arena = advice.plan_tried is not None and advice.plan_tried.has_arena
         what, tried = ("an arena for a scope", "was") if has_arena else ("local pools", "were")
-        words = what if kind == PLAN else f"{what}, which {tried} tried and not advised"
+        words = what if kind == PLAN else f"{what}, which {tried} tried but not advised"
     known = {metric: found for metric, found in effects.items() if found}
     return ChangePrediction(advice.run or "", kind, words, known) if known else None
 
 
-def _known(found: Estimate | None) -> Predicted | None:
-    """Its figures; None where nothing was measured."""
+def _known(found: Estimate | None) -> PredictedMetric | None:
+    """Returns the figures; None if nothing was measured."""
     known = found.known if found else None
     return (
-        Predicted(known.n, known.median, known.low, known.high, known.level, known.verdict, known.humps)
+        PredictedMetric(known.n, known.median, known.low, known.high, known.level, known.verdict, known.humps)
         if known
         else None
     )

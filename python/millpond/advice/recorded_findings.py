@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What an advice knows before its first round: a recording of the program, and what follows from it.
+"""Prepares the findings before the first round: records the program and derives the candidate plans.
 
 record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans
-       ─▶ a bare run, which says how long one takes ─▶ a second recording, scopes observed
+       ─▶ a bare run, for the duration of a run ─▶ a second recording, scopes observed
        ─▶ with --references: a captured run ─▶ misses predicted for each candidate, their order
 """
 
@@ -32,10 +32,10 @@ from millpond.system.progress import say
 from millpond.system.standard_input import StandardInput
 from millpond.system.wording import bytes_text, seconds_text
 
-# Of the whole budget, for the recording, which takes as long again to be finished: a program that takes longer could
-# not be judged in what is left.
+# The recording's share of the budget. Finishing it takes as long again, so after a longer recording the rest would not
+# suffice for a verdict.
 RECORDING_SHARE = 0.4
-# Even where the budget is less, so that `--budget 0` shows what a short program allocates.
+# The least time for the recording, so that `--budget 0` shows the allocations of a short program.
 RECORDING_SECONDS_MIN = 2.0
 
 
@@ -43,9 +43,9 @@ def found_now(
     program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options, started: float,
     laboratory: Laboratory,
 ) -> tuple[Findings, BareRun | None, float]:  # fmt: skip
-    """Findings of recordings of the program, a bare run of it, and when the budget ends.
+    """Records the program and returns the findings, a bare run of it, and the end of the budget.
 
-    No bare run is made where nothing is tried. It comes before scopes are observed, since how long a run takes decides
+    Makes no bare run if nothing is tried. The bare run comes before scopes are observed, since its duration decides
     whether there is time for that.
     """
     say(f"recording {program[0]}")
@@ -81,30 +81,30 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
     found.characterisation, found.contexts, found.candidates = recording.characterise(chosen, folder)
     if chosen.summary.trace.stopped_early:
         found.notes.append(
-            f"the recording reached {bytes_text(bounds.trace_bytes)} (--max-trace) and stopped there; what is said of "
-            "the trace covers the time before"
+            f"the recording reached {bytes_text(bounds.trace_bytes)} (--max-trace) and stopped there; figures of the "
+            "trace cover the time before"
         )
     if recorded.was_stopped:
         found.why_no_trial = (
             f"not tried: the program had not ended after {seconds_text(bounds.seconds)} of recording, its share of the "
-            "budget, and was stopped; runs that do not end cannot be compared: give it an input with which it ends, or "
-            "more --budget (`millpond record --for SECONDS` keeps the trace of a program that never ends)"
+            "budget, and was stopped; runs that do not end cannot be compared: use an input with which it ends, or "
+            "a larger --budget (`millpond record --for SECONDS` records a program that never ends)"
         )
     elif recorded.signal:
         how = describe(recorded.exit_status, recorded.signal)
-        found.why_no_trial = f"not tried: the program {how}, so that its runs cannot be compared"
+        found.why_no_trial = f"not tried: the program {how}, so its runs cannot be compared"
     elif not found.candidates:
-        found.notes.append("no subsystem is large enough to be tried alone")
+        found.notes.append("no subsystem is large enough to be tried by itself")
     return found
 
 
 def find_bound(found: Findings) -> None:
-    """Whether the recording says that no allocator can matter; then nothing is tried, or huge pages alone."""
+    """Checks whether the recording shows that no allocator can matter; then nothing is tried, or only huge pages."""
     if not found.characterisation or found.why_no_trial:
         return
     found.bound = bound_of(found.characterisation.trace, found.recording.cpu_seconds)
     if found.bound and not (found.bound.huge_pages_may_matter and mallocs.HUGE in _names_of_mallocs()):
-        found.why_no_trial = f"not tried: {found.bound.words}; --budget SECONDS tries all the same"
+        found.why_no_trial = f"not tried: {found.bound.words}; to try anyway, give --budget SECONDS"
 
 
 def _names_of_mallocs() -> list[str]:
@@ -112,16 +112,16 @@ def _names_of_mallocs() -> list[str]:
 
 
 def follow_program(found: Findings, bare_seconds: float, spent_seconds: float) -> None:
-    """Gives the program the budget that a verdict on it needs, and says so."""
+    """Sets the budget that a verdict on this program needs, and prints it."""
     run_seconds = schedule.seconds_of_run(bare_seconds)
     contenders = len(found.candidates) + len(_names_of_mallocs()) + 2
     found.budget_seconds = schedule.budget(spent_seconds, run_seconds, contenders)
     if found.bound:
         rounds = schedule.seconds_of_judgement(run_seconds, schedule.JUDGED_WITHOUT_PLAN, schedule.FEW_VERDICT_ROUNDS)
         found.budget_seconds = spent_seconds + max(rounds, schedule.BUDGET_WITHOUT_PLAN_SECONDS)
-        found.notes.append(f"only huge pages were tried: {found.bound.words}; --budget SECONDS tries all")
+        found.notes.append(f"only huge pages were tried: {found.bound.words}; to try everything, give --budget SECONDS")
     say(
-        f"a run takes {seconds_text(bare_seconds)}: at most {seconds_text(found.budget_seconds)} in all, less where it "
+        f"a run takes {seconds_text(bare_seconds)}: at most {seconds_text(found.budget_seconds)} in all, less if it "
         "is decided earlier (--budget SECONDS)"
     )
 
@@ -130,9 +130,9 @@ def _observe(
     found: Findings, bare: BareRun | None, folder: Path, stdin: StandardInput, left_seconds: float,
     preparation: Preparation,
 ) -> None:  # fmt: skip
-    """A second recording, in which the candidate scopes are observed: without it no function is called legal.
+    """Makes a second recording that observes the candidate scopes. Without it no function is called legal.
 
-    It is left out where its share of what is left would cost the verdict.
+    Leaves it out if its share of the remaining time would cost the verdict.
     """
     if found.recording.signal or found.bound or not recording.scopes_file(folder).is_file():
         return
@@ -141,7 +141,7 @@ def _observe(
     if bare is None:
         why_not = "nothing is tried"
     elif seconds == 0:
-        why_not = "the time goes to the verdict; more --budget observes them"
+        why_not = "the verdict needed the time; a larger --budget observes them"
     else:
         say("observing scopes")
         observed, why_not = recording.observe(
@@ -154,7 +154,7 @@ def _observe(
 
 
 def _capture(found: Findings, folder: Path, stdin: StandardInput, options: Options) -> None:
-    """One run under the tool, before any round. Where it cannot be had, the advice says why."""
+    """Captures references in one run under the tool, before any round. If that fails, the advice gives the reason."""
     say("capturing references")
     try:
         run = capture(found.program, found.process.number, folder, stdin, options.preparation)
@@ -172,8 +172,8 @@ def _capture(found: Findings, folder: Path, stdin: StandardInput, options: Optio
 
 
 def _rank(found: Findings, run: CapturedRun, folder: Path, seconds: float, error: ReferencesError) -> None:
-    """Predicts the candidates from the captured run: those that are worth a trial, the best first."""
-    found.candidates = [*run.plans, *found.candidates]  # where time is short, the captured run's own come first
+    """Predicts the candidates from the captured run; keeps those that are worth a trial, the best first."""
+    found.candidates = [*run.plans, *found.candidates]  # if time is short, the captured run's own plans come first
     inner = folder.absolute() / "predicted"
     inner.mkdir(exist_ok=True)
     if run.trace is None or not found.references:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Why a row of an advice says what it says, in sentences; and what is legal for a subsystem, in a few words."""
+"""The reasons for an advice on a subsystem, in sentences, and its legality in a few words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millpond.advice.advice_data import Winking
-from millpond.advice.container_words import mostly
-from millpond.advice.findings import Findings, Tried
+from millpond.advice.advice_data import WinkOutEstimate
+from millpond.advice.container_text import mostly
+from millpond.advice.findings import Findings, TriedPlan
 from millpond.advice.lasting_arenas import lasts, why_not
 from millpond.advice.layout_prediction import predicted_text
 from millpond.cells.cell import PoolCounts
@@ -26,12 +26,13 @@ from millpond.system.wording import bytes_text, count_text, interval_text, perce
 
 
 def reason_of(
-    found: Findings, subsystem: Subsystem, tried: Tried | None, *, large: bool, pays: bool, advised: bool, in_plan: bool
+    found: Findings, subsystem: Subsystem, tried: TriedPlan | None,
+    *, large: bool, pays: bool, advised: bool, in_plan: bool,
 ) -> str:  # fmt: skip
-    """The reason of a row: what was tried and what it gave, what is legal, what an arena would be, what was predicted.
+    """Returns the reason of a row: the plan that was tried and its effect, legality, an arena's effect, the prediction.
 
     `large`: it was a candidate. `pays`: an allocator of its own is advised. `advised`: some plan is better than none.
-    `in_plan`: the judged one has a pool for it.
+    `in_plan`: the judged plan has a pool for it.
     """
     return (
         _reason(found, tried, large, advised, in_plan)
@@ -43,7 +44,7 @@ def reason_of(
 
 
 def legality_text(scopes: Sequence[ScopeLegality]) -> str:
-    """Where an arena could be owned, in a few words. Only what was observed is called legal."""
+    """Names the scopes that could own an arena. Calls a scope legal only if it was observed."""
     if not scopes:
         return "unknown"
     if legal := [s for s in scopes if s.legal]:
@@ -61,22 +62,24 @@ def legality_text(scopes: Sequence[ScopeLegality]) -> str:
 
 
 def alive_text(scope: ScopeLegality) -> str:
-    """`alive at the end (12 objects)`: what nobody freed after the scope had ended."""
+    """Returns `alive at the end (12 objects)`: the number of objects never freed, which were alive when the scope
+    ended.
+    """
     return f"{ALIVE_AT_END} ({plural(scope.alive_at_end or 0, 'object')})"
 
 
 def own_allocator(plan: Plan) -> str:
-    """What a plan for one pool gives its subsystems, in words."""
+    """Names the allocator that a plan for one pool gives its subsystems."""
     return plan.special[0].own if plan.special else OWN_POOL
 
 
-def _reason(found: Findings, tried: Tried | None, large: bool, advised: bool, in_plan: bool) -> str:
+def _reason(found: Findings, tried: TriedPlan | None, large: bool, advised: bool, in_plan: bool) -> str:
     cpu = tried.comparisons.get("cpu_seconds") if tried else None
     if tried is None or cpu is None:
         if found.why_no_trial:
             return found.why_no_trial
         if large:
-            return "not tried: the budget had no room for this candidate; --budget gives more"
+            return "not tried: the budget had no time for this candidate; give more with --budget"
         return "not tried: too small a part of the heap to matter"
     change = f"{percent_text(cpu.median)} CPU ({interval_text(cpu)})"
     if (peak := tried.comparisons.get("peak_bytes")) is not None:
@@ -89,11 +92,11 @@ def _reason(found: Findings, tried: Tried | None, large: bool, advised: bool, in
             return f"{own} makes the program smaller, and not slower: {change}"
         return f"{own} saves {seconds_text(saved.median)} of CPU: {change}, {cpu.n} fresh rounds"
     if advised and in_plan and not tried.judged:
-        return f"part of the plan that fresh rounds have judged; alone it was measured while choosing: {change}"
+        return f"part of the plan that fresh rounds judged; by itself it was measured while choosing: {change}"
     if tried.pays():
-        return f"{own} gains ({change}), but no more than what is advised"
+        return f"{own} gains ({change}), but no more than the advised plan"
     if cpu.verdict == "worse":
-        return f"{own} costs time{where}: {change}; objects that are used together are pulled apart"
+        return f"{own} costs time{where}: {change}; it separates objects that are used together"
     if cpu.verdict == "better":
         return f"{own} looked better{where} ({change}), but no fresh round has confirmed it"
     if cpu.verdict == NO_DIFFERENCE:
@@ -101,8 +104,8 @@ def _reason(found: Findings, tried: Tried | None, large: bool, advised: bool, in
     return f"not settled{where}: {own} gave {change} in {plural(cpu.n, 'round')}"
 
 
-def _legal_note(scopes: Sequence[ScopeLegality], pays: bool, tried: Tried | None) -> str:
-    """What the source could do beyond a pool that lives as long as the process."""
+def _legal_note(scopes: Sequence[ScopeLegality], pays: bool, tried: TriedPlan | None) -> str:
+    """Returns a note on scopes that could own an arena, besides the pool that lives as long as the process."""
     is_arena = tried is not None and bool(tried.plan.arenas)
     if not scopes:
         return ""
@@ -113,18 +116,18 @@ def _legal_note(scopes: Sequence[ScopeLegality], pays: bool, tried: Tried | None
         return ""
     kept = "; only a pool that lives as long as the process is legal here" if pays else ""
     if any(s.legality == NOT_DECIDED for s in scopes):
-        return "; the trace is not whole, so that no scope is known to be able to own an arena"
+        return "; the trace is not whole, so no scope is known to be legal for an arena"
     alive = next((s for s in scopes if s.legality == ALIVE_AT_END), None)
     if alive is not None:
         return (
             f"; an arena owned by {alive.words} needs a check: {plural(alive.alive_at_end or 0, 'object')} of it were "
             f"never freed, and must not be used after its end{kept}"
         )
-    return f"; an allocator owned by any scope would be illegal: objects outlive every one of them{kept}"
+    return f"; an allocator owned by any scope would be illegal: objects outlive every scope{kept}"
 
 
-def _arena_note(found: Findings, subsystem: Subsystem, tried: Tried | None) -> str:
-    """What `_arena` says, as the end of a row's reason; or why an arena is not proposed."""
+def _arena_note(found: Findings, subsystem: Subsystem, tried: TriedPlan | None) -> str:
+    """Returns a note on the tried arena, or on why an arena is not proposed."""
     text = _barred(found, subsystem)
     route = arena_route(tried, subsystem)
     if route is None or route.scope is None:
@@ -135,7 +138,7 @@ def _arena_note(found: Findings, subsystem: Subsystem, tried: Tried | None) -> s
     if counts.calls:
         text += f"; {plural(counts.calls, 'call')} observed, each with its own arena"
     elif route.scope.kind == "function":
-        text += "; its calls were not observed in the trial, so the arena was reset whenever nothing in it was alive"
+        text += "; the trial could not observe its calls, so it reset the arena whenever nothing in it was alive"
     saved = winking(subsystem)
     if saved.free_calls:
         seconds = f" ({seconds_text(saved.free_seconds)} in this run)" if saved.free_seconds is not None else ""
@@ -145,18 +148,20 @@ def _arena_note(found: Findings, subsystem: Subsystem, tried: Tried | None) -> s
     return text
 
 
-def arena_route(tried: Tried | None, subsystem: Subsystem) -> PlanRoute | None:
-    """The arena of the plan that was tried for a subsystem."""
+def arena_route(tried: TriedPlan | None, subsystem: Subsystem) -> PlanRoute | None:
+    """Returns the arena's route in the plan that was tried for a subsystem."""
     routes = tried.plan.arenas if tried else ()
     return next((r for r in routes if subsystem.name in r.subsystems), None)
 
 
-def winking(subsystem: Subsystem) -> Winking:
-    return Winking(free_calls=subsystem.frees or 0, free_seconds=subsystem.free_seconds)
+def winking(subsystem: Subsystem) -> WinkOutEstimate:
+    return WinkOutEstimate(free_calls=subsystem.frees or 0, free_seconds=subsystem.free_seconds)
 
 
 def _barred(found: Findings, subsystem: Subsystem) -> str:
-    """Why an arena, or a pool for each instance, is not proposed: what it would have held, or calls ended too early."""
+    """Returns why an arena, or a pool for each instance, is not proposed: it would have held too much, or calls ended
+    too early.
+    """
     for route in (r for plan in found.lasting for r in plan.arenas):
         if lasts(route) and subsystem.name in route.subsystems:
             return f"; {why_not(route, subsystem)}"
@@ -175,20 +180,22 @@ def _barred(found: Findings, subsystem: Subsystem) -> str:
 
 
 def _kept_by(subsystem: Subsystem) -> str:
-    """The objects that keep an arena from being reset: those that outlive the scope that most others do not."""
+    """Names the objects that keep an arena from being reset: those that outlive the scope with the fewest of them."""
     scopes = [(s.outliving, s) for s in subsystem.legality if s.outliving and s.witnesses]
     if not scopes:
         return ""
     outliving, scope = min(scopes, key=lambda pair: pair[0])
     witness = scope.witnesses[0]
     return (
-        f", kept by {plural(outliving, 'object')} that outlive {scope.words}, such as {bytes_text(witness.bytes)} from "
-        f"{' ← '.join(witness.stack[:3])}"
+        f", because of {plural(outliving, 'object')} that outlive {scope.words}, such as "
+        f"{bytes_text(witness.bytes)} from {' ← '.join(witness.stack[:3])}"
     )
 
 
-def _predicted_note(found: Findings, subsystem: str, tried: Tried | None) -> str:
-    """What references predicted of a subsystem's own pool, beside its trial; or why there was none."""
+def _predicted_note(found: Findings, subsystem: str, tried: TriedPlan | None) -> str:
+    """Returns the prediction from references for a subsystem's own pool with the trial's result; or why it was not
+    tried.
+    """
     predicted = found.references.predicted if found.references else None
     if predicted is None:
         return ""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What few rounds of many contenders say: which of them fresh rounds are to judge.
+"""Selects contenders for fresh rounds from a few noisy rounds of many contenders.
 
     choosing rounds ── screen ──▶ helpful ── substantial ──▶ plans to judge
                           └──▶ best_mallocs ──▶ mallocs to judge
 
-Nothing here is told as an effect but what is marked as of the choosing rounds.
+None of these figures is reported as an effect, unless it is marked as from the choosing rounds.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from millpond.statistics.order_statistics import Comparison, judge_family
 def screen(
     outcomes: Sequence[Outcome], program: Sequence[str], candidates: Sequence[Plan], mallocs: Sequence[str] = ()
 ) -> tuple[dict[str, dict[str, Comparison]], dict[str, dict[str, Comparison]]]:
-    """What each candidate gives net, and each malloc, against the program as it is in the choosing rounds.
+    """Returns the net effect of each candidate and each malloc against the unchanged program in the choosing rounds.
 
-    Both by name and metric; judged together.
+    Both are by name and metric; all are judged together.
     """
     bare = control_cell(program, "bare")
     plans: dict[str, dict[str, Comparison]] = {}
@@ -43,10 +43,10 @@ def screen(
 
 
 def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
-    """The contenders that looked better while choosing, the most helpful first.
+    """Returns the contenders that looked better while choosing, the most helpful first.
 
-    This promises nothing: it only decides what fresh rounds will judge, so it asks for less than a verdict does. One
-    that saves memory counts where it does not look slower.
+    The test is weaker than a verdict's, because it only selects contenders for fresh rounds. A contender that saves
+    memory counts if it does not look slower.
     """
     chosen: list[tuple[float, str]] = []
     for name, by_metric in screened.items():
@@ -63,10 +63,11 @@ def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
 def best_mallocs(
     screened: dict[str, dict[str, Comparison]], always: Sequence[str] = (), count: int = 2
 ) -> list[str]:  # fmt: skip
-    """The mallocs to judge: those with the least CPU while choosing, helpful or not, the best first; then `always`.
+    """Returns the mallocs to judge: those with the least CPU while choosing, helpful or not, the best first; then
+    `always`.
 
-    The last place of `count` goes to the one with the least memory, if none of the others saves any and it does not
-    look slower. `always`, where measured, is judged whatever it looked like, and comes before the second best.
+    The last place of `count` goes to the one with the least memory, if no other saves any and it does not look slower.
+    `always`, if measured, is judged in any case, and comes before the second best.
     """
     ranked = sorted(
         (n for n, m in screened.items() if "cpu_seconds" in m), key=lambda n: screened[n]["cpu_seconds"].median
@@ -84,9 +85,9 @@ def best_mallocs(
 
 
 def substantial(screened: dict[str, dict[str, Comparison]], helpers: Sequence[str]) -> list[str]:
-    """Those of the helpers that gain at least a quarter of what the best of them does, in CPU or in bytes.
+    """Returns the helpers that gain at least a quarter of the best one's gain, in CPU or in bytes.
 
-    A plan is to be the smallest that gives the gain: a pool whose small help may be luck would ride along in it unseen.
+    A plan should be the smallest that gives the gain: a pool whose small gain may be luck would stay in it unnoticed.
     """
 
     def gain(name: str) -> float:
@@ -98,13 +99,15 @@ def substantial(screened: dict[str, dict[str, Comparison]], helpers: Sequence[st
 
 
 def _not_by_chance(comparison: Comparison) -> bool:
-    """Loosely: of fewer than five rounds no p-value can be small, so a large effect in most of them is believed."""
+    """True if the effect is unlikely to be chance. With fewer than five rounds no p-value is small, so a large effect
+    in most of them counts.
+    """
     if comparison.n < 5:
         return comparison.median <= 0.95 or comparison.high < 1.0
     return comparison.p <= 0.15
 
 
 def most_promising(screened: dict[str, dict[str, Comparison]]) -> str | None:
-    """The plan with the least CPU while choosing, helpful or not; None where none was measured."""
+    """Returns the plan with the least CPU while choosing, helpful or not; None if none was measured."""
     cpu = {name: m["cpu_seconds"].median for name, m in screened.items() if "cpu_seconds" in m}
     return min(cpu, key=lambda name: cpu[name]) if cpu else None

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Call sites that are predicted to be short-lived, by as few frames as tell them from others.
+"""Predicts short-lived call sites by the fewest frames that distinguish them from others.
 
-Barrett and Zorn (1993) predict an object by the last four frames of its stack and its size: a site is short-lived if
-all of its objects were, in all traces. At run time the first frame is at hand, and each further one costs a step of the
-stack. So sites are grouped from the inside:
+Barrett and Zorn (1993) predict an object by its size and the last four frames of its stack: a site is short-lived if
+all of its objects were, in all traces. At run time the first frame is known, and each further one costs a step up the
+stack. So sites are grouped from the innermost frame outwards:
 
     gawk+2ea51 48 ─ all short ─▶ one frame                       gawk+2ea51 64 ─ some ─▶ gawk+30f12 ─ all short ─▶ two
                                                                                   └▶ gawk+31007 ─ none ─▶ its class
 
-A site that is worth little is left to its class: each of the arena's sizes asks for the site of every request.
+A site of little value keeps its class: for each of the arena's sizes, every request must look up its site.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ from millpond.system.records import Record
 
 # The largest block of classic/counted_arena.hpp with chunks of 4 KiB.
 ARENA_BYTES_AT_MOST = 1024
-# Shares of all requested bytes below which a site is left alone: that one frame tells, and that takes steps.
+# The smallest worthwhile shares of all requested bytes: of a site told by one frame, and of one that takes more.
 LEAST_SHARE, LEAST_WALKED_SHARE = 0.001, 0.01
-# Of a size's objects: else nearly all of its requests would ask for nothing.
+# The smallest share of a size's objects: below it, nearly all look-ups for that size would find nothing.
 LEAST_SHARE_OF_SIZE = 0.1
 _FRAME = re.compile(r"(.+)\+([0-9a-f]+)")
 
 
 class ShortSite(Record, frozen=True):
-    """A predicted site: frames as `module+offset`, innermost first, and the size. Objects and bytes of all traces."""
+    """A predicted site: its size, and its frames as `module+offset`, innermost first. Objects and bytes are of all
+    traces.
+    """
 
     frames: tuple[str, ...]
     size: int
@@ -38,12 +40,12 @@ class ShortSite(Record, frozen=True):
 
     @property
     def name(self) -> str:
-        """As `millpond-characterise --short-sites` takes it."""
+        """Returns the site in the form of `millpond-characterise --short-sites`."""
         return " ".join([*self.frames, str(self.size)])
 
 
 def choose_sites(tables: Sequence[SizeTable]) -> tuple[ShortSite, ...]:
-    """The sites of an arena; none where nothing is worth one."""
+    """Returns the sites of an arena; empty if no site is worth one."""
     merged: dict[str, Site] = {}
     for table in tables:
         for site in table.sites:
@@ -69,7 +71,7 @@ def choose_sites(tables: Sequence[SizeTable]) -> tuple[ShortSite, ...]:
 
 
 def parts_of(frame: str) -> tuple[str, int] | None:
-    """Module and offset of a frame; None for code that belongs to no file."""
+    """Returns module and offset of a frame; None for code outside any file."""
     found = _FRAME.fullmatch(frame)
     return (found[1], int(found[2], 16)) if found else None
 
@@ -80,7 +82,7 @@ def _sum(one: Site, other: Site) -> Site:
 
 
 def _told_apart(sites: Sequence[Site], depth: int) -> Iterator[ShortSite]:
-    """The short-lived of sites that agree in `depth` frames."""
+    """Returns the short-lived ones of sites with the same `depth` frames."""
     frames = sites[0].frames[:depth]
     if parts_of(frames[-1]) is None:
         return

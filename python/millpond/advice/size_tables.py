@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The sizes that traces ask for ("millpond.sizes/1"), as `millpond-characterise --sizes` writes them.
+"""The requested sizes of traces ("millpond.sizes/1"), written by `millpond-characterise --sizes`.
 
 SizeTable ─┬─ RecordedTrace, ProcessFacts     what was recorded
            ├─ Census ── Frequency             exact sizes, the most frequent first
            ├─ SizeRow                         a size, rounded up: requests, and the most live blocks of each moment
-           ├─ LargerRequests                  what is above the largest size
-           ├─ Site                            a call site and how many of its bytes are freed soon
-           └─ ArenaTrial ── TriedArena        what an arena for predicted sites would have done
+           ├─ LargerRequests                  requests above the largest size
+           ├─ Site                            a call site with the bytes that are freed soon
+           └─ ArenaTrial ── TriedArena        the simulated result of an arena for predicted sites
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Census(Record, frozen=True):
 
 
 class SizeRow(Record, frozen=True):
-    """Requests that round up to `bytes`. Means are over events; `live` has the most live blocks of each moment."""
+    """The requests that round up to `bytes`. Means are over events; `live` has the most live blocks of each moment."""
 
     bytes: int
     requests: int
@@ -58,7 +58,7 @@ class SizeRow(Record, frozen=True):
 
 
 class LargerRequests(Record, frozen=True):
-    """Requests above the largest size."""
+    """The requests above the largest size."""
 
     requests: int
     requested_bytes: int
@@ -67,7 +67,7 @@ class LargerRequests(Record, frozen=True):
 
 
 class Site(Record, frozen=True):
-    """A call site, by the innermost frames of its stack and its size, rounded up."""
+    """A call site: the innermost frames of its stack and its size, rounded up."""
 
     site: str
     objects: int
@@ -78,7 +78,7 @@ class Site(Record, frozen=True):
 
 
 class TriedArena(Record, frozen=True):
-    """An arena of so many chunks. A chunk is pinned while an object lives in it longer than was predicted."""
+    """An arena of a given number of chunks. A chunk is pinned while an object in it lives longer than predicted."""
 
     chunks: int
     chunk_bytes: int
@@ -91,7 +91,7 @@ class TriedArena(Record, frozen=True):
 
 
 class ArenaTrial(Record, frozen=True):
-    """Objects of predicted sites in one trace; `wrong_bytes` lived longer."""
+    """The objects of predicted sites in one trace; `wrong_bytes` lived longer."""
 
     requested_bytes: int
     objects: int
@@ -101,7 +101,7 @@ class ArenaTrial(Record, frozen=True):
 
 
 class SizeTable(Record, frozen=True, dict=True):
-    """One trace."""
+    """The table of one trace."""
 
     schema: str
     trace: RecordedTrace
@@ -118,12 +118,14 @@ class SizeTable(Record, frozen=True, dict=True):
 
     @cached_property
     def live(self) -> Series:
-        """The most live blocks: a row for each size, a column for each moment."""
+        """Returns the most live blocks: a row for each size, a column for each moment."""
         return np.array([row.live for row in self.rows], dtype=np.int64).reshape(len(self.rows), self.moments)
 
 
 def read_tables(traces: Sequence[Path], *options: str, short_sites: Sequence[str] = ()) -> list[SizeTable]:
-    """The tables of traces, in their order; with `short_sites` an arena is tried. Failure where one cannot be read."""
+    """Returns the tables of traces, in their order; with `short_sites` an arena is tried. Failure if a trace is
+    unreadable.
+    """
     with temporary_folder() as folder:
         out, sites = folder / "sizes.json", folder / "sites.json"
         if short_sites:

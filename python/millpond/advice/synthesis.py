@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A synthesis ("millpond.synthesis/1"): the classes made from some traces, and how they do there and on other inputs.
+"""The result of a synthesis ("millpond.synthesis/1"): classes made from some traces, and their results on all traces.
 
 Synthesis ─┬─ ClassUse                     each class in the traces that it was made from, added up
            ├─ ShortSite                    each call site whose blocks go to the arena
            └─ TraceUse ─┬─ Census          the sizes of this trace
-                        ├─ TagShare        how much of a cache line boundary tags would take
+                        ├─ TagShare        the share of a cache line that boundary tags would take
                         ├─ SourceUse       each source of classes on this trace
                         ├─ LifetimeUse     bytes of call sites that were predicted to be short-lived
-                        └─ ArenaUse        what the arena for the predicted sites would have done
+                        └─ ArenaUse        the simulated result of the arena for the predicted sites
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ SCHEMA = "millpond.synthesis/1"
 FREQUENT = (1, 2, 4, 8, 16, 32)
 TAGS = (8, 16)
 LINE_BYTES = 64
-# Of the predicted bytes: an arena that refuses so much more than a larger one is large enough.
+# An arena is large enough if it refuses at most this share of predicted bytes more than a larger arena.
 REFUSED_SHARE = 0.01
 
 
 class ClassUse(Record, frozen=True):
-    """A class; `bytes` null is what none serves. `lost_share` of its blocks' bytes were not asked for."""
+    """A class; `bytes` is null for requests that no class serves. `lost_share`: the share of its blocks' bytes that
+    were not requested.
+    """
 
     first_bytes: int
     bytes: int | None = field(default_factory=NULL)
@@ -45,15 +47,15 @@ class ClassUse(Record, frozen=True):
 
 
 class FrequentShare(Record, frozen=True):
-    """The share of all requests that the `sizes` most frequent sizes make."""
+    """The share of all requests that the `sizes` most frequent sizes have."""
 
     sizes: int
     share: float
 
 
 class TagShare(Record, frozen=True):
-    """How many bytes of a cache line of 64 would be tags, of all blocks up to the largest class: averages over
-    requests, and over blocks while they live.
+    """The tag bytes in a cache line of 64 bytes, of all blocks up to the largest class: averages over requests, and
+    over blocks while they live.
     """
 
     tag_bytes: int
@@ -62,8 +64,9 @@ class TagShare(Record, frozen=True):
 
 
 class SourceUse(Record, frozen=True):
-    """One source of classes on one trace. Lost are bytes of the classes' blocks that were not requested: of all blocks
-    together, and of the live ones on average. The peak is an estimate of all that is held, for larger requests too.
+    """One set of classes on one trace. Lost bytes are those of the classes' blocks that were not requested: of all
+    blocks together, and of the live ones on average. The peak is an estimate of all memory held, including larger
+    requests.
     """
 
     source: str
@@ -72,15 +75,16 @@ class SourceUse(Record, frozen=True):
     lost_share: float
     live_lost_share: float
     peak_bytes: int
-    # Of a malloc of these classes, where they were counted: instructions of its own; misses of a replay, and its own.
+    # Of a malloc of these classes, if counted: its own instructions; the misses of a replay, and its own misses.
     instructions: int | None = field(default_factory=NULL)
     misses: int | None = field(default_factory=NULL)
     allocator_misses: int | None = field(default_factory=NULL)
 
 
 class LifetimeUse(Record, frozen=True):
-    """Bytes by what their call sites predict: a site is short-lived if all of its objects were, in all traces that the
-    synthesis was made from. `wrong_bytes` were predicted to be short-lived and were not. All sites, worth it or not.
+    """Bytes by the prediction of their call sites. A site is short-lived if all of its objects were, in all traces that
+    the synthesis was made from. `wrong_bytes` were wrongly predicted to be short-lived. Counts all sites, worthwhile or
+    not.
     """
 
     bytes: int
@@ -91,7 +95,7 @@ class LifetimeUse(Record, frozen=True):
 
     @property
     def wrong_share(self) -> float:
-        """Of what was predicted to be short-lived."""
+        """Returns the wrong share of the bytes that were predicted to be short-lived."""
         return _ratio(self.wrong_bytes, self.predicted_bytes)
 
 
@@ -111,12 +115,12 @@ class ArenaUse(Record, frozen=True):
 
     @property
     def wrong_share(self) -> float:
-        """Of what was predicted to be short-lived."""
+        """Returns the wrong share of the bytes that were predicted to be short-lived."""
         return _ratio(self.wrong_bytes, self.predicted_bytes)
 
 
 class TraceUse(Record, frozen=True):
-    """One trace; `held_out`: the classes were not made from it."""
+    """One trace. `held_out`: the classes were not made from it."""
 
     path: str
     program: str
@@ -128,11 +132,11 @@ class TraceUse(Record, frozen=True):
     lifetimes: LifetimeUse
     arena: ArenaUse | None = field(default_factory=NULL)
     partial: str | None = None  # why the trace ends early
-    damages: tuple[Damage, ...] = ()  # what was there is left out
+    damages: tuple[Damage, ...] = ()  # the damaged parts are left out
 
 
 class Synthesis(Record, frozen=True):
-    """The whole document."""
+    """The whole synthesis."""
 
     schema: str
     granule_bytes: int
@@ -150,13 +154,13 @@ class Synthesis(Record, frozen=True):
 
     @property
     def made_from(self) -> tuple[TraceUse, ...]:
-        """The traces that the classes were made from."""
+        """Returns the traces that the classes were made from."""
         return tuple(use for use in self.traces if not use.held_out)
 
 
 @dataclass(frozen=True)
 class ClassScore:
-    """One source of classes on one trace. Misses are None where references cannot be captured here."""
+    """The score of one set of classes on one trace. Misses are None if references cannot be captured here."""
 
     instructions: int
     misses: int | None
@@ -172,16 +176,16 @@ def synthesize(
     *,
     has_arena: bool = False,
 ) -> Synthesis:
-    """Chooses classes from `tables`, and tries them on these and on those held out. Failure (3) without requests.
+    """Chooses classes from `tables`, and tries them on these and on `held_out`. Failure (3) without requests.
 
-    `sites`: predicted ones, of which the tables have an arena's trial.
+    `sites`: predicted sites; then the tables have an arena's trial.
     """
     classes = choose(tables, most, weight)
     first = tables[0]
     if not classes:
         raise Failure(
             Status.INPUT,
-            f"no trace asks for at most {first.largest_bytes} bytes, so there is nothing to make classes of; "
+            f"no trace requests at most {first.largest_bytes} bytes, so there is nothing to make classes of; "
             "record the program longer, or raise --largest",
         )
     short = _short_sites(tables)
@@ -197,7 +201,7 @@ def synthesize(
 
 
 def with_scores(found: Synthesis, scores: Sequence[Mapping[str, ClassScore]]) -> Synthesis:
-    """The same with the scores of each source on each trace, by their names."""
+    """Returns the synthesis with the scores of each set of classes on each trace, by their names."""
     traces = tuple(
         replace(trace, sources=tuple(_scored(use, of_trace[use.source]) for use in trace.sources))
         for trace, of_trace in zip(found.traces, scores, strict=True)
@@ -214,7 +218,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _class_uses(tables: Sequence[SizeTable], classes: Sequence[int]) -> tuple[ClassUse, ...]:
-    """Each class over all traces, then what no class serves."""
+    """Returns each class over all traces, then the requests that no class serves."""
     requests = sum(table.census.requests for table in tables)
     uses, first = [], 1
     for counts in zip(*(count_classes(table, classes) for table in tables), strict=True):
@@ -227,7 +231,7 @@ def _class_uses(tables: Sequence[SizeTable], classes: Sequence[int]) -> tuple[Cl
 
 
 def _arena_chunks(trials: Sequence[ArenaTrial]) -> int:
-    """The smallest of the tried arenas that refuses hardly more than the largest."""
+    """Returns the smallest of the tried arenas that refuses hardly more than the largest."""
     bytes_of = sum(trial.bytes for trial in trials)
     by_chunks: list[tuple[int, int]] = sorted(
         (arenas[0].chunks, sum(arena.refused_bytes for arena in arenas))
@@ -285,7 +289,7 @@ def _source_use(name: str, classes: Sequence[int], counts: Sequence[ClassCount])
 
 
 def _short_sites(tables: Sequence[SizeTable]) -> dict[str, bool]:
-    """Every call site, and whether all of its objects were freed soon in all traces."""
+    """Returns every call site, with True if all of its objects were freed soon in all traces."""
     short: dict[str, bool] = {}
     for table in tables:
         for site in table.sites:

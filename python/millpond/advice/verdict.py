@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The decision in words: what is advised, and what qualifies it; and a few words for each contender."""
+"""The decision in words: the advice and its caveats, and a short name for each contender."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from millpond.advice.advice_data import Row
-from millpond.advice.container_words import named_with_container
+from millpond.advice.container_text import named_with_container
 from millpond.advice.decision import (
     MALLOC,
     NONE,
@@ -31,12 +31,12 @@ from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import change_text, interval_text, list_text, percent_text, plural, seconds_text
 
 _NAMES_AT_MOST = 3
-# Above so many times the bare program's CPU or memory, a trial's look-ups distort what they measure.
+# Above this multiple of the bare program's CPU or memory, a trial's look-ups distort the measurement.
 DISTORTED = 1.3
 
 
 def sentence(found: Findings, rows: Sequence[Row]) -> str:
-    """The verdict in words."""
+    """Returns the verdict in words."""
     crash = ""
     if found.recording.signal:
         crash = f"The program {describe(found.recording.exit_status, found.recording.signal)}. "
@@ -50,7 +50,7 @@ def sentence(found: Findings, rows: Sequence[Row]) -> str:
         return _not_enough(found)
     decision = decide(found)
     chosen = decision.advised
-    measured = f"{plural(found.rounds, 'round')} against the program as it is"
+    measured = f"{plural(found.rounds, 'round')} against the unchanged program"
     if chosen.kind == UNDECIDED:
         return f"{_not_settled(found)} ({measured}).{_doubts(found)}"
     if chosen.kind == NONE:
@@ -61,16 +61,16 @@ def sentence(found: Findings, rows: Sequence[Row]) -> str:
 
 
 def _doubts(found: Findings) -> str:
-    """What qualifies a verdict, in sentences behind it."""
+    """Returns the caveats of a verdict, as sentences after it."""
     return f"{_distortion(found)}{_unjudged(found)}{_untried(found)}"
 
 
 def _trade(found: Findings, decision: Decision) -> str:
-    """What is better in one dimension, and costs more in the other than the preference gives for it."""
+    """Describes contenders that are better in one dimension, and cost more in the other than the preference accepts."""
     better = (decision.fastest, decision.leanest, decision.without_source_change, decision.source_change)
     named = dict.fromkeys(f"{described(found, c)}: {_both(c.comparisons)}" for c in better if c)
     others = list_text([f"--prefer {name}" for name in Preference if name is not found.prefer])
-    return f"A trade between CPU and memory, which {others} weigh otherwise: {'; '.join(named)}"
+    return f"A trade between CPU and memory ({others} weigh them differently): {'; '.join(named)}"
 
 
 def _advised(found: Findings, chosen: Choice, rows: Sequence[Row]) -> str:
@@ -85,7 +85,7 @@ def _advised(found: Findings, chosen: Choice, rows: Sequence[Row]) -> str:
 
 
 def described(found: Findings, other: Choice) -> str:
-    """A contender in a few words: the command of a malloc, the pools and arenas of a plan."""
+    """Returns a contender in a few words: the command of a malloc, the pools and arenas of a plan."""
     if other.kind == MALLOC:
         return other.command
     special = [r.own for r in found.chosen.special] if found.chosen else []
@@ -96,24 +96,24 @@ def described(found: Findings, other: Choice) -> str:
 
 
 def _few(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
+    """Returns the first names, and the number of further ones."""
     more = len(names) - _NAMES_AT_MOST
     return list_text([*names[:_NAMES_AT_MOST], *([f"{more} more"] if more > 0 else [])])
 
 
 def _in_pools(plan: Plan | None) -> list[str]:
-    """The subsystems that a plan gives pools of their own which live as long as the process."""
+    """Returns the subsystems for which a plan has pools of their own that live as long as the process."""
     own = [r for r in plan.routes if r not in plan.special and len(r.subsystems) == 1] if plan else []
     return [name for r in own for name in r.subsystems if name != REST]
 
 
 def _named(found: Findings, subsystem: str) -> str:
-    """A subsystem with the container that most of its bytes are for."""
+    """Returns a subsystem with the container that has most of its bytes."""
     return named_with_container(subsystem, found.subsystems)
 
 
 def _given(found: Findings) -> str:
-    """What the advised plan gives to which subsystems."""
+    """Lists the allocators of the advised plan with their subsystems."""
     pools = [_named(found, name) for name in _in_pools(found.chosen)]
     parts = [f"{list_text(pools)} {'a pool of its own' if len(pools) == 1 else 'a pool each'}"] if pools else []
     for shared in found.chosen.sharing if found.chosen else ():
@@ -125,7 +125,9 @@ def _given(found: Findings) -> str:
 
 
 def _legality(found: Findings, route: PlanRoute) -> str:
-    """How far it is known that no object outlives an arena's scope; of one without, how often it was reset."""
+    """Returns how certain it is that no object outlives an arena's scope; without a scope, how often the arena was
+    reset.
+    """
     if route.scope and route.scope.kind == "phase":
         times = found.arenas[route.pool].resets if route.pool in found.arenas else 0
         return f" ({plural(times, 'reset')} in one run)" if times else ""
@@ -138,14 +140,14 @@ def _legality(found: Findings, route: PlanRoute) -> str:
         if scope.scope == "function" and scope.name == function
     }
     if ALIVE_AT_END in known:
-        return " (objects of it are never freed: check that nothing uses them after its end)"
+        return " (some of its objects are never freed: check that nothing uses them after its end)"
     if NOT_DECIDED in known or NOT_DISPROVED in known:
-        return " (that no object outlives it was not observed)"
+        return " (it was not observed whether objects outlive it)"
     return f" ({OUTERMOST})" if OUTERMOST in known else " (no object outlived it)"
 
 
 def _both(comparisons: Mapping[str, Comparison]) -> str:
-    """`CPU -32.0 % (-34.0 % to -30.0 %), peak memory +3.0 %`."""
+    """Returns `CPU -32.0 % (-34.0 % to -30.0 %), peak memory +3.0 %`."""
     cpu, peak = comparisons.get("cpu_seconds"), comparisons.get("peak_bytes")
     parts = []
     if cpu is not None:
@@ -164,16 +166,16 @@ def _nothing_helps(found: Findings) -> str:
     tried = tried if found.unjudged else f"no pool and {tried}"
     little = any(c.kind == PLAN and saves_memory(c.comparisons) for c in judged)
     enough = " by enough to change a source" if little else ""
-    return f"{tried} beats the program as it is beyond the noise{enough}; {figures}"
+    return f"{tried} beats the unchanged program beyond the noise{enough}; {figures}"
 
 
 def _not_settled(found: Findings) -> str:
-    """What looks better in as many rounds as there were, and would have to be seen in more."""
+    """Names the contenders that look better in the rounds so far, and need more rounds for a verdict."""
     looks_better = unsettled(found)
     rest = [c for c in judged_choices(found) if c not in looks_better]
     named = "; ".join(f"{described(found, c)}: {_both(c.comparisons)}" for c in looks_better)
     others = "".join(f"; {described(found, c)}: {_both(c.comparisons)}" for c in rest)
-    return f"Not settled, more --budget may settle it: {named}{others}"
+    return f"Not settled; a larger --budget may settle it: {named}{others}"
 
 
 def _not_enough(found: Findings) -> str:
@@ -183,30 +185,30 @@ def _not_enough(found: Findings) -> str:
         or "nothing was measured"
     )
     return (
-        f"Not enough time for a verdict: {FEWEST_VERDICT_ROUNDS} rounds would take {need}, and {found.rounds} "
+        f"Not enough time for a verdict: {FEWEST_VERDICT_ROUNDS} rounds would take {need}, and only {found.rounds} "
         f"{'was' if found.rounds == 1 else 'were'} possible; so far {so_far}.{_enough(found)}{_unjudged(found)}"
     )
 
 
 def _enough(found: Findings) -> str:
-    """The budget with which there would have been time, a tenth more than it seems: machines are busier at times."""
+    """Returns a budget with enough time: a tenth more than computed, because machines are sometimes busier."""
     seconds = 1.1 * (found.budget_seconds + max(found.verdict_lacks_seconds, 0.0))
     return f" --budget {10 * math.ceil(seconds / 10)} should be enough." if found.budget_seconds else ""
 
 
 def _unjudged(found: Findings) -> str:
-    """What was left out so that the mallocs could be judged."""
+    """Describes the plan that was left out so that the mallocs could be judged."""
     if not found.unjudged:
         return ""
     tried = found.tried[found.unjudged]
     return (
         f" No pool looked better while choosing (the best, for {list_text(pooled(tried.plan))}: "
-        f"{_both(tried.comparisons)}), so the time went to the mallocs; with more --budget one is judged too."
+        f"{_both(tried.comparisons)}), so the time went to the mallocs; with a larger --budget one is judged too."
     )
 
 
 def _distortion(found: Findings) -> str:
-    """What is said where look-ups change the program so much that a trial's figures are doubtful."""
+    """Returns a warning if look-ups change the program so much that a trial's figures are doubtful."""
     cpu = found.effects.get("look_up", {}).get("cpu_seconds")
     peak = found.effects.get("look_up", {}).get("peak_bytes")
     parts = []
@@ -216,21 +218,24 @@ def _distortion(found: Findings) -> str:
         parts.append(f"takes {peak.median:.1f} times the memory")
     if not parts:
         return ""
-    return f" Pools were judged in a distorted program: with every call stack looked up it {' and '.join(parts)}."
+    more = " and ".join(parts)
+    return f" The trial of the pools is distorted: looking up every call stack {more} of the bare program."
 
 
 def _untried(found: Findings) -> str:
-    """What no trial can show yet, though it may be better: said with every verdict about a program with subsystems."""
+    """Names the strategy that no trial can run, though it may be better. Part of every verdict on a program with
+    subsystems.
+    """
     if not found.candidates:
         return ""
     return (
-        " Not tried, because no trial can: an arena that is winked out, without its destructors and frees; the rows "
-        "say what that is predicted to save."
+        " Not tried, because no trial can: an arena that is winked out, without destructors and frees; the rows "
+        "have the predicted saving."
     )
 
 
 def _overlap(found: Findings) -> str:
-    """Said where what single pools save adds up to more than the plan saves."""
+    """Returns a note if single pools save more in sum than the plan saves."""
     total = found.effects.get(NET, {}).get("cpu_seconds")
     pools = set(pooled(found.chosen))
     singles = [t.comparisons["cpu_seconds"] for t in found.tried.values()
@@ -240,27 +245,27 @@ def _overlap(found: Findings) -> str:
     alone = sum(c.saved.median for c in singles)
     if alone <= 1.1 * total.saved.median:
         return ""
-    sums = f"alone they save {seconds_text(alone)} in sum, together {seconds_text(total.saved.median)}"
-    return f" ({sums}: these overlap)"
+    sums = f"one by one they save {seconds_text(alone)} in sum, together {seconds_text(total.saved.median)}"
+    return f" ({sums}: their savings overlap)"
 
 
 def _with_silent(silent: list[str]) -> str:
-    """Pools that the judged plan had and that alone showed nothing: the figures are of a plan that has them too."""
+    """Returns a note on pools of the judged plan that showed nothing by themselves: the figures include them."""
     if not silent:
         return ""
-    show = "shows" if len(silent) == 1 else "show"
-    return f" (measured with {list_text(silent)} in a pool too, which alone {show} nothing)"
+    show = "that pool by itself shows" if len(silent) == 1 else "those pools by themselves show"
+    return f" (measured with {list_text(silent)} in a pool too; {show} nothing)"
 
 
 def pooled(plan: Plan | None) -> list[str]:
-    """The subsystems that a plan gives pools of their own."""
+    """Returns the subsystems for which a plan has pools of their own."""
     return [name for r in plan.routes for name in r.subsystems if name != REST] if plan else []
 
 
 def quick_estimate(
     plans: Mapping[str, Mapping[str, Comparison]], others: Mapping[str, Mapping[str, Comparison]]
 ) -> str:
-    """What the choosing rounds make probable, in one line; empty where they measured nothing."""
+    """Returns the probable result of the choosing rounds, in one line; empty if they measured nothing."""
     best = []
     for kind, screened in (("malloc", others), ("pool", plans)):
         cpu = {name: m["cpu_seconds"] for name, m in screened.items() if "cpu_seconds" in m}

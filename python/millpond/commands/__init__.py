@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The verbs: one file each, and the options that they share."""
+"""The verbs, one file each, and their shared options."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond advise -- PROGRAM ARGS`: the main job. The verb reads its options and lays out what was found."""
+"""The verb `millpond advise -- PROGRAM ARGS`: reads its options, runs the advice and prints the results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from millpond.advice.advice_data import Advice
 from millpond.advice.advise_options import Options
 from millpond.advice.advise_program import advise
 from millpond.advice.findings import Preference
-from millpond.advice.inputs import Judged, advise_on_inputs, judge_again
+from millpond.advice.inputs import JudgedPlan, advise_on_inputs, judge_again
 from millpond.cells.plans import Plan, of_file
 from millpond.commands.options import CopyOption, Json, PrepareOption
 from millpond.rounds import schedule
@@ -36,53 +36,52 @@ def command(
         typer.Option(
             metavar="SECONDS",
             min=0.0,
-            help="For everything together. Default: what the program needs for a verdict, ten minutes at most.",
+            help="Time for the whole job. Default: as much as a verdict needs, at most ten minutes.",
         ),
     ] = None,
     process: Annotated[
         int | None, typer.Option(metavar="N", help="Analyse the N-th process, not the one that allocated most.")
     ] = None,
-    store: Annotated[Path, typer.Option(metavar="DIR", help="Where the observations are kept.")] = DEFAULT,
+    store: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the observations.")] = DEFAULT,
     json: Json = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the report as a page.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the report as an HTML page.")] = None,
     write: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="Also write the advised change: a header, a note and a test, in a new folder."
-        ),
+        typer.Option(metavar="DIR", help="Also write the advised change to a new folder: a header, a note and a test."),
     ] = None,
     inputs: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Advise on several inputs: a line of arguments each, in the place of {}."),
+        typer.Option(metavar="FILE", help="Advise on several inputs: each line of FILE has arguments that replace {}."),
     ] = None,
     goes_on: Annotated[
         bool,
         typer.Option(
             "--continue",
-            help="Go on from the earlier advise of the same program in this store: more rounds, until it is decided.",
+            help="Continue the earlier advise of the same program in this store with more rounds.",
         ),
     ] = False,
     prefer: Annotated[
-        Preference, typer.Option(help="What to advise for; balanced: 1 % of CPU weighs as much as 1 % of peak memory.")
+        Preference,
+        typer.Option(help="The goal; balanced: 1 % of CPU weighs as much as 1 % of peak memory."),
     ] = Preference.BALANCED,
-    seed: Annotated[int, typer.Option(metavar="N", help="Decides the order of the rounds.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed for the order of the rounds.")] = 1,
     prepare: PrepareOption = None,
     cwd_copy: CopyOption = False,
     max_trace: Annotated[
         int | None,
         typer.Option(
-            metavar="SIZE", parser=bytes_of, help="Record no more than this. Default: a quarter of the free disk."
+            metavar="SIZE", parser=bytes_of, help="Size limit of the recording. Default: a quarter of the free disk."
         ),
     ] = None,
     references: Annotated[
         bool,
         typer.Option(
             "--references",
-            help="First also run it under Valgrind (ten times a run and more): where it misses, what to try first.",
+            help="First run it under Valgrind (at least ten times slower) to order the trials by its cache misses.",
         ),
     ] = False,
 ) -> None:
-    """Say where a local allocator would pay in a program, and how much, or that none does."""
+    """Find out where a local allocator would make a program faster or smaller, and by how much."""
     line: CommandLine = context.obj
     argv = program_of("advise", line, program)
     output.prove_writable(json)
@@ -91,7 +90,7 @@ def command(
         code_writing.prove_empty(write)
     if goes_on and inputs is not None:
         raise Failure(
-            Status.USAGE, "--continue goes on with one command line; without --inputs, name that of one input"
+            Status.USAGE, "--continue works with one command line: give the command line of one input, without --inputs"
         )
     preparation = Preparation(prepare, cwd_copy)
 
@@ -100,7 +99,7 @@ def command(
             words, Options(seconds, process, store, seed, preparation, max_trace, references, prefer, goes_on)
         )
 
-    def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
+    def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, JudgedPlan]:
         return judge_again(words, plans, seconds, Store(store), seed, preparation)
 
     if inputs is None:
@@ -109,7 +108,7 @@ def command(
         advice = advise_on_inputs(
             argv, inputs, schedule.BUDGET_MOST_SECONDS if budget is None else budget, within, again
         )
-    if inputs is not None:  # beside the last input's run, which is the one that made it whole
+    if inputs is not None:  # stored under the last input's run, which completed it
         Store(store).write_document("inputs", advice.inputs[-1].run or "", advice.to_json())
     output.write_json(advice.to_json(), json)
     if html is not None:
@@ -129,9 +128,11 @@ def command(
 
 
 def _leave_plan(advice: Advice, argv: tuple[str, ...], html: Path | None, json: str | None) -> None:
-    """Leaves the plan that is better than no change, advised or not, and says how it is run; nothing without one.
+    """Writes the plan that is better than no change, advised or not, and prints how to run it. Without one, does
+    nothing.
 
-    It lies beside the report, or in results/ where no file was asked for. Of several inputs each has its own plan.
+    The plan goes next to the report, or to results/ if no file was requested. With several inputs, each has its own
+    plan.
     """
     if advice.plan is None or advice.inputs:
         return
@@ -143,4 +144,4 @@ def _leave_plan(advice: Advice, argv: tuple[str, ...], html: Path | None, json: 
     except OSError as error:
         raise cannot_write(folder, error) from error
     of_file(advice.plan, name).write(folder / name)
-    say(f"the plan, without a change of the source: millpond run --plan {folder / name} -- {shlex.join(argv)}")
+    say(f"to use the plan without a change of the source: millpond run --plan {folder / name} -- {shlex.join(argv)}")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond characterise TRACE`: what the subsystems of a recorded program do with memory, as a table and as JSON."""
+"""The verb `millpond characterise TRACE`: shows a recorded program's memory use by subsystem, as a table and
+as JSON.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,14 @@ from millpond.system.temporary import temporary_folder
 
 
 def command(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace that `millpond record` has written.")],
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace written by `millpond record`.")],
     json: Json = None,
     plan_out: Annotated[
         Path | None, typer.Option("--plan-out", metavar="DIR", help="Write candidate plans into this folder.")
     ] = None,
     observed: Annotated[
         Path | None,
-        typer.Option(metavar="TRACE", help="Take legality from this trace, which `record --scopes` has written."),
+        typer.Option(metavar="TRACE", help="Take legality from this trace, written by `record --scopes`."),
     ] = None,
     scopes_out: Annotated[
         Path | None,
@@ -33,20 +35,20 @@ def command(
         str | None,
         typer.Option(
             metavar="DESCRIPTION",
-            help="Count the misses of this cache, where the trace has references: attributed:line=64,size=32K,ways=8.",
+            help="If the trace has references, simulate this cache: attributed:line=64,size=32K,ways=8.",
         ),
     ] = None,
     window: Annotated[
         str | None,
         typer.Option(
             metavar="WINDOW",
-            help="Measure D, V, U and C over a part: events=FROM:TO, seconds=FROM:TO or scope=FUNCTION, an observed "
-            "one. Default: each subsystem while its objects are alive.",
+            help="Measure D, V, U and C over a part: events=FROM:TO, seconds=FROM:TO or scope=FUNCTION (if observed). "
+            "Default: each subsystem while its objects are live.",
         ),
     ] = None,
     damaged: DamagedOption = False,
 ) -> None:
-    """Group a trace's allocations into subsystems; show their DVLUC, lifetimes and legality."""
+    """Group a trace's allocations into subsystems; show their density, locality, lifetimes and legality."""
     output.prove_writable(json)
     with temporary_folder() as folder:
         out = folder / "characterisation.json"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond compare`: two runs or two stores, as a gate for CI; or two builds of a program, before and after a change.
+"""The verb `millpond compare`: compares two runs or stores, as a gate for CI; or two builds of a program.
 
-compare A B --fail-if "peak_bytes > +5%"     observations that are there already
-compare --after NEW -- PROGRAM ARGS...       runs both, and shows what advice had predicted
+compare A B --fail-if "peak_bytes > +5%"     compares stored observations
+compare --after NEW -- PROGRAM ARGS...       runs both builds, and shows the advice's prediction
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millpond.advice.prediction_outcome import WORDS, Builds, CameOut
+from millpond.advice.prediction_outcome import WORDS, Builds, PredictionOutcome
 from millpond.cells.metrics import REPLAY_METRICS, TRIAL_METRICS
 from millpond.commands.options import CopyOption, Json, PrepareOption
-from millpond.report.comparison.builds import Asked, command_after, compare_builds
+from millpond.report.comparison.builds import BuildComparisonRequest, command_after, compare_builds
 from millpond.report.comparison.cell_samples import Cells, cells_of
 from millpond.report.comparison.store_changes import StoreComparison
 from millpond.report.comparison.store_changes import compare as compare_cells
@@ -54,7 +54,7 @@ def command(
         typer.Option(
             metavar="NEW",
             help="The changed build: a program, which gets the same ARGS, or a command line "
-            "in quotes. Runs both builds and shows what the advice had predicted.",
+            "in quotes. Runs both builds and shows the prediction of the advice.",
         ),
     ] = None,
     fail_if: Annotated[
@@ -67,33 +67,35 @@ def command(
     rounds: Annotated[
         int, typer.Option(metavar="N", min=VERDICT_ROUNDS, help="With --after: rounds of each build.")
     ] = VERDICT_ROUNDS,
-    store: Annotated[Path, typer.Option(metavar="DIR", help="Where runs are looked up, and kept.")] = DEFAULT,
+    store: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the runs.")] = DEFAULT,
     json: Json = None,
     seed: Annotated[
-        int, typer.Option(metavar="N", help="With --after: decides the order of the rounds. Else nothing is random.")
+        int, typer.Option(metavar="N", help="With --after: seed for the order of the rounds. Otherwise no effect.")
     ] = 1,
     prepare: PrepareOption = None,
     cwd_copy: CopyOption = False,
 ) -> int:
-    """Compare two runs or two stores, cell by cell, or two builds of a program: before a change and after it.
+    """Compare two runs or two stores, cell by cell, or two builds of a program.
 
-    `millpond compare A B --fail-if CONDITION`: a change inside the noise never fails a condition.
+    `millpond compare A B --fail-if CONDITION` exits with 1 if a condition is
+    breached. A change inside the noise never breaches one.
 
-    `millpond compare --after NEW -- PROGRAM ARGS...`: both builds in interleaved rounds, next to the prediction of the
-    latest `millpond advise -- PROGRAM ARGS...` in the store.
+    `millpond compare --after NEW -- PROGRAM ARGS...` runs both builds in
+    interleaved rounds, and compares them with the prediction of the latest
+    `millpond advise -- PROGRAM ARGS...` in the store.
     """
     line: CommandLine = context.obj
     if after is None:
-        a, b = _two(sides or [])  # behind -- stand names that begin with a dash
+        a, b = _two(sides or [])  # names after -- may begin with a dash
         return _compare_runs(a, b, [conditions.parse(text) for text in fail_if or []], cells, store, json)
     if fail_if or cells:
-        raise Failure(Status.USAGE, "--fail-if and --cells belong to two runs (A B), not to two builds (--after)")
+        raise Failure(Status.USAGE, "--fail-if and --cells are for two runs (A B), not for two builds (--after)")
     program = program_of("compare", line, sides)
     output.prove_writable(json)
     with temporary_folder() as folder:
         preparation = Preparation(prepare, cwd_copy)
-        asked = Asked(program, command_after(after, program), rounds, store, seed, preparation)
-        builds, damaged = compare_builds(asked, folder)
+        request = BuildComparisonRequest(program, command_after(after, program), rounds, store, seed, preparation)
+        builds, damaged = compare_builds(request, folder)
     output.write_json(builds.to_json(), json)
     if json != "-":
         from millpond.report import terminal
@@ -110,12 +112,12 @@ def _two(sides: list[str]) -> tuple[str, str]:
     raise Failure(
         Status.USAGE,
         f"{plural(len(sides), 'side')} given: `millpond compare A B` compares two runs or stores, "
-        "`millpond compare --after NEW -- PROGRAM ARGS...` two builds of a program",
+        "`millpond compare --after NEW -- PROGRAM ARGS...` compares two builds",
     )
 
 
 def known_metrics() -> dict[str, str]:
-    """Every metric that a store may have, with its unit."""
+    """Returns every metric that a store may have, with its unit."""
     declared = [TRIAL_METRICS, REPLAY_METRICS, *extensions.metrics()]
     return {metric: unit for metrics in declared for metric, unit in metrics.units.items()}
 
@@ -137,7 +139,7 @@ def _compare_runs(a: str, b: str, wanted: list[conditions.Condition], cells: str
 
 
 def _side(text: str, default: Path, damaged: list[str]) -> Cells:
-    """The cells of a store, or of one run of the default store; files that cannot be read are named in `damaged`."""
+    """Returns the cells of a store, or of one run of the default store; adds unreadable files to `damaged`."""
     folder = Path(text)
     if folder.is_dir():
         store = Store(folder)
@@ -164,12 +166,12 @@ def _find_run(store: Store, text: str, default: Path) -> str:
         return store.find_run(text).run
     except Failure as failure:
         if "/" in text:
-            raise Failure(Status.INPUT, f"{text} is no folder, and no run of {default} either") from failure
+            raise Failure(Status.INPUT, f"{text} is neither a folder nor a run in {default}") from failure
         raise
 
 
 def print_comparison(found: StoreComparison, out: Console) -> None:
-    """The verdict first; then a row for each pair that is gated or that changed."""
+    """Prints the verdict first, then a row for each pair that is gated or that changed."""
     gated = {c.metric for c in found.conditions}
     out.print(Text(_verdict(found)), style="bold red" if found.breaches else "bold")
     for note in found.notes:
@@ -182,7 +184,7 @@ def print_comparison(found: StoreComparison, out: Console) -> None:
     if shown:
         out.print(_table(found, shown[:ROWS_AT_MOST], len(shown)))
     for workload, subsystem, before, after in found.changed_advice:
-        out.print(Text(f"! {subsystem} of {workload}: advice was {before}, and is {after}"), style="yellow")
+        out.print(Text(f"! {subsystem} of {workload}: the advice was {before} and is now {after}"), style="yellow")
     for side, alone in (("A", found.only_a), ("B", found.only_b)):
         if alone:
             names = ", ".join(c.text for c in alone[:6]) + (" …" if len(alone) > 6 else "")
@@ -221,8 +223,8 @@ def _table(found: StoreComparison, rows: list[Any], total: int) -> Table:
 
 
 def print_builds(builds: Builds, out: Console) -> None:
-    """The sentences first, then both metrics: before, after, measured and predicted."""
-    found = CameOut.of(builds)
+    """Prints the sentences first, then both metrics: predicted and measured."""
+    found = PredictionOutcome.of(builds)
     for line in found.lines:
         out.print(Text(line.sentence), style="bold")
     out.print(Text(f"Output: {builds.output.words}."), style=None if builds.output.same else "yellow")

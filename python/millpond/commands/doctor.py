@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond doctor`: what this machine is like, what is installed and works, and what follows for the results."""
+"""The verb `millpond doctor`: examines the machine and the installation, and explains the effects on results."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ _MARKS = {"missing": ("✗", "bold red"), "warning": ("!", "yellow"), "note": ("
 
 
 def command(
-    store: Annotated[Path, typer.Option(metavar="DIR", help="The store whose place is examined.")] = DEFAULT,
+    store: Annotated[Path, typer.Option(metavar="DIR", help="The store whose disk is examined.")] = DEFAULT,
     json: Json = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Decides the order of the rounds.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed for the order of the rounds.")] = 1,
     validate: Annotated[
-        bool, typer.Option("--validate", help="Hold replay against real programs, and keep how far it is off.")
+        bool, typer.Option("--validate", help="Compare replay's predictions with real programs, and store the error.")
     ] = False,
     references: Annotated[
         bool,
         typer.Option(
             "--references",
-            help="With --validate: hold predictions for other mallocs, made from recorded references, against "
-            "Cachegrind and the clock instead.",
+            help="With --validate: instead compare predictions for other mallocs, made from recorded references, "
+            "with Cachegrind and the clock.",
         ),
     ] = False,
     programs: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="With --validate: only these programs, separated by commas; an unknown name lists them. With "
+            help="With --validate: only these programs, separated by commas; an unknown name prints the list. With "
             "--references also any command line.",
             show_default=False,
         ),
@@ -56,21 +56,23 @@ def command(
         typer.Option(
             metavar="N",
             min=0,
-            help="With --validate: rounds of each contender; with --references sizes of the environment (0: CPU "
-            "only, nothing under Cachegrind).",
+            help="With --validate: rounds of each contender. With --references: number of environment sizes (0: CPU "
+            "only, without Cachegrind).",
             show_default=False,
         ),
     ] = None,
     budget: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.0, help="With --validate: for everything together.")
+        float, typer.Option(metavar="SECONDS", min=0.0, help="With --validate: time for the whole validation.")
     ] = 1800.0,
 ) -> int:
-    """Examine this machine and this installation; say what follows for the results. Status 4: something is missing."""
+    """Examine this machine and this installation, and explain the effects on results. Status 4: something is
+    missing.
+    """
     output.prove_writable(json)
     if references and not validate:
-        raise Failure(Status.USAGE, "--references says what is validated: give --validate with it")
+        raise Failure(Status.USAGE, "--references needs --validate")
     if rounds == 0 and not references:
-        raise Failure(Status.USAGE, "--rounds 0 is for --references: replay is validated by one round or more")
+        raise Failure(Status.USAGE, "--rounds 0 needs --references: validating replay takes at least one round")
     if validate:
         names = None if programs is None else [n.strip() for n in programs.split(",") if n.strip()]
         validation = extensions.part("validate_references" if references else "validate", "--validate")
@@ -88,12 +90,12 @@ def command(
 
 
 def print_document(document: Examination, out: Console) -> None:
-    """What follows first, then the facts that it rests on."""
+    """Prints the findings first, then the facts behind them."""
     out.print(Text(document.machine), style="bold")
     for finding in document.findings:
         mark, style = _MARKS[finding.level]
         out.print(Text(f"{mark} {finding.sentence}"), style=style)
-    table = Table(title="What it rests on", title_justify="left", title_style="bold", show_header=False)
+    table = Table(title="Facts behind these findings", title_justify="left", title_style="bold", show_header=False)
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")
     for name, words in _facts(document):
@@ -109,7 +111,7 @@ def _facts(document: Examination) -> list[tuple[str, str]]:
     buffers = [f"{one.entries} pages" for one in document.translation_buffers]
     costs = [f"{words} {ns_text(document.cost(name))}" for name, words in names.items() if document.cost(name)]
     latencies = [f"{_binary_text(one.set_bytes)} {ns_text(one.median)}" for one in document.latencies if one.median]
-    works = [a.name + ("" if a.available else " does not") for a in document.works]
+    works = [a.name + ("" if a.available else " (failed)") for a in document.works]
     counted = [c.name for c in document.counters if c.available]
     limits = [
         f"{n} {bytes_text(x.value) if x.unit == 'bytes' else x.value}"
@@ -124,7 +126,7 @@ def _facts(document: Examination) -> list[tuple[str, str]]:
         ("cores, load, clock", f"{facts.cores}, {facts.load}, {facts.clock_source}"),
         ("costs", ", ".join(costs) or "not measured"),
         ("caches, buffers", ", ".join([*caches, *buffers]) or "not known"),
-        ("load from a set of", ", ".join(latencies) or "not measured"),
+        ("load latency by set", ", ".join(latencies) or "not measured"),
         ("counters", ", ".join(counted) or "none"),
         ("works", ", ".join(works)),
         ("huge pages", f"{facts.huge_pages}, defrag {facts.huge_pages_defrag}"),
@@ -132,12 +134,12 @@ def _facts(document: Examination) -> list[tuple[str, str]]:
         ("limits", ", ".join(limits) or "none"),
         ("programs", ", ".join(p.name for p in installed.programs if p.path) or "none"),
         ("mallocs", ", ".join(mallocs)),
-        ("tools", ", ".join(present) + (f"; not {', '.join(absent)}" if absent else "")),
+        ("tools", ", ".join(present) + (f"; missing: {', '.join(absent)}" if absent else "")),
         ("store", f"{store.path}, {bytes_text(store.free_bytes)} free"),
         ("noise (equal contenders)", "; ".join(noise) or "not measured"),
     ]
 
 
 def _binary_text(size_bytes: int) -> str:
-    """A power of two as caches are spoken of: 32 KiB."""
+    """Returns a power of two in the units of caches: 32 KiB."""
     return f"{size_bytes >> 20} MiB" if size_bytes >= 1 << 20 else f"{size_bytes >> 10} KiB"

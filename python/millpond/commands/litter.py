@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond litter [--blocks N | --trace FILE] -- PROGRAM ARGS`: becomes millpond-litter, which becomes the program.
+"""The verb `millpond litter [--blocks N | --trace FILE] -- PROGRAM ARGS`: becomes millpond-litter, then the program.
 
-As with `record`, nothing of ours is left beside the program: status, signals and standard streams are its own.
+As with `record`, no process of ours stays around the program: status, signals and standard streams are its own.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from millpond.system.becoming import become
 USAGE = """\
 usage: millpond litter [--blocks N | --trace FILE] [--fraction F] [--seed N] -- PROGRAM ARGS...
 
-Runs PROGRAM with the heap of a program that has been running for long: blocks are allocated from its own malloc
-before its main begins, and a fraction of them is freed in random order. Exits as PROGRAM does; a line on standard
-error says what was left in the heap. The programs that PROGRAM starts have fresh heaps.
+Runs PROGRAM with the heap of a program that has run for a long time. Allocates blocks from its own malloc before main
+begins, and frees a fraction of them in random order. Exits as PROGRAM does. A line on standard error describes the
+remaining blocks. Programs that PROGRAM starts have fresh heaps.
 
-  --blocks N    how many blocks, of 16 to 1024 bytes, their logarithms uniform; 100000
-  --trace FILE  the sizes of this trace's allocations instead, deletes held back; at most 256 MiB
-  --fraction F  the share of the blocks that is freed, from 0 to 1; 0.5
-  --seed N      of all that is drawn; the same one leaves the same heap; 1
+  --blocks N    number of blocks, of 16 to 1024 bytes, log-uniformly distributed (100000)
+  --trace FILE  use the sizes of this trace's allocations instead, without its frees; at most 256 MiB
+  --fraction F  share of the blocks to free, from 0 to 1 (0.5)
+  --seed N      random seed; the same seed leaves the same heap (1)
 """
 
 
-def litter(words: list[str]) -> int:
+def litter(argv: list[str]) -> int:
     """Runs the verb. Returns only for help: otherwise this process has become the program, or a Failure is raised."""
-    return become("millpond-litter", words, USAGE)
+    return become("millpond-litter", argv, USAGE)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond record -o FILE [OPTIONS] -- PROGRAM ARGS`: becomes millpond-record; with --references, millpond-references.
+"""The verb `millpond record -o FILE -- PROGRAM ARGS`: becomes millpond-record or (--references) millpond-references.
 
-The process is replaced, not wrapped: status, signals, standard streams and job control are then the program's own
-without any code of ours. No option parser is imported: the recorder checks its own command line.
+The process is replaced, so status, signals, standard streams and job control are the program's own without any code of
+ours. No option parser is imported: the recorder checks its own command line.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ usage: millpond record -o FILE [--max-bytes N] [--for SECONDS] [--ahead N] [--mo
 Records every heap event of PROGRAM and of the processes that it starts. The trace of PROGRAM itself goes to FILE,
 that of the process with pid P to FILE.P. Ends with the exit status of PROGRAM.
 
-  -o FILE           write the trace to FILE
-  --max-bytes N     stop recording when the trace has N bytes; the program goes on
-  --for SECONDS     stop the program after SECONDS: by SIGINT, 5 s later SIGTERM, 5 s later SIGKILL
-  --ahead N         map N bytes of the trace at the start, so that recording needs no system call later: for programs
-                    that forbid themselves system calls (seccomp) without the C library
-  --mode OCTAL      permissions of the traces (600: only their owner may read them; they hold command lines)
-  --check-contexts  also walk the stack at 1 event in 64, and report how many contexts differed
-  --scopes FILE     observe each activation of the functions in this list (written by characterise --scopes-out);
-                    characterise needs this to tell which functions are legal for an arena
+  -o FILE           the trace to write
+  --max-bytes N     stop recording (not the program) when the trace has N bytes
+  --for SECONDS     stop the program after this time: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL
+  --ahead N         map N bytes of the trace at the start, and make no system call for it later: for programs that
+                    restrict their own system calls (seccomp) without the C library
+  --mode OCTAL      permissions of the traces (600: only the owner can read them, because they contain command lines)
+  --check-contexts  also walk the stack at 1 event in 64, and report the number of contexts that differ
+  --scopes FILE     observe each activation of the functions in this list, written by characterise --scopes-out;
+                    characterise needs this to call a function legal for an arena
   --scope FUNCTION  observe this function of the executable (may be repeated)
-  --scope-entries N stop observing a function after N entries (1000000); each takes about 6 us
-  --owners          sample the registers and the stack at allocations; characterise needs this to tell which instance
-                    of a type each object belongs to
-  --frees           also record the call stack of each free (about 10 ns each); characterise needs this to tell where
-                    the blocks of a subsystem are freed
-  --finish FILE     complete a recording (also one of references) whose recorder was killed, whose disk was full, or
-                    whose program has left processes behind
+  --scope-entries N stop observing a function after N entries (1000000); an entry takes about 6 us
+  --owners          sample the registers and the stack at allocations; characterise needs this to assign objects to
+                    instances of a type
+  --frees           also record the call stack of each free, at about 10 ns a free; characterise needs this to show
+                    where the blocks of a subsystem are freed
+  --finish FILE     complete a recording (also of references) whose recorder was killed, whose disk was full, or whose
+                    program has left processes behind
 
   --references      also capture every data reference, under Valgrind (package valgrind): at least five times slower
-  --from N          leave out the first N instructions
-  --instructions N  stop capturing after N instructions; the program goes on
-  --sample B/P      capture B instructions of every P, and all heap events
-  --skip-start      leave out everything before main
-  --window FUNCTION capture only from the entry of FUNCTION to its return, all threads, and all heap events; FUNCTION is
-                    a symbol as nm prints it
-  --simulate DESC   count misses while the program runs, and write only counts and heap events (may be repeated;
-                    `millpond simulate --help` explains DESC, `millpond simulate FILE` shows the counts)
-  --bytes-max N     in simulators, count an access of more than N bytes as one of N
-  --with-system     in simulators, also count what system calls read and wrote
+  --from N          start capturing after N instructions
+  --instructions N  stop capturing after N instructions; the program continues
+  --sample B/P      capture bursts of B instructions, one in every P instructions; heap events are all captured
+  --skip-start      start capturing at main
+  --window FUNCTION capture all threads from the function's entry to its return; heap events are all captured.
+                    FUNCTION is a symbol as printed by nm
+  --simulate DESC   count misses while the program runs, and write only counts and heap events (may be repeated).
+                    `millpond simulate --help` explains DESC; `millpond simulate FILE` shows the counts
+  --bytes-max N     simulators count an access of more than N bytes as one of N
+  --with-system     simulators also count the memory accesses of system calls
   --preload LIBRARY preload another malloc into the program
 """
 
@@ -60,24 +60,24 @@ REFERENCES, FINISH = "--references", "--finish"
 _PARTS = re.compile(r"\.[0-9]+\.[0-9]+")
 
 
-def record(words: list[str]) -> int:
+def record(argv: list[str]) -> int:
     """Runs the verb. Returns only for help: otherwise this process has become the recorder, or a Failure is raised."""
-    own = words.index("--") if "--" in words else len(words)
-    if REFERENCES not in words[:own] and not _left_references(words[:own]):
-        return become("millpond-record", words, USAGE)
-    others = [word for word in words[:own] if word != REFERENCES]
-    return become("millpond-references", others + words[own:], USAGE)
+    own = argv.index("--") if "--" in argv else len(argv)
+    if REFERENCES not in argv[:own] and not _left_references(argv[:own]):
+        return become("millpond-record", argv, USAGE)
+    others = [word for word in argv[:own] if word != REFERENCES]
+    return become("millpond-references", others + argv[own:], USAGE)
 
 
-def _left_references(words: list[str]) -> bool:
-    """Whether --finish names a capture of references, whose processes left files FILE.partial.PID.IMAGE."""
-    named = [word.partition("=")[2] for word in words if word.startswith(f"{FINISH}=")]
-    named += [following for word, following in itertools.pairwise(words) if word == FINISH]
+def _left_references(argv: list[str]) -> bool:
+    """True if --finish names a capture of references, whose processes left files FILE.partial.PID.IMAGE."""
+    named = [word.partition("=")[2] for word in argv if word.startswith(f"{FINISH}=")]
+    named += [following for word, following in itertools.pairwise(argv) if word == FINISH]
     return any(_PARTS.fullmatch(name) for file in named for name in _siblings(f"{file}.partial"))
 
 
 def _siblings(stem: str) -> list[str]:
-    """What follows a path in the names of the files next to it; bytes that are no text are kept."""
+    """Returns the rest of the names of files that begin with a path and a dot; keeps bytes that are not text."""
     name = Path(stem).name
     try:
         return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond replay TRACE`: a recorded program's heap events on real allocators, against the recorded one."""
+"""The verb `millpond replay TRACE`: replays a recorded program's heap events on real allocators, and compares them."""
 
 from __future__ import annotations
 
@@ -49,29 +49,30 @@ from millpond.system.progress import ProgressReport
 from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
 
-# A round that takes longer counts as hung.
+# A longer round counts as hung.
 _PATIENCE_SECONDS, _SLOWEST_SECONDS_AN_EVENT = 60.0, 10e-6
 
 
 def command(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace that `millpond record` has written.")],
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace written by `millpond record`.")],
     plan: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="A plan; may be repeated.")] = None,
     strategy: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help=f"For every subsystem by itself: {', '.join(STRATEGIES)}; may be repeated."),
+        typer.Option(metavar="NAME", help=f"Try for each subsystem: {', '.join(STRATEGIES)}; may be repeated."),
     ] = None,
     malloc: Annotated[
         list[str] | None,
         typer.Option(metavar="PATH", help="A malloc library, or jemalloc, mimalloc, tcmalloc; may be repeated."),
     ] = None,
     order: Annotated[
-        str, typer.Option(metavar="total|dependency", help="One thread for all, or each thread by itself.")
+        str,
+        typer.Option(metavar="total|dependency", help="Replay all threads in one, or each in its own thread."),
     ] = ORDERS[0],
     pace: Annotated[
-        bool, typer.Option("--pace", help="Play events at their times in the trace: as long as the program ran.")
+        bool, typer.Option("--pace", help="Replay events at their recorded times, which takes as long as the program.")
     ] = False,
     diffusion: Annotated[
-        int, typer.Option(metavar="N", min=0, max=1000, help="Survey the pages of live objects N times, too.")
+        int, typer.Option(metavar="N", min=0, max=1000, help="Also examine the pages of live objects, N times.")
     ] = 0,
     budget: options.BudgetOption = None,
     rounds: options.RoundsOption = VERDICT_ROUNDS,
@@ -84,10 +85,10 @@ def command(
     shard: options.ShardOption = None,
     damaged: options.DamagedOption = False,
 ) -> None:
-    """Play a trace's heap events on real allocators and compare them with the recorded one."""
+    """Replay a trace's heap events on real allocators and compare them with the recorded one."""
     deadline = time.monotonic() + budget if budget is not None else float("inf")
     if pace and order != ORDERS[0]:
-        raise Failure(Status.USAGE, "--pace is for the total order: there is one clock")
+        raise Failure(Status.USAGE, "--pace needs --order total, which has one clock for all threads")
     if order not in ORDERS:
         raise Failure(Status.USAGE, f"--order {order!r} is not one of {', '.join(ORDERS)}")
     grid = GridOptions.given(list_only, dry_run, cells, shard)
@@ -115,7 +116,9 @@ def command(
 def _contenders(
     trace: Path, plans: list[Path], strategies: list[str], mallocs: list[str], order: str, paced: bool
 ) -> list[Cell]:
-    """What the user names; without a name, every strategy and every malloc library that is here."""
+    """Returns the contenders that the user names; by default every strategy and every malloc library of this
+    machine.
+    """
     for name in strategies:
         if name not in STRATEGIES:
             raise Failure(Status.USAGE, f"unknown strategy {name!r}; the strategies are {', '.join(STRATEGIES)}")
@@ -141,14 +144,14 @@ def _library(name: str, here: dict[str, Path]) -> Path:
         return here[name]
     path = Path(name).absolute()
     if not path.is_file():
-        known = f"; of those known by name there are {', '.join(here)}" if here else ""
+        known = f"; this machine has {', '.join(here)}" if here else ""
         raise Failure(Status.INPUT, f"there is no malloc library {name}{known}")
     return path
 
 
 @dataclass
 class ReplayRun:
-    """One trace on its contenders: what was asked for, and the runner of its rounds."""
+    """A replay of one trace: its contenders and options, and the runner of its rounds."""
 
     trace: Path
     cells: list[Cell]
@@ -167,7 +170,7 @@ class ReplayRun:
         return Journal(EXPERIMENT, (str(self.trace),), metrics=REPLAY_METRICS, seed=self.seed, subject=subject)
 
     def forecast(self, shard: Shard) -> dict[str, Any]:
-        """What is left to run and how long it takes, from one round on the recorded malloc. Keeps nothing."""
+        """Forecasts the remaining rounds and their time, from one round on the recorded malloc. Stores nothing."""
         recorded = self.cells[0]
         self._runner.prepare(recorded)
         started = time.monotonic()
@@ -178,7 +181,7 @@ class ReplayRun:
         return forecast(EXPERIMENT, work, warm_up=True, bare_seconds=seconds, source="one round on the recorded malloc")
 
     def run(self, shard: Shard, diffusion: int) -> ReplayResult:
-        """All rounds; the result, which the store keeps, too."""
+        """Runs all rounds; returns the result and stores it."""
         if self.store is not None:
             self.store.prepare()
         summaries = [self._runner.prepare(cell) for cell in self.cells]  # a wrong plan fails here, before any round
@@ -203,7 +206,7 @@ class ReplayRun:
         notes = notes_on_rounds(measured_rounds(outcomes), self.rounds, shard)
         notes += _about_trace(summaries[0])
         notes += [
-            f"{c.plan.name} asks for huge pages: a replay leaves that to the system's own policy"
+            f"{c.plan.name} requests huge pages: a replay leaves that to the system's own policy"
             for c in self.cells
             if c.plan and any(r.huge_pages for r in c.plan.routes)
         ]
@@ -244,7 +247,7 @@ class ReplayRun:
 def _about_trace(trace: ReplayedTrace) -> list[str]:
     found = []
     if trace.lost:
-        found.append(f"{plural(trace.lost, 'event')} of the trace are lost: what they did is not replayed")
+        found.append(f"{plural(trace.lost, 'event')} of the trace are lost and not replayed")
     if trace.unmatched:
         found.append(f"{plural(trace.unmatched, 'free')} of objects from before the trace are not replayed")
     if trace.partial:
@@ -256,7 +259,7 @@ def _about_trace(trace: ReplayedTrace) -> list[str]:
 
 
 def _widened(comparison: Comparison, error: ReplayError, whole: dict[str, float]) -> WidenedComparison:
-    """A comparison, and what it saves with the error of replay in its interval, where what is whole is known."""
+    """Returns the comparison with the error of replay added to the interval of its saving, if the whole is known."""
     size = whole.get(comparison.metric, 0.0)
     widened = widen(comparison.saved, error.of(comparison.metric) * size) if size > 0.0 else None
     return WidenedComparison(**asdict(comparison), saved_widened=widened)

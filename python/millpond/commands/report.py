@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond report [STORE]`: what the store keeps of `advise`, as a page, as text, as data, or for another tool.
+"""The verb `millpond report [STORE]`: reports the stored results as a page, text, data, or a file for another tool.
 
     html text json markdown      the latest run of each workload, each a section; --run picks one
-    results                      what `bench` has found of documents' statements, as a folder of pages
+    results                      the results of `bench` on papers' statements, as a folder of pages
     csv                          the observations of one run, or its subsystems (--relation)
     pprof collapsed speedscope   the call tree of one run
     chrome                       live bytes and pages over time of one run
 
-The format follows from the name behind -o; without one the report goes to the terminal.
+The format follows from the name given by -o; without one the report goes to the terminal.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from millpond.system.errors import Failure, Status
 
 
 class Format(StrEnum):
-    """What a report can be written as."""
+    """The formats of a report."""
 
     HTML = "html"
     TEXT = "text"
@@ -46,7 +46,7 @@ class Format(StrEnum):
 
 
 class Weight(StrEnum):
-    """What the width of a collapsed stack means."""
+    """The meaning of a collapsed stack's width."""
 
     BYTES = "bytes"
     OBJECTS = "objects"
@@ -54,13 +54,13 @@ class Weight(StrEnum):
 
 
 class Relation(StrEnum):
-    """What a row of the CSV is."""
+    """The meaning of a row of the CSV."""
 
     OBSERVATIONS = "observations"
     SUBSYSTEMS = "subsystems"
 
 
-# The longest ending that fits decides.
+# The longest matching ending decides.
 ENDINGS = {
     ".html": Format.HTML, ".htm": Format.HTML, ".txt": Format.TEXT, ".md": Format.MARKDOWN, ".csv": Format.CSV,
     ".json": Format.JSON, ".pb.gz": Format.PPROF, ".folded": Format.COLLAPSED,
@@ -70,26 +70,24 @@ ENDINGS = {
 
 def command(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[STORE]", help="The store to report; --store says the same.")
+        Path | None, typer.Argument(metavar="[STORE]", help="The store to report; the same as --store.")
     ] = None,
-    store: Annotated[Path, typer.Option(metavar="DIR", help="Where the runs are kept.")] = DEFAULT,
+    store: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the runs.")] = DEFAULT,
     run: Annotated[
-        str | None, typer.Option(metavar="RUN", help="One run: its id, the beginning of it, or `latest`.")
+        str | None, typer.Option(metavar="RUN", help="One run: its id, the start of its id, or `latest`.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where the report goes.")] = None,
-    form: Annotated[
-        Format | None, typer.Option("--format", help="Follows from FILE's name where it is left out.")
-    ] = None,
-    weight: Annotated[Weight, typer.Option(help="What a collapsed stack counts.")] = Weight.BYTES,
-    relation: Annotated[Relation, typer.Option(help="What a row of the CSV is.")] = Relation.OBSERVATIONS,
+    out: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")] = None,
+    form: Annotated[Format | None, typer.Option("--format", help="Default: derived from FILE's name.")] = None,
+    weight: Annotated[Weight, typer.Option(help="The unit of a collapsed stack.")] = Weight.BYTES,
+    relation: Annotated[Relation, typer.Option(help="The rows of the CSV.")] = Relation.OBSERVATIONS,
     json: Json = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Accepted as by every verb; nothing here is random.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="No effect: a report has nothing random.")] = 1,
 ) -> None:
-    """Report what `advise` or `bench` has found and kept: a page, text, JSON, Markdown, or a file for another tool."""
+    """Report the stored results of `advise` or `bench`: a page, text, JSON, Markdown, or a file for another tool."""
     del seed
     if json is not None:
         if out is not None or form is not None:
-            raise Failure(Status.USAGE, "--json is short for --format json -o FILE: give one of them")
+            raise Failure(Status.USAGE, "--json means --format json -o FILE: give only one of them")
         out, form = Path(json), Format.JSON
     chosen = format_of(out, form)
     source = Store(folder or store)
@@ -111,20 +109,20 @@ def command(
 
 
 def _write_results(store: Store, folder: Path | None) -> None:
-    """Writes what the store has of papers' statements to a folder, with what that has already."""
+    """Writes the store's results on papers' statements to a folder, and merges them with the results already there."""
     if folder is None or (folder.exists() and not folder.is_dir()):
-        raise Failure(Status.USAGE, "--format results writes several files: -o FOLDER, as docs/results")
+        raise Failure(Status.USAGE, "--format results writes several files: give -o FOLDER, such as docs/results")
     if not extensions.part("write_results", "--format results")(store, folder):
         raise Failure(
             Status.INPUT,
-            f"the store {store.folder} has no verdicts on statements; `millpond bench EXPERIMENT --store DIR` keeps "
-            "them, of whole experiments",
+            f"the store {store.folder} has no verdicts on statements; `millpond bench EXPERIMENT --store DIR` stores "
+            "those of whole experiments",
         )
     store.finish()
 
 
 def format_of(out: Path | None, form: Format | None) -> Format:
-    """The format that was asked for, else that of the name, else text. Failure (status 2) for an unknown name."""
+    """Returns the requested format, or that of the name, or text. Failure (status 2) for an unknown name."""
     if form is not None or out is None:
         return form or Format.TEXT
     fitting = [ending for ending in ENDINGS if out.name.endswith(ending)]
@@ -132,7 +130,7 @@ def format_of(out: Path | None, form: Format | None) -> Format:
         return ENDINGS[max(fitting, key=len)]
     if str(out) == "-" or (out.exists() and not out.is_file()):
         return Format.TEXT
-    raise Failure(Status.USAGE, f"the name {out.name!r} tells no format ({', '.join(ENDINGS)}); --format names one")
+    raise Failure(Status.USAGE, f"the ending of {out.name!r} is no known format ({', '.join(ENDINGS)}); give --format")
 
 
 def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relation: Relation) -> str | bytes:
@@ -155,14 +153,14 @@ def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relatio
         except WRONG_DATA as error:
             raise Failure(
                 Status.INPUT,
-                f"what the store {store.folder} keeps of run {of} is damaged, or of another version: no {chosen} can "
-                f"be made of it ({type(error).__name__} {' '.join(str(error).split())[:80]}); `millpond advise` again",
+                f"run {of} of the store {store.folder} is damaged or of another version, so no {chosen} can be made "
+                f"of it ({type(error).__name__} {' '.join(str(error).split())[:80]}); `millpond advise` again",
             ) from error
     return _reported(store, chosen, run)[1]
 
 
 def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
-    """The report itself in one of its four forms. `damaged`, `missing`: what the store could not give."""
+    """Returns the report in one of its four forms. `damaged`, `missing`: files that the store could not provide."""
     from millpond.report import markdown, page, terminal
 
     if chosen is Format.HTML:
@@ -178,14 +176,14 @@ def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = (),
 
 
 def _reported(store: Store, chosen: Format, run: str | None) -> tuple[list[Case], str]:
-    """The cases that can be reported, and the report of them; a file that does not fit is then among the skipped ones.
+    """Returns the cases that can be reported, and their report. A file that does not fit becomes a skipped one.
 
-    Failure (status 3) where no case is left.
+    Failure (status 3) if no case is left.
     """
     cases = report_cases.load(store, run, chosen is Format.JSON)
     try:
         return cases, document(chosen, cases, *_notes(store, cases, run))
-    except WRONG_DATA:  # somewhere: found out only now, for it costs each case once more
+    except WRONG_DATA:  # in some case; finding it takes a second pass over all cases
         fitting = [case for found in cases for case in _fitting(store, chosen, found)]
     if not fitting:
         raise Failure(Status.INPUT, f"nothing can be reported: {'; '.join(map(str, store.skipped))}")
@@ -193,7 +191,7 @@ def _reported(store: Store, chosen: Format, run: str | None) -> tuple[list[Case]
 
 
 def _fitting(store: Store, chosen: Format, case: Case) -> list[Case]:
-    """The case, as far as it can be reported: without its characterisation where that is at fault, else not at all."""
+    """Returns the case as far as it can be reported: without a faulty characterisation, or not at all."""
     with suppress(Misfit), store.fitting(*([("characterisation", case.run)] if case.characterisation else [])):
         document(chosen, [case])
         return [case]
@@ -208,12 +206,12 @@ def _fitting(store: Store, chosen: Format, case: Case) -> list[Case]:
 
 
 def _notes(store: Store, cases: Sequence[Case], run: str | None) -> tuple[list[str], list[str]]:
-    """The files that were skipped, and those that are gone."""
+    """Returns the skipped files, and the missing ones."""
     return [str(s) for s in store.skipped], report_cases.missing(store, cases, all_runs=run is None)
 
 
 def write_out(content: str | bytes, out: Path | None) -> None:
-    """Writes to the file, or to standard output where there is none or it is `-`."""
+    """Writes to the file, or to standard output if it is None or `-`."""
     if out is not None and str(out) != "-":
         output.write_bytes(out, content.encode() if isinstance(content, str) else content)
         return

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond run --plan FILE [--stats] -- PROGRAM ARGS`: becomes millpond-run, which runs the program under the plan.
+"""The verb `millpond run --plan FILE [--stats] -- PROGRAM ARGS`: becomes millpond-run, which runs the program under a
+plan.
 
-As with `record`, nothing of ours is left beside the program: status, signals and standard streams are its own.
+As with `record`, no process of ours stays around the program: status, signals and standard streams are its own.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ USAGE = """\
 usage: millpond run --plan FILE [--stats] -- PROGRAM ARGS...
        millpond run --plan FILE --export LIBRARY
 
-Runs PROGRAM with the pools and arenas of a plan, as one would every day: nothing is measured. Exits as PROGRAM does.
-A plan belongs to one build of one program; another build is refused. `millpond advise` leaves the plan
-that it judged better, `millpond characterise --plan-out` candidate plans.
+Runs PROGRAM with the pools and arenas of a plan, for daily use: nothing is measured. Exits as PROGRAM does. A plan
+belongs to one build of one program; another build is refused. `millpond advise` writes the plan that it judged better,
+and `millpond characterise --plan-out` writes candidate plans.
 
-  --plan FILE       which subsystems get which pools
-  --stats           at the end, say on standard error what each pool did
-  --export LIBRARY  write one library with the plan inside: LD_PRELOAD=./LIBRARY PROGRAM then does the same by itself,
-                    and with MILLPOND_STATS=1 says at exit what each pool did
+  --plan FILE       the plan: the subsystems with their pools
+  --stats           at the end, print each pool's counts on standard error
+  --export LIBRARY  write one library that contains the plan: LD_PRELOAD=./LIBRARY PROGRAM then does the same, and with
+                    MILLPOND_STATS=1 prints each pool's counts at exit
 """
 
 
-def run(words: list[str]) -> int:
+def run(argv: list[str]) -> int:
     """Runs the verb. Returns only for help: otherwise this process has become the program's parent, or a Failure is
     raised."""
-    return become("millpond-run", words, USAGE)
+    return become("millpond-run", argv, USAGE)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond simulate [OPTIONS] TRACE`: becomes millpond-simulate, which reads references and counts misses.
+"""The verb `millpond simulate [OPTIONS] TRACE`: becomes millpond-simulate, which reads references and counts misses.
 
-With `--html FILE` it stays: each TRACE is simulated, or read where it is a saved document, and one page shows them all.
-With `--layout NAME` too: TRACE is simulated as it was recorded and as it would be on other allocators, side by side.
+With `--html FILE`, this process stays: it simulates each TRACE, or reads it if it is a saved document, and writes one
+page. With `--layout NAME` it stays, too: it simulates TRACE as recorded and as on other allocators, side by side.
 """
 
 from __future__ import annotations
@@ -27,46 +27,46 @@ usage: millpond simulate [--simulate DESCRIPTION]... [--straddle once|twice] [--
        millpond simulate --layout NAME... [OPTIONS] [--html FILE] TRACE
        millpond simulate --measure [--simulate DESCRIPTION]... [TRACE]
 
-Simulates caches, translation buffers and memories with a program's data references, and counts their misses.
-TRACE is a recording (`millpond record --references`), or text of Dinero (din) or Valgrind's lackey; "-" reads text
-from standard input.
+Counts the misses of caches and translation buffers, and page faults, for a program's data references.
+TRACE is a recording (`millpond record --references`), or text: Dinero's din or Valgrind's lackey; "-" is standard
+input.
 
-  --simulate DESCRIPTION   add a simulator (may be repeated); default: five direct-mapped caches, 56 LRU caches
-                           and memories of 4 KiB pages of every size:
+  --simulate DESCRIPTION   a simulator (may be repeated); default: five direct-mapped caches, 56 LRU caches
+                           and memories of all sizes with 4 KiB pages:
                              direct:line=32,size=16K/32K        direct-mapped caches of these sizes
                              lru:line=32,sets=64-4096,ways=8    every LRU cache with these sets and 1 to 8 ways
-                             fifo|random:line=64,size=32K,ways=8   with write=around, stores that miss fetch no line
-                             distances:line=64                  exact LRU stack distances: misses of every size
-                             sampled:line=64,one_in=100         the same, estimated from a sample, with its error
+                             fifo|random:line=64,size=32K,ways=8   with write=around, a store that misses loads no line
+                             distances:line=64                  exact LRU stack distances: misses for every size
+                             sampled:line=64,one_in=100         the same from a sample, with its error
                              levels:line=64,size=32K/1M,ways=8/16,inclusion=inclusive|exclusive|independent
                              tlb:page=4K,entries=64/1536,ways=4/12
                              attributed:line=64,size=32K,ways=8 cold, capacity and conflict; program and allocator
-  --straddle, --modify     count an access to two lines, or a read-modify-write, as one reference or two (once)
-  --penalty CYCLES,...     cost P of a miss in the time model I + (M x P) x D (10,25,50,100,200)
-  --latencies FILE         also estimate the time with all cache levels: instructions, hits of each level x its
-                           latency, and translation. Levels are those of --simulate levels:, else this machine's;
-                           FILE comes from `millpond doctor --json=FILE`; "measure" measures this machine now
-  --cpi CYCLES             with --latencies: cycles per instruction (1)
-  --flush-references N     empty every cache every N references; --flush-instructions N: every N instructions
-  --with-system            for a recording: also count what system calls read and wrote
-  --format FORMAT          format of TRACE: automatic, recording, din, lackey
-  --json FILE              write the results to FILE as JSON ("-": to standard output, instead of the table)
-  --html FILE              write a page instead of the table: curves of misses by cache size and of page faults by
-                           memory size, for several traces and for documents written by --json
-  --layout NAME            also count the misses of the recorded program on another allocator (may be repeated): its
-                           calls are made again on that allocator, and the program's references are moved to where
-                           it puts the objects. NAME is glibc, jemalloc, mimalloc, tcmalloc, tbb, an allocator of
-                           Millpond (multipool, first_fit, quick_fit, size_map, ...), per-subsystem (a pool for
-                           each), a plan (FILE.json), or the path of a malloc library
+  --straddle, --modify     count an access to two lines, or a read-modify-write, once or twice (once)
+  --penalty CYCLES,...     the cost P of a miss in the time model I + (M x P) x D (10,25,50,100,200)
+  --latencies FILE         also estimate the time with all levels: instructions, hits of each level x its latency,
+                           and translation. The levels are this machine's, or those of a levels: simulator. FILE
+                           is from `millpond doctor --json=FILE`; "measure" measures this machine now
+  --cpi CYCLES             with --latencies: cycles for each instruction (1)
+  --flush-references N     empty every cache after every N references; --flush-instructions N: instructions
+  --with-system            for a recording: also count the memory accesses of system calls
+  --format FORMAT          the format of TRACE: automatic, recording, din, lackey
+  --json FILE              write the results as JSON ("-": print them instead of the table)
+  --html FILE              instead of the table, write a page with curves of misses by cache size and of page faults
+                           by memory size; takes several traces, and documents from --json
+  --layout NAME            also simulate the recorded program on another allocator (may be repeated): its calls are
+                           repeated on that allocator, and its references are moved to the new places of the
+                           objects. NAME is glibc, jemalloc, mimalloc, tcmalloc, tbb, one of ours
+                           (multipool, first_fit, quick_fit, size_map, ...), per-subsystem (a pool for each), a plan
+                           (FILE.json), or the path of a malloc library
   --played FILE            the same for a layout that was played before
   --write-din FILE         also write the references as din text
-  --damaged                use the intact part of a damaged recording, instead of refusing it
-  --measure                measure how many references a second each simulator takes
+  --damaged                use the readable part of a damaged recording, which is an error otherwise
+  --measure                measure how many references a second each simulator handles
 """
 
 
 PROGRAM = "millpond-simulate"
-# What millpond-simulate does without --simulate, and fully associative caches of all sizes.
+# The default simulators of millpond-simulate, and fully associative caches of all sizes.
 _FOR_CURVES = ("direct:line=32,size=16K/32K/64K/128K/256K", "lru:line=32,sets=64-4096,ways=8", "distances:line=32",
                "distances:line=4K")  # fmt: skip
 _WITHOUT_VALUE = ("--with-system", "--measure", "--damaged")
@@ -75,23 +75,23 @@ _NOT_WITH_LAYOUTS = ("--write-din", "--measure", "--played")
 _STAYS = ("--html", "--layout")
 
 
-def simulate(words: list[str]) -> int:
-    """Runs the verb. Returns for help, for a page and for layouts: otherwise this process has become the program, or a
-    Failure is raised.
+def simulate(argv: list[str]) -> int:
+    """Runs the verb. Returns for help, for a page and for layouts; otherwise becomes the program, or raises a
+    Failure.
     """
-    own = words[: words.index("--")] if "--" in words else words
+    own = argv[: argv.index("--")] if "--" in argv else argv
     if any(word.partition("=")[0] in _STAYS for word in own) and not {"--help", "-h"} & set(own):
         from millpond.system.interruption import watch_signals
 
         watch_signals()
-        request = _split(words)
+        request = _split(argv)
         return _compare_layouts(request) if request.layouts else _write_page(request)
-    return become(PROGRAM, words, USAGE)
+    return become(PROGRAM, argv, USAGE)
 
 
 @dataclass(frozen=True)
 class Request:
-    """A command line, taken apart. `options`: the program's own, as words; `given`: the names of all options."""
+    """A parsed command line. `options`: words for the native program; `given`: the names of all options."""
 
     page: str
     json: str
@@ -110,8 +110,7 @@ def _write_page(request: Request) -> int:
 
     _refuse(request, "--html", _NOT_WITH_A_PAGE)
     if not request.traces:
-        raise Failure(Status.USAGE, "name the traces or documents that the page shall show; see millpond simulate "
-                      "--help")  # fmt: skip
+        raise Failure(Status.USAGE, "--html needs traces or documents; see millpond simulate --help")
     output.prove_writable(request.page)
     found = [_simulation(Path(trace), list(request.options)) for trace in request.traces]
     output.write_text(Path(request.page), render(list(zip(names_of(list(request.traces)), found, strict=True))))
@@ -131,7 +130,7 @@ def _compare_layouts(request: Request) -> int:
 
     _refuse(request, "--layout", _NOT_WITH_LAYOUTS)
     if len(request.traces) != 1:
-        raise Failure(Status.USAGE, "layouts are of one recording: name one; see millpond simulate --help")
+        raise Failure(Status.USAGE, "--layout needs exactly one recording; see millpond simulate --help")
     for place in filter(None, (request.page, request.json)):
         output.prove_writable(place)
     layouts = [layout_of(word) for word in request.layouts]
@@ -155,16 +154,16 @@ def _refuse(request: Request, option: str, others: tuple[str, ...]) -> None:
 
     for name in others:
         if name in request.given:
-            raise Failure(Status.USAGE, f"{option} does not go with {name}: give each a run of its own")
+            raise Failure(Status.USAGE, f"{option} and {name} cannot be combined: use one run for each")
 
 
-def _split(words: list[str]) -> Request:
-    """The page, the document, the layouts, the options that are the program's own, and the traces."""
+def _split(argv: list[str]) -> Request:
+    """Splits a command line into page, document, layouts, the native program's options, and traces."""
     from millpond.system.errors import Failure, Status
 
     values: dict[str, list[str]] = {"--html": [], "--json": [], "--layout": []}
     options, traces, given = list[str](), list[str](), set[str]()
-    rest = iter(words)
+    rest = iter(argv)
     for word in rest:
         name, equals, value = word.partition("=")
         if word == "--":
@@ -191,14 +190,14 @@ def _split(words: list[str]) -> Request:
 
 
 def _usual(options: list[str]) -> list[str]:
-    """The simulators of a page's curves, unless others are named."""
+    """Returns the simulators of a page's curves, unless others are named."""
     if any(word.startswith(("-s", "--simulate")) for word in options):
         return []
     return [f"--simulate={description}" for description in _FOR_CURVES]
 
 
 def _simulation(trace: Path, options: list[str]) -> Simulation:
-    """A saved document, or what the program counts on a trace. Failure (3) for what is neither."""
+    """Reads a saved document, or simulates a trace. Failure (3) for other files."""
     from millpond.rounds.simulation_data import Simulation
     from millpond.system import input_file, native
     from millpond.system.errors import Failure, Status
@@ -215,7 +214,7 @@ def _simulation(trace: Path, options: list[str]) -> Simulation:
                 say(f"{trace}: {flaw}")
             return Simulation.from_json(data)
         except ValueError as error:
-            raise Failure(Status.INPUT, f"{trace} is no document of `millpond simulate --json`: {error}") from error
+            raise Failure(Status.INPUT, f"{trace} is not a document of `millpond simulate --json`: {error}") from error
     with temporary_folder() as folder:
         out = folder / "simulation.json"
         said = native.require(PROGRAM, [*options, *_usual(options), "--json", str(out), "--", str(trace)], stdin=0)
@@ -224,11 +223,11 @@ def _simulation(trace: Path, options: list[str]) -> Simulation:
 
 
 def _is_document(trace: Path) -> bool:
-    """Whether a file begins as JSON does; no trace and no text of references does."""
+    """True if a file begins as JSON does; traces and texts of references never do."""
     from millpond.system import input_file
 
     try:
         with input_file.open_regular(trace) as file:
             return file.read(64).lstrip()[:1] == b"{"
     except OSError:
-        return False  # the program says what is wrong with it
+        return False  # the native program reports the error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond synthesize TRACE… -o FILE.hpp`: an allocator with size classes chosen from what a program asked for."""
+"""The verb `millpond synthesize TRACE… -o FILE.hpp`: makes an allocator with size classes for a program's requests."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from millpond.system.errors import Failure, Status
 
 
 def command(
-    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Traces that the classes are made from.")],
+    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Traces from which the classes are made.")],
     header: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE.hpp", help="Write the allocator as a C++ header.")
     ] = None,
     preload: Annotated[
-        Path | None, typer.Option(metavar="FILE.so", help="Build a malloc of it, for LD_PRELOAD; takes a compiler.")
+        Path | None, typer.Option(metavar="FILE.so", help="Also build a malloc for LD_PRELOAD; needs a compiler.")
     ] = None,
     on: Annotated[
         list[Path] | None,
-        typer.Option(metavar="TRACE", help="Also try the classes on this trace, which they are not made from; may be "
+        typer.Option(metavar="TRACE", help="Also try the classes on this trace, from which they are not made; may be "
                      "repeated."),
     ] = None,
-    classes: Annotated[int, typer.Option(metavar="N", min=1, max=1024, help="At most so many classes.")]
+    classes: Annotated[int, typer.Option(metavar="N", min=1, max=1024, help="The largest number of classes.")]
     = CLASSES_AT_MOST,
     weight: Annotated[
-        float, typer.Option(metavar="X", min=0.0, max=1e6, help="How much a byte of internal fragmentation counts "
-                            "against a free one; 1: the least memory.")
+        float, typer.Option(metavar="X", min=0.0, max=1e6, help="The weight of a byte of internal fragmentation "
+                            "against a free byte; 1: the least memory.")
     ] = WEIGHT,
     granule: Annotated[
         int | None, typer.Option(metavar="8|16", help="Classes are multiples of this; 16 for a malloc (--preload, "
@@ -46,29 +46,29 @@ def command(
         int, typer.Option(metavar="BYTES", min=64, max=1 << 20, help="No class above this size.")
     ] = 4096,
     moments: Annotated[
-        int, typer.Option(metavar="N", min=1, max=1 << 16, help="Look at live blocks at so many moments of a trace.")
+        int, typer.Option(metavar="N", min=1, max=1 << 16, help="The number of moments with counts of live blocks.")
     ] = 4096,
     arena: Annotated[
-        bool, typer.Option("--arena", help="Give call sites whose objects all died soon an arena of their own; takes "
+        bool, typer.Option("--arena", help="Give an arena to call sites whose objects are all short-lived; needs "
                            "--granule 16.")
     ] = False,
     score: Annotated[
-        bool, typer.Option("--score", help="Count instructions and simulated misses of each source of classes: every "
-                           "trace is replayed on a malloc of it, under Valgrind.")
+        bool, typer.Option("--score", help="Count instructions and simulated misses for each set of classes: replays "
+                           "every trace on a malloc of it, under Valgrind.")
     ] = False,
     damaged: DamagedOption = False,
     json: Json = None,
 ) -> None:  # fmt: skip
-    """Make an allocator whose size classes are chosen from what a program asked for."""
+    """Make an allocator whose size classes fit a program's requests."""
     unit = granule if granule is not None else allocator_header.MALLOC_GRANULE if preload or arena or score else 8
     if unit not in (8, 16):
         raise Failure(Status.USAGE, f"--granule {unit} is neither 8 nor 16")
     if preload and unit != allocator_header.MALLOC_GRANULE:
         raise Failure(Status.USAGE, "--preload: blocks of a malloc are aligned to 16: drop --granule 8")
     if largest % unit:
-        raise Failure(Status.USAGE, f"--largest {largest} is no multiple of {unit}")
+        raise Failure(Status.USAGE, f"--largest {largest} is not a multiple of {unit}")
     if (arena or score) and unit != allocator_header.MALLOC_GRANULE:
-        raise Failure(Status.USAGE, f"--{'arena' if arena else 'score'} is about a malloc, whose blocks are aligned to "
+        raise Failure(Status.USAGE, f"--{'arena' if arena else 'score'} needs a malloc, whose blocks are aligned to "
                       "16: add --granule 16")  # fmt: skip
     name = allocator_header.name_of(header) if header else "my_allocator"
     for place in (header, preload):

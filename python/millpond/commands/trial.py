@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond trial --plan FILE -- PROGRAM ARGS`: the unmodified program under a plan, against every control.
+"""The verb `millpond trial --plan FILE -- PROGRAM ARGS`: runs the program under a plan and under every control.
 
-The first, bare run is the user's: its input and output are the program's own, and this verb exits as it does. The
-rounds behind it run on the same input with their output dropped; their table goes to standard error. With a store,
-rounds that an earlier run of the same has left there are not run again.
+The first, bare run is the user's: its input and output are the program's own, and this verb exits as it does. The later
+rounds run on the same input with their output dropped; their table goes to standard error. With a store, rounds of an
+earlier identical run are not repeated.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def command(
 
 @dataclass
 class Trial:
-    """One program under its controls and plans: what was asked for, and the laboratory that it runs in."""
+    """A trial of one program under its controls and plans: its options, and its laboratory."""
 
     argv: tuple[str, ...]
     plans: list[Plan]
@@ -108,13 +108,13 @@ class Trial:
         self._laboratory = Laboratory(self.folder, self.argv, self._stdin, self.seed, self.preparation)
 
     def _journal(self) -> Journal:
-        """Of a run that may go on from an earlier one of the same. The input must have been read."""
+        """Returns the journal of a run that may continue an earlier identical one. The input must have been read."""
         tools = [native.find(TRIAL), native.libraries(TRIAL) / "libmillpond-trial.so"]
         subject = subject_of((*self.argv, *self.preparation.words()), tools, self._stdin.path)
         return Journal("trial", self.argv, seed=self.seed, subject=subject)
 
     def forecast(self, shard: Shard) -> dict[str, Any]:
-        """What is left to run and how long it takes, from stored rounds or from one bare run. Writes nothing."""
+        """Forecasts the remaining rounds and their time, from stored rounds or from one bare run. Writes nothing."""
         bare = control_cell(self.argv, "bare")
         found = stored_seconds(self.store, " ".join(self.argv))
         source = f"{plural(found[1], 'stored round')} of the bare program" if found else "one bare run"
@@ -127,7 +127,7 @@ class Trial:
         return forecast("trial", work, warm_up=True, bare_seconds=seconds, source=source)
 
     def run(self, shard: Shard) -> tuple[TrialResult, Outcome]:
-        """The user's own run, then the rounds; the result ("millpond.trial/1"), and how the program ended."""
+        """Makes the user's own run, then the rounds; returns the result ("millpond.trial/1"), and the program's end."""
         laboratory = self._laboratory
         if self.store is not None:
             self.store.prepare()
@@ -136,7 +136,7 @@ class Trial:
         bare = laboratory.run_through(control_cell(self.argv, "bare"))
         seconds = time.monotonic() - started
         if bare.signal:
-            say(f"the program {describe(bare.exit_status, bare.signal)} by itself: there is nothing to compare")
+            say(f"the program {describe(bare.exit_status, bare.signal)} without any plan: there is nothing to compare")
             return _document(self.argv, bare, [], self.plans, [], self.seed, []), bare
         laboratory.expected = (bare.exit_status, 0)
         laboratory.limit_seconds = time_limit(seconds)
@@ -145,8 +145,8 @@ class Trial:
         return _document(self.argv, bare, self.cells, self.plans, outcomes, self.seed, notes), bare
 
     def _run_rounds(self, shard: Shard, seconds: float) -> tuple[list[Outcome], int]:
-        """All outcomes, and how many rounds of earlier runs are among them."""
-        # Where time is short, the discarded round is the first thing to go: the bare run has warmed the machine.
+        """Returns all outcomes, and the number of rounds from earlier runs among them."""
+        # If time is short, the discarded round is dropped first: the bare run has warmed the machine.
         warm_up = self.deadline - time.monotonic() > 3 * len(self.cells) * seconds
         with logged(self.store, self._journal(), resume=True) if self.store else nullcontext() as log:
             outcomes = run_rounds(
@@ -158,7 +158,7 @@ class Trial:
     def _notes(self, outcomes: list[Outcome], shard: Shard, earlier: int) -> list[str]:
         notes = notes_on_rounds(measured_rounds(outcomes), self.rounds, shard)
         if earlier:
-            notes.append(f"{plural(earlier, 'round')} of earlier runs in the store; another --seed measures anew")
+            notes.append(f"{plural(earlier, 'round')} of earlier runs in the store; another --seed measures again")
         notes += [f"left out of the store: {skipped}" for skipped in (self.store.skipped if self.store else [])]
         return notes + sorted({f"{o.cell.name} {o.why}" for o in outcomes if o.status != "ok"})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Layouts of one recording on a terminal: misses of each cache as they were, and as they would be.
+"""Prints layouts of one recording: the misses of each cache as recorded, and on other allocators.
 
                        recorded    first_fit       jemalloc
 64 KiB, direct-mapped    412 033    451 200 +9.5 %  398 001 -3.4 %
@@ -20,17 +20,17 @@ from millpond.rounds.characterisation import whole_words
 from millpond.rounds.simulation_data import LayoutComparison, Simulation
 from millpond.system.wording import count_text
 
-# Sizes of memory, as shares of what the recorded run touches.
+# Sizes of memory, as shares of the memory that the recorded run touches.
 _MEMORY_SHARES = (0.25, 0.5, 0.75)
 _ORGANISATIONS = (DIRECT, "8 ways")
 _SMALLEST, _LARGEST = 16 << 10, 4 << 20  # bytes of a cache
 _ROWS_AT_MOST = 40
-# Where more of all references have no place than this, the reader should know.
+# The share of references without a place from which a warning is printed.
 _UNPLACED_SHARE = 0.01
 
 
 def print_layouts(comparison: LayoutComparison) -> None:
-    """A line for each cache and size of memory, a column for each layout, on standard output."""
+    """Prints a line for each cache and size of memory, a column for each layout."""
     table = Table(box=SIMPLE_HEAD, title="misses by layout", title_justify="left", title_style="bold")
     table.add_column("")
     for each in comparison.layouts:
@@ -50,14 +50,14 @@ def print_layouts(comparison: LayoutComparison) -> None:
         if moved is not None and moved.unplaced_references > _UNPLACED_SHARE * each.simulation.input.references:
             shown_on.print(
                 Text(
-                    f"{each.name}: {count_text(moved.unplaced_references)} references are to memory that is neither "
-                    "the heap's nor a module's nor a stack's, and lies at a place of its own"
+                    f"{each.name}: {count_text(moved.unplaced_references)} references are to memory outside the "
+                    "heap, modules and stacks; the layout gives it its own place"
                 )
             )
 
 
 def layout_rows(simulations: list[Simulation]) -> list[tuple[str, list[int | None]]]:
-    """Instructions and references, misses of the caches that a reader looks for first, faults by memory."""
+    """Returns instructions and references, misses of the most usual caches, and page faults by memory size."""
     rows: list[tuple[str, list[int | None]]] = [
         ("instructions", [one.input.instructions for one in simulations]),
         ("references", [one.input.references for one in simulations]),
@@ -82,7 +82,7 @@ def layout_rows(simulations: list[Simulation]) -> list[tuple[str, list[int | Non
 
 
 def _at(curve: MissCurve | None, memory: int) -> int | None:
-    """Faults at a size of memory that was named; beyond the largest they are no fewer than there."""
+    """Returns the faults at a named size of memory; a size beyond the largest counts as the largest."""
     if curve is None or not curve.points:
         return None
     return curve.at(min(memory, curve.points[-1][0]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The report for a pull request: verdict, table, effects; what is long is folded."""
+"""The report for a pull request: verdict, table, effects; long parts are folded."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import json
 import re
 from collections.abc import Sequence
 
-from millpond.advice import choice_words, container_words
+from millpond.advice import choice_text, container_text
 from millpond.advice.advice_data import Advice
-from millpond.report import reference_words, replay_words, report_words
+from millpond.report import reference_text, replay_text, report_text
 from millpond.report.cases import Case
-from millpond.report.report_words import EFFECT_WORDS, rest_text
+from millpond.report.report_text import EFFECT_WORDS, rest_text
 from millpond.system.wording import (
     bytes_text,
     change_text,
@@ -24,35 +24,35 @@ from millpond.system.wording import (
 )
 
 ROWS_AT_MOST = 15
-# What Markdown would take for its own; names of programs are full of them.
+# Characters with a meaning in Markdown; names of functions are full of them.
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 _SPECIAL_FIRST = re.compile(r"^(\d*)(?=[-+#=>.)])")
-# What a forge would turn into a link to a user or to an entry of its tracker; a word joiner behind it is not seen.
+# Characters that a forge turns into links to users or tracker entries; an invisible word joiner after them prevents it.
 _REFERENCE = re.compile(r"(?<!\w)([@#])(?=\w)")
 _JOINER = "\u2060"
 
 
 def escaped(text: str) -> str:
-    """Text of a program as text: no markup, no HTML, no mention of a user, one line."""
+    """Returns a program's text as plain text: no markup, no HTML, no mention of a user, one line."""
     plain = _REFERENCE.sub(rf"\1{_JOINER}", " ".join(text.split()))
     marked = _SPECIAL_FIRST.sub(r"\1\\", _SPECIAL.sub(r"\\\1", plain))
     return html.escape(marked, quote=False)
 
 
 def code(text: str) -> str:
-    """The same for a name, in the letters of code."""
+    """Returns a program's name as code."""
     return f"<code>{escaped(text)}</code>"
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A block of code around any text, whatever fences it holds itself."""
+    """Returns a block of code around any text, even if the text has fences."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
-    """The Markdown of these cases, in their order."""
+    """Returns the Markdown of these cases, in their order."""
     lines = [f"> **Not read:** {escaped(line)}\n" for line in damaged]
     lines += [f"> **Missing:** {escaped(line)}\n" for line in missing]
     lines += [_case(case) for case in cases]
@@ -60,31 +60,31 @@ def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence
 
 
 def _case(case: Case) -> str:
-    _, headline = report_words.answer(case.advice)
+    _, headline = report_text.answer(case.advice)
     parts = [
         f"### {code(case.name)}: {escaped(headline)}",
         escaped(case.advice.verdict),
-        "\n".join(f"- {label}: {escaped(line)}" for label, line in choice_words.lines(case.advice)),
-        *[f"> {escaped(note)}" for note in report_words.notes(case)],
+        "\n".join(f"- {label}: {escaped(line)}" for label, line in choice_text.lines(case.advice)),
+        *[f"> {escaped(note)}" for note in report_text.notes(case)],
         _subsystems(case),
         _inputs(case),
         _effects(case.advice),
         _came_out(case),
         _replay(case),
         _references(case),
-        f"{escaped(' · '.join(report_words.facts(case)))}  \n{escaped(case.advice.machine or '')}",
+        f"{escaped(' · '.join(report_text.facts(case)))}  \n{escaped(case.advice.machine or '')}",
         _fold("Reasons", "\n".join(
             f"- {code(s.row.name)}: {escaped(s.row.reason)}" for s in case.subsystems[:ROWS_AT_MOST]
         )) if case.subsystems else "",
         _fold("What to change", _changes(case)) if any(s.row.code for s in case.subsystems) else "",
-        _fold("Do it again", fenced("\n".join(
-            f"# {what}\n{command}" for what, command in report_words.commands(case)), "sh")),
+        _fold("Repeat it", fenced("\n".join(
+            f"# {what}\n{command}" for what, command in report_text.commands(case)), "sh")),
     ]  # fmt: skip
     plan = case.advice.plan or case.advice.plan_tried
     if plan:
         text = json.dumps(plan.to_json(), indent=2, ensure_ascii=False)
-        parts.append(_fold(escaped(report_words.plan_name(case)), fenced(text, "json")))
-    left_out = "\n".join(f"- {escaped(line)}" for line in report_words.not_measured(case))
+        parts.append(_fold(escaped(report_text.plan_name(case)), fenced(text, "json")))
+    left_out = "\n".join(f"- {escaped(line)}" for line in report_text.not_measured(case))
     parts.append(_fold("What was not measured", left_out))
     return "\n\n".join(p for p in parts if p) + "\n"
 
@@ -94,7 +94,7 @@ def _changes(case: Case) -> str:
     for row in (shown.row for shown in case.subsystems[:ROWS_AT_MOST]):
         if row.code:
             lines.append(f"- {code(row.name)}: {escaped(row.code.owner)}")
-            said = [*container_words.lines(row), *container_words.change_lines(row.code)]
+            said = [*container_text.lines(row), *container_text.change_lines(row.code)]
             lines += [f"  - {escaped(line)}" for line in said]
     return "\n".join(lines)
 
@@ -104,7 +104,7 @@ def _fold(summary: str, body: str) -> str:
 
 
 def table(head: Sequence[str], left: int, rows: Sequence[Sequence[str]]) -> str:
-    """A table of cells that are escaped already; so many first columns are aligned to the left, others to the right."""
+    """Returns a table of escaped cells; the first `left` columns are aligned to the left, others to the right."""
     rule = [":--" if i < left else "--:" for i in range(len(head))]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *rows))
 
@@ -114,16 +114,16 @@ def _subsystems(case: Case) -> str:
         return ""
     rows = []
     for row in (shown.row for shown in case.subsystems[:ROWS_AT_MOST]):
-        share = report_words.cpu_share(row, case.trace)
-        letters = [share_text(row.dimension(letter).value) for letter in report_words.DVLUC_NAMES]
+        share = report_text.cpu_share(row, case.trace)
+        letters = [share_text(row.dimension(letter).value) for letter in report_text.DVLUC_NAMES]
         ratio = row.cpu_ratio
         rows.append([
             code(row.name), bytes_text(row.bytes), count_text(row.events),
-            "–" if share is None else f"{100 * share:.1f} %", *letters, escaped(report_words.short_advice(row)),
+            "–" if share is None else f"{100 * share:.1f} %", *letters, escaped(report_text.short_advice(row)),
             escaped(effect_text(ratio)) if ratio and ratio.n else "–",
-            escaped(report_words.short_legality(row.legality)[1]),
+            escaped(report_text.short_legality(row.legality)[1]),
         ])  # fmt: skip
-    head = ["subsystem", "bytes", "events", "CPU", *report_words.DVLUC_NAMES, "advice", "predicted gain", "arena in"]
+    head = ["subsystem", "bytes", "events", "CPU", *report_text.DVLUC_NAMES, "advice", "predicted gain", "arena in"]
     rest = rest_text(case.subsystems[ROWS_AT_MOST:])
     return table(head, 1, rows) + (f"\n\n{escaped(rest)}" if rest else "")
 
@@ -140,7 +140,7 @@ def _effects(advice: Advice) -> str:
         for words, effect in found
         if effect and effect.n
     ]
-    rows += [[escaped(words), escaped(change_text(cost)), "–"] for words, cost in report_words.taken_off(advice)]
+    rows += [[escaped(words), escaped(change_text(cost)), "–"] for words, cost in report_text.taken_off(advice)]
     return table(["effect on CPU time", "change", "saves"], 1, rows) if rows else ""
 
 
@@ -156,43 +156,43 @@ def _came_out(case: Case) -> str:
 
 
 def _references(case: Case) -> str:
-    """What a captured run says; nothing where none was asked for."""
-    said = " ".join(map(escaped, reference_words.sentences(case.advice)))
-    rows = reference_words.rows(case.advice)
+    """Returns the results of a captured run; empty if none was requested."""
+    said = " ".join(map(escaped, reference_text.sentences(case.advice)))
+    rows = reference_text.rows(case.advice)
     if not rows:
         return said
-    found = table(reference_words.HEADINGS, 1, [[code(row.name), *row.cells] for row in rows])
-    rest = escaped(reference_words.rest_text(case.advice))
+    found = table(reference_text.HEADINGS, 1, [[code(row.name), *row.cells] for row in rows])
+    rest = escaped(reference_text.rest_text(case.advice))
     places = table(
-        reference_words.PLACE_HEADINGS, 1,
-        [[escaped(row.name), *row.cells] for row in reference_words.places(case.advice)],
+        reference_text.PLACE_HEADINGS, 1,
+        [[escaped(row.name), *row.cells] for row in reference_text.places(case.advice)],
     )  # fmt: skip
-    body = "\n\n".join(filter(None, [found, rest, escaped(reference_words.EXPLANATION), places, *_layouts(case)]))
+    body = "\n\n".join(filter(None, [found, rest, escaped(reference_text.EXPLANATION), places, *_layouts(case)]))
     return f"{said}\n\n{_fold('Where references miss', body)}"
 
 
 def _layouts(case: Case) -> list[str]:
-    """Which subsystems are accessed together, and what was predicted of layouts."""
+    """Returns the subsystems that are accessed together, and the predictions for layouts."""
     parts = []
-    if affine := reference_words.affinity_rows(case.advice):
-        headings = reference_words.affinity_headings(case.advice)
+    if affine := reference_text.affinity_rows(case.advice):
+        headings = reference_text.affinity_headings(case.advice)
         parts.append(table(headings, 1, [[code(row.name), *row.cells] for row in affine]))
-        parts.append(escaped(reference_words.AFFINITY_EXPLANATION))
-    if predicted := reference_words.predicted_rows(case.advice):
-        parts.append(table(reference_words.PREDICTED_HEADINGS, 1, [[code(row.name), *row.cells] for row in predicted]))
-        parts.append(escaped(reference_words.predicted_note(case.advice)))
+        parts.append(escaped(reference_text.AFFINITY_EXPLANATION))
+    if predicted := reference_text.predicted_rows(case.advice):
+        parts.append(table(reference_text.PREDICTED_HEADINGS, 1, [[code(row.name), *row.cells] for row in predicted]))
+        parts.append(escaped(reference_text.predicted_note(case.advice)))
     return [part for part in parts if part]
 
 
 def _replay(case: Case) -> str:
-    lines = replay_words.lines(case)[:ROWS_AT_MOST]
+    lines = replay_text.lines(case)[:ROWS_AT_MOST]
     rows = [
         [code(line.subject) if line.kind == "trial" else "", escaped(line.what), escaped(line.cpu), escaped(line.peak)]
         for line in lines
     ]
-    words = escaped(replay_words.sentence(case))
+    words = escaped(replay_text.sentence(case))
     return (
-        _fold("Replay beside the trial", f"{table(['of', 'saves', 'CPU', 'peak'], 2, rows)}\n\n{words}")
+        _fold("Replay next to the trial", f"{table(['of', 'saves', 'CPU', 'peak'], 2, rows)}\n\n{words}")
         if rows
         else words
     )

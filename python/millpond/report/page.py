@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """The report as one offline page: cases in, HTML out; no network, a few lines of script, under 3 MB.
 
-Whatever a program calls its functions stays text: Jinja escapes, and so does every figure. The page carries a content
-security policy that names its own style and script by their hashes, so that nothing else could ever run in it.
+Names of functions stay text: Jinja escapes them, and so does every figure. The page has a content security policy with
+the hashes of its own style and script, so nothing else can run in it.
 
     each case at full detail ──▶ too large for what is left? ──▶ at less detail ──▶ at least: verdict and plan
 """
@@ -18,15 +18,15 @@ from pathlib import Path
 from jinja2 import Template
 from markupsafe import Markup
 
-from millpond.advice import choice_words, container_words
+from millpond.advice import choice_text, container_text
 from millpond.advice.advice_data import Advice, Row
-from millpond.report import page_subsystem, reference_words, replay_words, report_words
+from millpond.report import page_subsystem, reference_text, replay_text, report_text
 from millpond.report.cases import Case, ShownRow, of_run
 from millpond.report.figures import heap_figures, reference_map, round_figures
 from millpond.report.figures.offline_page import load
 from millpond.report.figures.round_figures import JUDGING
 from millpond.report.page_subsystem import SubsystemView
-from millpond.report.report_words import EFFECT_WORDS
+from millpond.report.report_text import EFFECT_WORDS
 from millpond.rounds.characterisation import Pins
 from millpond.rounds.recording import ProcessRow
 from millpond.statistics.order_statistics import BEYOND_NOISE
@@ -49,7 +49,7 @@ _PROCESSES_AT_MOST = 30
 
 @dataclass(frozen=True)
 class Detail:
-    """How much of a case is shown: rows of the table, subsystems with a part of their own, witnesses a scope."""
+    """The amount of detail for a case: rows of the table, subsystems with their own part, witnesses a scope."""
 
     table_rows: int
     subsystems: int
@@ -65,8 +65,8 @@ DETAILS = (
 
 
 def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
-    """The page for these cases, in their order. `damaged`, `missing`: files of the store that could not be
-    read, and that are gone. KeyError, TypeError, ValueError and the like where a case does not have its form.
+    """Returns the page for these cases, in their order. `damaged`, `missing`: unreadable and missing files of the
+    store. Raises KeyError, TypeError, ValueError and the like if a case does not have its form.
     """
     from jinja2 import UndefinedError
 
@@ -89,7 +89,7 @@ def _render(cases: Sequence[Case], damaged: Sequence[str], missing: Sequence[str
             left -= len(html.encode())
             sections.append(Markup(html))
         if number <= _CONTENTS_AT_MOST:
-            contents.append((f"case-{number}" if html else "", _short(case), report_words.answer(case.advice)[1]))
+            contents.append((f"case-{number}" if html else "", _short(case), report_text.answer(case.advice)[1]))
     omitted = len(cases) - len(sections)
     return page.render(
         "report.html.j2",
@@ -98,18 +98,18 @@ def _render(cases: Sequence[Case], damaged: Sequence[str], missing: Sequence[str
         missing=missing,
         contents=contents,
         sections=sections,
-        omitted=f"{omitted} older workloads have no room on this page; --run shows them." if omitted else "",
-        kinds=report_words.KINDS,
+        omitted=f"{omitted} older workloads do not fit on this page; --run shows them." if omitted else "",
+        kinds=report_text.KINDS,
     )
 
 
 def _section(template: Template, case: Case, anchor: str, left: int) -> str | None:
-    """The case with as much detail as there is room for; None where there is room for nothing."""
+    """Returns the case with as much detail as fits; None if nothing fits."""
     for detail in DETAILS:
         html = template.render(
-            v=CaseView.of(case, anchor, detail), words=report_words, choice_lines=choice_words.lines,
-            replay_words=replay_words, gains=gains, parts=page_subsystem, sources=container_words,
-            reference_words=reference_words,
+            v=CaseView.of(case, anchor, detail), words=report_text, choice_lines=choice_text.lines,
+            replay_text=replay_text, gains=gains, parts=page_subsystem, sources=container_text,
+            reference_text=reference_text,
         )  # fmt: skip
         if len(html.encode()) <= left:
             return html
@@ -117,26 +117,28 @@ def _section(template: Template, case: Case, anchor: str, left: int) -> str | No
 
 
 def _short(case: Case) -> str:
-    """The program and the beginning of its arguments, without the folder that it lies in."""
+    """Returns the program and the start of its arguments, without the program's folder."""
     words = " ".join([case.name, *case.argv[1:]])
     return words if len(words) <= _CONTENTS_LETTERS else f"{words[:_CONTENTS_LETTERS]}…"
 
 
 def _title(cases: Sequence[Case]) -> str:
     if len(cases) == 1:
-        return f"Millpond: {cases[0].name}: {report_words.answer(cases[0].advice)[1]}"
+        return f"Millpond: {cases[0].name}: {report_text.answer(cases[0].advice)[1]}"
     return "Millpond: would a local allocator pay?"
 
 
 def write_report(path: Path, advices: Sequence[Advice], store: Store | None = None) -> None:
-    """Writes the page of these advices, with what `store` keeps of their runs. Failure (4) where that is impossible."""
+    """Writes the page of these advices, with the data that `store` has of their runs. Failure (4) if that is
+    impossible.
+    """
     cases = [of_run(store, a.run, a) if store and a.run and not a.inputs else Case(a) for a in advices]
     output.write_text(path, render(cases))
 
 
 @dataclass(frozen=True)
 class GainView:
-    """What a subsystem's allocator gains in one metric. `kind`: better, worse, or empty."""
+    """The gain of a subsystem's allocator in one metric. `kind`: better, worse, or empty."""
 
     kind: str
     text: str
@@ -145,7 +147,7 @@ class GainView:
 
 @dataclass(frozen=True)
 class CaseView:
-    """What report_case.html.j2 shows of one case. `strips`: a row for each effect, and their scale."""
+    """The data of one case for report_case.html.j2. `strips`: a row for each effect, and their scale."""
 
     case: Case
     anchor: str
@@ -159,7 +161,7 @@ class CaseView:
 
     @classmethod
     def of(cls, case: Case, anchor: str, detail: Detail) -> CaseView:
-        """Linear in what is shown, once in the subsystems that are not."""
+        """Makes the view, in time linear in the shown subsystems, plus one pass over the others."""
         shown = _shown(case.subsystems, detail.table_rows)
         known = case.characterisation if detail.figures else None
         return cls(
@@ -174,26 +176,26 @@ class CaseView:
 
     @property
     def details_rest(self) -> str:
-        """How many subsystems have no part of their own."""
+        """Returns a note with the number of subsystems without their own part."""
         number = len(self.case.subsystems) - len(self.details)
-        words = f"{plural(number, 'smaller subsystem')} without a part of its own here; JSON has all."
+        words = f"{plural(number, 'smaller subsystem')} without a part of its own here; the JSON has all."
         return words if number > 0 else ""
 
     @property
     def plan_text(self) -> str:
-        """The plan that was tried, as its file has it; empty where there is none."""
+        """Returns the plan that was tried, in its file's form; empty without one."""
         plan = self.case.advice.plan or self.case.advice.plan_tried
         return json.dumps(plan.to_json(), indent=2, ensure_ascii=False) if plan else ""
 
     @property
     def plan_address(self) -> str:
-        """The same as the address of a download."""
+        """Returns the plan as the address of a download."""
         data = base64.b64encode(f"{self.plan_text}\n".encode()).decode()
         return f"data:application/json;base64,{data}"
 
     @property
     def processes(self) -> list[ProcessRow]:
-        """The processes of a program that has several, the analysed one first."""
+        """Returns the processes of a program with several, the analysed one first."""
         program = self.case.advice.program
         ranked = sorted(program.processes, key=lambda p: p.number != program.analysed)
         return ranked[:_PROCESSES_AT_MOST] if len(ranked) > 1 else []
@@ -205,7 +207,7 @@ def _shown(subsystems: list[ShownRow], rows: int) -> list[ShownRow]:
 
 
 def gains(row: Row) -> list[GainView]:
-    """CPU time, then resident bytes where they changed; each with its interval."""
+    """Returns CPU time, then resident bytes if they changed; each with its interval."""
     ratio, saved = row.cpu_ratio.known if row.cpu_ratio else None, row.saves_bytes.known
     if ratio is None:
         return [GainView("", "–")]
@@ -220,7 +222,7 @@ def gains(row: Row) -> list[GainView]:
 
 
 def _touched(case: Case) -> reference_map.DrawnMap | None:
-    """Addresses over time with their misses, where a run was captured."""
+    """Returns addresses over time with their misses, if a run was captured."""
     facts = case.advice.references.facts if case.advice.references else None
     return reference_map.reference_map(facts.map) if facts and facts.map else None
 

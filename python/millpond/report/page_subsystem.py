@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What the page shows of one subsystem: how it allocates, what was tried, replay, legality, its call stacks."""
+"""The page's part on one subsystem: its allocations, the plan that was tried, replay, legality, its call stacks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from millpond.advice.advice_data import Row
-from millpond.report import replay_words
+from millpond.report import replay_text
 from millpond.report.cases import Case, ShownRow
 from millpond.report.figures import flat_figures, round_figures
 from millpond.rounds.characterisation import LivePoint, ScopeLegality, Size, SubsystemFacts
@@ -21,7 +21,7 @@ _FRAMES_AT_MOST = 40
 
 @dataclass(frozen=True)
 class DrawnFigure:
-    """A figure of a subsystem, and the same as a table. `legend`: class and words of each kind of mark."""
+    """A figure of a subsystem, and the same data as a table. `legend`: class and words of each kind of mark."""
 
     title: str
     svg: Markup
@@ -33,29 +33,29 @@ class DrawnFigure:
 
 @dataclass(frozen=True)
 class SubsystemView:
-    """What the page shows of one subsystem. `tried`: the strip of what was tried, and its scale."""
+    """The data of one subsystem for the page. `tried`: the strip of the plan that was tried, and its scale."""
 
     anchor: str
     shown: ShownRow
     figures: list[DrawnFigure]
     tried: tuple[round_figures.StripRow, Markup] | None
-    replay: list[replay_words.ReplayLine]
+    replay: list[replay_text.ReplayLine]
 
     @classmethod
     def of(cls, shown: ShownRow, case: Case, anchor: str) -> SubsystemView:
-        """The view of one row."""
+        """Returns the view of one row."""
         found = [_sizes(shown.detail.sizes), _lifetimes(shown.row), _live(shown.detail.diffusion)]
         figures = [f for f in found if f]
-        return cls(anchor, shown, figures, _tried(shown.row, case), replay_words.of_subsystem(case, shown))
+        return cls(anchor, shown, figures, _tried(shown.row, case), replay_text.of_subsystem(case, shown))
 
 
 def sentence(text: str) -> str:
-    """A text as a sentence."""
+    """Returns a text as a sentence."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def facts(s: SubsystemFacts) -> list[str]:
-    """How it allocates: what was counted, where there is something to count."""
+    """Returns the counts of its allocations that are not zero."""
     said = []
     counts = (("allocations", s.allocations), ("frees", s.frees), ("reallocations", s.reallocations))
     said += [f"{count_text(count)} {words}" for words, count in counts if count]
@@ -88,7 +88,7 @@ def _lifetimes(s: SubsystemFacts) -> DrawnFigure | None:
     if lifetimes is None or not lifetimes.histogram:
         return None
     histogram = {h.below_ns_log2: h.count for h in lifetimes.histogram}
-    # A single bucket below a nanosecond would stretch the axis over decades without any object.
+    # A single bucket below a nanosecond would stretch the axis over empty decades.
     first = min((k for k in histogram if k > 0), default=0)
     buckets = range(first, max(histogram) + 1)
     early = sum(count for k, count in histogram.items() if k < first)
@@ -136,14 +136,14 @@ def _tried(row: Row, case: Case) -> tuple[round_figures.StripRow, Markup] | None
 
 
 def stack_text(frames: Sequence[str]) -> str:
-    """A call stack, inner to outer, one frame a line; long names are cut, and so are deep stacks."""
+    """Returns a call stack, inner to outer, one frame a line; cuts long names and deep stacks."""
     lines = [f if len(f) <= _FRAME_LETTERS else f"{f[:_FRAME_LETTERS]}…" for f in frames[:_FRAMES_AT_MOST]]
     more = len(frames) - len(lines)
     return "\n".join([*lines, f"… {more} more"] if more > 0 else lines)
 
 
 def observed(scope: ScopeLegality) -> str:
-    """How the activations of a scope are known, or why they are not."""
+    """Returns how the activations of a scope were observed, or why they were not."""
     if scope.observed:
         calls, activations = scope.calls or 0, scope.activations or 0
         recursive = f", {count_text(calls)} calls" if calls != activations else ""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The rounds behind a comparison, one ratio each, from the observations of a run. Computed contenders are made here.
+"""The rounds behind a comparison, one ratio each, from the observations of a run. Includes computed contenders.
 
     observations of a run ──▶ (stage, contender, metric) → {round: value} ──▶ of / against, paired within a round
 
-A summary says what the rounds amount to; a reader who doubts it wants to see every one of them.
+A summary condenses the rounds; with this a reader can check every one of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Ratio(Record, frozen=True):
 
 
 class PairedRounds:
-    """The measured rounds of one run. Building it is linear in the observations, a question linear in the rounds."""
+    """The measured rounds of one run. Construction is linear in the observations, a query linear in the rounds."""
 
     def __init__(self, observations: Iterable[Observation] = ()) -> None:
         self._values: dict[tuple[str, str, str], dict[int, float]] = {}
@@ -53,11 +53,11 @@ class PairedRounds:
         return bool(self._values)
 
     def stages(self) -> list[str]:
-        """The stages in the order in which they were run."""
+        """Returns the stages in their order."""
         return list(dict.fromkeys(stage for stage, _, _ in self._values))
 
     def ratios(self, of: str, against: str, metric: str = "cpu_seconds") -> list[Ratio]:
-        """Every round that has both contenders, stage by stage. Ratios need values above zero, as in `compare`."""
+        """Returns every round with both contenders, stage by stage. Ratios need values above zero, as in `compare`."""
         found = []
         for stage in self.stages():
             left, right = self._contender(stage, of, metric), self._contender(stage, against, metric)
@@ -67,7 +67,7 @@ class PairedRounds:
         return found
 
     def median(self, contender: str, metric: str) -> float | None:
-        """The median over all stages of what a contender took; None where it never ran."""
+        """Returns the median of a contender's values over all stages; None if it never ran."""
         values = [v for stage in self.stages() for v in self._contender(stage, contender, metric).values()]
         return statistics.median(values) if values else None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The result of `millpond replay` as a table for a terminal."""
+"""Prints the result of `millpond replay` as a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from millpond.system.wording import bytes_text, count_text, plural, seconds_text
 
 
 def print_replay(result: ReplayResult, out: Console) -> None:
-    """A row for each contender: what it took, the loop's own part taken off, and its difference from the recorded."""
+    """Prints a row for each contender: its cost, without the replay loop's own, and its difference from the recorded
+    malloc.
+    """
     trace = result.trace
     out.print(Text(trace.path), style="bold")
     facts = [
@@ -45,7 +47,7 @@ def print_replay(result: ReplayResult, out: Console) -> None:
 
 
 def _short(name: str) -> str:
-    """A malloc library by the name of its file."""
+    """Returns a malloc library's file name."""
     return Path(name).name if name.startswith("/") else name
 
 
@@ -54,7 +56,9 @@ def _median(metrics: dict[str, MetricSummary], name: str) -> float | None:
 
 
 def _saves(versus: WidenedComparison | None) -> str:
-    """What is saved against the recorded malloc; its verdict where that is no change; or *inside replay's error*."""
+    """Returns the saving against the recorded malloc, or its verdict if it is no change; marks *inside
+    replay's error*.
+    """
     if not versus:
         return "–"
     saved, widened = versus.saved, versus.saved_widened

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Simulations as curves: misses over cache size by organisation, page faults over memory size; tables, observations.
+"""Turns simulations into curves: misses by cache size and organisation, page faults by memory size; and observations.
 
 Simulation ──▶ Organisation (direct-mapped, N ways, fully associative) ──▶ points (bytes, misses) ──▶ log_plot, tables
           └──▶ pages of LRU distances ──▶ points (bytes of memory, faults)
 
-A point is exact: what a simulator counted, or the sum of a curve of LRU distances beyond a size. Of a curve with more
-points than a reader can tell apart, those nearest to even steps of the logarithm are drawn.
+A point is exact: a simulator's count, or the sum of a curve of LRU distances beyond a size. A curve with too many
+points is drawn with those nearest to even steps of the logarithm.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from millpond.rounds.simulation_data import Simulation, Simulator
 
 FULLY = "fully associative"
 DIRECT = "direct-mapped"
-_LARGEST_LINE_BYTES = 1024  # what has larger blocks is a memory of pages
+_LARGEST_LINE_BYTES = 1024  # larger blocks are pages of a memory
 _POINTS_AT_MOST = 256
 Point = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class MissCurve:
-    """The misses of one organisation of caches over their sizes; `of` references. O(sizes)."""
+    """The misses of one organisation of caches by size; `of` references. O(sizes)."""
 
     organisation: str
     line_bytes: int
@@ -35,19 +35,19 @@ class MissCurve:
 
     @property
     def rank(self) -> tuple[int, int, str]:
-        """Direct-mapped comes first, then by ways, fully associative last."""
+        """Returns the order: direct-mapped first, then by ways, fully associative last."""
         words = self.organisation.split()
         ways = int(words[0]) if words[0].isdigit() else 0
         place = 0 if self.organisation == DIRECT else 2 if self.organisation == FULLY else 1
         return place, ways, self.organisation
 
     def at(self, size_bytes: int) -> int | None:
-        """Misses at a size that was simulated; None at others."""
+        """Returns the misses at a simulated size; None at others."""
         return dict(self.points).get(size_bytes)
 
 
 def miss_curves(simulation: Simulation) -> list[MissCurve]:
-    """One curve for each organisation and line size, in the order of a legend."""
+    """Returns one curve for each organisation and line size, in the order of a legend."""
     found: dict[tuple[str, int], tuple[list[Point], int]] = {}
     sizes = {row.cache_bytes for one in simulation.simulators for row in one.metrics if row.cache_bytes}
     for simulator in simulation.simulators:
@@ -66,14 +66,14 @@ def miss_curves(simulation: Simulation) -> list[MissCurve]:
 
 
 def organisation(kind: str, ways: int) -> str:
-    """What caches of so many ways are called, and by which policy where it is not LRU."""
+    """Returns the name of caches with this number of ways, with the policy if it is not LRU."""
     if ways == 1:
         return DIRECT
     return f"{ways} ways" + ("" if kind == "lru" else f", {kind}")
 
 
 def fault_curve(simulation: Simulation, sizes_bytes: Iterable[int] = ()) -> MissCurve | None:
-    """Page faults over the bytes of memory, those named among them, with first touches; None where no pages were
+    """Returns page faults by the bytes of memory, including the named sizes and first touches; None if no pages were
     simulated.
     """
     for simulator in simulation.simulators:
@@ -84,11 +84,10 @@ def fault_curve(simulation: Simulation, sizes_bytes: Iterable[int] = ()) -> Miss
 
 
 def distance_points(simulator: Simulator, sizes_bytes: Iterable[int] = ()) -> list[Point]:
-    """(bytes, misses) of LRU memories of 1, 2, 4, … blocks, of others between, and of the sizes that are named.
+    """Returns (bytes, misses) of LRU memories of 1, 2, 4, … blocks, of sizes between, and of the named sizes. The
+    largest misses no block twice.
 
-    The largest misses no block twice.
-
-    Exact: a memory of N blocks misses what has a distance of N or more, and what has none. O(curve).
+    Exact: a memory of N blocks misses references with a distance of N or more, and those without one. O(curve).
     """
     block, references = _block_bytes(simulator), simulator.count("references")
     last = max(1, simulator.curve[-1][0] + 1 if simulator.curve else 1)
@@ -110,7 +109,7 @@ def _block_bytes(simulator: Simulator) -> int:
 
 
 def observations(simulation: Simulation) -> list[str]:
-    """What follows from one simulation, in sentences."""
+    """Returns conclusions from one simulation, in sentences."""
     curves = miss_curves(simulation)
     return [*_of_sizes(curves), *_of_associativity(curves), *_of_pages(fault_curve(simulation))]
 
@@ -121,13 +120,13 @@ def _of_sizes(curves: Sequence[MissCurve]) -> Iterable[str]:
         return
     size, misses = full.points[-1]
     yield (
-        f"A fully associative cache of {size_text(size)} keeps every line: the {_number(misses)} misses that it has, "
+        f"A fully associative cache of {size_text(size)} keeps every line: its {_number(misses)} misses, "
         f"{share_text(misses / full.of)}, are first uses, or follow a flush."
     )
     for share in (0.1, 0.01):
         enough = next((size for size, misses in full.points if misses <= share * full.of), None)
         if enough is not None and enough > full.points[0][0]:
-            yield f"At most {share_text(share)} of the references miss from {size_text(enough)} on."
+            yield f"From {size_text(enough)} on, at most {share_text(share)} of the references miss."
 
 
 def _of_associativity(curves: Sequence[MissCurve]) -> Iterable[str]:
@@ -144,7 +143,7 @@ def _of_associativity(curves: Sequence[MissCurve]) -> Iterable[str]:
                 sentence = (
                     f"At {size_text(size)}, {share_text(mapped / direct.of)} of the references miss in a direct-mapped "
                     f"cache, and {share_text(misses / other.of)} in one that is {_as_adjective(other.organisation)}: "
-                    "no size has a larger difference."
+                    "this is the largest difference of all sizes."
                 )
                 best = ((mapped - misses) / direct.of, sentence)
     if best is not None:
@@ -155,10 +154,10 @@ def _of_pages(pages: MissCurve | None) -> Iterable[str]:
     if pages is None or not pages.points:
         return
     size, faults = pages.points[-1]
-    yield f"A memory of {size_text(size)} holds every page: {_number(faults)} faults are left, the first touches."
+    yield f"A memory of {size_text(size)} holds every page: only {_number(faults)} faults remain, the first touches."
     tenfold = next((size for size, count in pages.points if count <= 10 * faults), size)
     if tenfold < size:
-        yield f"Below {size_text(tenfold)} of memory there are more than ten times as many."
+        yield f"Below {size_text(tenfold)} of memory there are more than ten times as many faults."
 
 
 def _as_adjective(organisation: str) -> str:
@@ -170,7 +169,7 @@ def _number(value: int) -> str:
 
 
 def table_sizes(curves: Iterable[MissCurve]) -> list[int]:
-    """The sizes that a table has rows for, ascending: all that were simulated, and powers of two of exact curves."""
+    """Returns the sizes of a table's rows, ascending: all simulated sizes, and powers of two of exact curves."""
     return sorted({
         size for curve in curves for size, _ in curve.points
         if curve.organisation != FULLY or math.log2(size).is_integer()

@@ -35,7 +35,7 @@ from millpond.system.wording import count_text
 COLOURS = 8
 _INK = "kink"  # the colour of text
 _DASHES = {DIRECT: "d0", "2 ways": "d1", FULLY: "d2", "8 ways": "d3"}
-# What is drawn at first: more would hide one another.
+# The curves that are visible at first: more would hide one another.
 _AT_FIRST = {DIRECT, "2 ways", "8 ways", FULLY}
 _NO_CURVES = ("levels", "tlb", "attributed", "sampled")
 _ROWS_AT_MOST = 80
@@ -43,7 +43,7 @@ _ROWS_AT_MOST = 80
 
 @dataclass(frozen=True)
 class Button:
-    """One entry of a legend: what it hides, and the classes of its line."""
+    """One entry of a legend: the curves that it hides, and the classes of its line."""
 
     group: int | None
     kind: int | None
@@ -55,7 +55,7 @@ class Button:
 
 @dataclass(frozen=True)
 class Plot:
-    """One figure with its legends."""
+    """A figure with its legends."""
 
     heading: str
     svg: Markup
@@ -74,7 +74,7 @@ class ExactTable:
 
 @dataclass(frozen=True)
 class TraceSection:
-    """One trace for the template."""
+    """The part of one trace in the template."""
 
     anchor: str
     name: str
@@ -85,7 +85,7 @@ class TraceSection:
 
 
 def render(traces: Sequence[tuple[str, Simulation]]) -> str:
-    """The page of these traces, by name."""
+    """Returns the page of these traces, by name."""
     page = load("simulation.js", "report.css", "simulation.css")
     return page.render(
         "simulation.html.j2",
@@ -98,7 +98,7 @@ def render(traces: Sequence[tuple[str, Simulation]]) -> str:
 
 
 def names_of(paths: Sequence[str]) -> list[str]:
-    """What each trace is called: its file's name, or as much of its path as tells it from others; numbered if equal."""
+    """Returns the names of traces: a file's name, with as much of its path as distinguishes it; numbered if equal."""
     names = [Path(path).name or path for path in paths]
     if len(set(names)) < len(names):
         names = list(paths)
@@ -132,7 +132,7 @@ def _miss_plot(traces: Sequence[tuple[str, Simulation]]) -> Plot | None:
         curve = curve_of[label]
         colour, dash = _kind_look(curve, number) if alone else (_INK, _dash(curve, number))
         buttons.append(Button(None, number, label, colour, dash, rank[2] in _AT_FIRST))
-    svg = log_plot(drawn, "misses over the size of a cache, both axes logarithmic", shares=True)
+    svg = log_plot(drawn, "misses by cache size, both axes logarithmic", shares=True)
     return Plot("Misses by cache size, of all references", svg, _trace_buttons(traces), buttons)
 
 
@@ -144,8 +144,8 @@ def _fault_plot(traces: Sequence[tuple[str, Simulation]]) -> Plot | None:
             drawn.append(Curve(name, group, 0, _colour(group), "d0", curve.points, 0, False))
     if not drawn:
         return None
-    svg = log_plot(drawn, "page faults over the size of memory, both axes logarithmic", shares=False)
-    return Plot("Page faults by memory size, first touches among them", svg, _trace_buttons(traces), [])
+    svg = log_plot(drawn, "page faults by memory size, both axes logarithmic", shares=False)
+    return Plot("Page faults by memory size, including first touches", svg, _trace_buttons(traces), [])
 
 
 def _trace_buttons(traces: Sequence[tuple[str, Simulation]]) -> list[Button]:
@@ -159,12 +159,12 @@ def _colour(number: int) -> str:
 
 
 def _kind_look(curve: MissCurve, number: int) -> tuple[str, str]:
-    """Colour and dash of an organisation where there is one trace."""
+    """Returns the colour and dash of an organisation if there is one trace."""
     return (_INK, "d0") if curve.organisation == FULLY else (_colour(number), "d0")
 
 
 def _dash(curve: MissCurve, number: int) -> str:
-    """The dash of an organisation where colours are traces."""
+    """Returns the dash of an organisation if colours stand for traces."""
     return _DASHES.get(curve.organisation, f"d{4 + number % 2}")
 
 
@@ -217,7 +217,7 @@ def _miss_table(one: Simulation) -> ExactTable | None:
 
 
 def _whole_table(one: Simulation) -> ExactTable | None:
-    """Misses of the whole run, of a sample. All other figures count the bursts alone."""
+    """Returns the misses of the whole run, estimated from a sample. All other figures count only the bursts."""
     found = [(simulator.kind, row, row.whole) for simulator in one.simulators for row in simulator.metrics
              if row.whole is not None]  # fmt: skip
     if not found:
@@ -228,7 +228,7 @@ def _whole_table(one: Simulation) -> ExactTable | None:
         interval = f"{_number(whole.low)} to {_number(whole.high)} ({whole.level:.0%})"
         cells = [(_number(row.value), ""), (_number(whole.value), interval), (_number(whole.with_empty_caches), "")]
         rows.append((name, cells))
-    columns = ["cache", "in the bursts", "in the whole run", "had each burst begun with empty caches"]
+    columns = ["cache", "in the bursts", "in the whole run", "with empty caches at each burst"]
     return ExactTable("Misses of the whole run, estimated from the bursts", columns, rows)
 
 
@@ -242,7 +242,7 @@ def _fault_table(one: Simulation) -> ExactTable | None:
 
 
 def _counts_table(simulator: Simulator) -> ExactTable | None:
-    """All counts of a simulator that is no curve: levels, translation buffers, misses by origin and subject."""
+    """Returns all counts of a simulator without a curve: levels, translation buffers, misses by origin and subject."""
     if simulator.kind not in _NO_CURVES:
         return None
     rows = [(f"{row.metric} {_about(row)}", [(_number(row.value), row.unit)]) for row in simulator.metrics]
@@ -250,7 +250,7 @@ def _counts_table(simulator: Simulator) -> ExactTable | None:
 
 
 def _about(row: Count) -> str:
-    """What a count is about, in words."""
+    """Returns the subject of a count, in words."""
     words = [] if row.level is None else [f"of level {row.level}"]
     words += [f"of {size_text(row.cache_bytes)}"] if row.cache_bytes else []
     words += [f"by the {row.origin}"] if row.origin else []
@@ -259,7 +259,7 @@ def _about(row: Count) -> str:
 
 
 def _time_table(one: Simulation) -> ExactTable | None:
-    """Cycles of each single cache by penalty."""
+    """Returns the cycles of each single cache by penalty."""
     times = [time for simulator in one.simulators for time in simulator.time
              if simulator.kind in ("direct", "lru") and time.cache_bytes and time.ways in (1, 8)]  # fmt: skip
     penalties = sorted({time.miss_penalty_cycles for time in times})

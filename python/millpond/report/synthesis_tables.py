@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A synthesis on a terminal: its classes, the census of each trace, and the sources of classes side by side."""
+"""Prints a synthesis: its classes, the census of each trace, and the sets of classes side by side."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from millpond.system.wording import bytes_text, count_text, plural
 
 
 def print_synthesis(found: Synthesis, out: Console) -> None:
-    """All of it."""
+    """Prints the whole synthesis."""
     for use in found.traces:
         for why in whole_words(use.partial, use.damages):
             out.print(Text(f"{use.path}: {why}"))
@@ -61,10 +61,10 @@ def _classes(found: Synthesis) -> Table:
 
 
 def _census(found: Synthesis) -> Table:
-    """The share of the most frequent sizes, and tags."""
+    """Returns the share of the most frequent sizes, and tags."""
     first = found.traces[0]
     shown = titled_table(
-        "Requests: the share of the k most frequent sizes; bytes of a 64-byte cache line that tags would take",
+        "Requests: the share of the k most frequent sizes; the tag bytes in a 64-byte cache line",
         "trace", "requests", "sizes", *[f"k = {f.sizes}" for f in first.frequent],
         *[f"tags of {t.tag_bytes} bytes" for t in first.tags],
     )  # fmt: skip
@@ -99,7 +99,7 @@ def _sources(found: Synthesis) -> Table:
 def _arena(found: Synthesis) -> Table:
     walked = sum(len(site.frames) > 1 for site in found.sites)
     shown = titled_table(
-        f"An arena of {found.arena_chunks} chunks for {plural(len(found.sites), 'call site')}, {walked} of them by "
+        f"An arena of {found.arena_chunks} chunks for {plural(len(found.sites), 'call site')}, {walked} of these by "
         f"more than one frame ({'it is in the header' if found.has_arena else '--arena puts it into the header'})",
         "trace", "objects", "of all bytes", "wrongly", "refused", "held at most", "pinned at most", "at the end",
     )  # fmt: skip
@@ -115,13 +115,13 @@ def _arena(found: Synthesis) -> Table:
 
 
 def is_scored(found: Synthesis) -> bool:
-    """Whether instructions were counted."""
+    """True if instructions were counted."""
     return any(source.instructions is not None for use in found.traces for source in use.sources)
 
 
 def _lifetimes(found: Synthesis) -> Table:
     shown = titled_table(
-        f"Sites: bytes freed before {bytes_text(found.short_bytes)} more are requested, as the traces predict them",
+        f"Sites: bytes freed before {bytes_text(found.short_bytes)} more are requested, and their prediction",
         "trace", "bytes", "short-lived", "predicted", "of these wrongly", "unknown site",
     )  # fmt: skip
     for use in found.traces:

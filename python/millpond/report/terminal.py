@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The report for a terminal: the tables of `advise`, then what was not measured and how to repeat it."""
+"""The report for a terminal: the tables of `advise`, then the limits of the figures and how to repeat them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millpond.advice import choice_words, container_words
+from millpond.advice import choice_text, container_text
 from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Effect, Row
 from millpond.advice.row_reasons import legality_text
-from millpond.report import reference_words, replay_words
+from millpond.report import reference_text, replay_text
 from millpond.report.cases import Case
-from millpond.report.report_words import (
+from millpond.report.report_text import (
     EFFECT_WORDS,
     answer,
     commands,
@@ -50,14 +50,16 @@ TRIAL_EFFECTS = (*EFFECT_WORDS, "shared_pool", "shared_pool_huge", "interposer",
 
 
 def console(file: IO[str] | None = None) -> Console:
-    """A console on standard output, or on `file`; wide enough for the tables where nobody has set a width."""
+    """Returns a console on standard output, or on `file`; wide enough for the tables unless the user has set
+    a width.
+    """
     stream = file or sys.stdout
     width = None if stream.isatty() else shutil.get_terminal_size((140, 50)).columns
     return Console(file=stream, width=width, highlight=False, soft_wrap=False)
 
 
 def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
-    """The text of these cases, without colours, as wide as the terminal or $COLUMNS say."""
+    """Returns the text of these cases, without colours, as wide as the terminal or $COLUMNS."""
     file = io.StringIO()
     print_cases(cases, console(file), damaged, missing)
     return file.getvalue()
@@ -87,29 +89,29 @@ def _print_case(case: Case, out: Console) -> None:
     out.print(Text("Not measured"), style="bold")
     for line in not_measured(case):
         out.print(Text(f"- {line}"))
-    out.print(Text(f"Do it again (run {case.run or 'unknown'})"), style="bold")
+    out.print(Text(f"Repeat it (run {case.run or 'unknown'})"), style="bold")
     for what, command in commands(case):
-        # One line however long, so that it can be copied.
+        # Keeps one line even if it is long, so that it can be copied.
         out.print(Text(f"# {what}"), style="dim")
         out.print(Text(command), soft_wrap=True)
 
 
 def _print_replay(case: Case, out: Console) -> None:
-    out.print(Text(replay_words.sentence(case)))
-    for line in replay_words.lines(case):
+    out.print(Text(replay_text.sentence(case)))
+    for line in replay_text.lines(case):
         if line.kind == "trial":
             out.print(Text(f"  {line.subject}"))
         out.print(Text(f"    {line.what}: saves CPU {line.cpu}, peak resident bytes {line.peak}"))
 
 
 def print_warnings(warnings: Sequence[str], out: Console) -> None:
-    """A line for each, marked so that it is not overlooked."""
+    """Prints a line for each warning, with a mark."""
     for warning in warnings:
         out.print(Text(f"! {warning}"), style="yellow")
 
 
 def titled_table(title: str, *columns: str, left: int = 1) -> Table:
-    """An empty table; columns after the first `left` hold numbers."""
+    """Returns an empty table; columns after the first `left` hold numbers."""
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number < left else "right", overflow="fold")
@@ -117,7 +119,7 @@ def titled_table(title: str, *columns: str, left: int = 1) -> Table:
 
 
 def subsystems_table(subsystems: Sequence[SubsystemFacts]) -> Table:
-    """What each subsystem does with memory."""
+    """Returns the table of each subsystem's memory use."""
     table = titled_table(
         "Subsystems", "subsystem", "kind", "events", "bytes", "peak live", *"DVLUC", "legality", left=2
     )
@@ -138,11 +140,11 @@ def subsystems_table(subsystems: Sequence[SubsystemFacts]) -> Table:
 
 
 def references_text(counted: ReferenceFacts) -> str:
-    """One line on what the references of a trace say of the whole."""
+    """Returns one line on the references of a trace as a whole."""
     misses = counted.misses
     return (
         f"D, L and C are counted from {count_text(counted.references)} references. L = I/(I + M·T): I references to a "
-        f"subsystem's objects, M cache lines that they lie on at most, T transitions to other subsystems. The "
+        f"subsystem's objects, M the most cache lines that hold them, T transitions to other subsystems. The "
         f"allocator executes {share_text(counted.instruction_share)} of the instructions; in a cache of "
         f"{bytes_text(counted.cache.bytes)} the program misses {count_text(misses.get('program'))} times, "
         f"{count_text(misses.get('indirect'))} of them on lines that the allocator evicted."
@@ -150,7 +152,7 @@ def references_text(counted: ReferenceFacts) -> str:
 
 
 def print_characterisation(data: Characterisation, out: Console) -> None:
-    """The table of `millpond characterise`."""
+    """Prints the table of `millpond characterise`."""
     trace = data.trace
     out.print(Text(data.process.words), style="bold")
     named = trace.named_share
@@ -159,7 +161,7 @@ def print_characterisation(data: Characterisation, out: Console) -> None:
         f"{bytes_text(trace.bytes)} allocated",
         f"{bytes_text(trace.peak_live_bytes)} live at the peak",
         plural(trace.threads or 1, "thread"),
-        "names unknown" if named is None else f"{100 * named:.0f} % of events owned by a named function",
+        "names unknown" if named is None else f"{100 * named:.0f} % of events are from functions with a name",
     ]
     out.print(Text(", ".join(said)))
     print_warnings(trace_warnings(trace), out)
@@ -173,12 +175,12 @@ def print_characterisation(data: Characterisation, out: Console) -> None:
 
 
 def print_advice(advice: Advice, out: Console) -> None:
-    """The tables of `millpond advise`: the verdict first, then what it rests on."""
+    """Prints the tables of `millpond advise`: the verdict first, then the figures behind it."""
     program = advice.program
     out.print(Text(" ".join(program.argv)), style="bold")
     is_better = answer(advice)[0] in ("pays", "other")
     out.print(Text(advice.verdict), style="bold green" if is_better else "bold")
-    for label, line in choice_words.lines(advice):
+    for label, line in choice_text.lines(advice):
         out.print(Text(f"  {label}: {line}"))
     print_warnings([*advice.notes, *trace_warnings(advice.trace)], out)
     if len(program.processes) > 1:
@@ -201,26 +203,26 @@ def _print_tables(advice: Advice, out: Console) -> None:
 
 
 def _print_references(advice: Advice, out: Console) -> None:
-    """What a captured run says of misses; nothing where none was asked for."""
-    for sentence in reference_words.sentences(advice):
+    """Prints a captured run's misses; nothing if no capture was requested."""
+    for sentence in reference_text.sentences(advice):
         out.print(Text(sentence))
     for title, headings, rows in (
-        ("Where references miss", reference_words.HEADINGS, reference_words.rows(advice)),
-        ("Misses by place", reference_words.PLACE_HEADINGS, reference_words.places(advice)),
-        ("Accessed together", reference_words.affinity_headings(advice), reference_words.affinity_rows(advice)),
-        ("Predicted layouts", reference_words.PREDICTED_HEADINGS, reference_words.predicted_rows(advice)),
+        ("Where references miss", reference_text.HEADINGS, reference_text.rows(advice)),
+        ("Misses by place", reference_text.PLACE_HEADINGS, reference_text.places(advice)),
+        ("Accessed together", reference_text.affinity_headings(advice), reference_text.affinity_rows(advice)),
+        ("Predicted layouts", reference_text.PREDICTED_HEADINGS, reference_text.predicted_rows(advice)),
     ):
         if rows:
             table = titled_table(title, *headings)
             for row in rows:
                 table.add_row(Text(row.name), *row.cells)
             out.print(table)
-    words_below = [reference_words.rest_text(advice), reference_words.EXPLANATION]
-    if reference_words.affinity_rows(advice):
-        words_below.append(f"Accessed together: {reference_words.AFFINITY_EXPLANATION}")
-    words_below.append(reference_words.predicted_note(advice))
+    words_below = [reference_text.rest_text(advice), reference_text.EXPLANATION]
+    if reference_text.affinity_rows(advice):
+        words_below.append(f"Accessed together: {reference_text.AFFINITY_EXPLANATION}")
+    words_below.append(reference_text.predicted_note(advice))
     for words in words_below:
-        if words and reference_words.rows(advice):
+        if words and reference_text.rows(advice):
             out.print(Text(words))
 
 
@@ -234,7 +236,7 @@ def _processes(program: AnalysedProgram) -> Table:
 
 def _effects_table(advice: Advice) -> Table:
     rounds, bare = plural(advice.rounds, "round"), advice.noise.get("cpu_seconds")
-    spread = f", half of those of the bare program within {100 * bare.spread:.1f} %" if bare else ""
+    spread = f"; half of the bare program's rounds within {100 * bare.spread:.1f} %" if bare else ""
     table = titled_table(f"Effects ({rounds}{spread})", "what", "CPU", "saves", "peak memory", left=2)
     for name, words in EFFECT_WORDS.items():
         effect = advice.every_effect.get(name) or Effect()
@@ -245,7 +247,7 @@ def _effects_table(advice: Advice) -> Table:
 
 
 def _alternatives_table(alternatives: Sequence[Alternative]) -> Table:
-    table = titled_table("What else there was", "kind", "what", "CPU", "peak memory", "rounds", left=2)
+    table = titled_table("Other contenders", "kind", "what", "CPU", "peak memory", "rounds", left=2)
     table.columns[-1].justify = "left"
     for a in alternatives:
         judged = "judged" if a.judged else "while choosing"
@@ -275,19 +277,19 @@ def _advice_table(rows: Sequence[Row]) -> Table:
 
 
 def _print_code(rows: Sequence[Row], out: Console) -> None:
-    """What each advised subsystem allocates, who would own the allocator, and the declarations to change."""
+    """Prints for each advised subsystem its allocations, the owner of the allocator, and the declarations to change."""
     for r in rows[:ROWS_AT_MOST]:
         if r.code is None:
             continue
         out.print(Text(f"{r.name}: {r.code.owner}"), style="bold")
-        for line in container_words.lines(r):
+        for line in container_text.lines(r):
             out.print(Text(f"  {line}"))
-        for line in container_words.change_lines(r.code):
+        for line in container_text.change_lines(r.code):
             out.print(Text(f"  {line}"), soft_wrap=True)
 
 
 def print_inputs(advice: Advice, out: Console) -> None:
-    """The table of `advise --inputs`: a row for each input; then where advice holds only in some."""
+    """Prints the table of `advise --inputs`: a row for each input; then the advice that holds only in some."""
     table = titled_table(
         plural(len(advice.inputs), "input"), "N", "arguments", "a faster malloc", "placement", "by itself", left=5
     )
@@ -304,7 +306,7 @@ def print_inputs(advice: Advice, out: Console) -> None:
 
 
 def print_trial(trial: TrialResult, out: Console) -> None:
-    """The tables of `millpond trial`: each contender, then what the controls say of each plan."""
+    """Prints the tables of `millpond trial`: each contender, then each plan's effects."""
     table = titled_table(
         f"{plural(trial.rounds, 'round')} of each", "contender", "CPU", "wall", "peak resident", "faults"
     )

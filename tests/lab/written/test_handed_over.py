@@ -82,7 +82,7 @@ def test_a_free_shared_by_two_pools_asks_each_of_them(c_compiler: str, tmp_path:
     (freed,) = [c for c in at_lines if c.kind == "free"]
     assert "new_text_memory_owns(block) ? " in freed.after or f"{POOL}_owns(block) ? " in freed.after
     told = [c for c in changes_of(advice) if c.kind == "free" and not c.before]
-    assert len(told) == 1 and "The change of this line above asks this pool, too" in told[0].what
+    assert len(told) == 1 and "The change of this line above handles this pool, too" in told[0].what
     folder = tmp_path / "written"
     write(advice, folder)
     allocate_from(source, POOL, "new_text_memory")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Two runs beside each other."""
+"""Compares two runs, two stores or two builds."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Two builds of a program, before and after a change: interleaved rounds, and what the advice had predicted of them.
+"""Compares two builds of a program, before and after a change: interleaved rounds, and the advice's prediction.
 
-    BEFORE ARGS ─┐ once each: do they end alike, is their output the same?
+    BEFORE ARGS ─┐ once each: do they end the same way, with the same output?
     AFTER ARGS  ─┴▶ rounds in changing order, a fresh process each ─▶ CPU, peak, wall, faults: after / before
     store ──▶ the latest advice on BEFORE (its build-id, or its path; its arguments) ──▶ predicted
 
-The rounds are observations of the experiment `builds`; the document is kept beside the advice, or under the run of the
-rounds where there is none.
+The rounds are observations of the experiment `builds`. The document is stored with the advice, or without one under the
+run of the rounds.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from millpond.advice.prediction_outcome import (
     WORDS,
     Builds,
     BuildSide,
-    CameOut,
-    CameOutLine,
+    OutcomeLine,
+    PredictionOutcome,
     SameOutput,
     prediction_of,
 )
@@ -55,8 +55,8 @@ _ADVISED = ("advise", "advice")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a user compares: two command lines, in how many rounds, and where all is kept."""
+class BuildComparisonRequest:
+    """The user's request: two command lines, the number of rounds, and the store."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
@@ -70,60 +70,60 @@ class Asked:
 
 
 def command_after(text: str, before: Sequence[str]) -> tuple[str, ...]:
-    """The command line of `--after`: one word is a program that gets BEFORE's arguments, more are all of it.
+    """Returns the command line of `--after`: one word is a program that gets BEFORE's arguments, more are all of it.
 
-    Failure (status 2) where it is no command line.
+    Failure (status 2) if it cannot be parsed.
     """
     if Path(text).is_file():  # its name may have a space
         return (text, *before[1:])
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise Failure(Status.USAGE, f"--after {text!r} is no command line: {error}") from error
+        raise Failure(Status.USAGE, f"--after {text!r} is not a command line: {error}") from error
     if not words:
-        raise Failure(Status.USAGE, "--after is empty; it names the changed build, say --after build-new/program")
+        raise Failure(Status.USAGE, "--after is empty; give the changed build, for example --after build-new/program")
     return (words[0], *(words[1:] or before[1:]))
 
 
-def compare_builds(asked: Asked, folder: Path) -> tuple[Builds, list[str]]:
-    """Runs it all; the document ("millpond.builds/1"), and a line for each file of the store that was skipped.
+def compare_builds(request: BuildComparisonRequest, folder: Path) -> tuple[Builds, list[str]]:
+    """Runs both builds; returns the document ("millpond.builds/1"), and a line for each skipped file of the store.
 
-    Temporary files lie in `folder`. Failure: 2 a program that is not there, 3 builds that end in other ways.
+    Temporary files go to `folder`. Failure: 2 for a program that does not exist, 3 for builds that end differently.
     """
-    for argv in (asked.before, asked.after):
+    for argv in (request.before, request.after):
         if shutil.which(argv[0]) is None:
             raise Failure(Status.USAGE, f"there is no program {argv[0]!r} that can be run")
-    store = Store(asked.store)
+    store = Store(request.store)
     store.prepare()
-    advice, why_none = find_advice(store, asked.before)
-    runner = _Builds(asked, folder)
+    advice, why_none = find_advice(store, request.before)
+    runner = _Builds(request, folder)
     output = runner.rehearse()
-    journal = Journal("builds", asked.before, metrics=PROCESS_METRICS, seed=asked.seed)
+    journal = Journal("builds", request.before, metrics=PROCESS_METRICS, seed=request.seed)
     with logged(store, journal) as log:
         outcomes = run_rounds(
-            [asked.cell(BEFORE), asked.cell(AFTER)], runner, ProgressReport(), stage="judging", rounds=asked.rounds,
-            seed=asked.seed, memory=log,
+            [request.cell(BEFORE), request.cell(AFTER)], runner, ProgressReport(), stage="judging",
+            rounds=request.rounds, seed=request.seed, memory=log,
         )  # fmt: skip
-    measured = _measured(asked, outcomes)
+    measured = _measured(request, outcomes)
     if "cpu_seconds" not in measured:
         why = next((o.why for o in outcomes if o.status != "ok"), "no round has a value of both")
         raise Failure(Status.INPUT, f"the builds cannot be compared: {why}")
     prediction = prediction_of(advice) if advice else None
     if advice and prediction is None:
-        why_none = f"the advice of run {advice.run} judged no plan and no malloc; more --budget does"
+        why_none = f"the advice of run {advice.run} judged no plan and no malloc; give it a larger --budget"
     builds = Builds(
         **{**journal.head(SCHEMA), "schema": SCHEMA},
-        seed=asked.seed,
-        before=_side(asked.before),
-        after=_side(asked.after),
+        seed=request.seed,
+        before=_side(request.before),
+        after=_side(request.after),
         rounds=measured_rounds(outcomes),
         output=output,
         prediction=prediction,
         why_no_prediction=None if prediction else why_none,
         measured={metric: change_of(found) for metric, found in measured.items()},
-        evidence=tuple(journal.evidence("judging", [asked.cell(BEFORE), asked.cell(AFTER)], measured)),
+        evidence=tuple(journal.evidence("judging", [request.cell(BEFORE), request.cell(AFTER)], measured)),
     )
-    lines = tuple(CameOutLine(line.metric, line.meets, line.sentence) for line in CameOut.of(builds).lines)
+    lines = tuple(OutcomeLine(line.metric, line.meets, line.sentence) for line in PredictionOutcome.of(builds).lines)
     builds = record_with(builds, came_out=lines)
     store.write_document(KIND, prediction.run if prediction else journal.run, builds.to_json())
     return builds, [f"skipped {skipped}" for skipped in store.skipped]
@@ -138,10 +138,10 @@ def _build_id(program: str) -> str:
     return build_id_of(Path(found)) if found else ""
 
 
-def _measured(asked: Asked, outcomes: Sequence[Outcome]) -> dict[str, Comparison]:
+def _measured(request: BuildComparisonRequest, outcomes: Sequence[Outcome]) -> dict[str, Comparison]:
     family = {}
     for metric in METRICS_COMPARED:
-        before, after = (by_round(outcomes, asked.cell(side), metric) for side in (BEFORE, AFTER))
+        before, after = (by_round(outcomes, request.cell(side), metric) for side in (BEFORE, AFTER))
         both = sorted(before.keys() & after.keys())
         found = compare(metric, AFTER, BEFORE, [after[n] for n in both], [before[n] for n in both])
         if found:
@@ -151,15 +151,15 @@ def _measured(asked: Asked, outcomes: Sequence[Outcome]) -> dict[str, Comparison
 
 
 class _Builds:
-    """A runner: the rounds of each side in a laboratory of its own, on one standard input."""
+    """A runner with a laboratory for each side, on one standard input."""
 
-    def __init__(self, asked: Asked, folder: Path) -> None:
-        self._asked = asked
+    def __init__(self, request: BuildComparisonRequest, folder: Path) -> None:
+        self._request = request
         self._folder = folder
         stdin = StandardInput(folder)
-        self._programs = {BEFORE: asked.before, AFTER: asked.after}
+        self._programs = {BEFORE: request.before, AFTER: request.after}
         self._laboratories = {
-            side: Laboratory(folder, argv, stdin, asked.seed, asked.preparation)
+            side: Laboratory(folder, argv, stdin, request.seed, request.preparation)
             for side, argv in self._programs.items()
         }
 
@@ -171,7 +171,9 @@ class _Builds:
         return Cell(Program(self._programs[side]), Control("bare"))
 
     def rehearse(self) -> SameOutput:
-        """Runs both once, before any round; says whether their output is the same. Failure (3): they end otherwise."""
+        """Runs both once, before any round; returns whether their output is the same. Failure (3) if they end
+        differently.
+        """
         started = time.monotonic()
         ended, first = self._output(BEFORE, first=True)
         limit = time_limit(time.monotonic() - started)
@@ -179,21 +181,21 @@ class _Builds:
             laboratory.expected, laboratory.limit_seconds = ended, limit
         if ended[1]:
             how = describe(*ended)
-            raise Failure(Status.INPUT, f"{self._asked.before[0]} {how}: there is nothing to compare")
+            raise Failure(Status.INPUT, f"{self._request.before[0]} {how}: there is nothing to compare")
         ended_after, other = self._output(AFTER)
         if ended_after != ended:
             raise Failure(
                 Status.INPUT,
-                f"{self._asked.after[0]} {describe(*ended_after)} where {self._asked.before[0]} {describe(*ended)}: "
-                "they do not do the same work, so that their rounds cannot be compared",
+                f"{self._request.before[0]} {describe(*ended)}, but {self._request.after[0]} "
+                f"{describe(*ended_after)}: they do not do the same work, so their rounds cannot be compared",
             )
         if first == other:
             return SameOutput(True, "both builds print the same")
         _, again = self._output(BEFORE)
         if again != first:
-            words = "what the program prints differs from run to run, so that it tells nothing about the change"
+            words = "the program's output differs from run to run, so it cannot show whether the change kept it"
             return SameOutput(None, words)
-        return SameOutput(False, "the builds print something else: they do not do the same work")
+        return SameOutput(False, "the builds print different output: they do not do the same work")
 
     def _output(self, side: str, *, first: bool = False) -> tuple[tuple[int, int], str]:
         path = self._folder / "output"
@@ -204,7 +206,7 @@ class _Builds:
 
 
 def find_advice(store: Store, program: Sequence[str]) -> tuple[Advice | None, str]:
-    """The latest advice on this build of the program with these arguments, else on its path; or why there is none."""
+    """Returns the latest advice on this build of the program with these arguments, else on its path; or a reason."""
     build = _build_id(program[0])
     others: Advice | None = None
     for known in reversed(store.runs()):

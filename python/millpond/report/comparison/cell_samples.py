@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Observations as samples of cells: what two runs have in common, and the values that each of them has for it.
+"""Groups observations into samples of cells, so that two runs can be compared cell by cell.
 
-    rows of a run ──▶ what the cell is (workload, parameters, plan or contender, subsystem) × metric ──▶ values by run
+    rows of a run ──▶ the cell's key (workload, parameters, plan or contender, subsystem) × metric ──▶ values by run
 
-What a run says of itself (its stage, how its program ended, which build of it ran) is no part of what a cell is:
-a gate compares yesterday's build with today's.
+Properties of a run (its stage, its program's end, its build) are not part of a cell's key: a gate compares yesterday's
+build with today's.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any
 from millpond.statistics.unpaired import Sample
 from millpond.store.observations import Observation
 
-# What differs between two runs of one cell. Everything else in `parameters` tells cells apart.
+# Parameters that differ between two runs of one cell. All others in `parameters` distinguish cells.
 _OF_THE_RUN = {"seed", "trace"}
-# Rounds that judged are kept apart from those that chose: what was chosen for being quick was lucky, too.
+# Judging rounds are separate from choosing rounds: a contender chosen for being fast was also lucky.
 _BEST_STAGES = ("judging", "trial")
 _SAME_EXPERIMENT = {"advise": "trial"}
 
 
 @dataclass(frozen=True, order=True)
 class CellKey:
-    """What makes two cells of two runs the same."""
+    """The key of a cell. Equal keys in two runs are the same cell."""
 
     experiment: str
     program: str
@@ -43,7 +43,7 @@ class CellKey:
 
     @property
     def text(self) -> str:
-        """The cell in a few words, without its workload."""
+        """Returns the cell in a few words, without its workload."""
         of = f"subsystem {self.subsystem}" if self.contender == "recorded" and self.subsystem else self.contender
         own = [f"{name} {value}" for name, value in json.loads(self.parameters).items()]
         return of + (f" ({', '.join(own)})" if own else "")
@@ -60,10 +60,10 @@ class Cells:
     samples: dict[tuple[CellKey, str], Sample] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     failed: dict[CellKey, str] = field(default_factory=dict)
-    advice: dict[tuple[str, str], str] = field(default_factory=dict)  # workload, subsystem → what is best for it
+    advice: dict[tuple[str, str], str] = field(default_factory=dict)  # workload, subsystem → the best strategy
 
     def add_advice(self, document: Mapping[str, Any]) -> None:
-        """Takes what an advice says of each subsystem; of several for one workload the last counts."""
+        """Adds an advice's best strategy for each subsystem; of several for one workload the last counts."""
         program, *arguments = document["program"]["argv"]
         workload = " ".join([PurePath(program).name, *map(str, arguments)])
         self.advice.update({(workload, str(row["name"])): str(row["best"]) for row in document["subsystems"]})
@@ -87,7 +87,7 @@ class Cells:
 
 
 def key_of(row: Observation) -> CellKey:
-    """The cell that an observation belongs to."""
+    """Returns the cell of an observation."""
     argv = json.loads(row.subject or "[]") or [row.workload]
     own = {k: v for k, v in json.loads(row.parameters).items() if k not in _OF_THE_RUN}
     return CellKey(
@@ -102,7 +102,7 @@ def key_of(row: Observation) -> CellKey:
 
 
 def _plan_text(plan: str) -> str:
-    """The routes alone, in one order: a plan of another build of the program is the same plan."""
+    """Returns only the routes, sorted: a plan for another build of the program counts as the same plan."""
     routes = sorted(
         f"{'+'.join(sorted(r['subsystems']))} in {r['strategy']}{' on huge pages' if r.get('huge_pages') else ''}"
         f"{' for ' + json.dumps(r['scope'], sort_keys=True) if r.get('scope') else ''}"
@@ -112,8 +112,9 @@ def _plan_text(plan: str) -> str:
 
 
 def cells_of(name: str, rows: Iterable[Observation]) -> Cells:
-    """Groups observations by cell, metric and run. Warm-up rounds are left out; so are rounds that chose a plan,
-    wherever others judged it."""
+    """Groups observations by cell, metric and run. Leaves out warm-up rounds, and the rounds that chose a plan if
+    others judged it.
+    """
     found = Cells(name)
     values: dict[tuple[CellKey, str], dict[str, dict[str, list[float]]]] = {}
     counted: dict[tuple[CellKey, str], bool] = {}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Compares two stores, or two runs of one: cells are paired, changes judged together, conditions held against them.
+"""Compares two stores or two runs: pairs cells, judges the changes together, and checks the conditions.
 
-    A ─observations─▶ samples by (cell, metric) ─┐ paired by what a cell is: workload, parameters, plan or
+    A ─observations─▶ samples by (cell, metric) ─┐ paired by key: workload, parameters, plan or
     B ─observations─▶ samples by (cell, metric) ─┘ contender, subsystem ─▶ changes ─▶ verdicts ─▶ breaches
 
-Whatever noise is in is judged as one family, so that a gate over many cells fails no more often than one over few.
+All noisy metrics of the gate are judged as one family, so a gate over many cells fails no more often than one over few.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Breach:
 
 @dataclass(frozen=True)
 class StoreComparison:
-    """All pairs with their changes, the breaches among them, and what a reader must know beside them."""
+    """All pairs with their changes, the breaches among them, and notes for the reader."""
 
     a: Cells
     b: Cells
@@ -49,7 +49,7 @@ class StoreComparison:
 
     @property
     def changed_advice(self) -> list[tuple[str, str, str, str]]:
-        """Workload, subsystem, what was best for it in A, and what is in B, where that is something else."""
+        """Returns workload, subsystem, and the best strategy in A and in B, where these differ."""
         both = sorted(self.a.advice.keys() & self.b.advice.keys())
         return [
             (*key, self.a.advice[key], self.b.advice[key]) for key in both if self.a.advice[key] != self.b.advice[key]
@@ -57,7 +57,7 @@ class StoreComparison:
 
     @property
     def unchanged(self) -> int:
-        """How many pairs have an interval that contains no change."""
+        """Returns the number of pairs whose interval contains no change."""
         return sum(
             found.difference.low <= 0.0 <= found.difference.high
             if found.ratio is None
@@ -66,7 +66,7 @@ class StoreComparison:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The whole comparison ("millpond.compare/1")."""
+        """Returns the whole comparison ("millpond.compare/1")."""
         return {
             "schema": SCHEMA,
             "a": self.a.to_json(),
@@ -119,10 +119,9 @@ def _cell_json(cell: CellKey) -> dict[str, Any]:
 def compare(
     a: Cells, b: Cells, conditions: Sequence[Condition], only: str = "", known: Mapping[str, str] | None = None
 ) -> StoreComparison:
-    """Pairs the cells, judges the changes, holds the conditions against them. `only`: cells whose text contains it.
-    `known`: metrics that Millpond has, with their units, whether or not one of the two has them.
+    """Pairs the cells, judges the changes and checks the conditions. `only`: cells whose text contains it.
 
-    Failure: 2 for a metric that neither side nor Millpond knows, 3 where nothing is in common.
+    Failure: 2 for a metric that neither side nor Millpond knows, 3 if nothing is in common.
     """
     _require_known(conditions, {**(known or {}), **a.units, **b.units})
     b, renamed = _under_the_names_of(a, b)
@@ -149,7 +148,9 @@ def _change(metric: str, a: Sample, b: Sample) -> UnpairedChange:
 def _judged(
     changes: dict[tuple[CellKey, str], UnpairedChange], gated: set[str]
 ) -> dict[tuple[CellKey, str], UnpairedChange]:
-    """The gated metrics are one family, since any of them can fail the gate; each other metric is one of its own."""
+    """Judges the gated metrics as one family, since any of them can fail the gate; each other metric is its
+    own family.
+    """
     families: dict[str, dict[tuple[CellKey, str], UnpairedChange]] = {}
     for at, found in changes.items():
         families.setdefault("" if at[1] in gated else at[1], {})[at] = found
@@ -171,7 +172,7 @@ def _breaches(
             how = change_text(changes[at], b.units[condition.metric])
             found.append(Breach(condition, cell, f"{where}: {how}, beyond {condition.limit_text()}"))
         elif at in a.samples and at not in b.samples and cell in b.failed:
-            found.append(Breach(condition, cell, f"{where} has no value any more: {b.failed[cell]}"))
+            found.append(Breach(condition, cell, f"{where} has no value in B: {b.failed[cell]}"))
     return found
 
 
@@ -181,7 +182,7 @@ def _require_known(conditions: Sequence[Condition], units: Mapping[str, str]) ->
             raise Failure(
                 Status.USAGE,
                 f"--fail-if {condition.text!r}: no metric is called {condition.metric!r}; "
-                f"there are {', '.join(sorted(units))}",
+                f"the metrics are {', '.join(sorted(units))}",
             )
         condition.limit_in(units[condition.metric])
 
@@ -193,12 +194,14 @@ def _require_compared(conditions: Sequence[Condition], changes: Mapping[tuple[Ce
             raise Failure(
                 Status.INPUT,
                 f"--fail-if {condition.text!r}: no pair has {condition.metric}; "
-                f"compared are {', '.join(sorted(metrics))}",
+                f"the compared metrics are {', '.join(sorted(metrics))}",
             )
 
 
 def _under_the_names_of(a: Cells, b: Cells) -> tuple[Cells, list[str]]:
-    """B with the programs of A, where both call one program by different paths: two builds lie in two folders."""
+    """Returns B with the program names of A, if both call one program by different paths: two builds lie in two
+    folders.
+    """
     if {c.program for c in a.keys} & {c.program for c in b.keys}:
         return b, []
     names: dict[str, str] = {}
@@ -216,7 +219,7 @@ def _under_the_names_of(a: Cells, b: Cells) -> tuple[Cells, list[str]]:
         b,
         samples={(renamed(cell), metric): sample for (cell, metric), sample in b.samples.items()},
         failed={renamed(cell): why for cell, why in b.failed.items()},
-    ), [f"{theirs} of B is taken for {ours} of A: they have one name" for theirs, ours in names.items()]
+    ), [f"{theirs} of B is compared with {ours} of A, because the names are equal" for theirs, ours in names.items()]
 
 
 def _nothing_in_common(a: Cells, b: Cells, only: str) -> str:
@@ -224,9 +227,9 @@ def _nothing_in_common(a: Cells, b: Cells, only: str) -> str:
         some = sorted({c.workload for c in cells.keys})
         shown = "; ".join(repr(w[:80]) for w in some[:3]) + (f" and {len(some) - 3} more" if len(some) > 3 else "")
         kinds = sorted({c.contender for c in cells.keys})
-        return f"{side} ({cells.name}) has {shown or 'nothing'}, as {', '.join(kinds[:6]) or 'nothing'}"
+        return f"{side} ({cells.name}) has {shown or 'nothing'} ({', '.join(kinds[:6]) or 'no cells'})"
 
-    asked = f" among cells named like {only!r}" if only else ""
+    asked = f" among cells whose name contains {only!r}" if only else ""
     return f"nothing in common to compare{asked}: {has('A', a)}; {has('B', b)}"
 
 
@@ -240,8 +243,8 @@ def _notes(
         notes.append(words + ("; their times say nothing about the program" if timed else ""))
     elif timed and min(len(a.runs), len(b.runs)) == 1:
         notes.append(
-            "whole runs of the same thing lie apart: intervals of times are widened for that, by what is usual on a "
-            "quiet machine; several runs a side show what it is on this one"
+            "whole runs of the same program differ: intervals of times are widened by the usual difference on a "
+            "quiet machine; several runs a side show the difference on this one"
         )
     noisy = {metric for (_, metric), found in changes.items() if not found.exact}
     notes += [
@@ -251,7 +254,7 @@ def _notes(
     ]
     short = sorted({c.text for (c, m), f in changes.items() if not f.exact and min(f.a.n, f.b.n) in (2, 3)})
     if short:
-        notes.append(f"fewer than 4 rounds a side show nothing beyond the noise: {', '.join(short[:5])}")
+        notes.append(f"with fewer than 4 rounds a side, no change is beyond the noise: {', '.join(short[:5])}")
     failed = [(c, why) for c, why in sorted(b.failed.items()) if c not in a.failed]
     notes += [f"{c.text} failed in B: {why}" for c, why in failed]
     return notes

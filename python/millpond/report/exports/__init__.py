@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A stored run for other tools."""
+"""Exports a stored run for other tools."""

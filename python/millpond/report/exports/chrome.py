@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Live bytes and the pages they touch, over time, as counters in Chrome's trace-event format (Perfetto reads it too).
+"""Exports live bytes and the pages they touch over time, as counters in Chrome's trace-event format (also for
+Perfetto).
 
-Each subsystem has two counters, for a viewer piles the series of one counter up, and live bytes lie *on* their pages.
-What is left out for there being too many is stated in `otherData`.
+Each subsystem has two counters, because a viewer stacks the series of one counter, and live bytes lie *on* their pages.
+`otherData` gives the number of subsystems that are left out.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ SUBSYSTEMS_AT_MOST = 200  # the largest; a viewer shows a track for each counter
 
 
 def counters(store: Store, run: str) -> str:
-    """The trace of one run. Failure (status 3) where the store does not keep its characterisation."""
+    """Returns the trace of one run. Failure (status 3) if the store lacks its characterisation."""
     data = store.characterisation(run)
     if data is None:
-        raise Failure(Status.INPUT, f"run {run} keeps no characterisation; `millpond advise` keeps one")
+        raise Failure(Status.INPUT, f"run {run} has no characterisation; `millpond advise` stores one")
     return output.json_text(trace_events(Characterisation.from_json(data)), compact=True)
 
 
 def trace_events(data: Characterisation) -> dict[str, Any]:
-    """A characterisation as trace events, in the order of their time. Times are microseconds since the first event."""
+    """Returns a characterisation as trace events, ordered by time. Times are microseconds since the first event."""
     number = data.process.pid or 1
     found: list[dict[str, Any]] = []
     largest = sorted(data.subsystems, key=lambda s: -(s.peak_live_bytes or 0))

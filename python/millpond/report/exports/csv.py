@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A run as CSV (RFC 4180): a row for each observation, or for each subsystem."""
+"""Exports a run as CSV (RFC 4180): a row for each observation, or for each subsystem."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _QUERIES = {
 
 
 def table(store: Store, run: str, relation: str) -> str:
-    """The rows of one run with a line of headings; what is null is empty. Failure (status 3) where it has none."""
+    """Returns the rows of one run with a line of headings; null values are empty. Failure (status 3) if it has none."""
     rows = store.query(_QUERIES[relation], [run])
     if not rows:
-        raise Failure(Status.INPUT, f"run {run} keeps no {relation}")
+        raise Failure(Status.INPUT, f"run {run} has no {relation}")
     return rows_text(rows)
 
 
 def rows_text(rows: list[dict[str, Any]]) -> str:
-    """CSV of rows that have the same keys."""
+    """Returns the CSV of rows that have the same keys."""
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\r\n")
     writer.writeheader()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The call tree of a run as a heap profile for `pprof`: gzipped Protocol Buffers, message perftools.profiles.Profile.
+"""Exports a run's call tree as a heap profile for `pprof`: gzipped Protocol Buffers, message
+perftools.profiles.Profile.
 
     field := varint(number << 3 | type) value        type 0: a varint; type 2: a length as a varint, then the bytes
 
-Four values a stack, as Go's heap profiles have them: alloc_objects, alloc_space, inuse_objects, inuse_space. What is in
-use is what lived when the trace ended. A function is one location; the subsystem of a stack is its label.
+Four values a stack, as in Go's heap profiles: alloc_objects, alloc_space, inuse_objects, inuse_space. The objects in
+use are those alive when the trace ended. A function is one location; the subsystem of a stack is its label.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _VARINT, _BYTES = 0, 2
 
 
 def varint(value: int) -> bytes:
-    """A number of at least zero, seven bits a byte, the lowest first."""
+    """Returns a number of at least zero as a varint: seven bits a byte, the lowest first."""
     found = bytearray()
     while value > 0x7F:
         found.append(value & 0x7F | 0x80)
@@ -34,22 +35,22 @@ def varint(value: int) -> bytes:
 
 
 def number_field(field: int, value: int) -> bytes:
-    """A field that holds a number."""
+    """Returns a field with a number."""
     return varint(field << 3 | _VARINT) + varint(value)
 
 
 def bytes_field(field: int, content: bytes) -> bytes:
-    """A field that holds text or another message."""
+    """Returns a field with text or another message."""
     return varint(field << 3 | _BYTES) + varint(len(content)) + content
 
 
 def packed_field(field: int, values: Iterable[int]) -> bytes:
-    """A field that holds many numbers."""
+    """Returns a field with many numbers."""
     return bytes_field(field, b"".join(map(varint, values)))
 
 
 class _Strings:
-    """The table of strings; the empty one comes first, as the format asks."""
+    """The table of strings. The empty string comes first, as the format requires."""
 
     def __init__(self) -> None:
         self._numbers = {"": 0}
@@ -62,7 +63,7 @@ class _Strings:
 
 
 def profile(tree: CallTree, run: str) -> bytes:
-    """The profile; equal trees give equal bytes. O(nodes × depth)."""
+    """Returns the profile; equal trees give equal bytes. O(nodes × depth)."""
     strings = _Strings()
     parts = [bytes_field(1, _value_type(strings, kind, unit)) for kind, unit in _SAMPLE_TYPES]
     label = strings.number("subsystem")

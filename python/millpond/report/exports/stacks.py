@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The call tree of a run as stacks for other tools: collapsed stacks (flame graphs), speedscope.
+"""Exports a run's call tree as stacks: collapsed stacks (flame graphs) and speedscope.
 
 1 main ─┬─ 2 read ── 4 grow   512 B      ──▶   main;read;grow 512
         └─ 3 sort             64 B             main;sort 64
@@ -17,17 +17,17 @@ from millpond.system.errors import Failure, Status
 
 
 def tree_of(store: Store, run: str) -> CallTree:
-    """The call tree that the store keeps of a run. Failure (status 3) where it keeps none, or a broken one."""
+    """Returns the stored call tree of a run. Failure (status 3) if it is missing or broken."""
     tree = store.contexts(run)
     if tree is None:
-        raise Failure(Status.INPUT, f"run {run} keeps no call stacks that can be read; `millpond advise` keeps them")
+        raise Failure(Status.INPUT, f"run {run} has no readable call stacks; `millpond advise` stores them")
     if any(not 0 <= node[0] <= i for i, node in enumerate(tree.nodes)):
         raise Failure(Status.INPUT, f"the call tree of run {run} is damaged: a child comes before its parent")
     return tree
 
 
 def collapsed(tree: CallTree, weight: str = "bytes") -> str:
-    """A line for each stack that allocated: `outermost;…;innermost WEIGHT`. O(nodes × depth)."""
+    """Returns a line for each stack that allocated: `outermost;…;innermost WEIGHT`. O(nodes × depth)."""
     names = [_frame(name) for name in tree.functions]
     lines = []
     for number in tree.allocating():
@@ -38,12 +38,12 @@ def collapsed(tree: CallTree, weight: str = "bytes") -> str:
 
 
 def _frame(name: str) -> str:
-    """A function's name without what separates frames and lines."""
+    """Returns a function's name without the characters that separate frames and lines."""
     return re.sub(r"\s+", " ", name.replace(";", ":")).strip() or "?"
 
 
 def speedscope(tree: CallTree, run: str) -> str:
-    """A profile each for bytes and objects, allocated and live at the end, by speedscope's file format."""
+    """Returns profiles of bytes and objects, allocated and live at the end, in speedscope's file format."""
     numbers = list(tree.allocating())
     stacks = {n: tree.stack(n) for n in numbers}
     profiles = []

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Figures, tables and pages, whatever they show."""
+"""Draws figures, tables and pages."""

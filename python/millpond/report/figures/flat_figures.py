@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Flat figures as inline SVG: no library, no script, no style attributes, so that they work offline and under any CSP.
 
-    ┌ svg, as wide as its place ─────────────────────────────┐   positions across are per cent, down are pixels:
+    ┌ svg, as wide as its parent ────────────────────────────┐   positions across are per cent, down are pixels:
     │ texts, dots, bars: x in per cent, y in pixels          │   letters and dots keep their size on a phone
     │ ┌ nested svg, stretched ─────────────────────────────┐ │
     │ │ curves: 0…1000 across, 0…height down               │ │   lines keep their width by vector-effect
@@ -9,7 +9,7 @@
     └────────────────────────────────────────────────────────┘
 
 Colours are classes of the page's style sheet, so one figure serves the light and the dark scheme. Every figure has a
-title for those who do not see it, and every mark tells its numbers when pointed at.
+title for screen readers, and every mark shows its numbers under the pointer.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ from markupsafe import Markup
 _ACROSS = 1000.0
 _EDGE = 0.09
 _FEWEST_BARS = 6  # a single bar does not fill the figure
-_TOP = 16  # pixels over the plot, for the label of the highest line
+_TOP = 16  # pixels above the plot, for the label of the highest line
 
 
 def figure(height: int, body: Markup, label: str) -> Markup:
-    """An SVG as wide as its place and `height` pixels high."""
+    """Returns an SVG as wide as its parent and `height` pixels high."""
     return Markup('<svg class="figure" width="100%" height="{}" role="img" aria-label="{}">{}</svg>').format(
         height, label, body
     )
 
 
 def percent(fraction: float) -> str:
-    """A position across, as SVG wants it."""
+    """Returns a horizontal position in SVG's form."""
     return f"{100 * fraction:.2f}%".replace(".00%", "%")
 
 
 def text(x: float, y: float, words: str, anchor: str = "start") -> Markup:
-    """Small print at a fraction across and a pixel down."""
+    """Returns small text at a fraction across and a pixel down."""
     return Markup('<text x="{}" y="{:.0f}" text-anchor="{}">{}</text>').format(percent(x), y, anchor, words)
 
 
 def across_line(y: float, kind: str = "grid") -> Markup:
-    """A line from edge to edge."""
+    """Returns a line from edge to edge."""
     return Markup('<line class="{}" x1="0" x2="100%" y1="{:.1f}" y2="{:.1f}"/>').format(kind, y, y)
 
 
 def down_line(x: float, top: float, bottom: float, kind: str = "grid") -> Markup:
-    """A line from top to bottom at a fraction across."""
+    """Returns a line from top to bottom at a fraction across."""
     return Markup('<line class="{}" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>').format(
         kind, percent(x), percent(x), top, bottom
     )
 
 
 def rectangle(kind: str, x: float, y: float, width: float, height: float, title: str = "") -> Markup:
-    """A box: fractions across, pixels down; what it stands for is shown when it is pointed at."""
+    """Returns a box: fractions across, pixels down; its title appears under the pointer."""
     inside = Markup("<title>{}</title>").format(title) if title else Markup("")
     return Markup('<rect class="{}" x="{}" y="{:.1f}" width="{}" height="{:.1f}">{}</rect>').format(
         kind, percent(x), y, percent(width), height, inside
@@ -64,20 +64,20 @@ def rectangle(kind: str, x: float, y: float, width: float, height: float, title:
 
 
 def joined(marks: Sequence[Markup]) -> Markup:
-    """Marks in the order in which they are painted."""
+    """Returns marks in the order in which they are painted."""
     return Markup("").join(marks)
 
 
 def nice_ceiling(value: float) -> float:
-    """The next number that a reader likes at the top of an axis: 1, 1.5, 2, 3, 4, 5, 6 or 8 times a power of ten."""
-    if value < sys.float_info.min:  # nothing, or so little that its power of ten would be nothing
+    """Returns the next round number for the top of an axis: 1, 1.5, 2, 3, 4, 5, 6 or 8 times a power of ten."""
+    if value < sys.float_info.min:  # zero, or so small that its power of ten underflows
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
     return next((step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8) if step * power >= value), 10 * power)
 
 
 def bars(rows: Sequence[tuple[str, float]], show: Callable[[float], str], what: str, label: str) -> Markup:
-    """A histogram of (class, value); the first, the middle and the last class are named below it. O(rows)."""
+    """Returns a histogram of (class, value); the first, the middle and the last class are named below it. O(rows)."""
     height, bottom = 132, 112.0
     plot = bottom - _TOP
     top = nice_ceiling(max((value for _, value in rows), default=0))
@@ -95,14 +95,14 @@ def bars(rows: Sequence[tuple[str, float]], show: Callable[[float], str], what: 
 
 
 def _label_at(x: float, y: float, words: str) -> Markup:
-    """A label centred below a place, unless the edge is near."""
+    """Returns a label centred below a point, unless the edge is near."""
     if x < _EDGE:
         return text(0, y, words)
     return text(1, y, words, "end") if x > 1 - _EDGE else text(x, y, words, "middle")
 
 
 def edge_labels(labels: Sequence[str], y: float) -> list[Markup]:
-    """Labels spread evenly from the left edge to the right one."""
+    """Returns labels spread evenly from the left edge to the right one."""
     last = max(1, len(labels) - 1)
     return [_label_at(i / last, y, words) for i, words in enumerate(labels)]
 
@@ -114,7 +114,7 @@ def curves(
     show_time: Callable[[float], str],
     label: str,
 ) -> Markup:
-    """Areas over time from zero, painted in the order given: (class, name, values). O(points)."""
+    """Returns areas over time from zero, painted in the given order: (class, name, values). O(points)."""
     height, bottom = 152, 132.0
     plot = bottom - _TOP
     top = nice_ceiling(max((max(values, default=0) for _, _, values in series), default=0))
@@ -140,7 +140,7 @@ def curves(
 
 
 def meter(value: float | None) -> Markup:
-    """A thin bar for a value in [0, 1]; nothing for what is unknown."""
+    """Returns a thin bar for a value in [0, 1]; empty for an unknown value."""
     if value is None:
         return Markup("")
     return Markup(

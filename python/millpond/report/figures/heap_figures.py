@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The heap over time: which subsystem's objects lie where, and who keeps whose dead pages.
+"""Draws the heap over time: the places of each subsystem's objects, and the survivors that keep dead pages.
 
-high ┌──────────────────────┐   a cell is a range of addresses at a moment; its colour is the subsystem that has most
-     │ ▓▓▓▓▓▓▓▓▓░░░░░░░░░░░ │   of the touched pages there, its strength how much it has them to itself
+high ┌──────────────────────┐   a cell is a range of addresses at a moment; its colour is the subsystem with most
+     │ ▓▓▓▓▓▓▓▓▓░░░░░░░░░░░ │   of the touched pages there, its strength the share that only it uses
 low  │ ████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ │   neighbours in time that look the same are one box
      └──────────────────────┘
      start               end
@@ -33,7 +33,7 @@ Cell = tuple[int, float, float]  # subsystem, share, fill
 
 @dataclass(frozen=True)
 class HeatMap:
-    """The figure, its legend [(letter, class, name, share of the cells)], and the same as a table."""
+    """The figure, its legend [(letter, class, name, share of the cells)], and the same data as a table."""
 
     svg: Markup
     legend: list[tuple[str, str, str, float]]
@@ -43,7 +43,7 @@ class HeatMap:
 
 
 def heat_map(data: AddressMap, names: Sequence[str]) -> HeatMap | None:
-    """Draws a characterisation's heat map; None where it has no cells. O(cells)."""
+    """Draws a characterisation's heat map; None without cells. O(cells)."""
     rows, columns = data.rows, data.columns
     grid: dict[tuple[int, int], Cell] = {}
     for row, column, subsystem, share, fill in data.cells:
@@ -112,13 +112,13 @@ def _draw(
     times = [columns[0].time_seconds, columns[-1].time_seconds]
     labels = [seconds_text(times[0]), seconds_text((times[0] + times[1]) / 2), seconds_text(times[1])]
     marks += flat_figures.edge_labels(labels, y + 16)
-    return flat_figures.figure(
-        int(y + 20), flat_figures.joined(marks), "which subsystem's objects lie where, over time"
-    )
+    return flat_figures.figure(int(y + 20), flat_figures.joined(marks), "places of each subsystem's objects over time")
 
 
 def _runs(row: int, columns: int, grid: dict[tuple[int, int], Cell]) -> list[tuple[int, int, int]]:
-    """Neighbours in time with one subsystem and strength: (first column, column behind the last, strength 1-4)."""
+    """Returns neighbours in time with one subsystem and strength: (first column, column after the last,
+    strength 1-4).
+    """
     found: list[tuple[int, int, int]] = []
     key: tuple[int, int] | None = None
     for column in range(columns):
@@ -133,7 +133,7 @@ def _runs(row: int, columns: int, grid: dict[tuple[int, int], Cell]) -> list[tup
 
 
 def _strength(share: float) -> int:
-    """1 (many subsystems share the pages) to 4 (one has them nearly to itself)."""
+    """Returns 1 (many subsystems share the pages) to 4 (one subsystem has nearly all)."""
     return 1 + sum(share >= limit for limit in _STRENGTHS)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Curves over two logarithmic axes: the figure as it first appears, and the exact values that its script reads.
+"""Draws curves over two logarithmic axes: the initial figure, with the exact values that its script reads.
 
 100 % ┌──────────────────────┐   a curve is one polyline; its attributes hold every exact value, so that the script
-      │ ·──·                 │   (templates/simulation.js) shows them when pointed at, and draws them again when the
+      │ ·──·                 │   (templates/simulation.js) shows them under the pointer, and draws them again when the
   1 % │     ╲·──·──·         │   reader zooms or hides one
       └──────────────────────┘
      16 KiB  64 KiB  256 KiB
@@ -31,9 +31,9 @@ Mark = tuple[str, str, float]  # on the axis of bytes: name, class of its colour
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve: bytes across, counts down; `of` divides the counts where the axis shows shares (else it is 0).
+    """One curve: bytes across, counts down; `of` divides the counts if the axis shows shares (otherwise 0).
 
-    `group` and `kind` number what the legend can hide together; `colour` and `dash` are classes.
+    The legend can hide curves by their numbers `group` and `kind`; `colour` and `dash` are classes.
     """
 
     name: str
@@ -47,13 +47,13 @@ class Curve:
     shown: bool = True
 
     def values(self) -> list[tuple[float, float]]:
-        """The points as they are drawn."""
+        """Returns the points as drawn."""
         return [(float(x), y / self.of if self.of else float(y)) for x, y in self.points]
 
 
 @dataclass(frozen=True)
 class Range:
-    """What both axes cover: powers of two across, powers of ten down."""
+    """The ranges of both axes: powers of two across, powers of ten down."""
 
     left: float
     right: float
@@ -62,25 +62,27 @@ class Range:
 
     @classmethod
     def around(cls, curves: Sequence[Curve], marks: Sequence[Mark] = ()) -> Range:
-        """Everything that is drawn, with a little room; the lowest decade is that of the least value above zero."""
+        """Returns the range of everything drawn, with a small margin; the lowest decade is that of the least positive
+        value.
+        """
         points = [point for curve in curves for point in curve.values()]
         xs = [x for x in (*(x for x, _ in points), *(x for *_, x in marks)) if x > 0] or [1.0, 2.0]
         ys = [y for _, y in points if y > 0] or [0.1, 1.0]
         left, right = math.log2(min(xs)), math.log2(max(xs))
         low, high = math.log10(min(ys)), math.log10(max(ys))
-        # No less than a factor of two across, and a third of a decade down.
+        # At least a factor of two across, and a third of a decade down.
         across, down = max(1.0, right - left), max(0.3, high - low)
         return cls(left - 0.02 * across, left + 1.02 * across, high - 1.06 * down, high + 0.06 * down)
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """Fractions of the plot, from the left and from the top."""
+        """Returns fractions of the plot, from the left and from the top."""
         across = (math.log2(x) - self.left) / (self.right - self.left)
         down = 1.0 if y <= 0 else (self.high - math.log10(y)) / (self.high - self.low)
         return across, min(1.0, down)
 
 
 def size_text(size_bytes: float) -> str:
-    """A size as caches are spoken of: `48 KiB`."""
+    """Returns a size in the units of caches: `48 KiB`."""
     for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if size_bytes >= unit:
             return f"{size_bytes / unit:.4g} {name}"
@@ -88,12 +90,12 @@ def size_text(size_bytes: float) -> str:
 
 
 def share_text(share: float) -> str:
-    """A share of references: `0.0137 %`."""
+    """Returns a share of references: `0.0137 %`."""
     return f"{100 * share:.3g} %" if share < 1 else f"{100 * share:.0f} %"
 
 
 def log_plot(curves: Sequence[Curve], label: str, *, shares: bool, marks: Sequence[Mark] = ()) -> Markup:
-    """The figure; `marks` are dots on the axis of bytes. O(points)."""
+    """Draws the figure; `marks` are dots on the axis of bytes. O(points)."""
     view = Range.around(curves, marks)
     drawn = [
         Markup('<g class="ticks">{}</g>').format(flat_figures.joined(_ticks(view, shares))),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What every page of ours is made of: templates that escape and write numbers, a style, a script, and nothing else.
+"""The basis of every page of ours: templates that escape text and format numbers, a style, and a script.
 
-The page carries a content security policy that names its style and its script by their hashes: whatever else a text
-might smuggle in could never run, and nothing is ever asked of a network.
+The page has a content security policy with the hashes of its style and script. So no other script in a text could run,
+and nothing is requested from a network.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from millpond.system.wording import (
 
 @dataclass(frozen=True)
 class OfflinePage:
-    """The templates, and what goes into the page beside them."""
+    """The templates, with the page's style and script."""
 
     environment: Environment
     style: str
@@ -40,14 +40,14 @@ class OfflinePage:
 
     @property
     def policy(self) -> str:
-        """Only what this page brought itself."""
+        """Returns a policy that allows only this page's own style and script."""
         return (
             f"default-src 'none'; style-src '{_hash(self.style)}'; script-src '{_hash(self.script)}'; "
             "base-uri 'none'; form-action 'none'"
         )
 
     def render(self, template: str, **more: Any) -> str:
-        """The page, with what every page has in its head."""
+        """Returns the page, with the common parts of its head."""
         return self.environment.get_template(template).render(
             policy=self.policy, style=Markup(self.style), script=Markup(self.script), version=__version__,
             time=utc_now()[:19].replace("T", " "), **more,
@@ -60,7 +60,7 @@ def _hash(text: str) -> str:
 
 @cache
 def load(script: str, *styles: str) -> OfflinePage:
-    """A page with this script and these style sheets, one after the other; templates are found by name."""
+    """Returns a page with this script and these style sheets; templates are found by name."""
     loader = PackageLoader("millpond.report")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""References by address and time, with their misses: where the program goes, and where it has to wait.
+"""Draws references by address and time, with their misses.
 
 high ┌──────────────────────┐   a cell is a range of addresses during a stretch of instructions; its colour is the kind
-     │ ▓▓  ▒▒▒▒   ░░        │   of place that has most references of the row, its strength how many of them miss
+     │ ▓▓  ▒▒▒▒   ░░        │   of place with most references of the row, its strength the number of misses
 low  │ ████████████▒▒▒▒▒▒▒▒ │   neighbours in time that look the same are one box; unused ranges are left out
      └──────────────────────┘
      start               end
@@ -38,7 +38,7 @@ class DrawnMap:
 
 
 def reference_map(data: ReferenceMap) -> DrawnMap | None:
-    """Draws the map; None where nothing was referenced. O(cells)."""
+    """Draws the map; None if nothing was referenced. O(cells)."""
     if not data.rows or not data.cells or not data.columns:
         return None
     grid: dict[int, dict[int, Counts]] = {}
@@ -81,12 +81,12 @@ def _colour(row: ReferenceRow) -> str:
 
 
 def _level(misses: int, most: int) -> int:
-    """0 (no misses) to 4: by the logarithm, for misses of cells lie decades apart."""
+    """Returns 0 (no misses) to 4, on a logarithmic scale, because misses of cells differ by decades."""
     return 0 if not misses else max(1, math.ceil(_LEVELS * math.log(1 + misses) / math.log(1 + most)))
 
 
 def _runs(row: dict[int, Counts], columns: int, most: int) -> list[tuple[int, int, int]]:
-    """Neighbours in time with one strength: (first column, column behind the last, strength)."""
+    """Returns neighbours in time with one strength: (first column, column after the last, strength)."""
     found: list[tuple[int, int, int]] = []
     for column in range(columns):
         if column not in row:

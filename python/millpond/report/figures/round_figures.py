@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Strip plots: every round as a dot, its median as a line, its interval as a band, on one axis of change.
+"""Draws strip plots: every round as a dot, its median as a line, its interval as a band, on one axis of change.
 
            ┆ 0 %
-· ·:·│·: · ┆            one row a comparison; the axis is logarithmic, so that half and double are as far apart
-────▓▓▓▓── ┆            hollow dots chose, full dots judge
+· ·:·│·: · ┆            one row a comparison; on the logarithmic axis, half and double are equally far
+────▓▓▓▓── ┆            hollow dots: choosing rounds; full dots: judging rounds
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from millpond.system.wording import Interval, effect_text, interval_text, percen
 ROW_PIXELS = 40
 _AXIS_PIXELS = 18
 _GOLDEN = 0.6180339887
-_NARROWEST = 0.04  # of the logarithm: an axis never spans less than 4 % on either side
+_NARROWEST = 0.04  # of the logarithm: an axis spans at least 4 % on either side
 _WIDEST = math.log(8.0)
 _TICKS = (-80, -60, -50, -40, -30, -20, -10, -5, -2, 0, 2, 5, 10, 20, 30, 50, 100, 200, 400)
-_APART = 0.13  # of the width: labels stay apart on a phone
+_APART = 0.13  # of the width, so that labels do not touch on a phone
 JUDGING = "judging"
 
 
@@ -37,12 +37,12 @@ class Axis:
     high: float
 
     def place(self, ratio: float) -> float:
-        """A fraction across; what lies beyond the axis is drawn at its edge."""
+        """Returns a fraction across; a ratio beyond the axis is drawn at its edge."""
         fraction = (math.log(ratio) - self.low) / (self.high - self.low)
         return min(1.0, max(0.0, fraction))
 
     def ticks(self) -> list[int]:
-        """Round changes in per cent that lie inside, outward from no change, none too near to another."""
+        """Returns round changes in per cent inside the axis, outward from no change, with a least distance."""
         chosen: list[int] = []
         for tick in sorted(_TICKS, key=abs):
             ratio = math.log(1 + tick / 100)
@@ -53,7 +53,7 @@ class Axis:
 
 
 def axis_of(summaries: Sequence[Summary], ratios: Sequence[Ratio]) -> Axis:
-    """An axis that holds every interval, no change, and all but the most stray rounds."""
+    """Returns an axis that holds every interval, no change, and all rounds except the most extreme."""
     logs = sorted(math.log(r.value) for r in ratios)
     trimmed = logs[len(logs) // 50 : len(logs) - len(logs) // 50]
     ends = [math.log(end) for s in summaries for end in (s.low, s.high)]
@@ -63,7 +63,7 @@ def axis_of(summaries: Sequence[Summary], ratios: Sequence[Ratio]) -> Axis:
 
 
 def strip(axis: Axis, summary: Summary, ratios: Sequence[Ratio]) -> Markup:
-    """One row: the dots of all rounds, the interval and the median of the summary."""
+    """Returns one row: the dots of all rounds, the interval and the median of the summary."""
     middle = ROW_PIXELS / 2
     marks = [flat_figures.down_line(axis.place(1.0), 0, ROW_PIXELS, "zero")]
     low, high = axis.place(summary.low), axis.place(summary.high)
@@ -85,7 +85,7 @@ def strip(axis: Axis, summary: Summary, ratios: Sequence[Ratio]) -> Markup:
 
 @dataclass(frozen=True)
 class StripRow:
-    """A strip with the words beside it. `saved` is empty where it is not beyond the noise."""
+    """A strip with its texts. `saved` is empty if it is not beyond the noise."""
 
     label: str
     what: str
@@ -97,13 +97,13 @@ class StripRow:
     def of(
         cls, label: str, what: str, axis: Axis, summary: Summary, ratios: Sequence[Ratio], saved: Interval | None
     ) -> StripRow:
-        """The row of a comparison, `saved` in seconds."""
+        """Returns the row of a comparison, `saved` in seconds."""
         words = saved_text(saved, "seconds") if summary.verdict in BEYOND_NOISE else ""
         return cls(label, what, strip(axis, summary, ratios), effect_text(summary), words)
 
 
 def scale(axis: Axis) -> Markup:
-    """The axis by itself, to stand below the rows."""
+    """Returns the axis by itself, for the end of the rows."""
     marks = []
     for tick in axis.ticks():
         x = axis.place(1 + tick / 100)

@@ -1,4 +1,4 @@
-// Sorts a table by the column whose heading is pressed, and unfolds everything before printing. Nothing else.
+// Sorts a table by the column whose heading is pressed, and unfolds everything before printing.
 "use strict";
 for (const button of document.querySelectorAll("th button")) {
   button.addEventListener("click", () => {

@@ -1,5 +1,5 @@
-// Curves over two logarithmic axes: exact values where pointed at or by arrow keys, a zoom, legends that hide. Each
-// polyline holds its values in its attributes; what is drawn is made from them again for the part that is looked at.
+// Curves over two logarithmic axes: shows exact values under the pointer or by arrow keys, zooms, and hides curves. A
+// polyline has its values in its attributes; the visible part is drawn from them again after each zoom.
 "use strict";
 const NS = "http://www.w3.org/2000/svg";
 const UNITS = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
@@ -17,7 +17,7 @@ function make(parent, name, attributes, words) {
   return made;
 }
 
-// The numbers at which an axis of logarithms has lines: powers of `base`, and between them 2 and 5 where few are seen.
+// Returns the numbers at which a logarithmic axis has lines: powers of `base`; if these are few, also 2 and 5 times them.
 function ticks(low, high, base) {
   const found = [];
   const steps = base === 10 && high - low < 2 ? [1, 2, 5] : base === 2 && high - low < 3 ? [1, 1.25, 1.5, 1.75] : [1];
@@ -106,7 +106,7 @@ function plot(figure) {
     tip.style.top = `${where > tall / 2 ? Math.max(0, where - tip.offsetHeight - 12) : where + 12}px`;
   }
 
-  // The point nearest to a place in pixels, among those in view.
+  // Returns the visible point nearest to a place in pixels.
   function nearest(px, py) {
     let best = null;
     for (const curve of seen()) {
@@ -156,7 +156,7 @@ function plot(figure) {
     if (!wasWide) { const found = nearest(...to); if (found) show(found.curve, found.index); return; }
     const x = (px) => view.left + Math.max(0, Math.min(1, px / svg.clientWidth)) * (view.right - view.left);
     const y = (py) => view.high - Math.max(0, Math.min(1, (py - top) / tall)) * (view.high - view.low);
-    const flat = Math.abs(to[1] - from[1]) <= 12;  // a stroke along the axis: all that is above and below stays
+    const flat = Math.abs(to[1] - from[1]) <= 12;  // a stroke along the axis keeps the full height
     hide();
     zoom({ left: x(Math.min(from[0], to[0])), right: x(Math.max(from[0], to[0])),
            high: flat ? view.high : y(Math.min(from[1], to[1])), low: flat ? view.low : y(Math.max(from[1], to[1])) });

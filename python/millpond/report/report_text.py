@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What every form of the report says in words: the answer, the gain of each subsystem, what was not measured, how to
-repeat it. The page, the terminal and the Markdown only lay it out.
+"""The texts of every form of the report: the answer, the gain of each subsystem, the limits, and how to repeat it.
+
+The page, the terminal and the Markdown only lay them out.
 """
 
 from __future__ import annotations
@@ -39,23 +40,23 @@ from millpond.system.wording import (
     seconds_text,
 )
 
-# How each figure was come by; the words of the observations' `kind`.
+# The origin of a figure, by the observations' `kind`.
 KINDS = {
-    "measured": "a clock or the kernel said so, in fresh processes, contenders taking turns",
-    "counted": "exact: every event of the trace was counted",
-    "estimated": "from a sample of operations (1 in 64 is timed), or from shares taken as independent",
+    "measured": "by a clock or the kernel, in fresh processes, with contenders taking turns",
+    "counted": "exactly, from every event of the trace",
+    "estimated": "from a sample of operations (1 in 64 is timed), or from shares that are assumed to be independent",
 }
 EFFECT_WORDS = {
     "net": "the plan, without a trial's own cost",
     "faster_malloc": "the best malloc of this machine",
     "huge_pages": "the C library's malloc on huge pages",
     "placement": "placement (the plan against all its objects in one pool)",
-    "total": "the plan as it was tried, look-ups included",
+    "total": "the plan as it was tried, with look-ups",
 }
-# What the plan as it was tried pays and a change of the source does not: taken off in `net`.
+# Costs of the trial that a change of the source does not have; subtracted in `net`.
 COST_WORDS = {
-    "look_up_extra": "looking up who allocates, in a trial alone",
-    "pool_extra": "what a pair costs more in a trial than in your source",
+    "look_up_extra": "looking up the allocating code, in a trial only",
+    "pool_extra": "the extra cost of an allocation with its free in a trial",
 }
 DVLUC_NAMES = {"D": "density", "V": "variation", "L": "locality", "U": "utilization", "C": "contention"}
 _SHORT_AT_MOST = 44
@@ -66,7 +67,7 @@ _MODULES_AT_MOST = 6
 
 @dataclass(frozen=True)
 class EffectWords:
-    """One figure of the first screen. `change` is empty where nothing was measured."""
+    """One figure of the first screen. `change` is empty if nothing was measured."""
 
     label: str
     change: str
@@ -76,9 +77,9 @@ class EffectWords:
 
 
 def answer(advice: Advice) -> tuple[str, str]:
-    """Which kind of answer it is (pays, other, nothing, unknown), and the answer in one line.
+    """Returns the kind of answer (pays, other, nothing, unknown), and the answer in one line.
 
-    The same rules as the advice's own sentence, which stands below it with the figures.
+    Follows the same rules as the advice's own sentence, which stands below it with the figures.
     """
     kind = advice.choice.kind if advice.choice else ""
     pools = ""
@@ -95,16 +96,16 @@ def answer(advice: Advice) -> tuple[str, str]:
         malloc = f"another malloc helps, {advice.choice.command}"
         return "other", f"Better still, {malloc}; {pools}, too." if pools else f"Not a local allocator: {malloc}."
     if advice.rounds < FEWEST_VERDICT_ROUNDS:
-        return "unknown", f"Not enough time: {plural(advice.rounds, 'round')} cannot carry a verdict."
+        return "unknown", f"Not enough time: {plural(advice.rounds, 'round')} cannot give a verdict."
     if kind == "trade":
-        return "other", "A trade: what is better in CPU costs memory, or the other way round."
+        return "other", "A trade: a contender saves CPU but costs memory, or the other way round."
     if kind == "undecided":
-        return "unknown", "Not settled: something looks better, and more rounds have to show whether it is."
-    return "nothing", "No: nothing beats the program as it is."
+        return "unknown", "Not settled: a contender looks better, and more rounds must confirm it."
+    return "nothing", "No: nothing beats the unchanged program."
 
 
 def _pools(plan: PlanFile, confirmed: set[str]) -> list[str]:
-    """The subsystems that the plan is advised for; those that showed nothing alone only where none did."""
+    """Returns the subsystems for which the plan is advised; without any, those of the whole plan."""
     routes = [r for r in plan.routes if not r.of_rest]
     pools = [name for r in routes for name in (r.subsystems if r.scope else [r.pool])]
     chosen = [p for p in pools if p in confirmed] or pools
@@ -114,13 +115,13 @@ def _pools(plan: PlanFile, confirmed: set[str]) -> list[str]:
 
 
 def taken_off(advice: Advice) -> list[tuple[str, Effect]]:
-    """What lies between the plan as it was tried and the plan net, where it was measured."""
+    """Returns the measured costs between the plan as it was tried and the plan net."""
     found = ((words, advice.sums.get(name)) for name, words in COST_WORDS.items())
     return [(words, effect) for words, effect in found if effect and effect.n]
 
 
 def effects(advice: Advice) -> list[EffectWords]:
-    """The figures of the first screen: CPU and peak resident bytes of the plan and of the best malloc; placement."""
+    """Returns the figures of the first screen: CPU and peak memory of the plan and of the best malloc; placement."""
     found = []
     every = advice.every_effect
     for name, label in (("net", "the plan"), ("faster_malloc", "the best malloc")):
@@ -142,24 +143,24 @@ def _effect(label: str, change: Change | None, title: str) -> EffectWords:
 
 
 def events_text(number: float | None, word: str = "event") -> str:
-    """`1 event`, `455 k events`."""
+    """Returns `1 event`, `455 k events`."""
     return f"{count_text(number)} {word}{'' if number == 1 else 's'}"
 
 
 def cpu_share(row: Row, trace: RecordedTrace) -> float | None:
-    """The estimated share of the CPU time in the subsystem's operations; None if unknown or impossible."""
+    """Returns the estimated share of the CPU time in the subsystem's operations; None if unknown or impossible."""
     seconds = (row.dimension("D").absolute or {}).get("operation_seconds")
     share = seconds / trace.cpu_seconds if seconds is not None and trace.cpu_seconds else None
-    return share if share is not None and share <= 1 else None  # an estimate beyond all CPU time is none
+    return share if share is not None and share <= 1 else None  # an estimate above the whole CPU time is useless
 
 
 def density_text(d: Dimension) -> str:
-    """How D is known, behind its value: the kind with the method, or the reason why it is not."""
+    """Returns the origin of a value of D: the kind with the method, or the reason why it is unknown."""
     return d.why_null or (f"{d.kind}, from {d.method}" if d.method else d.kind or "unknown")
 
 
 def density_note(subsystems: Sequence[SubsystemFacts]) -> str:
-    """Where D comes from, and why it is unknown for some subsystems; empty where nothing says so."""
+    """Returns the sources of D, and why it is unknown for some subsystems; empty without either."""
     every = [s.dimension("D") for s in subsystems]
     methods = dict.fromkeys(d.method for d in every if d.value is not None and d.method)
     unknown = [d for d in every if d.value is None]
@@ -170,15 +171,15 @@ def density_note(subsystems: Sequence[SubsystemFacts]) -> str:
 
 
 def window_text(window: Window) -> str:
-    """Which part of the trace the dimensions are of."""
+    """Returns the part of the trace that the dimensions cover."""
     return (
-        f"D, V, U and C are of the window {window.text}: events {window.first_event} to {window.last_event}, "
-        f"{seconds_text(window.from_seconds)} to {seconds_text(window.to_seconds)} after the beginning."
+        f"D, V, U and C cover the window {window.text}: events {window.first_event} to {window.last_event}, "
+        f"{seconds_text(window.from_seconds)} to {seconds_text(window.to_seconds)} after the start."
     )
 
 
 def short_advice(row: Row) -> str:
-    """The advice on a subsystem in a few words; the row's `reason` has the rest."""
+    """Returns the advice on a subsystem in a few words; the row's `reason` has the rest."""
     if row.pays:
         own = "arena" if row.best == ARENA else "own pool"
         return f"{own} ({row.best}){', in some inputs only' if row.warning else ''}"
@@ -191,7 +192,7 @@ def short_advice(row: Row) -> str:
 
 
 def short_legality(scopes: Sequence[ScopeLegality]) -> tuple[str, str]:
-    """Whether some scope could own an arena (yes, perhaps, no, unknown), and which, in a few words.
+    """Returns whether some scope could own an arena (yes, perhaps, no, unknown), and which, in a few words.
 
     "perhaps": no object was seen to outlive the scope, but its activations were not observed.
     """
@@ -212,12 +213,12 @@ def _scope(scope: ScopeLegality) -> str:
 
 
 def notes(case: Case) -> list[str]:
-    """What advise noted, without what the report says in words of its own."""
+    """Returns the notes of advise, without those that the report writes in its own words."""
     return [note for note in dict.fromkeys(case.advice.notes) if not note.startswith("replay: ")]
 
 
 def rest_text(rest: list[ShownRow]) -> str:
-    """What is not shown, summed: nothing is left out silently."""
+    """Returns the sums of the rows that are not shown."""
     if not rest:
         return ""
     rows = [shown.row for shown in rest]
@@ -225,12 +226,12 @@ def rest_text(rest: list[ShownRow]) -> str:
     return (
         f"and {len(rest)} smaller ones: {bytes_text(sum(row.bytes or 0 for row in rows))}, "
         f"{count_text(sum(row.events or 0 for row in rows))} events; {tried or 'none'} of them tried; "
-        "JSON and CSV have all"
+        "the JSON and CSV have all"
     )
 
 
 def trace_warnings(trace: TraceSummary) -> list[str]:
-    """What a reader must know of a trace before trusting its figures."""
+    """Returns warnings about a trace that limit the trust in its figures."""
     warnings = []
     if trace.lost:
         warnings.append(f"{count_text(trace.lost)} events are lost")
@@ -238,7 +239,7 @@ def trace_warnings(trace: TraceSummary) -> list[str]:
         first = trace.damages[0]
         warnings.append(f"{plural(len(trace.damages), 'damage')}, the first at offset {first.offset}: {first.what}")
     if trace.clean is False:
-        warnings.append("the program did not end in order; its trace was salvaged")
+        warnings.append("the program did not end normally; its trace was salvaged")
     if trace.partial:
         warnings.append(f"partial: {trace.partial}")
     elif trace.stopped_early:
@@ -247,14 +248,14 @@ def trace_warnings(trace: TraceSummary) -> list[str]:
 
 
 def not_measured(case: Case) -> list[str]:
-    """What the figures leave out, one sentence each: a reader decides whether it matters."""
+    """Returns the limits of the figures, one sentence each."""
     trace, program = case.trace, case.advice.program
     said = list(trace_warnings(trace))
     if program.signal or program.exit:
         said.append(f"the program {describe(program.exit or 0, program.signal or 0)} when it was recorded")
     named = trace.named_share
     if named is not None and named < 0.9995:
-        said.append(f"{100 * (1 - named):.1f} % of the events are owned by functions without a name (no symbols)")
+        said.append(f"{100 * (1 - named):.1f} % of the events are from functions without symbols")
     nameless = [Path(module.path).name for module in trace.modules_without_names or ()]
     if nameless:
         more = len(nameless) - _MODULES_AT_MOST
@@ -264,10 +265,10 @@ def not_measured(case: Case) -> list[str]:
         said.append(f"{100 * trace.aliasing.share:.2f} % of the sampled contexts were attributed to a wrong stack")
     provider = case.characterisation.process.malloc_provider if case.characterisation else None
     if provider and provider != "libc":
-        said.append(f"the program brings its own malloc ({provider}); it was recorded, and replaced in the rounds")
+        said.append(f"the program has its own malloc ({provider}); it was recorded, and replaced in the rounds")
     for count, words in (
-        (trace.unmatched_frees, "frees of objects whose allocation was not seen"),
-        (trace.frees_not_seen, "objects whose free was not seen"),
+        (trace.unmatched_frees, "frees of objects whose allocation was not recorded"),
+        (trace.frees_not_seen, "objects whose free was not recorded"),
         (trace.failed, "allocations that failed"),
     ):
         if count:
@@ -278,12 +279,12 @@ def not_measured(case: Case) -> list[str]:
     if peak and live is not None:
         said.append(
             f"memory outside malloc: of {bytes_text(peak)} peak resident, {bytes_text(live)} were live heap objects; "
-            "the rest is code, stacks, mappings and what the allocator holds"
+            "the rest is code, stacks, mappings and memory held by the allocator"
         )
     if all(row.dimension("L").value is None for row in case.advice.subsystems):
         said.append("locality (L): no data references were captured")
     said.append(
-        "winking out: an unmodified program cannot show it"
+        "winking out: impossible in an unmodified program"
         + ("; replay predicts some of it" if replayed(case) else "; not replayed")
     )
     return said
@@ -298,17 +299,17 @@ def _skipped_processes(program: AnalysedProgram) -> list[str]:
 
 
 def plan_name(case: Case) -> str:
-    """The name of the plan's file in the commands and under the download."""
+    """Returns the file name of the plan, for the commands and the download."""
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', case.name).strip('-') or 'program'}{SUFFIX}"
 
 
 def commands(case: Case) -> list[tuple[str, str]]:
-    """What to type to see it again, in order: (what it does, the command, quoted for a shell)."""
+    """Returns the commands that repeat the results, in order: (description, the command quoted for a shell)."""
     program = shlex.join(case.argv)
     if case.inputs:
         lines = " ".join(shlex.quote(shlex.join(i.arguments)) for i in case.inputs)
         return [
-            ("the inputs, one a line", f"printf '%s\\n' {lines} > inputs.txt"),
+            ("the inputs, one on each line", f"printf '%s\\n' {lines} > inputs.txt"),
             ("the whole advice again", f"millpond advise --inputs inputs.txt -- {program}"),
         ]
     stem = plan_name(case).removesuffix(SUFFIX)
@@ -321,15 +322,15 @@ def commands(case: Case) -> list[tuple[str, str]]:
     ]
     if case.advice.plan_tried:
         steps.append(("the plan against every control", f"millpond trial --plan {plan} -- {program}"))
-        if not case.advice.plan_tried.has_arena:  # no replay resets one
+        if not case.advice.plan_tried.has_arena:  # a replay resets no arena
             steps.append(("the same plan on the recorded trace", f"millpond replay --plan {plan} {trace}"))
     if case.advice.plan:
-        steps.append(("after the change: did it come out as predicted?", f"millpond compare --after NEW -- {program}"))
+        steps.append(("after the change: compare with the prediction", f"millpond compare --after NEW -- {program}"))
     return steps
 
 
 def facts(case: Case) -> list[str]:
-    """What was recorded, and on what machine: the line under the verdict."""
+    """Returns the facts on the recording and the machine: the line under the verdict."""
     trace = case.trace
     found = [
         events_text(trace.events, "heap event"),
@@ -345,5 +346,5 @@ def facts(case: Case) -> list[str]:
 
 
 def replayed(case: Case) -> bool:
-    """Whether the run has figures of a replay."""
+    """True if the run has figures of a replay."""
     return bool(case.replay and case.replay.rounds and case.replay.predictions)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The choices of an advice in words, a line each: fastest, leanest, without and with a change of the source; ours."""
+"""The choices of an advice in words, one line each: fastest, leanest, without and with a change of the source, and
+ours.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ _PREFERENCE_WORDS = {
 
 
 def lines(advice: Advice) -> list[tuple[str, str]]:
-    """What a user may choose from, and what we would do: a label and a line each; empty where there was no verdict."""
+    """Returns a label and a line for each choice and for what we would do; empty without a verdict."""
     found = advice.choices
     if found is None or advice.choice is None:
         return []
@@ -31,22 +33,24 @@ def lines(advice: Advice) -> list[tuple[str, str]]:
         "plan": _others_change(foreign, found.without_source_change) if foreign else "change the source",
         "malloc": f"run it on {advice.choice.what}",
         "nothing": "nothing",
-        "trade": "choose by what matters more to you",
+        "trade": "choose by your own priority",
     }
-    said = would_do.get(advice.choice.kind, "measure longer: what looks better is not settled")
+    said = would_do.get(advice.choice.kind, "measure longer: some contender looks better, but that is not settled")
     if foreign:
-        lines[-1] = (f"in the source, which is that of {foreign}", lines[-1][1])
+        lines[-1] = (f"in the source of {foreign}", lines[-1][1])
     return [*lines, ("what we would do", f"{said} (--prefer {found.prefer}: {_PREFERENCE_WORDS[found.prefer]})")]
 
 
 def _others_change(packages: str, otherwise: Option | None) -> str:
-    """Of a plan for code of others: how to run the program meanwhile, and who could change it."""
+    """Returns the advice on a plan for other people's code: how to run the program now, and who could change the
+    source.
+    """
     malloc = f" or on {otherwise.what}" if otherwise else ""
-    return f"run it under the plan{malloc}; whoever builds {packages} could change the source"
+    return f"run it under the plan{malloc}; the maintainers of {packages} could change the source"
 
 
 def option_text(option: Option) -> str:
-    """`LD_PRELOAD=libfast.so: CPU -27.6 % (-28.0 % to -26.9 %), peak memory +3.0 % (+0.3 MB)`."""
+    """Returns `LD_PRELOAD=libfast.so: CPU -27.6 % (-28.0 % to -26.9 %), peak memory +3.0 % (+0.3 MB)`."""
     parts = []
     if option.cpu and (cpu := option.cpu.known):
         parts.append(f"CPU {change_text(cpu)}")

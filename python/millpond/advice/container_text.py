@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The containers of a subsystem in words: the type, the member that it is, and where the source asks for it."""
+"""Describes the containers of a subsystem in words: the type, the member, and the place in the source."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from millpond.advice.advice_data import Code
 from millpond.rounds.characterisation import Container, Member, SubsystemFacts
 from millpond.system.wording import bytes_text
 
-# Below this share of a subsystem's bytes, its largest container does not stand for it.
+# Below this share of a subsystem's bytes, its largest container does not represent it.
 _STANDS_FOR_SHARE = 0.3
 _TYPE_LETTERS = 120
 
 
-class Placed(Protocol):
-    """Anything with a place in a source; an empty file or line 0 where it is not known."""
+class SourcePlace(Protocol):
+    """Anything with a place in a source; an empty file or line 0 if it is unknown."""
 
     @property
     def file(self) -> str: ...
@@ -25,22 +25,22 @@ class Placed(Protocol):
     def line(self) -> int: ...
 
 
-def place_text(place: Placed | None, *, whole: bool = False) -> str:
-    """`book.cpp:18`, or with its folder; empty where it is not known."""
+def place_text(place: SourcePlace | None, *, whole: bool = False) -> str:
+    """Returns `book.cpp:18`, or with its folder; empty if it is unknown."""
     if place is None or not place.file or not place.line:
         return ""
     return f"{place.file if whole else place.file.rsplit('/', 1)[-1]}:{place.line}"
 
 
-def editor_link(place: Placed | None) -> str:
-    """An address that opens the place in an editor; empty where it is not known."""
+def editor_link(place: SourcePlace | None) -> str:
+    """Returns an address that opens the place in an editor; empty if it is unknown."""
     if place is None or not place_text(place) or not place.file.startswith("/"):
         return ""
     return f"vscode://file{quote(place.file)}:{place.line}"
 
 
 def member_of(container: Container) -> Member | None:
-    """The member or variable that a container is, if it is known which."""
+    """Returns the member or variable that a container is, or None if unknown."""
     members = container.members
     named = [m for m in members if m.named_in_call]
     first = (named or members)[:1]
@@ -48,13 +48,13 @@ def member_of(container: Container) -> Member | None:
 
 
 def type_text(container: Container) -> str:
-    """The type, shortened, or why there is none."""
+    """Returns the type, shortened, or why it is unknown."""
     text = container.type or container.why_null or "not known"
     return text if len(text) <= _TYPE_LETTERS else text[: _TYPE_LETTERS - 1] + "…"
 
 
 def container_text(container: Container) -> str:
-    """`std::map<int, shop::order> orders_ (book.hpp:12), filled at book.cpp:18`."""
+    """Returns `std::map<int, shop::order> orders_ (book.hpp:12), filled at book.cpp:18`."""
     text = type_text(container)
     if container.element_of:
         text += f" in {container.element_of}"
@@ -70,13 +70,13 @@ def container_text(container: Container) -> str:
 
 
 def largest(row: SubsystemFacts) -> Container | None:
-    """The container that most of a subsystem's bytes are for, where it is named and a large part of them."""
+    """Returns the container with most of a subsystem's bytes, if it is named and has a large part of them."""
     named = [c for c in row.containers or () if c.type and c.share >= _STANDS_FOR_SHARE]
     return named[0] if named else None
 
 
 def mostly(row: SubsystemFacts) -> str:
-    """What stands behind an advised subsystem's reason; empty where no container is named."""
+    """Returns the end of an advised subsystem's reason, on its container; empty if no container is named."""
     found = largest(row)
     if found is None:
         return ""
@@ -84,7 +84,7 @@ def mostly(row: SubsystemFacts) -> str:
 
 
 def named_with_container(name: str, rows: Iterable[SubsystemFacts]) -> str:
-    """A subsystem with its largest container, for a sentence."""
+    """Names a subsystem with its largest container, for a sentence."""
     row = next((r for r in rows if r.name == name), None)
     found = largest(row) if row else None
     if found is None:
@@ -96,13 +96,13 @@ def named_with_container(name: str, rows: Iterable[SubsystemFacts]) -> str:
 
 
 def without_members(containers: Iterable[Container]) -> list[str]:
-    """Why containers of a table have no members, each reason once."""
+    """Returns why containers of a table have no members, each reason once."""
     reasons = {c.why_no_members: None for c in containers if c.why_no_members and not c.members}
     return [f"which members these are is not known: {reason}" for reason in reasons]
 
 
 def lines(row: SubsystemFacts, most: int = 6) -> list[str]:
-    """A line for each of the largest containers, with its bytes; then why some have no members."""
+    """Returns a line for each of the largest containers, with its bytes; then why some have no members."""
     containers = row.containers or ()
     said = [f"{bytes_text(c.bytes)}: {container_text(c)}" for c in containers[:most]]
     if len(containers) > most:
@@ -112,7 +112,7 @@ def lines(row: SubsystemFacts, most: int = 6) -> list[str]:
 
 
 def change_lines(code: Code, most: int = 12) -> list[str]:
-    """What to change, a line each: `change book.hpp:12 to …`; first what the build must change."""
+    """Returns one line for each change, such as `change book.hpp:12 to …`; first the change of the build."""
     said = [f"the build: {code.needs}"] if code.needs else []
     for change in code.changes[:most]:
         place = place_text(change)

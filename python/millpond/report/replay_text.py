@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What replay predicts, beside what the trial measured: rows for every form of the report.
+"""Replay's predictions next to the trial's measurements: rows for every form of the report.
 
 subsystem     trial          replay, same pools     replay, monotonic instead
-shop::index   19.9 ms (…)    3.1 ms (…)             3.4 ms (…)                 what no trial can take
+shop::index   19.9 ms (…)    3.1 ms (…)             3.4 ms (…)                 not possible in a trial
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from millpond.advice.advice_data import WHOLE_PLAN, Change, Estimate, PlanPrediction
 from millpond.report.cases import Case, ShownRow
-from millpond.report.report_words import replayed
+from millpond.report.report_text import replayed
 from millpond.system.wording import plural, saved_text
 
 
 @dataclass(frozen=True)
 class ReplayLine:
-    """One figure pair: savings of CPU time and of peak resident bytes. `kind` is `trial` or `replay`."""
+    """A pair of figures: savings of CPU time and of peak resident bytes. `kind` is `trial` or `replay`."""
 
     subject: str
     kind: str
@@ -27,7 +27,7 @@ class ReplayLine:
 
 
 def lines(case: Case) -> list[ReplayLine]:
-    """All of them: for the whole plan, then for each subsystem that was replayed; measured before predicted."""
+    """Returns all lines: the whole plan, then each replayed subsystem; measured before predicted."""
     if not replayed(case):
         return []
     placement = case.advice.effects.get("placement")
@@ -39,7 +39,7 @@ def lines(case: Case) -> list[ReplayLine]:
 
 
 def of_subsystem(case: Case, shown: ShownRow) -> list[ReplayLine]:
-    """Those of one subsystem; empty where it was not replayed."""
+    """Returns the lines of one subsystem; empty if it was not replayed."""
     return _lines(case, shown.row.name, shown.row.cpu_ratio, shown.row.saves_bytes)
 
 
@@ -65,12 +65,12 @@ def _predicted(subject: str, found: PlanPrediction) -> ReplayLine:
 
 
 def sentence(case: Case) -> str:
-    """What was replayed and how far it can be trusted; or why nothing was."""
+    """Describes what was replayed and how reliable it is; or why nothing was."""
     replay = case.replay
     if replay is None or not replay.rounds:
         return f"Replay: not replayed{f': {replay.why_null}' if replay and replay.why_null else ''}."
     trust = f" {replay.error.sentence}" if replay.error and replay.error.sentence else ""
     return (
-        f"Replay: {plural(replay.rounds, 'round')}, estimated from the trace alone; it knows allocations, not "
-        f"the program's other accesses. Assumed: {replay.assumes or 'nothing'}.{trust}"
+        f"Replay: {plural(replay.rounds, 'round')}, estimated only from the trace, which has allocations, but "
+        f"not the program's other accesses. Assumed: {replay.assumes or 'nothing'}.{trust}"
     )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What every form of the report says of a captured run: whose references miss, why L is what it is, what it cost.
+"""The texts on a captured run for every form of the report: the subsystems that miss, the reason for L, the cost.
 
-The page, the terminal and the Markdown only lay it out. Nothing is said where no capture was asked for.
+The page, the terminal and the Markdown only lay them out. Empty if no capture was requested.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ PLACE_HEADINGS = (
     "useful",
 )
 EXPLANATION = (
-    "L = I / (I + M × T): I references to its objects, M lines that they lay on at once (packed: as many as the same "
-    "bytes need without holes between them), T transitions to another subsystem's objects. Useful: of the bytes of "
-    "each line that was fetched, those accessed before it was evicted. Instructions: the allocator's for it, of all of "
-    "the run; D is of those while its objects are alive."
+    "L = I / (I + M × T): I references to its objects, M lines that hold them at the same time (packed: the lines that "
+    "the same bytes need without holes), T transitions to another subsystem's objects. Useful: the bytes of each "
+    "fetched line that were accessed before it was evicted. Instructions: the allocator's share of the whole run for "
+    "this subsystem; D counts only the time while its objects are live."
 )
 AFFINITY_EXPLANATION = (
-    "Of the visits to two subsystems' objects, the share that met an object of the other that was allocated near it; "
-    "on the diagonal, one of its own: a traversal in the order of allocation. Subsystems of 0.50 and more are joined."
+    "The share of visits to one subsystem's objects that are next to a visit of the other's, to an object allocated at "
+    "about the same time. The diagonal is for its own objects: a traversal in the order of allocation. Subsystems with "
+    "0.50 and more are joined."
 )
 PREDICTED_HEADINGS = ("predicted layout", "misses", "time of the model", "tried: CPU")
 _AFFINITY_ROWS_AT_MOST = 8
-_DEFINITION = "L = "  # of the laboratory's notes, what EXPLANATION says
+_DEFINITION = "L = "  # notes that begin so repeat EXPLANATION
 _ROWS_AT_MOST = 15
 _PLACES = {
     "heap": "objects of the subsystems",
@@ -51,14 +52,14 @@ _PLACES = {
 
 @dataclass(frozen=True)
 class MissRow:
-    """One row of a table: its name, and a cell for each heading behind it."""
+    """One row of a table: its name, and a cell for each further heading."""
 
     name: str
     cells: tuple[str, ...]
 
 
 def sentences(advice: Advice) -> list[str]:
-    """What was captured and what that cost, or why nothing was; empty where it was not asked for."""
+    """Describes what was captured and the cost, or why nothing was; empty if no capture was requested."""
     found = advice.references
     if found is None:
         return []
@@ -92,33 +93,33 @@ def _misses(found: CapturedReferences) -> str:
 
 
 def _locality(found: CapturedReferences) -> str:
-    """The subsystem that packing would help most, in lines."""
+    """Describes the subsystem that packing would help most, in lines."""
     apart = [s for s in found.subsystems if s.references.lines_packed and s.references.lines]
     if not apart:
         return "No subsystem's objects were accessed."
     worst = max(apart, key=lambda s: s.references.lines - s.references.lines_packed)
     lines, packed = worst.references.lines, worst.references.lines_packed
     if lines <= 1.1 * packed:
-        return "Every subsystem's objects lie about as close together as they can: M is at most a tenth above packed."
+        return "Every subsystem's objects lie about as close together as possible: M is at most a tenth above packed."
     return (
-        f"{worst.name} is spread most: its accessed bytes lay on {count_text(lines)} lines at once, and packed they "
-        f"would need {count_text(packed)}."
+        f"{worst.name} is spread most: its accessed bytes were on {count_text(lines)} lines at the same time; packed, "
+        f"they would need {count_text(packed)}."
     )
 
 
 def _cost(found: CapturedReferences) -> str:
     if found.capture_seconds is None:
-        return "What the capture took is not known."
+        return "The time of the capture is unknown."
     said = f"The captured run took {seconds_text(found.capture_seconds)}"
     if found.times_as_long is not None:
         said += f", {found.times_as_long:.0f} times the {seconds_text(found.plain_seconds)} of a plain one"
     if found.analysis_seconds is not None:
         said += f", and its analysis {seconds_text(found.analysis_seconds)}"
-    return f"{said}; it is no part of any round."
+    return f"{said}; no round includes it."
 
 
 def rows(advice: Advice) -> list[MissRow]:
-    """A row for each subsystem, those with most misses first."""
+    """Returns a row for each subsystem, those with most misses first."""
     found = advice.references
     if found is None or found.facts is None:
         return []
@@ -127,12 +128,12 @@ def rows(advice: Advice) -> list[MissRow]:
 
 
 def rest_text(advice: Advice) -> str:
-    """What the rows leave out, summed."""
+    """Returns the sums of the subsystems that the rows leave out."""
     rest = advice.references.subsystems[_ROWS_AT_MOST:] if advice.references else ()
     if not rest:
         return ""
     misses, references = (sum(getattr(s.references, name) for s in rest) for name in ("misses", "references"))
-    return f"and {len(rest)} others: {count_text(references)} references, {count_text(misses)} misses; JSON has all"
+    return f"and {len(rest)} others: {count_text(references)} references, {count_text(misses)} misses; the JSON has all"
 
 
 def _row(one: CapturedSubsystem, line_bytes: int) -> MissRow:
@@ -147,12 +148,12 @@ def _row(one: CapturedSubsystem, line_bytes: int) -> MissRow:
 
 
 def affinity_headings(advice: Advice) -> tuple[str, ...]:
-    """The columns of the matrix: a number for each of its rows."""
+    """Returns the columns of the matrix: a number for each of its rows."""
     return ("subsystem", "visits", *(str(n) for n in range(1, len(_affine(advice)) + 1)))
 
 
 def affinity_rows(advice: Advice) -> list[MissRow]:
-    """Which subsystems are accessed together: the matrix of those that are visited most."""
+    """Returns the matrix of subsystems that are accessed together, for those visited most."""
     facts = advice.references.facts if advice.references else None
     shown = _affine(advice)
     if facts is None or facts.affinity is None or not shown:
@@ -168,7 +169,7 @@ def affinity_rows(advice: Advice) -> list[MissRow]:
 
 
 def _affine(advice: Advice) -> list[int]:
-    """The rows of the matrix that are shown."""
+    """Returns the rows of the matrix that are shown."""
     facts = advice.references.facts if advice.references else None
     rows = facts.affinity.rows if facts is not None and facts.affinity is not None else ()
     visited = [n for n in range(len(rows)) if rows[n].visits]
@@ -176,13 +177,13 @@ def _affine(advice: Advice) -> list[int]:
 
 
 def predicted_rows(advice: Advice) -> list[MissRow]:
-    """Each layout that was predicted, beside what its trial showed; the best first."""
+    """Returns each predicted layout with the result of its trial; the best first."""
     predicted = advice.references.predicted if advice.references else None
     return [_predicted(one) for one in predicted.layouts] if predicted else []
 
 
 def predicted_note(advice: Advice) -> str:
-    """How far predicted seconds are off on this machine; empty where none were predicted."""
+    """Returns the error of predicted seconds on this machine; empty if none were predicted."""
     predicted = advice.references.predicted if advice.references else None
     return predicted.error.sentence if predicted is not None and predicted.error is not None else ""
 
@@ -196,7 +197,7 @@ def _predicted(one: LayoutPrediction) -> MissRow:
 
 
 def places(advice: Advice) -> list[MissRow]:
-    """A row for each kind of place."""
+    """Returns a row for each kind of place."""
     facts = advice.references.facts if advice.references else None
     if facts is None:
         return []
@@ -215,20 +216,20 @@ def _place(place: ReferencePlace, whole: int) -> MissRow:
 
 
 def place_name(place: str) -> str:
-    """A kind of place in words."""
+    """Returns a kind of place in words."""
     return _PLACES.get(place, place)
 
 
 def locality_text(value: float | None) -> str:
-    """`0.25`; of a small one two digits, for L spans decades."""
+    """Returns `0.25`; a small value with two significant digits, because L spans decades."""
     return share_text(value) if value is None or value >= 0.01 or value == 0 else f"{value:.2g}"
 
 
 def percent(share: float | None) -> str:
-    """`71.8 %`; a dash for what is unknown."""
+    """Returns `71.8 %`; a dash for an unknown share."""
     return "–" if share is None else f"{100 * share:.1f} %"
 
 
 def bytes_in_cache(size_bytes: int) -> str:
-    """A cache's size as caches are spoken of: powers of two where it is one."""
+    """Returns a cache's size in the units of caches: powers of two where possible."""
     return f"{size_bytes >> 10} KiB" if size_bytes % 1024 == 0 else bytes_text(size_bytes)
