@@ -58,5 +58,5 @@ def test_a_size_has_decimal_units(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "0.1", "-3", "MB", "3MiB", "3 4", "1e3", "nan"])
 def test_what_is_no_size_is_refused_in_words(text: str) -> None:
-    with pytest.raises(ValueError, match="is no size; give bytes"):
+    with pytest.raises(ValueError, match="is not a size; give bytes"):
         arguments.bytes_of(text)

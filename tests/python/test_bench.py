@@ -320,7 +320,7 @@ def test_a_filter_that_fits_nothing_is_answered_with_names_that_are_like_it(
     p0089()
     assert main(["bench", "p0089", "--list", "--cells=structures/ds=77/*"]) == Status.USAGE
     said = capsys.readouterr().err
-    assert "fits no cell" in said and "structures/ds=7/" in said and "--list" in said
+    assert "matches no cell" in said and "structures/ds=7/" in said and "--list" in said
     assert len(said) < 2000, "a grid of thousands is no answer"
 
 

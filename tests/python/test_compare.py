@@ -183,11 +183,11 @@ def test_other_machines_are_said_and_their_times_warned_of(seed: int) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "is no condition"),
-        ("peak_bytes +5%", "is no condition"),
-        ("peak_bytes >= +5%", "is no condition"),
-        ("peak_bytes > five%", "is no condition"),
-        ("peak_bytes > +5% and more", "is no condition"),
+        ("", "is not a condition"),
+        ("peak_bytes +5%", "is not a condition"),
+        ("peak_bytes >= +5%", "is not a condition"),
+        ("peak_bytes > five%", "is not a condition"),
+        ("peak_bytes > +5% and more", "is not a condition"),
         ("peak_bytes > -5%", "'peak_bytes < -5%' meant"),
         ("peak_bytes < +5%", "'peak_bytes > +5%' meant"),
         ("peak_bytes < 5%", "is written peak_bytes < -5%"),

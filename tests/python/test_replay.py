@@ -137,7 +137,7 @@ def test_the_store_keeps_every_round_raw_and_goes_on_from_it(lab: FakeLab, trace
         (("--order=dependency", "--pace"), 2, "one clock"),
         (("--malloc=/nowhere/lib.so",), 3, "/nowhere/lib.so"),
         (("--plan=none.plan.json",), 3, "none.plan.json"),
-        (("--cells=nothing*",), 2, "fits no cell"),
+        (("--cells=nothing*",), 2, "matches no cell"),
         (("--shard=1/2",), 2, "--store"),
     ],
 )

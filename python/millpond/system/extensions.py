@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Finds what other installed packages add to `millpond`: verbs, metrics, validations.
+"""Finds the verbs, metrics and validations that other installed packages add to `millpond`.
 
     millpond ──entry points "millpond.extensions"──▶ a module of another package, such as millpond_bench.extension
 
-No package is imported by its name here, so `millpond` runs without any of them.
+This module imports no other package by name, so `millpond` runs without any of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GROUP = "millpond.extensions"
 
 @cache
 def extensions() -> tuple[ModuleType, ...]:
-    """The modules that installed packages name, by name. Reads the metadata of all packages: some 10 ms."""
+    """The modules that installed packages register, by name. Reads the metadata of all packages: some 10 ms."""
     return tuple(entry.load() for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name))
 
 
@@ -35,7 +35,7 @@ def verbs() -> dict[str, str]:
 
 
 def metrics() -> list[Any]:
-    """The tables of metrics that extensions store, as `cells.metrics` has them."""
+    """The tables of metrics that extensions store, in the form of `cells.metrics`."""
     return [table for extension in extensions() for table in getattr(extension, "metrics", list)()]
 
 
