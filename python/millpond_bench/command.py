@@ -26,7 +26,7 @@ from millpond.rounds.grids import GridOptions, listing, select, show_all
 from millpond.rounds.mallocs import known_mallocs
 from millpond.store.store import Store
 from millpond.system import output
-from millpond.system.arguments import STDOUT, option_words
+from millpond.system.arguments import STDOUT, options_text
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.progress import say
 from millpond_bench import counter_options
@@ -149,7 +149,7 @@ def command(
         show_all([run.forecast() for run in runs], json)
         return Status.OK
     # What a part of the cells says, or a littered heap, is no result of the experiment.
-    options_given = None if cells or litter else option_words({"--scale": scale, "--rounds": rounds, "--seed": seed,
+    options_given = None if cells or litter else options_text({"--scale": scale, "--rounds": rounds, "--seed": seed,
                                                                "--event": event, **of_suites})  # fmt: skip
     return _measure(runs, Places(json, report, google, [run.spec.name for run in runs]), json, store, options_given)
 

@@ -238,8 +238,8 @@ def test_a_forecast_has_the_extra_runs_too(p0089: Use, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("printed", ["", "no json", "[]", "{}", '{"metrics": {}}'])
 def test_what_cannot_be_looked_at_has_a_reason_and_is_no_failure(printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def capture(*_: Any, **__: Any) -> native.Captured:
-        return native.Captured(0, printed, "said")
+    def capture(*_: Any, **__: Any) -> native.ProgramOutput:
+        return native.ProgramOutput(0, printed, "said")
 
     monkeypatch.setattr(native, "capture", capture)
     monkeypatch.setattr(extra_runs.native, "find", lambda name: Path("/nowhere") / name)

@@ -4,7 +4,7 @@
     Cell ── subject     Program  a command line          a trial, a malloc, a build
          │              Trace    a recorded program      a replay
          │              Workload of a suite's program    a benchmark
-         ├─ contender   Control, Strategy, Malloc, Plan  (Computed: from the rounds of others, never run)
+         ├─ contender   Control, Strategy, Malloc, Plan  (ComputedContender: from the rounds of others, never run)
          └─ parameters  name, value
 
 Cells are data: frozen, comparable, and they serialise, so that a run can be stored, resumed or sent to another machine.
@@ -42,10 +42,6 @@ class Program:
     argv: tuple[str, ...]
     kind: ClassVar[str] = "program"
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        return self.argv
-
 
 @dataclass(frozen=True)
 class Trace:
@@ -55,7 +51,7 @@ class Trace:
     kind: ClassVar[str] = "trace"
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def argv(self) -> tuple[str, ...]:
         return (self.path,)
 
 
@@ -67,7 +63,7 @@ class Workload:
     kind: ClassVar[str] = "workload"
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def argv(self) -> tuple[str, ...]:
         return (self.name,)
 
 
@@ -130,18 +126,18 @@ class Malloc:
         return self.tunables if self.path is None else preload_setting(str(self.path))
 
 
-class Computed(PlainContender):
+class ComputedContender(PlainContender):
     """A contender that never ran: its values are made from those of others in the same round."""
 
     kind: ClassVar[str] = "computed"
 
     @classmethod
-    def without_look_up(cls, label: str) -> Computed:
+    def without_look_up(cls, label: str) -> ComputedContender:
         """The contender for a plan with that label, less what only a trial costs."""
         return cls(f"{label} without look-up")
 
 
-Contender = Control | Strategy | Malloc | Plan | Computed
+Contender = Control | Strategy | Malloc | Plan | ComputedContender
 
 
 @dataclass(frozen=True)
@@ -167,7 +163,7 @@ class Cell:
     def to_json(self) -> dict[str, Any]:
         """The cell as plain data."""
         return {
-            "subject": {"kind": self.subject.kind, "words": list(self.subject.words)},
+            "subject": {"kind": self.subject.kind, "words": list(self.subject.argv)},
             "contender": {"kind": self.contender.kind, "name": self.contender.name},
             "plan": self.plan.to_json() if self.plan else None,
             "parameters": dict(self.parameters),

@@ -21,7 +21,7 @@ from millpond import __version__
 from millpond.doctor.examination_data import (
     Ability,
     Examination,
-    Installed,
+    Installation,
     InstalledPart,
     NoiseFacts,
     ProbeResult,
@@ -78,7 +78,7 @@ def examine(store: Path, listener: Listener, rounds: int = NOISE_ROUNDS, seed: i
             time_stamp_is_invariant=probe.time_stamp_is_invariant,
             counters=probe.counters,
             why_no_probe=why_no_probe,
-            installed=Installed(
+            installed=Installation(
                 native_programs(), preloaded_libraries(), tuple(m.place for m in mallocs), missing,
                 machine_facts.tools(),
             ),

@@ -4,9 +4,9 @@
 Examination ─┬─ MachineFacts                what the kernel says
              ├─ Cost, SetLatency, PageLatency, DataCache, TranslationBuffer, Ability
              │                              what millpond-probe found (ProbeResult), and what really works
-             ├─ Installed ── InstalledPart, Place    what of ours is here, and what else can be used
+             ├─ Installation ── InstalledPart, Place    what of ours is here, and what else can be used
              ├─ StoreFacts, NoiseFacts
-             └─ Finding                     what follows, in sentences
+             └─ Diagnosis                     what follows, in sentences
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class InstalledPart(Place, frozen=True):
     without: str | None
 
 
-class Installed(Record, frozen=True):
+class Installation(Record, frozen=True):
     """The installed parts of Millpond, the installed mallocs and tools, and the packages of absent mallocs."""
 
     programs: tuple[InstalledPart, ...]
@@ -129,7 +129,7 @@ class NoiseFacts(Record, frozen=True):
     why_null: str | None = field(default_factory=NULL)
 
 
-class Finding(Record, frozen=True):
+class Diagnosis(Record, frozen=True):
     """A statement about the machine. `missing`: Millpond cannot work without it; `warning`: results suffer; `note`:
     good to know.
     """
@@ -156,12 +156,12 @@ class Examination(Record, frozen=True, kw_only=True):
     time_stamp_is_invariant: bool | None = field(default_factory=NULL)
     counters: tuple[Ability, ...] = field(default_factory=NONE)
     why_no_probe: str = field(default_factory=str)
-    installed: Installed
+    installed: Installation
     works: tuple[Ability, ...]
     store: StoreFacts
     noise: NoiseFacts
     replay_error: ErrorNote | None = None
-    findings: tuple[Finding, ...] = field(default_factory=NONE)
+    findings: tuple[Diagnosis, ...] = field(default_factory=NONE)
     ok: bool = field(default_factory=bool)
 
     def cost(self, name: str) -> float | None:

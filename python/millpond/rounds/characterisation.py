@@ -28,7 +28,7 @@ OUTERMOST = "legal for the outermost call"
 Number = int | float
 
 
-class Aliasing(Record, frozen=True):
+class AliasCounts(Record, frozen=True):
     """The number of sampled contexts that were attributed to a wrong stack."""
 
     sampled: int | None = None
@@ -43,7 +43,7 @@ class Damage(Record, frozen=True):
     what: str
 
 
-def whole_words(partial: str | None, damages: Sequence[Damage]) -> list[str]:
+def partial_reasons(partial: str | None, damages: Sequence[Damage]) -> list[str]:
     """The reasons why figures of a trace do not describe the whole run, a line each; empty if they do."""
     found = [f"partial: {partial}"] if partial else []
     if damages:
@@ -61,7 +61,7 @@ class TraceSummary(Record, frozen=True):
     events: int | None = field(default_factory=NULL)
     bytes: int | None = field(default_factory=NULL)
     lost: int | None = field(default_factory=NULL)
-    aliasing: Aliasing | None = field(default_factory=NULL)
+    aliasing: AliasCounts | None = field(default_factory=NULL)
     named_share: float | None = field(default_factory=NULL)
     contexts: int | None = field(default_factory=NULL)
     damages: tuple[Damage, ...] = field(default_factory=NONE)

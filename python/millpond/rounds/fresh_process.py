@@ -43,7 +43,7 @@ def describe(exit_status: int, signal_number: int) -> str:
 
 
 def killed(
-    cell: Cell, stage: str, number: int, finished: native.Finished | native.Captured, limit_seconds: float | None
+    cell: Cell, stage: str, number: int, finished: native.ProcessEnd | native.ProgramOutput, limit_seconds: float | None
 ) -> Outcome | None:
     """The outcome of a process that exceeded its limit or died of a signal; None if it ended by itself."""
     if finished.timed_out:

@@ -41,7 +41,7 @@ OURS, _OUR_LIBRARY = "millpond", "libmillpond-multipool.so"
 HUGE, _HUGE_SETTING = "glibc on huge pages", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
 
 
-def words_of(malloc: Malloc) -> str:
+def setting_text(malloc: Malloc) -> str:
     """The setting of a malloc as a user types it: a library of the system by its name, without a path."""
     if malloc.path is None:
         return malloc.tunables
@@ -150,7 +150,7 @@ class MallocRunner:
         result.unlink(missing_ok=True)
         streams = ["--stdin", str(self.stdin or os.devnull), "--stdout", os.devnull, "--stderr", os.devnull]
         malloc = cell.contender if isinstance(cell.contender, Malloc) else OWN_MALLOC
-        command = preloaded(cell.subject.words, malloc, self.environment)
+        command = preloaded(cell.subject.argv, malloc, self.environment)
         finished = native.run(
             TRIAL,
             ["--round", "bare", *self._padding.option(), "--result", str(result), *streams, "--", *command],

@@ -103,7 +103,7 @@ def predict_program(
     _keep_seconds(found, RECORDED_ON, as_recorded)
     caches = CACHES if environments else ()
     memories = memories_of(found.pages) if environments else ()
-    work = _Predicting(found, layouts, caches, memories, options, deadline)
+    work = _PredictionRun(found, layouts, caches, memories, options, deadline)
 
     def one(number: int) -> None:
         work.environment(SizedEnvironment(workload, tools, number, folder) if number else first)
@@ -133,7 +133,7 @@ def _keep_seconds(found: ProgramPredictions, name: str, simulation: Simulation) 
 
 
 @dataclass
-class _Predicting:
+class _PredictionRun:
     """The environments of one program, which may run in several threads at once."""
 
     found: ProgramPredictions

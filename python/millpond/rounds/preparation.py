@@ -33,7 +33,7 @@ class Preparation:
     command: str | None = None
     copy_folder: bool = False
 
-    def words(self) -> list[str]:
+    def options(self) -> list[str]:
         """The options that ask for it. They are stored with a run: rounds with another preparation are different
         rounds.
         """

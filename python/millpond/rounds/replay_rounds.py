@@ -97,7 +97,7 @@ class ReplayRunner:
         return self._script(cell)[1]
 
     def _script(self, cell: Cell) -> tuple[Path, ReplayedTrace]:
-        (trace,) = cell.subject.words
+        (trace,) = cell.subject.argv
         kind = cell.plan.text() if cell.plan else "per subsystem" if _is_strategy(cell) else "malloc"
         key = (trace, kind)
         if key not in self._scripts:
@@ -140,7 +140,7 @@ class ReplayRunner:
             raise native.failure_of(REPLAY, finished)
         return data.diffusion
 
-    def _play(self, cell: Cell, options: list[str]) -> tuple[native.Finished, ReplayRound | None]:
+    def _play(self, cell: Cell, options: list[str]) -> tuple[native.ProcessEnd, ReplayRound | None]:
         result = self._folder / "round.json"
         script, _ = self._script(cell)
         parameters = dict(cell.parameters)

@@ -21,7 +21,7 @@ Schema = Literal["millpond.trial/1"]
 SCHEMA: Schema = "millpond.trial/1"
 
 
-class Passed(Record, frozen=True):
+class PassedCalls(Record, frozen=True):
     """Calls of malloc that were passed on to the program's own malloc. `unrouted`: a look-up found no pool."""
 
     unrouted: int = 0
@@ -31,7 +31,7 @@ class Router(Record, frozen=True):
     """The counts of the exchanged malloc, over the processes that had it."""
 
     processes: int = 0
-    passed: Passed = Passed()
+    passed: PassedCalls = PassedCalls()
     pools: tuple[PoolCounts, ...] = ()
 
 

@@ -148,7 +148,7 @@ class Laboratory:
         variant = _variant_of(cell)
         plan = cell.plan or (self._looked_up if variant != "bare" else None)
         routes = ["--routes", str(self.compile(plan))] if plan else []
-        argv = self._preparation.program(cell.subject.words)
+        argv = self._preparation.program(cell.subject.argv)
         command = ["--round", variant, *setting, *routes, *self._padding.option(), "--result", str(result), *streams,
                    "--", *argv]  # fmt: skip
         with self._preparation.ready(self._folder) as cwd:

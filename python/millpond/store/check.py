@@ -15,7 +15,7 @@ from pathlib import Path
 
 from millpond.store import store_files
 from millpond.store.relations import RELATIONS, read
-from millpond.store.store_files import DOCUMENT, PARQUET, Skipped, Unreadable
+from millpond.store.store_files import DOCUMENT, PARQUET, SkippedFile, Unreadable
 from millpond.system.errors import Failure, Status
 
 KIND = re.compile(r"[a-z][a-z_]*")
@@ -29,8 +29,8 @@ class Inspector:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._checked: dict[Path, tuple[int, int]] = {}
-        self._skipped: dict[Path, Skipped] = {}
-        self._misfits: dict[Path, Skipped] = {}
+        self._skipped: dict[Path, SkippedFile] = {}
+        self._misfits: dict[Path, SkippedFile] = {}
 
     def good(self, relation: str, *, whole: bool = True) -> list[Path]:
         """The files of a relation that are ours and whole (or at least begin and end as they should)."""
@@ -53,22 +53,22 @@ class Inspector:
 
     def skip(self, path: Path, reason: object) -> None:
         """Records that a file was skipped."""
-        self._skipped[path] = Skipped(path, str(reason))
+        self._skipped[path] = SkippedFile(path, str(reason))
 
     def misfit(self, path: Path, error: Exception) -> None:
         """Records, for the lifetime of this object, that a file is whole but its content is not what its kind has."""
         what = " ".join(f"{type(error).__name__} {error}".split())[:120]
-        self._misfits[path] = Skipped(path, f"damaged, or of another version: its content does not fit ({what})")
+        self._misfits[path] = SkippedFile(path, f"damaged, or of another version: its content does not fit ({what})")
 
     def fits(self, path: Path) -> None:
         """Takes back `misfit`."""
         self._misfits.pop(path, None)
 
-    def skipped_in(self, relation: str) -> list[Skipped]:
+    def skipped_in(self, relation: str) -> list[SkippedFile]:
         """The files of a relation that were skipped so far."""
         return [skipped for path, skipped in sorted(self._skipped.items()) if path.parent.name == relation]
 
-    def inspect(self) -> list[Skipped]:
+    def inspect(self) -> list[SkippedFile]:
         """Checks everything. Returns the files that are damaged or not ours, by path."""
         for path in _entries(self._folder):
             if not path.is_dir():

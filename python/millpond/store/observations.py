@@ -18,7 +18,7 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from millpond import __version__
-from millpond.cells.cell import LITTER, Cell, Computed, Malloc, Outcome, Workload
+from millpond.cells.cell import LITTER, Cell, ComputedContender, Malloc, Outcome, Workload
 from millpond.cells.metrics import COUNTERS, EVENTS, TRIAL_METRICS, Metrics
 from millpond.cells.plans import Plan
 from millpond.system.any_bytes import kept
@@ -270,7 +270,7 @@ class Journal:
 
 
 def _kind(cell: Cell, metric: str, unit: str, declared: Metrics) -> str:
-    if isinstance(cell.contender, Computed):
+    if isinstance(cell.contender, ComputedContender):
         return "computed"
     if metric in declared.estimated:
         return "estimated"
@@ -281,7 +281,7 @@ def columns_of(cell: Cell) -> dict[str, str | None]:
     """The columns that identify a cell, in the order of `Observation.cell`."""
     return {
         "subject_kind": cell.subject.kind,
-        "subject": kept(json.dumps(list(cell.subject.words), ensure_ascii=False)),
+        "subject": kept(json.dumps(list(cell.subject.argv), ensure_ascii=False)),
         "contender_kind": cell.contender.kind,
         "contender": cell.contender.name,
         "plan": cell.plan.text() if cell.plan else None,

@@ -24,7 +24,7 @@ from millpond.store import store_files
 from millpond.store.observations import Journal, Observation, Programs, RunFacts, columns_of
 from millpond.store.relations import observations_in
 from millpond.store.store import Store
-from millpond.store.unfinished import Unfinished, abandoned
+from millpond.store.unfinished import UnfinishedRun, abandoned
 from millpond.system.interruption import note_kept
 from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
@@ -63,7 +63,7 @@ class RoundLog:
         self.journal = journal
         self._store = store
         self._resume = resume
-        self._unfinished = Unfinished(store.folder / "observations", journal.about())
+        self._unfinished = UnfinishedRun(store.folder / "observations", journal.about())
         self._written = 0
         self._kept: set[tuple[Cell, str, int]] = set()
         self.rounds: set[int] = set()

@@ -39,7 +39,7 @@ from millpond.store.relations import (
     subsystems_of,
     subsystems_table,
 )
-from millpond.store.store_files import DOCUMENT, PARQUET, Skipped, Unreadable
+from millpond.store.store_files import DOCUMENT, PARQUET, SkippedFile, Unreadable
 from millpond.store.unfinished import salvage
 from millpond.system import memory_limit
 from millpond.system.any_bytes import kept
@@ -302,7 +302,7 @@ class Store:
         return self._inspector.good(relation)
 
     @property
-    def skipped(self) -> list[Skipped]:
+    def skipped(self) -> list[SkippedFile]:
         """The files in this store that are damaged or not ours, by path. Contexts are read whole only on request."""
         return self._inspector.inspect()
 

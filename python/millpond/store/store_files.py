@@ -38,7 +38,7 @@ Columns = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Skipped:
+class SkippedFile:
     """A file in the store that is damaged or not ours, and the reason."""
 
     path: Path

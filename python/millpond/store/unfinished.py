@@ -35,7 +35,7 @@ SUFFIX = ".rounds"
 _SEALED = re.compile(rb"\t[0-9a-f]{8}\Z")
 
 
-class Unfinished:
+class UnfinishedRun:
     """The hidden file of one run, created with its first rows. Not thread-safe."""
 
     def __init__(self, folder: Path, about: RunFacts) -> None:
@@ -114,7 +114,7 @@ def abandoned(folder: Path) -> list[tuple[RunFacts, list[Observation]]]:
 
 
 @dataclass(frozen=True)
-class _Killed:
+class _KilledRun:
     """The content of a hidden file whose writer is dead. `whole`: at most a line that was cut off is missing.
 
     `about` is None if the first line is ours and damaged.
@@ -130,7 +130,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def _abandoned(path: Path) -> Iterator[_Killed | None]:
+def _abandoned(path: Path) -> Iterator[_KilledRun | None]:
     """The content of a file whose writer is dead; None if it is not ours. OSError if another process holds it."""
     if path.is_symlink():
         yield None
@@ -140,7 +140,7 @@ def _abandoned(path: Path) -> Iterator[_Killed | None]:
         first, *lines = file.read().split(b"\n")
         about = _about(first) if lines else None  # without a line end, its writer may be about to begin
         if about is None and _SEALED.search(first):
-            yield _Killed(None, [], whole=False)
+            yield _KilledRun(None, [], whole=False)
         else:
             yield _killed(about, lines[:-1]) if about and path.name == f".{about.run}{SUFFIX}" else None
 
@@ -153,7 +153,7 @@ def _about(line: bytes) -> RunFacts | None:
         return None
 
 
-def _killed(about: RunFacts, lines: list[bytes]) -> _Killed:
+def _killed(about: RunFacts, lines: list[bytes]) -> _KilledRun:
     rows: list[Observation] = []
     whole = True
     for line in lines:
@@ -161,7 +161,7 @@ def _killed(about: RunFacts, lines: list[bytes]) -> _Killed:
             rows += _rows_in(line, about.run)
         except ValueError:
             whole = False
-    return _Killed(about, rows, whole)
+    return _KilledRun(about, rows, whole)
 
 
 def _rows_in(line: bytes, run: str) -> list[Observation]:

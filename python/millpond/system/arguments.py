@@ -69,7 +69,7 @@ def bytes_of(text: str) -> int:
     return size
 
 
-def option_words(given: Mapping[str, object]) -> str:
+def options_text(given: Mapping[str, object]) -> str:
     """The options as typed: `--scale=quick --rounds=6`; options that were not given are left out."""
     pairs = [(name, one) for name, value in given.items() if value is not None
              for one in (value if isinstance(value, list) else [value])]  # fmt: skip

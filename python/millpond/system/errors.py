@@ -31,7 +31,7 @@ class Failure(Exception):
         self.message = message
 
 
-class ProgramEnded(Exception):
+class ProgramExit(Exception):
     """The program under test has ended, and this process must end in the same way.
 
     `exit_status` counts when `signal` is 0; otherwise the program died of `signal`.

@@ -10,7 +10,7 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _kept: list[str] = []
 
 
-class Interrupted(BaseException):
+class Interruption(BaseException):
     """A signal asked this process to stop. On its way out, children are stopped and temporary files removed."""
 
     def __init__(self, number: int) -> None:
@@ -21,7 +21,7 @@ class Interrupted(BaseException):
 def _interrupt(number: int, _frame: object) -> NoReturn:
     for each in NUMBERS:  # a second signal must not cut the cleanup short
         signal.signal(each, signal.SIG_IGN)
-    raise Interrupted(number)
+    raise Interruption(number)
 
 
 def watch_signals() -> None:

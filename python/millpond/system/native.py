@@ -67,7 +67,7 @@ def _first(folders: Sequence[Path], name: str, what: str, advice: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Finished:
+class ProcessEnd:
     """The end of a native program: its exit status (negative: died of that signal), and its standard error.
 
     `timed_out`: we ended it, because it exceeded its time limit.
@@ -101,7 +101,7 @@ def run(
     passing: bool = False,
     seconds: float | None = None,
     folder: Path | None = None,
-) -> Finished:
+) -> ProcessEnd:
     """Runs a native program to its end.
 
     Quiet by default: standard output is dropped, standard error kept. `passing` lets both through to the user.
@@ -127,15 +127,15 @@ def run(
             watch(child.pid)
         said = child.communicate(timeout=seconds)[1]
     except subprocess.TimeoutExpired:
-        return Finished(stop(child), f"millpond: stopped after {seconds:.0f} s without a result", timed_out=True)
+        return ProcessEnd(stop(child), f"millpond: stopped after {seconds:.0f} s without a result", timed_out=True)
     except BaseException:
         stop(child)
         raise
-    return Finished(child.returncode, (said or b"").decode(errors="surrogateescape"))
+    return ProcessEnd(child.returncode, (said or b"").decode(errors="surrogateescape"))
 
 
 @dataclass(frozen=True)
-class Captured:
+class ProgramOutput:
     """The end of a program, and all that it printed. `timed_out`: we killed it, because it exceeded its time limit."""
 
     status: int
@@ -150,7 +150,7 @@ def capture(
     *,
     seconds: float | None = None,
     descriptors: Sequence[int] = (),
-) -> Captured:
+) -> ProgramOutput:
     """Runs a program with exactly that environment, without input, and reads both its outputs.
 
     For programs that print their result; an interruption of this process kills it. It inherits `descriptors` under
@@ -162,11 +162,11 @@ def capture(
             timeout=seconds, pass_fds=descriptors,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return Captured(-signal.SIGKILL, "", "", timed_out=True)
+        return ProgramOutput(-signal.SIGKILL, "", "", timed_out=True)
     except OSError as error:
         raise Failure(Status.ENVIRONMENT, f"cannot start {argv[0]}: {error.strerror or error}") from error
     printed, said = (text.decode(errors="surrogateescape") for text in (done.stdout, done.stderr))
-    return Captured(done.returncode, printed, said)
+    return ProgramOutput(done.returncode, printed, said)
 
 
 def stop(child: subprocess.Popen[bytes]) -> int:
@@ -217,7 +217,7 @@ def descendants_of(root: int) -> dict[int, int]:
     return found
 
 
-def failure_of(name: str, finished: Finished) -> Failure:
+def failure_of(name: str, finished: ProcessEnd) -> Failure:
     """The failure that a native program reported, with its message and status."""
     lines = [line for line in finished.said.split("\n") if line.startswith("millpond:")]
     message = "; ".join(line.removeprefix("millpond:").strip() for line in lines)
@@ -243,7 +243,7 @@ def answer(name: str, arguments: Sequence[str]) -> str:
     """Runs a native program that prints its result; returns what it printed, or raises the failure that it reported."""
     done = capture([str(find(name)), *arguments], user_environment())
     if done.status != 0:
-        raise failure_of(name, Finished(done.status, done.said, done.timed_out))
+        raise failure_of(name, ProcessEnd(done.status, done.said, done.timed_out))
     return done.printed
 
 

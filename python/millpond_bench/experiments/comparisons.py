@@ -136,7 +136,7 @@ class ComparisonSpec(ExperimentSpec):
         table = table_of(outcomes)
         rows: list[ResultRow] = []
         for cells_of_point in groups_of(cells):
-            (workload,) = cells_of_point[0].subject.words
+            (workload,) = cells_of_point[0].subject.argv
             unit = "instruction" if workload in self.counted else contenders.program.workload(workload).unit
             group = PointGroup(cells_of_point, contenders.by_name, table, unit)
             for question in self.questions.get(workload, ()):
@@ -156,7 +156,7 @@ class PointGroup:
 
     def __post_init__(self) -> None:
         self.by_name = {cell.contender.name: cell for cell in self.cells}
-        (self.workload,) = self.cells[0].subject.words
+        (self.workload,) = self.cells[0].subject.argv
         self.parameters = dict(self.cells[0].parameters)
 
     def row(self, comparison: str, unit: str, **known: Any) -> ResultRow:

@@ -103,5 +103,5 @@ def show_events(json: str | None) -> None:
 def _ask(*words: str) -> str:
     done = native.capture([str(native.find(PROGRAM)), *words], USUAL.environment({}))
     if done.status != 0:
-        raise native.failure_of(PROGRAM, native.Finished(done.status, done.said))
+        raise native.failure_of(PROGRAM, native.ProcessEnd(done.status, done.said))
     return done.printed

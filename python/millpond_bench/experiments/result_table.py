@@ -322,7 +322,7 @@ class PublishedTable(ResultTable[Cell]):
         values = self.values_of(cell, name)
         found = summarise(list(values.values())) if values else None
         return PublishedRow(
-            experiment=experiment.name, workload=cell.subject.words[0],
+            experiment=experiment.name, workload=cell.subject.argv[0],
             parameters={k: place_of(v) for k, v in cell.parameters if k != LITTER},
             strategy=cell.contender.name, alias=experiment.alias(cell.contender.name), heap_state=heap_state(cell),
             toolchain=parameters.get(TOOLCHAIN, SURROUNDINGS[TOOLCHAIN]),

@@ -137,7 +137,7 @@ class SuiteProgram:
         """Failure for the first cell that the program has no workload or contender for (status 4), or that has a number
         out of its range (status 2)."""
         for cell in cells:
-            (name,) = cell.subject.words
+            (name,) = cell.subject.argv
             workload = self.workload(name)
             if cell.contender.name not in workload.contenders:
                 raise Failure(
@@ -197,7 +197,7 @@ class Launch:
 
 def usual_launch(cell: Cell) -> Launch:
     """A contender that the program knows, surrounded as the cell's parameters say."""
-    return Launch(Surroundings.of(cell), cell.subject.words[0], cell.contender.name)
+    return Launch(Surroundings.of(cell), cell.subject.argv[0], cell.contender.name)
 
 
 class SuiteRunner:
@@ -258,7 +258,7 @@ class SuiteRunner:
         return [str(launch.around.program(self._program)), "--workload", launch.workload, "--contender",
                 launch.contender, *options, "--memory-limit-bytes", str(self._room_bytes), *launch.options]  # fmt: skip
 
-    def _start(self, argv: Sequence[str], cell: Cell, patience: float) -> native.Captured:
+    def _start(self, argv: Sequence[str], cell: Cell, patience: float) -> native.ProgramOutput:
         environment = self._launch(cell).around.environment(self._padding.environment())
         return native.capture(argv, environment, seconds=patience, descriptors=self._counting.descriptors)
 
@@ -276,7 +276,7 @@ class SuiteRunner:
             collected.append(found["Ir"])
         return Outcome(cell, stage, number, {"instructions": (collected[1] - collected[0]) / (_COUNTS[1] - _COUNTS[0])})
 
-    def _printed(self, done: native.Captured, cell: Cell) -> SuiteRound:
+    def _printed(self, done: native.ProgramOutput, cell: Cell) -> SuiteRound:
         printed = _decoded(SuiteRound, done)
         if printed is not None:
             return printed
@@ -300,7 +300,7 @@ class SuiteRunner:
         return Outcome(cell, stage, number, values | counted, absent=absent)
 
 
-def _decoded(kind: type[Kind], done: native.Captured) -> Kind | None:
+def _decoded(kind: type[Kind], done: native.ProgramOutput) -> Kind | None:
     """What a program printed; None where it failed, or printed something else."""
     try:
         return msgspec.json.decode(done.printed, type=kind) if done.status == 0 else None
@@ -308,5 +308,5 @@ def _decoded(kind: type[Kind], done: native.Captured) -> Kind | None:
         return None
 
 
-def _said(done: native.Captured) -> str:
+def _said(done: native.ProgramOutput) -> str:
     return done.said.strip().removeprefix("millpond: ")[-500:]

@@ -242,7 +242,7 @@ def _working_set(argv: Sequence[str], environment: dict[str, str], patience: flo
     return {_WORKING_SET[row.line_bytes]: float(row.value) for row in rows if row.line_bytes in _WORKING_SET}
 
 
-def _why_none(done: native.Captured, patience: float, tool: str = "callgrind") -> str:
+def _why_none(done: native.ProgramOutput, patience: float, tool: str = "callgrind") -> str:
     if done.timed_out:
         return f"under {tool} it took longer than {patience:.0f} s"
     if done.status != 0:

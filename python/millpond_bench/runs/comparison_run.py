@@ -84,11 +84,11 @@ class ComparisonRun(SuiteRun):
                 read_suite(self.spec.suite, {}, contender.around)
         if any(cell.contender.name == HARDENED for cell in self.cells):
             self.contenders.by_name[HARDENED].around.program(self.spec.suite)
-        if any(cell.subject.words[0] in self.spec.counted for cell in self.cells):
+        if any(cell.subject.argv[0] in self.spec.counted for cell in self.cells):
             callgrind.find_valgrind()
 
     def launch(self, cell: Cell) -> Launch:
-        (name,) = cell.subject.words
+        (name,) = cell.subject.argv
         workload = self.spec.counted.get(name, name)
         program = self.contenders.program
         functions = program.workload(workload).counted_functions or () if name in self.spec.counted else ()

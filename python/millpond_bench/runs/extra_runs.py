@@ -100,7 +100,7 @@ def _dimensions(argv: Sequence[str], environment: Mapping[str, str], patience: f
     return {name: float(value) for name, value in found.items() if value is not None}
 
 
-def _subsystem(done: native.Captured, trace: Path) -> Mapping[str, Any]:
+def _subsystem(done: native.ProgramOutput, trace: Path) -> Mapping[str, Any]:
     """The dimensions of the rings. LookupError where they are not in what was printed."""
     try:
         subsystems = json.loads(done.printed)["subsystems"]
@@ -112,7 +112,7 @@ def _subsystem(done: native.Captured, trace: Path) -> Mapping[str, Any]:
 RECORDED = ExtraRun("recorded", 40.0, partial(LookRunner, (*DIMENSIONS, LOCALITY), _dimensions))
 
 
-def _figures(done: native.Captured) -> dict[str, float]:
+def _figures(done: native.ProgramOutput) -> dict[str, float]:
     """Every number that a round printed, metrics or not. LookupError where it printed no round."""
     try:
         printed = json.loads(done.printed) if done.status == 0 else {}
