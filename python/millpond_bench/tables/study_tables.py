@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The tables of Grunwald, Zorn and Henderson (1993) as points: what they print, and what follows from it by arithmetic.
+"""The tables of Grunwald, Zorn and Henderson (1993) as points: the printed values, and what follows from them.
 
-tables 4, 5   total and miss seconds of each program on each allocator, caches of 16 and 64 KB
-              ─▶ base = total - miss, and with them any penalty P: base + miss · P / 25
-              ─▶ misses a thousand instructions: 1000 · miss / (25 · base)
-table 2       instructions, data references, heap and objects under FIRSTFIT
-              ─▶ miss rate ≈ miss seconds / (25 · 62.5 ns) / references: "other allocators have a similar number"
-table 6       miss rates and penalties of GNU LOCAL with and without tags, 64 KB
+    tables 4, 5   total and miss seconds of each program on each allocator, caches of 16 and 64 KB
+                  ─▶ base = total - miss, and with it any penalty P: base + miss · P / 25
+                  ─▶ misses per thousand instructions: 1000 · miss / (25 · base)
+    table 2       instructions, data references, heap and objects under FIRSTFIT
+                  ─▶ miss rate ≈ miss seconds / (25 · 62.5 ns) / references: "other allocators have a similar number"
+    table 6       miss rates and penalties of GNU LOCAL with and without tags, 64 KB
 
-The tables imply 62.5 ns an instruction: base seconds under FIRSTFIT / instructions is that for every program.
+The tables imply 62.5 ns for each instruction: this is base seconds under FIRSTFIT / instructions for every program.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CYCLE_SECONDS = 62.5e-9
 PENALTY_CYCLES = 25
 TAG_BYTES = 8  # "common boundary tag implementations add eight bytes" (section 4.3)
 PENALTIES = (10, 25, 50, 100, 200)
-# The document's names of the allocators.
+# The paper's names of the allocators.
 ALIASES: Mapping[str, str] = {
     "FIRSTFIT": "first_fit", "QUICKFIT": "quick_fit", "GNU G++": "gnu_gxx", "BSD": "bsd", "GNU LOCAL": "gnu_local",
 }  # fmt: skip
@@ -46,7 +46,7 @@ def _number(value: float) -> str:
 
 @cache
 def times() -> Mapping[tuple[str, str, int], tuple[float, float]]:
-    """By program, allocator and KB of cache: base seconds, and seconds of misses at 25 cycles each."""
+    """For each program, allocator and KB of cache: base seconds, and seconds of misses at 25 cycles each."""
     return {
         (row["program"], ALIASES[row["allocator"]], int(row["cache_kbytes"])): (
             float(row["total_seconds"]) - float(row["miss_seconds"]), float(row["miss_seconds"])
@@ -89,7 +89,7 @@ def of_caches() -> Figures:
 
 
 def of_programs() -> Figures:
-    """Points of program, under FIRSTFIT alone; the figure is data references in millions."""
+    """Points of program, only under FIRSTFIT; the figure is data references in millions."""
     metrics = {
         "": ("data_refs_1e6", 1.0), "instructions_executed": ("instructions_1e6", 1e6),
         "heap_bytes": ("max_heap_kbytes", 1024.0),
@@ -114,7 +114,7 @@ def _column(metric: str, column: str, unit: float) -> Iterator[Published]:
 
 
 def of_model() -> Figures:
-    """Points of program, under FIRSTFIT alone: the time that table 5 estimates, by the one that table 2 lists."""
+    """Points of program, only under FIRSTFIT: the time that table 5 estimates, divided by the time in table 2."""
     measured = {row["program"]: float(row["exec_seconds"]) for row in _rows("table2_programs")}
     return {
         "": [
@@ -128,8 +128,8 @@ def of_model() -> Figures:
 def of_tags() -> Figures:
     """Points of program; strategies gnu_local without and gnu_local_padded with tags.
 
-    The figure is the miss rate in percent; `miss_penalty` and `tag_penalty` are shares of the time without tags, in
-    percent: the second is what the tags add.
+    The figure is the miss rate in percent. `miss_penalty` and `tag_penalty` are percentages of the time without tags;
+    the second is the time that the tags add.
     """
     rows = {row["metric"]: row for row in _rows("table6_boundary_tags")}
     metrics = {
@@ -147,7 +147,7 @@ def of_tags() -> Figures:
         ]
         for metric, columns in metrics.items()
     }
-    # With a penalty K times as high, K · added / (1 + (K - 1) · waiting without tags).
+    # The value if the penalty is K times as high: K · added / (1 + (K - 1) · waiting without tags).
     times = PENALTIES[-1] / PENALTY_CYCLES
     waiting = rows["miss_penalty_percent_no_tags"]
     found["tag_growth"] = [
