@@ -36,11 +36,11 @@ from millpond_bench.experiments.event_names import counting_of, show_events
 from millpond_bench.experiments.experiment import ExperimentSpec, Parameters, PublishedSpec, points, surrounded
 from millpond_bench.experiments.settings import values_set
 from millpond_bench.pages import kept_results
+from millpond_bench.runs.capture_run import CaptureRun, CaptureSpec
 from millpond_bench.runs.comparison_run import ComparisonRun
 from millpond_bench.runs.experiment_run import PLACE, ExperimentRun, RunRequest, document, memory_bytes, write
 from millpond_bench.runs.published_run import PublishedRun, cells_of, counted_cells, judge_together
 from millpond_bench.runs.steps_run import StepsRun, StepsSpec
-from millpond_bench.runs.study import StudyRun, StudySpec
 from millpond_bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
 
 ALL = "all"
@@ -90,7 +90,8 @@ def command(
     scale: Annotated[
         Scale,
         typer.Option(
-            help="quick: minutes; standard: half an hour; shape: the paper's grid, less work per point; paper: its whole grid."
+            help="quick: minutes; standard: half an hour; shape: the paper's grid with less work per point; "
+            "paper: the paper's own grid."
         ),
     ] = Scale.STANDARD,
     rounds: Annotated[
@@ -114,7 +115,7 @@ def command(
     settings: SetOption = None,
     json: options.Json = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the HTML page goes (default: results/bench/NAME.html).")
+        Path | None, typer.Option(metavar="FILE", help="The HTML page's path (default: results/bench/NAME.html).")
     ] = None,
     google: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write every round as Google Benchmark JSON.")
@@ -141,7 +142,7 @@ def command(
         return Status.OK
     of_suites = {"--litter": litter, "--counters": counters, "--event": event, "--perf-control": perf_control,
                  "--toolchain": toolchain, "--malloc": malloc, "--set": settings}  # fmt: skip
-    specs = without_study(named(experiments or []), of_suites)
+    specs = drop_capture_experiments(named(experiments or []), of_suites)
     require_options(specs, {"--peer": peer, "--sizes": sizes}, {**of_suites, "--google": google})
     around |= values_set(settings or [], specs)
     taken = {metric for spec in PUBLISHED for metric in spec.metrics.units}
@@ -186,7 +187,7 @@ def _measure(
         run.require()
     places.prove_writable()
     for run in runs:
-        with said_when_stopped(store):
+        with report_interruption(store):
             run.measure()
         if json != STDOUT:
             run.show()
@@ -204,7 +205,9 @@ def _measure(
 
 def _published_run(spec: PublishedSpec, cells: list[Cell], request: RunRequest, counted: list[Cell]) -> PublishedRun:
     return (
-        StudyRun(spec, cells, request) if isinstance(spec, StudySpec) else PublishedRun(spec, cells, request, counted)
+        CaptureRun(spec, cells, request)
+        if isinstance(spec, CaptureSpec)
+        else PublishedRun(spec, cells, request, counted)
     )
 
 
@@ -235,20 +238,20 @@ def require_options(
             raise Failure(Status.USAGE, f"{given[0]} does not apply to {spec.name}")
 
 
-def without_study(specs: Sequence[ExperimentSpec], given: Mapping[str, object]) -> list[ExperimentSpec]:
+def drop_capture_experiments(specs: Sequence[ExperimentSpec], given: Mapping[str, object]) -> list[ExperimentSpec]:
     """Drops the experiments on captures if an option is given that does not apply to them.
 
     Failure (status 2) if no experiment is left.
     """
     names = [name for name, value in given.items() if value not in (None, [])]
-    kept = [spec for spec in specs if not (names and isinstance(spec, StudySpec))]
+    kept = [spec for spec in specs if not (names and isinstance(spec, CaptureSpec))]
     if specs and not kept:
         raise Failure(Status.USAGE, f"{names[0]} does not apply to {specs[0].name}")
     return kept
 
 
 @contextmanager
-def said_when_stopped(store: Path | None) -> Iterator[None]:
+def report_interruption(store: Path | None) -> Iterator[None]:
     """Tells the user, if a signal stops the run, where the rounds so far are."""
     try:
         yield

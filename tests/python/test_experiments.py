@@ -136,7 +136,7 @@ def test_what_a_figure_is_divided_by_takes_turns_with_it(experiment: PublishedSp
 @EACH
 def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: PublishedSpec) -> None:
     known = experiment.metrics.units
-    assert {experiment.figure.metric, *experiment.beside_metrics} <= known.keys()
+    assert {experiment.figure.metric, *experiment.extra_metrics} <= known.keys()
 
 
 @pytest.mark.lengthy

@@ -60,8 +60,8 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validation_rounds, "library_bytes", lambda *_: dict.fromkeys((m.name for m in MALLOCS), 0.0))
 
 
-def validated(tmp_path: Path, cpu: Sequence[float], peak: Sequence[float]) -> validation_rounds.Validating:
-    work = validation_rounds.Validating(MALLOCS, tmp_path, lambda *_: FakeRunner(cpu, peak), Silence(), rounds=3)
+def validated(tmp_path: Path, cpu: Sequence[float], peak: Sequence[float]) -> validation_rounds.ReplayValidator:
+    work = validation_rounds.ReplayValidator(MALLOCS, tmp_path, lambda *_: FakeRunner(cpu, peak), Silence(), rounds=3)
     work.run(["one", "two"])
     return work
 
@@ -91,7 +91,7 @@ def test_seconds_are_predicted_at_full_speed_and_bytes_at_the_programs_pace(
         def run(self, cell: Cell, stage: str, number: int) -> Outcome:
             return (pace if PACED in cell.parameters else full_speed).run(cell, stage, number)
 
-    work = validation_rounds.Validating(MALLOCS, tmp_path, lambda *_: Either(), Silence(), rounds=3)
+    work = validation_rounds.ReplayValidator(MALLOCS, tmp_path, lambda *_: Either(), Silence(), rounds=3)
     work.run(["one", "two"])
     assert all(s.holds and s.within == 6 for s in work.document().summary.values())
 
@@ -109,7 +109,7 @@ def test_what_a_round_measures_and_what_it_predicts_lie_side_by_side(
 
     noting = Noting((1.0, 0.9, 1.1), (1e7, 1.2e7, 9e6))
     monkeypatch.setattr(validation_rounds, "MallocRunner", lambda *_, **__: noting)
-    work = validation_rounds.Validating(MALLOCS, tmp_path, lambda *_: noting, Silence(), rounds=2)
+    work = validation_rounds.ReplayValidator(MALLOCS, tmp_path, lambda *_: noting, Silence(), rounds=2)
     work.run(["one"])
     assert rounds == [0] * 9 + [1] * 9 + [2] * 9
 
@@ -195,7 +195,7 @@ def test_the_error_of_the_latest_validation_of_this_machine_is_taken(
 
 def test_a_validation_of_few_programs_is_kept_and_not_used(lab: FakeLab, programs: None, tmp_path: Path) -> None:
     lab.configure(events=1000)
-    work = validation_rounds.Validating(
+    work = validation_rounds.ReplayValidator(
         MALLOCS, tmp_path, lambda *_: FakeRunner((0.3,) * 3, (3e6,) * 3), Silence(), rounds=2
     )
     work.run(["one"])

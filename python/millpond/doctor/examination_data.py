@@ -111,7 +111,7 @@ class Installation(Record, frozen=True):
 
 
 class StoreFacts(Record, frozen=True):
-    """Whether the store can be written, and the free space there."""
+    """The writability of the store, and the free space there."""
 
     path: str
     exists: bool

@@ -125,7 +125,7 @@ class ProcessFacts(Record, frozen=True):
 
     @property
     def words(self) -> str:
-        """Its command line, or its file if that is unknown."""
+        """The command line, or the file if that is unknown."""
         return " ".join(self.argv or [self.executable or "?"])
 
 

@@ -24,7 +24,7 @@ class Noise(Record, frozen=True):
     """The noise in one metric: `ratio`, b / a within a round; `round`, the median value; `spread`, of a whole round.
 
     `spread` is the distance of the quartiles of all rounds, relative to their median. `floor` is the largest relative
-    change that was seen although there is none.
+    change between the equal contenders.
     """
 
     metric: str

@@ -199,7 +199,7 @@ def _variant_of(cell: Cell) -> str:
 
 
 def _in_turn(values: Sequence[float], number: int) -> float:
-    """The measurement for that round, in turn; 0 if there is none."""
+    """The measurement for that round, in turn; 0 without measurements."""
     return values[number % len(values)] if values else 0.0
 
 
@@ -226,7 +226,7 @@ def outcome_of(
 
 
 def read_result(path: Path) -> RoundResult | None:
-    """The result file of a round; None if there is none."""
+    """The result file of a round; None if it does not exist."""
     try:
         return RoundResult.read(path)
     except (OSError, ValueError):

@@ -80,7 +80,7 @@ def _seal(path: Path) -> None:
 
 
 def _footer_at(content: bytes) -> int:
-    """The offset of the footer of a Parquet file; less than 0 if there is none."""
+    """The offset of the footer of a Parquet file; less than 0 without a footer."""
     return len(content) - 8 - int.from_bytes(content[-8:-4], "little")
 
 

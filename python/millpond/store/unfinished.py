@@ -77,8 +77,7 @@ def _data_in(line: bytes) -> Any:
 
 
 def salvage(folder: Path) -> list[Path]:
-    """Writes the Parquet files of runs that were killed; returns them. Leaves files alone that are still being
-    written.
+    """Writes the Parquet files of runs that were killed; returns them. Skips files that are still being written.
 
     A hidden file is removed only if all of it was understood, and its Parquet file holds its rows (or it had none). A
     damaged one is named on standard error.

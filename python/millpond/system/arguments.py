@@ -41,7 +41,7 @@ def split(words: list[str]) -> CommandLine:
 
 
 def program_of(verb: str, line: CommandLine, positional: list[str] | None) -> tuple[str, ...]:
-    """The program to run. Usage failure, which shows how to name one, if there is none. `positional`: arguments that
+    """The program to run. Without one, a usage failure that shows how to name it. `positional`: arguments that
     the parser found.
     """
     usage = f"millpond {verb} [OPTIONS] -- PROGRAM ARGS..."

@@ -25,7 +25,7 @@ def sealed(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def seal_flaw(document: object) -> str:
-    """Returns a half-sentence that names the flaw; empty if the checksum holds, or if there is none."""
+    """Returns a half-sentence that names the flaw; empty if the checksum holds or is absent."""
     if not isinstance(document, dict) or NAME not in document:
         return ""
     if document[NAME] == _seal_of({name: value for name, value in document.items() if name != NAME}):

@@ -91,7 +91,7 @@ def _words(line: str) -> list[str]:
 
 
 @dataclass
-class ReferencesValidating:
+class ReferencesValidator:
     """The results of a validation so far; `run` adds one program after the other."""
 
     inputs: Path

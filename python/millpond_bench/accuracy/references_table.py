@@ -52,8 +52,8 @@ def print_references(document: ReferencesValidation, out: Console) -> None:
 def _seconds_line(found: SecondsSummary) -> str:
     line = (
         f"CPU relative to glibc: the median error of {plural(found.ratios, 'ratio')} is {found.median_percent:.1f} % "
-        f"and the worst {found.worst_percent:.0f} %; ± {100 * found.half_width:.1f} % of a predicted ratio is the interval "
-        f"for {100 * COVERED:.0f} % of the programs"
+        f"and the worst {found.worst_percent:.0f} %; ± {100 * found.half_width:.1f} % of a predicted ratio is the "
+        f"interval for {100 * COVERED:.0f} % of the programs"
     )
     if found.coverage is None:
         return line

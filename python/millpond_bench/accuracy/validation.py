@@ -15,8 +15,8 @@ from millpond.system import output
 from millpond.system.errors import Failure, Status
 from millpond.system.json_seal import sealed
 from millpond.system.progress import ProgressReport, say
-from millpond_bench.accuracy.references_rounds import ENVIRONMENTS, ReferencesValidating
-from millpond_bench.accuracy.validation_rounds import PROGRAMS, ROUNDS, Validating
+from millpond_bench.accuracy.references_rounds import ENVIRONMENTS, ReferencesValidator
+from millpond_bench.accuracy.validation_rounds import PROGRAMS, ROUNDS, ReplayValidator
 from millpond_bench.programs.captured_programs import MORE_PREDICTED, PREDICTED
 
 INPUTS = Path("results/bench/inputs")
@@ -43,7 +43,7 @@ def validate_replay(
     store.prepare()
     for name, package in missing.items():
         say(f"{name} is not installed (package {package}); comparing the others")
-    work = Validating(mallocs, INPUTS, ReplayRunner, ProgressReport(), rounds or ROUNDS, seed)
+    work = ReplayValidator(mallocs, INPUTS, ReplayRunner, ProgressReport(), rounds or ROUNDS, seed)
     work.run(list(PROGRAMS) if names is None else names, time.monotonic() + budget_seconds)
     document = work.document()
     if not work.differences:
@@ -73,7 +73,7 @@ def validate_predictions(
     environments = ENVIRONMENTS if rounds is None else rounds
     store = Store(folder)
     store.prepare()
-    work = ReferencesValidating(INPUTS, ProgressReport(), environments, seed)
+    work = ReferencesValidator(INPUTS, ProgressReport(), environments, seed)
     work.run(list(default) if names is None else names, time.monotonic() + budget_seconds)
     if not work.counts and not work.seconds:
         why = "; ".join(work.notes) or "no program was named"

@@ -66,7 +66,7 @@ ReplayFactory = Callable[[Path, int], Runner]
 
 
 @dataclass
-class Validating:
+class ReplayValidator:
     """The results of a validation so far; `run` adds one program after the other."""
 
     mallocs: Sequence[Malloc]

@@ -60,7 +60,7 @@ def judge_all(
     in_two = [claim for claim in claims if _has_two_verdicts(claim, experiment)]
     judged = controlled([
         _untestable(judge(claim, experiment, published, within, names=names), experiment, ours, here, reasons, names)
-        for names, some in ((experiment.canonical, claims), (experiment.built_as_then, in_two))
+        for names, some in ((experiment.canonical, claims), (experiment.original_allocator, in_two))
         for claim in some
     ])  # fmt: skip
     on_documents = dict(zip((claim.id for claim in in_two), judged[len(claims) :], strict=True))
@@ -70,7 +70,7 @@ def judge_all(
 def _has_two_verdicts(claim: Claim, experiment: PublishedSpec) -> bool:
     """True if its labels mean other strategies on the paper's own allocators."""
     names = {experiment.canonical(name) for name in (*claim.of, *claim.against, *_rivals(claim, experiment))}
-    return names <= {*experiment.strategies} and any(experiment.built_as_then(name) != name for name in names)
+    return names <= {*experiment.strategies} and any(experiment.original_allocator(name) != name for name in names)
 
 
 def _within_cores(figures: PlaceTable, cores: int) -> PlaceTable:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Verdicts: where the figure of a statement lies, and whether chance alone could have put it there.
+"""Verdicts: where the figure of a statement lies, and the probability that only chance put it there.
 
     no effect        near end of the bound        far end
         ┆   weaker            ┆       holds          ┆   stronger          a statement of an effect: its bound lies on

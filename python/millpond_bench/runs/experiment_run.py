@@ -40,7 +40,7 @@ from millpond_bench.experiments.bench_document import (
 from millpond_bench.experiments.experiment import ExperimentSpec, Needs, at_scale
 from millpond_bench.experiments.result_table import ResultRow
 from millpond_bench.experiments.suite_rounds import Launch, SuiteProgram, SuiteRunner
-from millpond_bench.experiments.window_counters import UNCOUNTED, Counting
+from millpond_bench.experiments.window_counters import UNCOUNTED, CounterRequest
 from millpond_bench.programs.counted_rounds import run_counted
 
 STAGE = "bench"
@@ -69,7 +69,7 @@ class RunRequest:
     shard: Shard
     store: Store | None
     room_bytes: int
-    counting: Counting = UNCOUNTED
+    counting: CounterRequest = UNCOUNTED
     named: frozenset[str] = frozenset()
 
     def rounds_of(self, spec: ExperimentSpec) -> int:
@@ -125,7 +125,7 @@ class ExperimentRun(ABC):
         return [
             outcome
             for rounds, own in self.passes(cells)
-            for outcome in run(own, runner, _Named(self.spec.name), stage=STAGE, rounds=rounds, memory=log,
+            for outcome in run(own, runner, _NamedProgress(self.spec.name), stage=STAGE, rounds=rounds, memory=log,
                                shard=self.request.shard)
         ]  # fmt: skip
 
@@ -265,7 +265,7 @@ class SuiteRun(ExperimentRun):
         return []
 
 
-class _Named(ProgressReport):
+class _NamedProgress(ProgressReport):
     """Progress under the experiment's name rather than the stage's."""
 
     def __init__(self, name: str) -> None:

@@ -19,7 +19,7 @@ from functools import cache
 from importlib.resources import files
 from io import StringIO
 
-from millpond_bench.experiments.experiment import Published
+from millpond_bench.experiments.experiment import PublishedFigure
 
 CYCLE_SECONDS = 62.5e-9
 PENALTY_CYCLES = 25
@@ -32,7 +32,7 @@ ALIASES: Mapping[str, str] = {
 _BASELINE = "first_fit"
 _OF_MACHINE_KB = 64  # the cache of the machine on which table 2 was measured
 _LARGEST_INPUT = {"GS-Large": "GS"}  # the input of the other tables
-Figures = dict[str, list[Published]]
+Figures = dict[str, list[PublishedFigure]]
 
 
 def _rows(name: str) -> list[dict[str, str]]:
@@ -73,7 +73,7 @@ def of_times() -> Figures:
             **{f"seconds_at_{penalty}": base + misses * penalty / PENALTY_CYCLES for penalty in PENALTIES},
         }  # fmt: skip
         for metric, value in values.items():
-            found.setdefault(metric, []).append(Published(point, strategy, _number(value), "seconds", metric))
+            found.setdefault(metric, []).append(PublishedFigure(point, strategy, _number(value), "seconds", metric))
     return found
 
 
@@ -81,7 +81,7 @@ def of_caches() -> Figures:
     """Points of program, line and cache; the figure is the share of references that miss, in percent."""
     return {
         "": [
-            Published((("program", program), ("line", 32), ("cache", cache_kb)), strategy,
+            PublishedFigure((("program", program), ("line", 32), ("cache", cache_kb)), strategy,
                       _number(100 * misses / (PENALTY_CYCLES * CYCLE_SECONDS) / references()[program]), "%")
             for (program, strategy, cache_kb), (_, misses) in times().items()
         ]
@@ -99,18 +99,18 @@ def of_programs() -> Figures:
     found = {metric: list(_column(metric, *column)) for metric, column in metrics.items()}
     freed = {one.point: one.value or 0.0 for one in found["objects_freed"]}
     found["freed_share"] = [
-        Published(one.point, one.strategy, _number(freed[one.point] / (one.value or 1.0)), "share", "freed_share")
+        PublishedFigure(one.point, one.strategy, _number(freed[one.point] / (one.value or 1.0)), "share", "freed_share")
         for one in found["objects_allocated"]
     ]
     return found
 
 
-def _column(metric: str, column: str, unit: float) -> Iterator[Published]:
+def _column(metric: str, column: str, unit: float) -> Iterator[PublishedFigure]:
     rows = [*_rows("table2_programs"), *_rows("table3_gs_inputs")]
     for row in rows:
         program = row.get("program") or row["input"]
         if program not in _LARGEST_INPUT:
-            yield Published((("program", program),), _BASELINE, _number(unit * float(row[column])), "", metric)
+            yield PublishedFigure((("program", program),), _BASELINE, _number(unit * float(row[column])), "", metric)
 
 
 def of_model() -> Figures:
@@ -118,7 +118,7 @@ def of_model() -> Figures:
     measured = {row["program"]: float(row["exec_seconds"]) for row in _rows("table2_programs")}
     return {
         "": [
-            Published((("program", program),), _BASELINE,
+            PublishedFigure((("program", program),), _BASELINE,
                       _number(sum(times()[program, _BASELINE, _OF_MACHINE_KB]) / seconds), "ratio")
             for program, seconds in measured.items()
         ]
@@ -140,7 +140,7 @@ def of_tags() -> Figures:
     }  # fmt: skip
     found = {
         metric: [
-            Published((("program", program),), strategy, value, "%", metric)
+            PublishedFigure((("program", program),), strategy, value, "%", metric)
             for strategy, name in columns.items()
             for program, value in rows[name].items()
             if program != "metric"
@@ -151,7 +151,7 @@ def of_tags() -> Figures:
     times = PENALTIES[-1] / PENALTY_CYCLES
     waiting = rows["miss_penalty_percent_no_tags"]
     found["tag_growth"] = [
-        Published((("program", program),), "gnu_local_padded",
+        PublishedFigure((("program", program),), "gnu_local_padded",
                   _number(times / (1 + (times - 1) * float(waiting[program]) / 100)), "ratio", "tag_growth")
         for program in waiting if program != "metric"
     ]  # fmt: skip

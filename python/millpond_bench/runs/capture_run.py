@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """Experiments on direct captures: one capture of a program on an allocator has the values of many points.
 
-    cell (program, allocator) ── captured once a round (programs/study_captures.py) ──▶ values ─┬─ unfold ─▶ points
-    (cache)
-                                                                                          └─ unfold ─▶ points (memory)
+    cell (program, allocator) ── captured once a round (programs/grunwald1993_captures.py) ──▶ values
+    values ─┬─ unfold ─▶ points (cache)
+            └─ unfold ─▶ points (memory)
 
 Several experiments of the paper read the same captures. These are kept in one place for all of them: the store, or a
 folder that lives as long as this process. Experiments differ by the points that they make of a capture, their figure
@@ -27,10 +27,10 @@ from millpond.store.round_log import logged
 from millpond.store.store import Store
 from millpond.system.machine import this_machine
 from millpond.system.temporary import temporary_folder
-from millpond_bench.experiments.experiment import Needs, Parameters, Place, Published, PublishedSpec
+from millpond_bench.experiments.experiment import Needs, Parameters, Place, PublishedFigure, PublishedSpec
 from millpond_bench.experiments.result_table import PublishedTable
 from millpond_bench.experiments.suite_rounds import SuiteProgram
-from millpond_bench.programs import study_captures
+from millpond_bench.programs import grunwald1993_captures
 from millpond_bench.runs.experiment_run import PLACE
 from millpond_bench.runs.published_run import PublishedRun
 
@@ -39,7 +39,7 @@ _JOURNAL = "grunwald1993.captures"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StudySpec(PublishedSpec):
+class CaptureSpec(PublishedSpec):
     """`unfold`: makes the parameters and the values of each point from the values of one capture, and those of the
     baseline's capture of the same program and round (None if it does not exist).
 
@@ -48,22 +48,22 @@ class StudySpec(PublishedSpec):
     `identity`: tells the programs of a cell from other builds.
     """
 
-    runner: Callable[[Path, Path], Runner] = study_captures.CaptureRunner
-    lacking: Callable[[list[Cell]], dict[Cell, str]] = study_captures.lacking
-    identity: Callable[[Cell], str] = study_captures.identity_of
+    runner: Callable[[Path, Path], Runner] = grunwald1993_captures.CaptureRunner
+    lacking: Callable[[list[Cell]], dict[Cell, str]] = grunwald1993_captures.lacking
+    identity: Callable[[Cell], str] = grunwald1993_captures.identity_of
 
     unfold: Callable[[Values, Values | None], Iterable[tuple[Parameters, Values]]]
-    figures: Callable[[], Mapping[str, Iterable[Published]]] = field(default=dict)
+    figures: Callable[[], Mapping[str, Iterable[PublishedFigure]]] = field(default=dict)
 
     @cache  # noqa: B019 (an experiment lives as long as the program)
-    def printed(self, metric: str = "") -> dict[Place, Published]:
+    def printed(self, metric: str = "") -> dict[Place, PublishedFigure]:
         return {(one.point, one.strategy): one for one in self.figures().get(metric, ())}
 
 
-class StudyRun(PublishedRun):
+class CaptureRun(PublishedRun):
     """One experiment of the study with its chosen captures."""
 
-    spec: StudySpec
+    spec: CaptureSpec
     source = "captures on the reference machine"
     paired = False  # counts do not depend on what else runs
 

@@ -32,7 +32,7 @@ def percent_of(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-class Look:
+class TableModel:
     """The table entries of an experiment: their values and their text."""
 
     def __init__(self, results: PublishedTable) -> None:
@@ -113,7 +113,7 @@ class Look:
         return Heat(1.0, text_of(found.median / _MB), f"{bytes_text(found.low)} to {bytes_text(found.high)}")
 
 
-class QuotientLook(Look):
+class QuotientTableModel(TableModel):
     """The same for quotients of two figures, or of two values of another metric, paired within rounds."""
 
     def __init__(self, results: PublishedTable, quotient: Quotient) -> None:
@@ -133,7 +133,7 @@ class QuotientLook(Look):
         self._medians = {key: summarise(list(found.values())).median for key, found in self.ours.items()}
 
     def _place(self, of: Callable[[Place, str], Place | None], key: Place) -> Place:
-        """The other place of a quotient; a place without a figure if there is none."""
+        """The other place of a quotient; a place without a figure if it does not exist."""
         return of(key, self.experiment.baseline) or NOWHERE
 
     def _by_round(self, cell: Cell) -> Mapping[int, float]:
