@@ -48,18 +48,14 @@ ALL = "all"
 
 ToolchainOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME,...", help=f"Use the programs built by these toolchains: {', '.join(surroundings.TOOLCHAINS)}."
-    ),
+    typer.Option(metavar="NAME,...", help=f"Programs built by these toolchains: {', '.join(surroundings.TOOLCHAINS)}."),
 ]
 MallocOption = Annotated[
     str | None, typer.Option(metavar="NAME,...", help=f"Run on these mallocs: {', '.join(known_mallocs())}.")
 ]
 PeerOption = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME=PATH", help="library: add this malloc, or this adapter of an allocator class, as a peer."
-    ),
+    typer.Option(metavar="NAME=PATH", help="library: add a peer: a malloc, or an adapter of an allocator class."),
 ]
 SizesOption = Annotated[
     list[str] | None, typer.Option(metavar="WORKLOAD=N,N", help="library: replace sizes, e.g. vector_string=5000,2^13.")
@@ -83,8 +79,7 @@ def command(
     experiments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="EXPERIMENT",
-            help="One experiment (p0089.1), all of a paper (p0089), library, or all (all published ones).",
+            metavar="EXPERIMENT", help="One (p0089.1), all of a paper (p0089), library, or all published ones (all)."
         ),
     ] = None,
     scale: Annotated[
@@ -95,14 +90,11 @@ def command(
         ),
     ] = Scale.STANDARD,
     rounds: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Measured rounds of each cell, instead of the scale's."),
+        int | None, typer.Option(metavar="N", min=1, help="Measured rounds of each cell, instead of the scale's.")
     ] = None,
     litter: Annotated[
         float | None,
-        typer.Option(
-            metavar="F", min=0.0, max=1.0, help="Litter the heap before each cell, then free this share of the litter."
-        ),
+        typer.Option(metavar="F", min=0.0, max=1.0, help="Litter the heap first, and free this share of it."),
     ] = None,
     counters: counter_options.CountersOption = None,
     event: counter_options.EventOption = None,
@@ -114,9 +106,7 @@ def command(
     sizes: SizesOption = None,
     settings: SetOption = None,
     json: options.Json = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The HTML page's path (default: results/bench/NAME.html).")
-    ] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page (results/bench/NAME.html).")] = None,
     google: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write every round as Google Benchmark JSON.")
     ] = None,
@@ -127,9 +117,7 @@ def command(
     cells: options.CellsOption = None,
     shard: options.ShardOption = None,
 ) -> int:
-    """Run experiments: published ones next to their figures, our own against their bars (exit status 1: a bar is
-    missed).
-    """
+    """Run experiments: published ones next to their figures, our own against their bars (a missed one is status 1)."""
     if list_events:
         show_events(json)
         return Status.OK
@@ -204,11 +192,9 @@ def _measure(
 
 
 def _published_run(spec: PublishedSpec, cells: list[Cell], request: RunRequest, counted: list[Cell]) -> PublishedRun:
-    return (
-        CaptureRun(spec, cells, request)
-        if isinstance(spec, CaptureSpec)
-        else PublishedRun(spec, cells, request, counted)
-    )
+    if isinstance(spec, CaptureSpec):
+        return CaptureRun(spec, cells, request)
+    return PublishedRun(spec, cells, request, counted)
 
 
 def _own_run(
@@ -266,9 +252,7 @@ def report_interruption(store: Path | None) -> Iterator[None]:
 def named(words: Sequence[str]) -> list[ExperimentSpec]:
     """The experiments with these names, in the paper's order. Failure (status 2) for an unknown name."""
     known, documents = {e.name: e for e in EXPERIMENTS}, {e.document for e in PUBLISHED}
-    have = (
-        f"the experiments are {', '.join(known)}; a paper's name means all of its experiments, {ALL} all published ones"
-    )
+    have = f"the experiments are {', '.join(known)}; a paper's name means all of its own, {ALL} all published ones"
     if not words:
         raise Failure(Status.USAGE, f"no experiment is given: use millpond bench EXPERIMENT; {have}")
     for word in words:

@@ -30,8 +30,8 @@ def test_without_dashes_there_is_no_program(before: list[str]) -> None:
     ("line", "positional", "reason"),
     [
         (CommandLine((), None), ["prog"], "`--` is missing"),
-        (CommandLine((), ()), [], "no program is given"),
-        (CommandLine((), ("",)), [""], "no program is given"),
+        (CommandLine((), ()), [], "no program follows `--`"),
+        (CommandLine((), ("",)), [""], "no program follows `--`"),
         (CommandLine((), ("prog",)), ["stray", "prog"], "'stray' before `--`"),
     ],
 )

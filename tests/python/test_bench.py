@@ -170,11 +170,11 @@ def test_what_an_experiment_leaves_open_can_be_set(p0089: Use) -> None:
     ("value", "said"),
     [
         ("log2_size=3", "p0089.1 does not leave it open; it leaves open log2_leaves, lives, text_most"),
-        ("log2_leaves", "it is given as NAME=VALUE,VALUE"),
-        ("lives=many", "--set lives=many: the value is a whole number"),
-        ("log2_leaves=1,", "it is given as NAME=VALUE,VALUE"),
-        ("log2_leaves=99", "log2_leaves is from 0 to 40, not 99"),
-        ("log2_leaves=99999999999", "log2_leaves is from 0 to 40, not 99999999999"),
+        ("log2_leaves", "write NAME=VALUE,VALUE"),
+        ("lives=many", "--set lives=many: the value must be a whole number"),
+        ("log2_leaves=1,", "write NAME=VALUE,VALUE"),
+        ("log2_leaves=99", "log2_leaves is 99, not 0 to 40"),
+        ("log2_leaves=99999999999", "log2_leaves is 99999999999, not 0 to 40"),
     ],
 )
 def test_a_value_that_cannot_be_set_is_refused(
@@ -335,7 +335,7 @@ def test_a_file_in_the_place_of_an_experiment_is_told_from_a_misspelt_one(
 
 
 @pytest.mark.more
-@pytest.mark.parametrize(("words", "said"), [(("--store=st",), "goes on"), ((), "--store DIR")])
+@pytest.mark.parametrize(("words", "said"), [(("--store=st",), "continues"), ((), "--store DIR")])
 def test_whoever_stops_a_run_learns_what_became_of_its_rounds(
     p0089: Use, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
 ) -> None:

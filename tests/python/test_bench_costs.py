@@ -202,7 +202,7 @@ def test_without_i386_programs_one_row_says_why(bench: Bench, i386: Path, missin
     assert row.holds is None, "an optional row changes no exit status"
 
 
-@pytest.mark.parametrize(("refused", "said"), [("--tool=none", "valgrind runs no"), ("", "its kernel refuses them")])
+@pytest.mark.parametrize(("refused", "said"), [("--tool=none", "valgrind cannot run"), ("", "its kernel rejects them")])
 def test_a_machine_that_runs_no_i386_programs_says_so(
     bench: Bench, i386: Path, monkeypatch: pytest.MonkeyPatch, refused: str, said: str
 ) -> None:

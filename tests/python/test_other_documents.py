@@ -113,7 +113,7 @@ def test_every_metric_is_one_that_cells_have_and_every_alias_one_strategy(experi
     assert {experiment.figure.metric, *experiment.extra_metrics} <= known.keys()
     assert len(set(experiment.aliases.values())) == len(experiment.aliases)
     assert {*experiment.aliases.values(), *experiment.optional} <= {*experiment.strategies}
-    assert not {*experiment.strategies} & {*experiment.beside}
+    assert not {*experiment.strategies} & {*experiment.extra_strategies}
 
 
 def test_the_share_that_is_littered_is_an_axis_and_an_option_takes_its_place() -> None:

@@ -110,8 +110,8 @@ def test_after_its_deadline_a_program_keeps_its_first_malloc(
 ) -> None:
     found = predicted_misses.predict_program(RealProgram("one", ("true",)), tmp_path, 3, deadline=float("-inf"))
     assert list(found.counts) == [MALLOCS[0]]
-    assert found.why_not["glibc"] == "1 of 3 environments, the budget is spent"
-    assert found.why_not["multipool"] == "0 of 3 environments, the budget is spent"
+    assert found.why_not["glibc"] == "1 of 3 environments: the budget is spent"
+    assert found.why_not["multipool"] == "0 of 3 environments: the budget is spent"
 
 
 def test_a_command_line_is_a_program(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ class FakeP0089:
     def listed(self, program: str = "millpond-p0089-suite") -> dict[str, Any]:
         own = [e for e in PUBLISHED if e.suite == program]
         known = {
-            *(s for e in own for s in (*e.strategies, *e.documents_own.values(), *e.beside)),
+            *(s for e in own for s in (*e.strategies, *e.documents_own.values(), *e.extra_strategies)),
             *(STRATEGIES if "p0089" in program else ()),
         }
         have = sorted(known - {*self.config.get("lacks", ())})
