@@ -48,7 +48,7 @@ ALL = "all"
 
 ToolchainOption = Annotated[
     str | None,
-    typer.Option(metavar="NAME,...", help=f"Programs built by these toolchains: {', '.join(surroundings.TOOLCHAINS)}."),
+    typer.Option(metavar="NAME,...", help=f"Use programs built by: {', '.join(surroundings.TOOLCHAINS)}."),
 ]
 MallocOption = Annotated[
     str | None, typer.Option(metavar="NAME,...", help=f"Run on these mallocs: {', '.join(known_mallocs())}.")
@@ -106,7 +106,7 @@ def command(
     sizes: SizesOption = None,
     settings: SetOption = None,
     json: options.Json = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page (results/bench/NAME.html).")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Page (default results/bench/NAME.html).")] = None,
     google: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write every round as Google Benchmark JSON.")
     ] = None,
@@ -117,7 +117,7 @@ def command(
     cells: options.CellsOption = None,
     shard: options.ShardOption = None,
 ) -> int:
-    """Run experiments: published ones next to their figures, our own against their bars (a missed one is status 1)."""
+    """Run experiments next to their published figures, or against our own bars. Exit status 1: a bar is missed."""
     if list_events:
         show_events(json)
         return Status.OK

@@ -31,7 +31,7 @@ def label_of(text: str) -> str:
     # libpfm's names have a : or a . before a value: EVENT:c=1.
     has_code = bool(sign) and not set(label) & set(":.")
     if not text or (has_code and not (label and _CODE.fullmatch(code))):
-        raise Failure(Status.USAGE, f"--event {text!r} is no name such as MEM_LOAD_RETIRED:L3_MISS, nor NAME=0xCODE")
+        raise Failure(Status.USAGE, f"--event {text!r} is neither an event (MEM_LOAD_RETIRED:L3_MISS) nor NAME=0xCODE")
     return label if has_code else text
 
 

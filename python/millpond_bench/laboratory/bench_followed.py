@@ -171,7 +171,7 @@ def following(name: str, advice: Advice, followed: Followed | None) -> list[Verd
     values = {m: (observed("followed", 1, f"{m}_ratio", r.median),) for m, r in followed.items()}
     predicted = {"cpu_seconds": advised.cpu, "peak_bytes": advised.peak}
     return [
-        bar_of(f"{name}: {_WORDS[m]} with the advice followed, against as it is", name, "×", found, HARM,
+        bar_of(f"{name}: {_WORDS[m]} with the advice followed, relative to the bare program", name, "×", found, HARM,
             note=said + (f"; predicted {p.median:.3f} ×" if (p := predicted[m]) else ""),
             outcomes=values[m], or_noise=True)
         for m, found in followed.items()
