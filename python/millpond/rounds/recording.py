@@ -100,7 +100,7 @@ def trace_set(file: Path) -> list[Path]:
     """The traces of one recording: FILE, then FILE.PID and FILE.PID.IMAGE in the order of their numbers.
 
     `millpond-trace list` decides by a file's content, not by its name, whether it belongs to the recording. Empty if
-    there is none.
+    no trace exists.
     """
     try:
         return [Path(line) for line in native.answer(TRACE, ["list", "--null", str(file)]).split("\0") if line]

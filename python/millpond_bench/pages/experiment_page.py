@@ -23,7 +23,7 @@ from millpond_bench.claims.claims import Claim, Verdict, heading, number_text
 from millpond_bench.experiments.result_table import PublishedTable, ResultRow
 from millpond_bench.experiments.suite_rounds import SuiteProgram
 from millpond_bench.pages.charts import PUBLISHED, Chart, charts
-from millpond_bench.pages.grunwald1993_figures import DrawnFigure
+from millpond_bench.pages.grunwald1993_figures import CaptionedFigure
 from millpond_bench.runs.experiment_run import ExperimentRun
 from millpond_bench.runs.published_run import PublishedRun
 from millpond_bench.tables.table_model import text_of
@@ -51,7 +51,7 @@ class Section:
     notes: list[str]
     reading: str
     charts: list[Chart]
-    figures: list[DrawnFigure]
+    figures: list[CaptionedFigure]
     claims_heading: str
     claims: list[dict[str, Any]]
     is_judged_twice: bool

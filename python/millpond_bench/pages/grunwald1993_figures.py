@@ -30,7 +30,7 @@ _GRANULE, _LARGEST = 16, 2048  # of figure 9, in bytes
 
 
 @dataclass(frozen=True)
-class DrawnFigure:
+class CaptionedFigure:
     """One figure with its caption; `legend`: (colour, dash, name) of each allocator."""
 
     caption: str
@@ -66,7 +66,7 @@ class _Medians:
         return [(*self.look(strategy), self.name(strategy)) for strategy in self.strategies]
 
 
-def shares(results: PublishedTable) -> list[DrawnFigure]:
+def shares(results: PublishedTable) -> list[CaptionedFigure]:
     """Figure 1."""
     of = _Medians(results)
     values = {
@@ -75,15 +75,15 @@ def shares(results: PublishedTable) -> list[DrawnFigure]:
         if (share := of.at(program, strategy, "allocator_share")) is not None
     }  # fmt: skip
     caption = "Figure 1: share of the instructions in malloc and free, in percent, without penalties for misses"
-    return [DrawnFigure(caption, _bars(of, values, "%"), of.legend())] if values else []
+    return [CaptionedFigure(caption, _bars(of, values, "%"), of.legend())] if values else []
 
 
-def programs(results: PublishedTable) -> list[DrawnFigure]:
+def programs(results: PublishedTable) -> list[CaptionedFigure]:
     """Figures 1 and 9."""
     return [*shares(results), *size_maps()]
 
 
-def size_maps() -> list[DrawnFigure]:
+def size_maps() -> list[CaptionedFigure]:
     """Figure 9: the class of each request in BSD, QUICKFIT and `size_map`."""
     names = {
         "powers of two (BSD)": class_choice.powers_of_two,
@@ -97,10 +97,10 @@ def size_maps() -> list[DrawnFigure]:
         curves.append(Curve(name, number, 0, f"k{number}", "", points, has_dots=False))
         legend.append((f"k{number}", "", name))
     caption = "Figure 9: the bytes of the class that serves a request, by its bytes; an array of the sizes finds it"
-    return [DrawnFigure(caption, log_plot(curves, caption, shares=False), legend)]
+    return [CaptionedFigure(caption, log_plot(curves, caption, shares=False), legend)]
 
 
-def overlaid_times(results: PublishedTable) -> list[DrawnFigure]:
+def overlaid_times(results: PublishedTable) -> list[CaptionedFigure]:
     """Figures 4 and 5, and the same for the other caches."""
     of = _Medians(results)
     numbers = {16: "Figure 4: ", 64: "Figure 5: "}
@@ -117,11 +117,11 @@ def overlaid_times(results: PublishedTable) -> list[DrawnFigure]:
             f"{numbers.get(size, '')}time by FIRSTFIT's without misses: strong without misses, pale with those of "
         )
         caption += f"{size} KB direct-mapped at 25 cycles each"
-        found += [DrawnFigure(caption, _bars(of, values, "×"), of.legend())] if values else []
+        found += [CaptionedFigure(caption, _bars(of, values, "×"), of.legend())] if values else []
     return found
 
 
-def fault_curves(results: PublishedTable) -> list[DrawnFigure]:
+def fault_curves(results: PublishedTable) -> list[CaptionedFigure]:
     """Figures 2 and 3, and the same for every program."""
     of = _Medians(results)
     numbers = {"GS": "Figure 2: ", "PTC": "Figure 3: "}
@@ -145,11 +145,11 @@ def fault_curves(results: PublishedTable) -> list[DrawnFigure]:
         caption = f"{numbers.get(program, '')}page faults of {program} in a reference, by memory; dots on the axis: "
         caption += f"the memory that an allocator has requested. Slopes: {', '.join(slopes)}"
         if curves:
-            found.append(DrawnFigure(caption, log_plot(curves, caption, shares=True, marks=heaps), of.legend()))
+            found.append(CaptionedFigure(caption, log_plot(curves, caption, shares=True, marks=heaps), of.legend()))
     return found
 
 
-def miss_curves(results: PublishedTable) -> list[DrawnFigure]:
+def miss_curves(results: PublishedTable) -> list[CaptionedFigure]:
     """Figures 6 to 8, and the same for every program and line."""
     of = _Medians(results)
     numbers = {"GS-Small": "Figure 6: ", "GS-Medium": "Figure 7: ", "GS": "Figure 8: "}
@@ -165,7 +165,7 @@ def miss_curves(results: PublishedTable) -> list[DrawnFigure]:
             first = numbers.get(program, "") if line == 32 else ""
             caption = f"{first}share of the references of {program} that miss, direct-mapped, lines of {line} bytes"
             if curves:
-                found.append(DrawnFigure(caption, log_plot(curves, caption, shares=True), of.legend()))
+                found.append(CaptionedFigure(caption, log_plot(curves, caption, shares=True), of.legend()))
     return found
 
 
