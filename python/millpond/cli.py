@@ -3,7 +3,7 @@
 
 main ──BECOMING──▶ native programs (imports no option parser, so that they start at once)
   └──others───▶ Typer ──▶ the verb's function ──▶ Failure → `millpond: …` and its status
-                                               └▶ ProgramEnded → end as the program did
+                                               └▶ ProgramExit → end as the program did
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from millpond import __version__
 from millpond.system import extensions, memory_limit
-from millpond.system.errors import Failure, ProgramEnded, Status
-from millpond.system.interruption import Interrupted, line_of, watch_signals
+from millpond.system.errors import Failure, ProgramExit, Status
+from millpond.system.interruption import Interruption, line_of, watch_signals
 from millpond.system.new_folders import remove_empty_folders
 from millpond.system.output import show_any_bytes
 
@@ -94,11 +94,11 @@ def main(argv: list[str] | None = None) -> int:
         if failure.message:
             print(f"millpond: {failure.message}", file=sys.stderr)
         return failure.status
-    except ProgramEnded as ended:
+    except ProgramExit as ended:
         return _end_as(ended.exit_status, ended.signal)
     except KeyboardInterrupt:
         return _end_as(0, signal.SIGINT)
-    except Interrupted as interrupted:
+    except Interruption as interrupted:
         print(f"\r\x1b[Kmillpond: {line_of(interrupted.number)}" if sys.stderr.isatty() else
               f"millpond: {line_of(interrupted.number)}", file=sys.stderr)  # fmt: skip
         return _end_as(0, interrupted.number)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench EXPERIMENT…`: an experiment, run here: published ones beside their figures, ours against their bars.
+"""`millpond bench EXPERIMENT…`: runs published experiments next to their figures, and our own against their bars.
 
-    grid of cells ──▶ rounds, interleaved, a fresh process each ──▶ summary beside the document's tables ──▶ JSON, page
-                                                                ├─▶ the document's statements, judged on both
-                                                                └─▶ bars: status 1 where one does not hold
+    grid of cells ──▶ rounds, interleaved, a fresh process each ──▶ summary next to the paper's tables ──▶ JSON, page
+                                                                ├─▶ the paper's statements, judged on both
+                                                                └─▶ bars: status 1 if one is missed
 
-What the experiments are is data (`bench/suites/p0089.py` and others); what each of them states is too (`claims/`).
+Experiments are data (`suites/p0089.py` and others), and so are their statements (`suites/claims/`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from millpond.rounds.grids import GridOptions, listing, select, show_all
 from millpond.rounds.mallocs import known_mallocs
 from millpond.store.store import Store
 from millpond.system import output
-from millpond.system.arguments import STDOUT, option_words
+from millpond.system.arguments import STDOUT, options_text
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.progress import say
 from millpond_bench import counter_options
@@ -36,11 +36,11 @@ from millpond_bench.experiments.event_names import counting_of, show_events
 from millpond_bench.experiments.experiment import ExperimentSpec, Parameters, PublishedSpec, points, surrounded
 from millpond_bench.experiments.settings import values_set
 from millpond_bench.pages import kept_results
+from millpond_bench.runs.capture_run import CaptureRun, CaptureSpec
 from millpond_bench.runs.comparison_run import ComparisonRun
 from millpond_bench.runs.experiment_run import PLACE, ExperimentRun, RunRequest, document, memory_bytes, write
 from millpond_bench.runs.published_run import PublishedRun, cells_of, counted_cells, judge_together
 from millpond_bench.runs.steps_run import StepsRun, StepsSpec
-from millpond_bench.runs.study import StudyRun, StudySpec
 from millpond_bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
 
 ALL = "all"
@@ -48,26 +48,26 @@ ALL = "all"
 
 ToolchainOption = Annotated[
     str | None,
-    typer.Option(metavar="NAME,...", help=f"As these have built the programs: {', '.join(surroundings.TOOLCHAINS)}."),
+    typer.Option(metavar="NAME,...", help=f"Use programs built by: {', '.join(surroundings.TOOLCHAINS)}."),
 ]
 MallocOption = Annotated[
-    str | None, typer.Option(metavar="NAME,...", help=f"On these mallocs: {', '.join(known_mallocs())}.")
+    str | None, typer.Option(metavar="NAME,...", help=f"Run on these mallocs: {', '.join(known_mallocs())}.")
 ]
 PeerOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=PATH", help="library: also against this malloc, or adapter of an allocator class."),
+    typer.Option(metavar="NAME=PATH", help="library: add a peer: a malloc, or an adapter of an allocator class."),
 ]
 SizesOption = Annotated[
-    list[str] | None, typer.Option(metavar="WORKLOAD=N,N", help="library: other sizes, as vector_string=5000,2^13.")
+    list[str] | None, typer.Option(metavar="WORKLOAD=N,N", help="library: replace sizes, e.g. vector_string=5000,2^13.")
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=V,V", help="Of a published experiment: other values of what it leaves open."),
+    typer.Option("--set", metavar="NAME=V,V", help="Set parameters that the paper leaves open."),
 ]
 
 
 class Scale(StrEnum):
-    """How much of a grid is run."""
+    """The part of a grid that is run."""
 
     QUICK = "quick"
     STANDARD = "standard"
@@ -79,20 +79,22 @@ def command(
     experiments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="EXPERIMENT", help="As p0089.1, p0089 (all of a document), library; all: those that are published."
+            metavar="EXPERIMENT", help="One (p0089.1), all of a paper (p0089), library, or all published ones (all)."
         ),
     ] = None,
     scale: Annotated[
         Scale,
         typer.Option(
-            help="A few minutes; half an hour; the document's grid with less work (else standard); its own grid."
+            help="quick: minutes; standard: half an hour; shape: the paper's grid with less work per point; "
+            "paper: the paper's own grid."
         ),
     ] = Scale.STANDARD,
     rounds: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Measured rounds of each, in the place of the scale's.")
+        int | None, typer.Option(metavar="N", min=1, help="Measured rounds of each cell, instead of the scale's.")
     ] = None,
     litter: Annotated[
-        float | None, typer.Option(metavar="F", min=0.0, max=1.0, help="First litter the heap; this share is freed.")
+        float | None,
+        typer.Option(metavar="F", min=0.0, max=1.0, help="Litter the heap first, and free this share of it."),
     ] = None,
     counters: counter_options.CountersOption = None,
     event: counter_options.EventOption = None,
@@ -104,9 +106,9 @@ def command(
     sizes: SizesOption = None,
     settings: SetOption = None,
     json: options.Json = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; results/bench/NAME.html.")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Page (default results/bench/NAME.html).")] = None,
     google: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also every round in the form of Google Benchmark.")
+        Path | None, typer.Option(metavar="FILE", help="Also write every round as Google Benchmark JSON.")
     ] = None,
     store: options.StoreOption = None,
     seed: options.SeedOption = 1,
@@ -115,7 +117,7 @@ def command(
     cells: options.CellsOption = None,
     shard: options.ShardOption = None,
 ) -> int:
-    """Run experiments here: published ones beside their figures, ours against their bars (status 1: one is missed)."""
+    """Run experiments next to their published figures, or against our own bars. Exit status 1: a bar is missed."""
     if list_events:
         show_events(json)
         return Status.OK
@@ -128,7 +130,7 @@ def command(
         return Status.OK
     of_suites = {"--litter": litter, "--counters": counters, "--event": event, "--perf-control": perf_control,
                  "--toolchain": toolchain, "--malloc": malloc, "--set": settings}  # fmt: skip
-    specs = without_study(named(experiments or []), of_suites)
+    specs = drop_capture_experiments(named(experiments or []), of_suites)
     require_options(specs, {"--peer": peer, "--sizes": sizes}, {**of_suites, "--google": google})
     around |= values_set(settings or [], specs)
     taken = {metric for spec in PUBLISHED for metric in spec.metrics.units}
@@ -148,8 +150,8 @@ def command(
     if grid.dry_run:
         show_all([run.forecast() for run in runs], json)
         return Status.OK
-    # What a part of the cells says, or a littered heap, is no result of the experiment.
-    options_given = None if cells or litter else option_words({"--scale": scale, "--rounds": rounds, "--seed": seed,
+    # Verdicts are kept only for the whole experiment on a fresh heap.
+    options_given = None if cells or litter else options_text({"--scale": scale, "--rounds": rounds, "--seed": seed,
                                                                "--event": event, **of_suites})  # fmt: skip
     return _measure(runs, Places(json, report, google, [run.spec.name for run in runs]), json, store, options_given)
 
@@ -157,11 +159,11 @@ def command(
 def _measure(
     runs: Sequence[ExperimentRun], places: Places, json: str | None, store: Path | None, options_given: str | None
 ) -> int:
-    """Measures, prints, writes. The status says whether every bar holds.
+    """Measures, prints, writes. Returns the exit status: 0 if every bar holds.
 
-    An experiment is written as soon as it is there, with its statements judged among themselves; again once those of
-    all experiments of the document are judged together. `options_given`: what made runs whose verdicts the store keeps;
-    None where it keeps none.
+    An experiment is written as soon as it has run, with its own statements judged; and again when the statements of
+    all experiments of the paper are judged together. `options_given`: the options of a run whose verdicts the store
+    keeps; None if it keeps none.
     """
 
     def write_one(run: ExperimentRun) -> None:
@@ -173,7 +175,7 @@ def _measure(
         run.require()
     places.prove_writable()
     for run in runs:
-        with said_when_stopped(store):
+        with report_interruption(store):
             run.measure()
         if json != STDOUT:
             run.show()
@@ -190,15 +192,15 @@ def _measure(
 
 
 def _published_run(spec: PublishedSpec, cells: list[Cell], request: RunRequest, counted: list[Cell]) -> PublishedRun:
-    return (
-        StudyRun(spec, cells, request) if isinstance(spec, StudySpec) else PublishedRun(spec, cells, request, counted)
-    )
+    if isinstance(spec, CaptureSpec):
+        return CaptureRun(spec, cells, request)
+    return PublishedRun(spec, cells, request, counted)
 
 
 def _own_run(
     spec: ExperimentSpec, request: RunRequest, filters: Sequence[str], peers: Sequence[str], sizes: Sequence[str]
 ) -> ExperimentRun:
-    """A run of an experiment of ours. Failure (status 2) for a filter that fits nothing."""
+    """A run of one of our own experiments. Failure (status 2) for a filter without a match."""
     if isinstance(spec, ComparisonSpec):
         run = ComparisonRun(spec, request, peers, sizes)
         run.cells = select(run.cells, filters)
@@ -210,7 +212,7 @@ def _own_run(
 def require_options(
     specs: Sequence[ExperimentSpec], of_comparisons: Mapping[str, object], of_published: Mapping[str, object]
 ) -> None:
-    """Failure (status 2) for an option that an experiment has no use for."""
+    """Failure (status 2) for an option that does not apply to an experiment."""
     for spec in specs:
         wrong: dict[str, object] = {}
         if not isinstance(spec, PublishedSpec):
@@ -219,47 +221,47 @@ def require_options(
             wrong |= of_comparisons
         given = [name for name, value in wrong.items() if value not in (None, [])]
         if given:
-            raise Failure(Status.USAGE, f"{given[0]} means nothing for {spec.name}")
+            raise Failure(Status.USAGE, f"{given[0]} does not apply to {spec.name}")
 
 
-def without_study(specs: Sequence[ExperimentSpec], given: Mapping[str, object]) -> list[ExperimentSpec]:
-    """The experiments without those on captures, where an option is given that means nothing for these.
+def drop_capture_experiments(specs: Sequence[ExperimentSpec], given: Mapping[str, object]) -> list[ExperimentSpec]:
+    """Drops the experiments on captures if an option is given that does not apply to them.
 
-    Failure (status 2) where nothing is left.
+    Failure (status 2) if no experiment is left.
     """
     names = [name for name, value in given.items() if value not in (None, [])]
-    kept = [spec for spec in specs if not (names and isinstance(spec, StudySpec))]
+    kept = [spec for spec in specs if not (names and isinstance(spec, CaptureSpec))]
     if specs and not kept:
-        raise Failure(Status.USAGE, f"{names[0]} means nothing for {specs[0].name}")
+        raise Failure(Status.USAGE, f"{names[0]} does not apply to {specs[0].name}")
     return kept
 
 
 @contextmanager
-def said_when_stopped(store: Path | None) -> Iterator[None]:
-    """Whoever stops us by a signal is told what became of the rounds so far."""
+def report_interruption(store: Path | None) -> Iterator[None]:
+    """Tells the user, if a signal stops the run, where the rounds so far are."""
     try:
         yield
     except Exception:
         raise
     except BaseException:
-        say(f"stopped; the rounds so far are in {store}: the same command goes on from there" if store else
-            "stopped; nothing is kept: with --store DIR the same command would go on from here")  # fmt: skip
+        say(f"stopped; the rounds so far are in {store}: the same command continues from there" if store else
+            "stopped; no rounds were kept: with --store DIR the same command would continue")  # fmt: skip
         raise
 
 
 def named(words: Sequence[str]) -> list[ExperimentSpec]:
-    """The experiments that were asked for, in the document's order. Failure (status 2) for an unknown one."""
+    """The experiments with these names, in the paper's order. Failure (status 2) for an unknown name."""
     known, documents = {e.name: e for e in EXPERIMENTS}, {e.document for e in PUBLISHED}
-    have = f"the experiments are {', '.join(known)}; a document's name means all of its own, {ALL} all published ones"
+    have = f"the experiments are {', '.join(known)}; a paper's name means all of its own, {ALL} all published ones"
     if not words:
-        raise Failure(Status.USAGE, f"no experiment is given: millpond bench EXPERIMENT; {have}")
+        raise Failure(Status.USAGE, f"no experiment is given: use millpond bench EXPERIMENT; {have}")
     for word in words:
         if word not in known and word != ALL and word not in documents:
-            hint = f"; a file is given as --json={word}" if word.endswith(".json") else ""
+            hint = f"; to name a file, write --json={word}" if word.endswith(".json") else ""
             raise Failure(Status.USAGE, f"there is no experiment {word!r}; {have}{hint}")
 
     def is_meant(spec: ExperimentSpec, word: str) -> bool:
-        # What is ours is no document: `laboratory` means that one alone.
+        # Our own experiments are not a paper's: `laboratory` means only the experiment of that name.
         of_document = bool(spec.source) and f"{spec.name}.".startswith(f"{word}.")
         return spec.name == word or of_document or (word == ALL and spec in PUBLISHED)
 
@@ -270,10 +272,10 @@ def chosen_cells(
     experiments: Sequence[PublishedSpec], scale: str, litter: str, filters: Sequence[str],
     around: Sequence[Parameters] = ((),),
 ) -> list[tuple[PublishedSpec, list[Cell]]]:  # fmt: skip
-    """The cells of each experiment that a filter names; a point in the document's notation is made if it is not there.
+    """The cells of each experiment that match a filter; a point in the paper's notation is added if it is not there.
 
-    `around`: each cell once in each of these surroundings, in the place of its own.
-    Failure (status 2) for a filter that fits nothing. An experiment of which nothing was chosen is left out.
+    `around`: each cell once in each of these environments, instead of its own. Failure (status 2) for a filter without
+    a match. An experiment without a chosen cell is left out.
     """
     made: list[tuple[PublishedSpec, list[Cell]]] = []
     patterns = list(filters)
@@ -291,20 +293,20 @@ def _pattern(experiment: PublishedSpec, point: Parameters) -> str:
 
 
 def _canonical(experiment: PublishedSpec, text: str) -> str:
-    """A filter that ends with an alias, as `*/AS7`, with the strategy's name in its place."""
+    """A filter that ends with an alias, such as `*/AS7`, with the strategy's name in its place."""
     before, slash, last = text.rpartition("/")
     return f"{before}/{experiment.canonical(last)}" if slash else text
 
 
 class Places:
-    """Where the results go: what was not said lies below results/bench, a file for each experiment."""
+    """The paths of the results; by default below results/bench, a file for each experiment."""
 
     def __init__(self, json: str | None, report: Path | None, google: Path | None, names: Sequence[str]) -> None:
         self._json, self._report, self._google = json, report, google
         self._names = names
 
     def prove_writable(self) -> None:
-        """Failure (status 4) before hours of rounds, not after them."""
+        """Failure (status 4) if a path cannot be written: before hours of rounds, not after them."""
         for target in (self._json, *(str(path) if path else None for path in (self._report, self._google))):
             output.prove_writable(target)
         if self._json is None or self._report is None:
@@ -317,7 +319,7 @@ class Places:
             output.prove_writable(target)
 
     def write_one(self, run: ExperimentRun) -> None:
-        """What each experiment has for itself, as soon as it is there."""
+        """Writes the files of one experiment as soon as it has run."""
         name = run.spec.name
         if self._json is None:
             write(document([run]), str(PLACE / f"{name}.json"))
@@ -325,7 +327,7 @@ class Places:
             self._write_page([run], PLACE / f"{name}.html")
 
     def write_all(self, runs: Sequence[ExperimentRun]) -> None:
-        """What was asked for by name: all experiments in one file."""
+        """Writes the files with names from the user: all experiments in one file."""
         if self._json is not None:
             write(document(runs), self._json)
         if self._report is not None:

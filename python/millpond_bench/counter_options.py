@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Options of `millpond bench` that say what is counted, as annotated types for Typer."""
+"""Options of `millpond bench` that select what is counted, as annotated types for Typer."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ CountersOption = Annotated[
     Counters | None,
     typer.Option(
         metavar="[=simulated]",
-        help="Also count instructions, loads, misses and stalled cycles; simulated: under callgrind, once a cell.",
+        help="Also count instructions, loads, misses and stalled cycles; =simulated: once per cell, in callgrind.",
     ),
 ]
 EventOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="Also count that event, as MEM_LOAD_RETIRED:L3_MISS; may be repeated."),
+    typer.Option(metavar="NAME", help="Also count this event, e.g. MEM_LOAD_RETIRED:L3_MISS; may be repeated."),
 ]
 PerfControlOption = Annotated[
     str | None,
-    typer.Option(metavar="CTL,ACK", help="Tell an outer perf stat --control fd:CTL,ACK when to count."),
+    typer.Option(metavar="CTL,ACK", help="Tell an outer `perf stat --control fd:CTL,ACK` when to count."),
 ]
-ListEventsOption = Annotated[bool, typer.Option("--list-events", help="Show what --event can name here.")]
+ListEventsOption = Annotated[
+    bool, typer.Option("--list-events", help="List the events that --event accepts on this machine.")
+]

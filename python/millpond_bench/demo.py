@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`make demo`: advises on a real program and on `examples/request_server`, and leaves both on one page.
+"""`make demo`: advises on a real program and on `examples/request_server`, and writes both reports on one page.
 
-    xmllint asking a text that is made here     a real program: whatever the honest verdict is
+    xmllint queries a text that is made here    a real program, with an unknown verdict
     examples/request_server                     builds a tree for each request, and drops it
-    examples/request_server_changed             the same after the change: did it come out as predicted?
+    examples/request_server_changed             the same after the change: does it confirm the prediction?
 
-Results: results/demo/report.html, and the advice on each as JSON beside it.
+Results: results/demo/report.html, and the advice on each as JSON next to it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def demonstrate(options: argparse.Namespace) -> None:
 
 
 def _show_change(before: tuple[str, ...], after: tuple[str, ...], seed: int) -> None:
-    """Runs both builds, and prints what had been predicted next to how it came out."""
+    """Runs both builds, and prints the prediction next to the measured change."""
     say("request_server after the change: an arena for each request")
     with temporary_folder() as folder:
         found, _ = compare_builds(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The functions that this package adds to `millpond` (millpond.system.extensions).
 
-Each imports what it needs when it is called, so that finding them costs nothing.
+Each imports its modules when it is called, so that finding the functions costs nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def metrics() -> list[Metrics]:
 
 
 def write_results(store: Store, folder: Path) -> bool:
-    """Writes the verdicts on papers' statements that a store keeps, merged with those that the folder has already.
+    """Writes the verdicts on papers' statements that a store keeps, merged with those in the folder.
 
     False if the store has none. Failure (status 4) if the folder cannot be written.
     """
@@ -43,7 +43,7 @@ def write_results(store: Store, folder: Path) -> bool:
 def validate(
     names: list[str] | None, rounds: int | None, budget_seconds: float, store: Path, seed: int, json: str | None
 ) -> int:
-    """Holds replay against real programs, and keeps how far it is off (`millpond doctor --validate`)."""
+    """Compares replay with real programs, and keeps its error (`millpond doctor --validate`)."""
     from millpond_bench.accuracy.validation import validate_replay
 
     return validate_replay(names, rounds, budget_seconds, store, seed, json)
@@ -52,7 +52,7 @@ def validate(
 def validate_references(
     names: list[str] | None, rounds: int | None, budget_seconds: float, store: Path, seed: int, json: str | None
 ) -> int:
-    """Holds predictions from recorded references against Cachegrind and the clock (`--validate --references`)."""
+    """Compares predictions from recorded references with Cachegrind and the clock (`--validate --references`)."""
     from millpond_bench.accuracy.validation import validate_predictions
 
     return validate_predictions(names, rounds, budget_seconds, store, seed, json)

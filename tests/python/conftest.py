@@ -97,12 +97,12 @@ class FakeLab:
         log = self.bin / "calls.log"
         return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
-    def native_run(self, name: str, arguments: Sequence[str], *, passing: bool = False, **_: object) -> native.Finished:
+    def native_run(self, name: str, arguments: Sequence[str], *, passing: bool = False, **_: object) -> native.ProcessEnd:
         """Replaces `native.run`: calls the fake in this process, a hundred times faster than in its own."""
         finished, _printed = self._call(name, arguments)
         if passing:
             print(finished.said, end="", file=sys.stderr)
-        return native.Finished(finished.status, "" if passing else finished.said)
+        return native.ProcessEnd(finished.status, "" if passing else finished.said)
 
     def native_answer(self, name: str, arguments: Sequence[str]) -> str:
         """Replaces `native.answer`."""
@@ -111,7 +111,7 @@ class FakeLab:
             raise native.failure_of(name, finished)
         return printed
 
-    def _call(self, name: str, arguments: Sequence[str]) -> tuple[native.Finished, str]:
+    def _call(self, name: str, arguments: Sequence[str]) -> tuple[native.ProcessEnd, str]:
         native.find(name)
         status, words = 0, list(sys.argv)
         with (
@@ -124,7 +124,7 @@ class FakeLab:
                 status = int(end.code or 0)
             finally:
                 sys.argv = words
-        return native.Finished(status, said.getvalue()), printed.getvalue()
+        return native.ProcessEnd(status, said.getvalue()), printed.getvalue()
 
     def run(self, *words: str) -> Done:
         """Runs `millpond WORDS` and the fakes in this process; standard input is empty."""

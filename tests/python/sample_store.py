@@ -21,7 +21,7 @@ from millpond.advice.screening import screen
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.plan_file import PlanRoute
 from millpond.cells.plans import Plan, combine, merged
-from millpond.rounds.characterisation import Aliasing, Characterisation, RecordedTrace, Subsystem
+from millpond.rounds.characterisation import AliasCounts, Characterisation, RecordedTrace, Subsystem
 from millpond.rounds.mallocs import Malloc
 from millpond.rounds.recording import Process, Recording
 from millpond.rounds.replay_data import ErrorNote
@@ -156,7 +156,7 @@ def trace_facts() -> RecordedTrace:
         events=5600,
         bytes=9_000_000,
         lost=0,
-        aliasing=Aliasing(50, 0, 0.0),
+        aliasing=AliasCounts(50, 0, 0.0),
         named_share=0.93,
         contexts=20,
         clean=True,

@@ -30,8 +30,8 @@ def test_without_dashes_there_is_no_program(before: list[str]) -> None:
     ("line", "positional", "reason"),
     [
         (CommandLine((), None), ["prog"], "`--` is missing"),
-        (CommandLine((), ()), [], "no program is given"),
-        (CommandLine((), ("",)), [""], "no program is given"),
+        (CommandLine((), ()), [], "no program follows `--`"),
+        (CommandLine((), ("",)), [""], "no program follows `--`"),
         (CommandLine((), ("prog",)), ["stray", "prog"], "'stray' before `--`"),
     ],
 )
@@ -56,5 +56,5 @@ def test_a_size_has_decimal_units(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "0.1", "-3", "MB", "3MiB", "3 4", "1e3", "nan"])
 def test_malformed_sizes_are_refused_with_an_explanation(text: str) -> None:
-    with pytest.raises(ValueError, match="is no size; give bytes"):
+    with pytest.raises(ValueError, match="is not a size; give bytes"):
         arguments.bytes_of(text)

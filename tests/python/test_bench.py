@@ -169,11 +169,11 @@ def test_open_parameters_of_an_experiment_can_be_set(p0089: Use) -> None:
     ("value", "said"),
     [
         ("log2_size=3", "p0089.1 does not leave it open; it leaves open log2_leaves, lives, text_most"),
-        ("log2_leaves", "it is given as NAME=VALUE,VALUE"),
-        ("lives=many", "--set lives=many: the value is a whole number"),
-        ("log2_leaves=1,", "it is given as NAME=VALUE,VALUE"),
-        ("log2_leaves=99", "log2_leaves is from 0 to 40, not 99"),
-        ("log2_leaves=99999999999", "log2_leaves is from 0 to 40, not 99999999999"),
+        ("log2_leaves", "write NAME=VALUE,VALUE"),
+        ("lives=many", "--set lives=many: the value must be a whole number"),
+        ("log2_leaves=1,", "write NAME=VALUE,VALUE"),
+        ("log2_leaves=99", "log2_leaves is 99, not 0 to 40"),
+        ("log2_leaves=99999999999", "log2_leaves is 99999999999, not 0 to 40"),
     ],
 )
 def test_a_value_that_cannot_be_set_is_refused(
@@ -317,7 +317,7 @@ def test_a_filter_without_matches_is_answered_with_similar_names(
     p0089()
     assert main(["bench", "p0089", "--list", "--cells=structures/ds=77/*"]) == Status.USAGE
     said = capsys.readouterr().err
-    assert "fits no cell" in said and "structures/ds=7/" in said and "--list" in said
+    assert "matches no cell" in said and "structures/ds=7/" in said and "--list" in said
     assert len(said) < 2000, "a grid of thousands is no answer"
 
 
@@ -330,7 +330,7 @@ def test_a_file_given_as_experiment_gets_a_hint_about_json(p0089: Use, capsys: p
 
 
 @pytest.mark.more
-@pytest.mark.parametrize(("words", "said"), [(("--store=st",), "goes on"), ((), "--store DIR")])
+@pytest.mark.parametrize(("words", "said"), [(("--store=st",), "continues"), ((), "--store DIR")])
 def test_an_interrupted_run_reports_its_kept_rounds(
     p0089: Use, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
 ) -> None:

@@ -23,13 +23,13 @@ from millpond_bench.laboratory.bench_costs import (
     CHOSEN_ARENA,
     STUDIED,
     AllocatorCost,
-    Chosen,
+    ChosenAllocators,
     costs,
     i386_costs,
 )
 from millpond_bench.laboratory.bench_rows import Bench
-from millpond_bench.programs import i386_programs, study_programs
-from millpond_bench.programs.study_programs import StudyProgram
+from millpond_bench.programs import grunwald1993_programs, i386_programs
+from millpond_bench.programs.grunwald1993_programs import StudyProgram
 
 # A call names its object first (cob=). The line after calls= is its cost, which belongs to the callee.
 PROFILE = """version: 1
@@ -83,7 +83,7 @@ FOUND = {
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(bench_costs, "library_of", lambda name: Malloc(name, tmp_path / name))
-    made = Chosen(
+    made = ChosenAllocators(
         (Malloc(CHOSEN, tmp_path / CHOSEN), Malloc(CHOSEN_ARENA, tmp_path / CHOSEN_ARENA)),
         ArenaUse(50, 4000, 0.25, 40, 0, 8192, 4096, 0),
     )
@@ -116,7 +116,7 @@ def test_rows_of_a_program(bench: Bench) -> None:
 
 
 def test_the_document_has_every_pair_of_every_program() -> None:
-    for program in {one.stands_for for one in study_programs.PROGRAMS.values()} - {""}:
+    for program in {one.stands_for for one in grunwald1993_programs.PROGRAMS.values()} - {""}:
         times = bench_costs._base_times(program)
         assert times.keys() == set(STUDIED)
         assert min(times.values()) > 0
@@ -124,12 +124,12 @@ def test_the_document_has_every_pair_of_every_program() -> None:
     assert bench_costs._base_times("MAKE")["bsd"] == pytest.approx(3.37, abs=0.02)
 
 
-@pytest.mark.parametrize("name", study_programs.PROGRAMS)
+@pytest.mark.parametrize("name", grunwald1993_programs.PROGRAMS)
 def test_inputs_are_the_same_every_time_and_differ_from_the_trained(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(study_programs, "_require", lambda program: f"/bin/{program}")
-    program = study_programs.PROGRAMS[name]
+    monkeypatch.setattr(grunwald1993_programs, "_require", lambda program: f"/bin/{program}")
+    program = grunwald1993_programs.PROGRAMS[name]
     again, once = tmp_path / "again", tmp_path / "once"
     measured = program.measured(once)
     trained = program.trained(once)
@@ -202,7 +202,7 @@ def test_without_i386_programs_one_row_says_why(bench: Bench, i386: Path, missin
     assert row.holds is None, "an optional row changes no exit status"
 
 
-@pytest.mark.parametrize(("refused", "said"), [("--tool=none", "valgrind runs no"), ("", "its kernel refuses them")])
+@pytest.mark.parametrize(("refused", "said"), [("--tool=none", "valgrind cannot run"), ("", "its kernel rejects them")])
 def test_a_machine_that_runs_no_i386_programs_says_so(
     bench: Bench, i386: Path, monkeypatch: pytest.MonkeyPatch, refused: str, said: str
 ) -> None:
@@ -222,9 +222,9 @@ def test_a_program_that_was_not_unpacked_leaves_the_others(bench: Bench, i386: P
 
 # Small inputs suffice: the test only compares the output.
 SMALL = {
-    "gawk": partial(study_programs.gawk, 3, 200),
-    "gs": partial(study_programs.ghostscript, "tiny", 3, 1, 5, 5),
-    "make": partial(study_programs.make, 3, 20),
+    "gawk": partial(grunwald1993_programs.gawk, 3, 200),
+    "gs": partial(grunwald1993_programs.ghostscript, "tiny", 3, 1, 5, 5),
+    "make": partial(grunwald1993_programs.make, 3, 20),
 }
 
 

@@ -11,11 +11,11 @@ from test_bench_real import BLANK
 from millpond.advice.advice_data import Advice, Effect
 from millpond.system.errors import Failure
 from millpond_bench.laboratory import bench_followed, bench_truth
-from millpond_bench.laboratory.bench_truth import Known
+from millpond_bench.laboratory.bench_truth import KnownChange
 
-TWO_LISTS = Known("two_lists", ("p",), ("p", "--by-hand"))
-MANY = Known("many_instances", ("p",), ("p", "--by-hand"), no_trial_can="a pool for each instance")
-TREE = Known("tree", ("p",), ("q", "--wink-out"), ("q",), "an arena that is winked out")
+TWO_LISTS = KnownChange("two_lists", ("p",), ("p", "--by-hand"))
+MANY = KnownChange("many_instances", ("p",), ("p", "--by-hand"), no_trial_can="a pool for each instance")
+TREE = KnownChange("tree", ("p",), ("q", "--wink-out"), ("q",), "an arena that is winked out")
 CPU = {"as it is": 1.0, "by hand": 0.4, "lean": 0.7, "large": 0.65}
 PEAK = {"as it is": 1.0, "by hand": 0.9, "lean": 1.0, "large": 1.8}
 

@@ -114,6 +114,6 @@ def test_the_summary_counts_on_both(monkeypatch: pytest.MonkeyPatch) -> None:
     both = judged(monkeypatch, figures(AS1=1.0, AS7=0.8, AS7s_2015=0.3), of=("AS7",), against=("AS1",), high=0.5)
     once = judged(monkeypatch, figures(AS1=1.0, AS2=0.3), of=("AS2",), against=("AS1",), high=0.5)
     assert claims_line([both, once]) == (
-        "On the document's allocators 2 of 2 statements hold. On ours 1 of 2 statements hold; 1 does not: weaker 1"
+        "On the paper's allocators 2 of 2 statements hold. On ours 1 of 2 statements hold; 1 does not: weaker 1"
     )
     assert claims_line([once]) == "1 of 1 statement hold"

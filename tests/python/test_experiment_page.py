@@ -123,7 +123,7 @@ def test_multipool_statements_are_judged_on_both_families(p0089: Use) -> None:
     p0089(factor=dict.fromkeys(DOCUMENTS_LOCKED.values(), 9.0))
     text, _ = page("p0089.1", "--cells=structures/ds=2/*", "--rounds=6")
     assert "<th>on the document's allocators</th>" in text and "<th>on ours</th>" in text
-    assert "On the document&#39;s allocators " in text and "On ours " in text
+    assert "On the paper&#39;s allocators " in text and "On ours " in text
     (row,) = [line for line in text.splitlines() if 'id="1.ds2.multipool"' in line]
     assert row.index("verdict-fails") < row.index("verdict-holds")
     (once,) = [line for line in text.splitlines() if 'id="1.ds4.virtual.global"' in line]

@@ -136,7 +136,7 @@ def test_a_figure_and_its_divisor_run_in_one_group(experiment: PublishedSpec, sc
 @EACH
 def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: PublishedSpec) -> None:
     known = experiment.metrics.units
-    assert {experiment.figure.metric, *experiment.beside_metrics} <= known.keys()
+    assert {experiment.figure.metric, *experiment.extra_metrics} <= known.keys()
 
 
 @pytest.mark.lengthy

@@ -176,7 +176,7 @@ def test_a_trial_that_is_killed_has_kept_its_rounds_and_is_resumed(lab: FakeLab,
     lab.configure()
     (lab.bin / "calls.log").unlink()
     before = everything_below(lab.work / "s")
-    assert "24 runs, 6 runs stored already" in lab.run(words[0], "--dry-run", *words[1:]).stdout
+    assert "24 runs, 6 runs already stored" in lab.run(words[0], "--dry-run", *words[1:]).stdout
     assert everything_below(lab.work / "s") == before
     (lab.bin / "calls.log").unlink()
     done = lab.run(*words)

@@ -22,7 +22,7 @@ from millpond.advice.inputs import JudgedPlan
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import Plan
 from millpond.commands import advise as verb
-from millpond.rounds.characterisation import Aliasing, TraceSummary
+from millpond.rounds.characterisation import AliasCounts, TraceSummary
 from millpond.statistics.order_statistics import Comparison, Summary
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
@@ -69,7 +69,7 @@ def advice(*rows: Row, malloc: str = "not settled", notes: tuple[str, ...] = ())
         sums={"total": effect("better")}, rounds=11, notes=notes, run="r", subsystems=rows,
         program=AnalysedProgram(argv=("p",), exit=0, signal=0, analysed=1),
         trace=TraceSummary(
-            events=10, bytes=100, lost=0, aliasing=Aliasing(share=0.0), named_share=0.9, clean=True, contexts=3
+            events=10, bytes=100, lost=0, aliasing=AliasCounts(share=0.0), named_share=0.9, clean=True, contexts=3
         ),
     )  # fmt: skip
 

@@ -108,10 +108,10 @@ def test_a_scale_has_the_baseline_and_fits_its_time(experiment: PublishedSpec, s
 @EACH
 def test_metrics_exist_and_aliases_name_one_strategy_each(experiment: PublishedSpec) -> None:
     known = experiment.metrics.units
-    assert {experiment.figure.metric, *experiment.beside_metrics} <= known.keys()
+    assert {experiment.figure.metric, *experiment.extra_metrics} <= known.keys()
     assert len(set(experiment.aliases.values())) == len(experiment.aliases)
     assert {*experiment.aliases.values(), *experiment.optional} <= {*experiment.strategies}
-    assert not {*experiment.strategies} & {*experiment.beside}
+    assert not {*experiment.strategies} & {*experiment.extra_strategies}
 
 
 def test_the_litter_option_replaces_the_litter_axis() -> None:
@@ -134,7 +134,7 @@ def test_a_rule_is_well_formed(rule: Claim) -> None:
         return
     assert rule.of and {*rule.of, *rule.against, *rule.among} <= {*experiment.aliases, *experiment.strategies}
     assert {*rule.where, *([rule.axis] if rule.axis else [])} <= {*experiment.axes}
-    assert rule.metric in ("", *experiment.beside_metrics, *COUNTERS)
+    assert rule.metric in ("", *experiment.extra_metrics, *COUNTERS)
     assert math.isfinite(rule.low) or math.isfinite(rule.high)
     assert rule.low <= rule.high
     assert len(rule.against) in (0, 1, len(rule.of))

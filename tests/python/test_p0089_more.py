@@ -75,7 +75,7 @@ def test_a_candidate_is_judged_by_cells_of_the_standard_scale(rule: Claim) -> No
     assert used
     assert set(rule.where) <= set(experiment.axes)
     assert rule.low > 0.0 or rule.high < float("inf")
-    assert rule.metric in ("", *experiment.beside_metrics, *COUNTERS)
+    assert rule.metric in ("", *experiment.extra_metrics, *COUNTERS)
 
 
 @pytest.mark.lengthy

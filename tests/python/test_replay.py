@@ -137,7 +137,7 @@ def test_the_store_keeps_every_round_raw_and_goes_on_from_it(lab: FakeLab, trace
         (("--order=dependency", "--pace"), 2, "one clock"),
         (("--malloc=/nowhere/lib.so",), 3, "/nowhere/lib.so"),
         (("--plan=none.plan.json",), 3, "none.plan.json"),
-        (("--cells=nothing*",), 2, "fits no cell"),
+        (("--cells=nothing*",), 2, "matches no cell"),
         (("--shard=1/2",), 2, "--store"),
     ],
 )
@@ -166,15 +166,15 @@ def test_a_plans_failure_names_the_plan(lab: FakeLab, trace: str, plan_file: Wri
 def test_rounds_without_memory_or_with_a_crash_give_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script: dict[str, Any] = {"events": 1}
 
-    def run(name: str, arguments: Sequence[str], **_: object) -> native.Finished:
+    def run(name: str, arguments: Sequence[str], **_: object) -> native.ProcessEnd:
         if arguments[0].startswith("--prepare="):
             Path(arguments[arguments.index("--json") + 1]).write_text(json.dumps(script))
-            return native.Finished(0, "")
+            return native.ProcessEnd(0, "")
         if "--malloc" in arguments:
-            return native.Finished(-11, "")
+            return native.ProcessEnd(-11, "")
         result = {"status": "bad_alloc", "why": "ran out of memory", "cpu_seconds": 1.0}
         Path(arguments[arguments.index("--result") + 1]).write_text(json.dumps(result))
-        return native.Finished(0, "")
+        return native.ProcessEnd(0, "")
 
     monkeypatch.setattr(native, "run", run)
     runner = ReplayRunner(tmp_path)

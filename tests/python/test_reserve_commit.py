@@ -70,7 +70,7 @@ def test_every_scale_has_all_strategies_and_each_cell_once(experiment: Published
 
 @EACH
 def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: PublishedSpec) -> None:
-    assert {experiment.figure.metric, *experiment.beside_metrics} <= experiment.metrics.units.keys()
+    assert {experiment.figure.metric, *experiment.extra_metrics} <= experiment.metrics.units.keys()
 
 
 @EACH
@@ -124,7 +124,7 @@ def test_a_rule_is_well_formed_and_the_papers_grid_has_figures_for_it(rule: Clai
     assert {*rule.of, *rule.against} <= {*ALIASES, *experiment.strategies}
     assert {*rule.where, *([rule.axis] if rule.axis else [])} <= set(experiment.axes)
     assert rule.low <= rule.high and (math.isfinite(rule.low) or math.isfinite(rule.high))
-    assert rule.metric in ("", experiment.figure.name, *experiment.beside_metrics)
+    assert rule.metric in ("", experiment.figure.name, *experiment.extra_metrics)
     cells = cells_of(experiment, "paper", "")
     keys = [(at, cell.contender.name) for cell in cells if (at := experiment.point_of(cell)) is not None]
     assert evaluate(rule, experiment, ResultTable({key: {rule.metric: {1: 1.0}} for key in keys}))[0] == [1.0]

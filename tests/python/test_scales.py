@@ -146,7 +146,7 @@ def test_strings_and_the_litters_share_can_be_set(p0089: Use) -> None:
 def test_a_litter_that_is_not_a_share_is_refused(p0089: Use, share: str, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
     assert main(["bench", "unique_chars", "--scale=quick", "--set", f"litter={share}"]) == Status.USAGE
-    assert "the share is from 0, a fresh heap, to 1" in capsys.readouterr().err
+    assert "the share must be from 0 (a fresh heap) to 1" in capsys.readouterr().err
 
 
 def test_more_earlier_calls_are_a_longer_litter() -> None:

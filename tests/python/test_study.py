@@ -24,13 +24,13 @@ from millpond_bench.claims.claim_rules import evaluate, judge
 from millpond_bench.claims.claims import NOT_MEASURED, UNTESTABLE, Claim, load
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.result_table import FIGURE, ResultTable
-from millpond_bench.programs import study_captures, study_programs
-from millpond_bench.programs.study_captures import METRICS, fault_slope
-from millpond_bench.programs.study_predictions import METRICS as PREDICTION_METRICS
-from millpond_bench.runs import study
+from millpond_bench.programs import grunwald1993_captures, grunwald1993_programs
+from millpond_bench.programs.grunwald1993_captures import METRICS, fault_slope
+from millpond_bench.programs.grunwald1993_predictions import METRICS as PREDICTION_METRICS
+from millpond_bench.runs import capture_run
+from millpond_bench.runs.capture_run import CaptureRun, CaptureSpec
 from millpond_bench.runs.experiment_run import RunRequest
 from millpond_bench.runs.published_run import cells_of
-from millpond_bench.runs.study import StudyRun, StudySpec
 from millpond_bench.suites.grunwald1993_locality import (
     CACHES,
     CLASSICS,
@@ -42,7 +42,7 @@ from millpond_bench.suites.grunwald1993_locality import (
     WHAT_PROGRAMS_DO,
     WORDS,
 )
-from millpond_bench.tables import study_tables
+from millpond_bench.tables import grunwald1993_tables
 
 BY_NAME: Mapping[str, PublishedSpec] = {spec.name: spec for spec in EXPERIMENTS}
 CLAIMS = load("grunwald1993.toml")
@@ -53,20 +53,22 @@ TESTED = [claim for claim in CLAIMS if claim.kind != "untestable"]
 
 
 def test_the_time_without_misses_is_the_same_in_tables_4_and_5() -> None:
-    of = study_tables.times()
+    of = grunwald1993_tables.times()
     for program, allocator, _ in of:
         assert of[program, allocator, 16][0] == pytest.approx(of[program, allocator, 64][0], abs=0.02)
 
 
 def test_an_instruction_takes_one_cycle_of_62_ns_in_every_program() -> None:
-    instructions = {one.point: one.value or 0.0 for one in study_tables.of_programs()["instructions_executed"]}
+    instructions = {one.point: one.value or 0.0 for one in grunwald1993_tables.of_programs()["instructions_executed"]}
     for program in PROGRAMS:
-        base = study_tables.times()[program, "first_fit", 64][0]
-        assert base == pytest.approx(study_tables.CYCLE_SECONDS * instructions[(("program", program),)], rel=0.02)
+        base = grunwald1993_tables.times()[program, "first_fit", 64][0]
+        assert base == pytest.approx(
+            grunwald1993_tables.CYCLE_SECONDS * instructions[(("program", program),)], rel=0.02
+        )
 
 
 def test_the_cost_of_tags_is_the_difference_of_both_penalties() -> None:
-    found = study_tables.of_tags()
+    found = grunwald1993_tables.of_tags()
     waits = {(one.point, one.strategy): one.value or 0.0 for one in found["miss_penalty"]}
     for one in found["tag_penalty"]:
         added = waits[one.point, "gnu_local_padded"] - waits[one.point, "gnu_local"]
@@ -81,7 +83,7 @@ def test_a_rule_names_allocators_axes_and_metrics_of_its_experiment(rule: Claim)
     spec = BY_NAME[rule.experiment]
     assert {spec.canonical(name) for name in (*rule.of, *rule.against, *rule.among)} <= set(spec.strategies)
     assert {*rule.where, *([rule.axis] if rule.axis else [])} <= set(spec.axes)
-    assert {rule.metric, rule.other_metric} - {""} <= {*spec.beside_metrics, spec.figure.name}
+    assert {rule.metric, rule.other_metric} - {""} <= {*spec.extra_metrics, spec.figure.name}
     assert math.isfinite(rule.low) or math.isfinite(rule.high)
     assert bool(rule.other_metric) == (rule.kind == "rank")
 
@@ -128,7 +130,7 @@ def test_the_stack_lies_at_one_place_whatever_is_preloaded() -> None:
     workload = RealProgram("x", ("x",))
 
     def bytes_of(layout: Layout, number: int) -> int:
-        environment = study_captures.environment_of(workload, layout, number)
+        environment = grunwald1993_captures.environment_of(workload, layout, number)
         return len(environment["MILLPOND_PAD"]) + (len(str(layout.library)) + 1 if layout.library else 0)
 
     layouts = [Layout("glibc"), Layout("x", Path("/lib/x.so")), Layout("y", Path("/usr/lib/a_long_name/liby.so.2"))]
@@ -162,10 +164,10 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     return iter([FakeRunner.ran])
 
 
-def run_of(spec: StudySpec, store: Path, shard: Shard = WHOLE, rounds: int = 3) -> StudyRun:
+def run_of(spec: CaptureSpec, store: Path, shard: Shard = WHOLE, rounds: int = 3) -> CaptureRun:
     fake = replace(spec, runner=FakeRunner, identity=lambda _: "one")
     request = RunRequest("quick", rounds, 1, shard, Store(store), 1 << 40)
-    run = StudyRun(fake, cells_of(fake, "quick" if spec.parts["quick"] else "standard", ""), request)
+    run = CaptureRun(fake, cells_of(fake, "quick" if spec.parts["quick"] else "standard", ""), request)
     run.measure()
     return run
 
@@ -176,10 +178,10 @@ def test_no_axis_has_the_name_of_an_environment_parameter() -> None:
 
 
 def test_a_program_that_writes_files_runs_in_its_own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(study_programs, "_require", str)
+    monkeypatch.setattr(grunwald1993_programs, "_require", str)
     cell = Cell(Workload("capture"), Strategy("bsd"), (("program", "PTC"), ("input", "measured")))
     places = [tmp_path / name for name in "ab"]
-    folders = [study_captures.program_of(cell, tmp_path / "inputs", place).folder for place in places]
+    folders = [grunwald1993_captures.program_of(cell, tmp_path / "inputs", place).folder for place in places]
     assert [folder is not None and folder.parent for folder in folders] == places
     first, second = ((folder / "model.pml").read_text(encoding="utf-8") for folder in folders if folder is not None)
     assert first == second
@@ -201,7 +203,7 @@ def test_experiments_share_their_captures(ran: Iterator[list[str]], tmp_path: Pa
 def test_a_dry_run_counts_shared_captures_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(study, "_told", set())
+    monkeypatch.setattr(capture_run, "_told", set())
     target = tmp_path / "grid.json"
     names = [TIME.name, CACHES.name]
     assert main(["bench", *names, "--scale", "quick", "--dry-run", f"--json={target}"]) == 0
@@ -227,7 +229,7 @@ def test_shards_make_the_whole(ran: Iterator[list[str]], tmp_path: Path) -> None
 @pytest.mark.more
 @pytest.mark.parametrize("spec", EXPERIMENTS, ids=lambda spec: spec.name)
 def test_every_experiment_has_its_rows_statements_and_figures(
-    ran: Iterator[list[str]], spec: StudySpec, tmp_path: Path
+    ran: Iterator[list[str]], spec: CaptureSpec, tmp_path: Path
 ) -> None:
     next(ran)
     run = run_of(spec, tmp_path)

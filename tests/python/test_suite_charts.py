@@ -30,7 +30,7 @@ from millpond_bench.suites.reserve_commit import LATENCY, dtrace
 from millpond_bench.suites.suballocator import ALIASES as ALLOCATORS
 from millpond_bench.suites.suballocator import FIVE_OPERATIONS
 from millpond_bench.suites.unique_chars import COUNTING, LITTERED, QUOTIENTS, RELATIVE
-from millpond_bench.tables.look import QuotientLook
+from millpond_bench.tables.table_model import QuotientTableModel
 
 Use = Callable[..., FakeP0089]
 Values = Mapping[str, float]
@@ -143,7 +143,7 @@ def counted(cell: Cell) -> Values:
 
 def test_quotients_are_paired_within_rounds_in_own_tables() -> None:
     found = table(COUNTING, cells_of(COUNTING, "quick", ""), counted)
-    relative, littered = QuotientLook(found, RELATIVE), QuotientLook(found, LITTERED)
+    relative, littered = QuotientTableModel(found, RELATIVE), QuotientTableModel(found, LITTERED)
     assert {round(level, 9) for key in relative.ours if (level := relative.our_level(key))} == {0.5}
     assert COUNTING.baseline not in {name for _, name in relative.ours}
     assert {round(level, 9) for key in littered.ours if (level := littered.our_level(key))} == {3.0}
@@ -156,7 +156,7 @@ def test_quotients_are_paired_within_rounds_in_own_tables() -> None:
 
 def test_counters_are_relative_too_and_misses_are_shares_of_loads() -> None:
     found = table(COUNTING, cells_of(COUNTING, "quick", ""), counted)
-    loads, misses = (QuotientLook(found, QUOTIENTS[n]) for n in (2, 3))
+    loads, misses = (QuotientTableModel(found, QUOTIENTS[n]) for n in (2, 3))
     assert {level for key in loads.ours if (level := loads.our_level(key))} == {0.6}
     assert {level for key in misses.ours if (level := misses.our_level(key))} == {(6 / 60) / (6 / 100)}
 
@@ -238,8 +238,8 @@ def test_a_forecast_has_the_extra_runs_too(p0089: Use, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("printed", ["", "no json", "[]", "{}", '{"metrics": {}}'])
 def test_failed_extra_runs_have_a_reason_and_are_not_failures(printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def capture(*_: Any, **__: Any) -> native.Captured:
-        return native.Captured(0, printed, "said")
+    def capture(*_: Any, **__: Any) -> native.ProgramOutput:
+        return native.ProgramOutput(0, printed, "said")
 
     monkeypatch.setattr(native, "capture", capture)
     monkeypatch.setattr(extra_runs.native, "find", lambda name: Path("/nowhere") / name)

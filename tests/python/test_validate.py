@@ -60,8 +60,8 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validation_rounds, "library_bytes", lambda *_: dict.fromkeys((m.name for m in MALLOCS), 0.0))
 
 
-def validated(tmp_path: Path, cpu: Sequence[float], peak: Sequence[float]) -> validation_rounds.Validating:
-    work = validation_rounds.Validating(MALLOCS, tmp_path, lambda *_: FakeRunner(cpu, peak), Silence(), rounds=3)
+def validated(tmp_path: Path, cpu: Sequence[float], peak: Sequence[float]) -> validation_rounds.ReplayValidator:
+    work = validation_rounds.ReplayValidator(MALLOCS, tmp_path, lambda *_: FakeRunner(cpu, peak), Silence(), rounds=3)
     work.run(["one", "two"])
     return work
 
@@ -89,7 +89,7 @@ def test_seconds_need_full_speed_and_bytes_the_programs_pace(lab: FakeLab, progr
         def run(self, cell: Cell, stage: str, number: int) -> Outcome:
             return (pace if PACED in cell.parameters else full_speed).run(cell, stage, number)
 
-    work = validation_rounds.Validating(MALLOCS, tmp_path, lambda *_: Either(), Silence(), rounds=3)
+    work = validation_rounds.ReplayValidator(MALLOCS, tmp_path, lambda *_: Either(), Silence(), rounds=3)
     work.run(["one", "two"])
     assert all(s.holds and s.within == 6 for s in work.document().summary.values())
 
@@ -107,7 +107,7 @@ def test_a_round_runs_measurement_and_prediction_together(
 
     noting = RoundRecorder((1.0, 0.9, 1.1), (1e7, 1.2e7, 9e6))
     monkeypatch.setattr(validation_rounds, "MallocRunner", lambda *_, **__: noting)
-    work = validation_rounds.Validating(MALLOCS, tmp_path, lambda *_: noting, Silence(), rounds=2)
+    work = validation_rounds.ReplayValidator(MALLOCS, tmp_path, lambda *_: noting, Silence(), rounds=2)
     work.run(["one"])
     assert rounds == [0] * 9 + [1] * 9 + [2] * 9
 
@@ -193,7 +193,7 @@ def test_the_error_of_the_latest_validation_of_this_machine_is_taken(
 
 def test_a_validation_of_few_programs_is_kept_and_not_used(lab: FakeLab, programs: None, tmp_path: Path) -> None:
     lab.configure(events=1000)
-    work = validation_rounds.Validating(
+    work = validation_rounds.ReplayValidator(
         MALLOCS, tmp_path, lambda *_: FakeRunner((0.3,) * 3, (3e6,) * 3), Silence(), rounds=2
     )
     work.run(["one"])
@@ -233,7 +233,7 @@ def test_a_widened_interval_contains_the_narrow_one() -> None:
     assert (wide.low, wide.median, wide.high) == (narrow.low - 0.5, narrow.median, narrow.high + 0.5)
     assert "widened" in wide.method
     assert replay_error.widen(wide, 0.0) == wide
-    with pytest.raises(ValueError, match="never made narrower"):
+    with pytest.raises(ValueError, match="cannot be made narrower"):
         replay_error.widen(narrow, -1.0)
 
 
@@ -250,7 +250,7 @@ def test_the_verb_keeps_its_result_and_doctor_shows_it(
     assert found.pop("checksum", "").startswith("crc32:")
     assert found["schema"] == "millpond.validation/1"
     assert Validation.from_json(found).to_json() == found
-    assert "fast − glibc" in done.stdout and "tcmalloc is not here" in done.stderr
+    assert "fast − glibc" in done.stdout and "tcmalloc is not installed" in done.stderr
     store = Store(lab.work / "results/store")
     assert store.document("validation", found["run"]) == found
     lab.run("doctor", "--json=d.json")

@@ -31,7 +31,7 @@ from millpond.statistics.order_statistics import rank_correlation
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
 from millpond_bench.accuracy import references_rounds
-from millpond_bench.accuracy.references_rounds import ReferencesValidating
+from millpond_bench.accuracy.references_rounds import ReferencesValidator
 
 PREDICTED = dict(zip(MALLOCS, (1.0, 0.8, 0.9, 1.2, 0.7), strict=True))
 MEASURED = dict(zip(MALLOCS, (2.0, 1.6, 1.8, 2.4, 1.4), strict=True))
@@ -55,12 +55,12 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, int]]:
     monkeypatch.setattr(references_error, "FEWEST_PROGRAMS", 2)
     monkeypatch.setattr(references_rounds, "MallocRunner", lambda *_, **__: FakeRunner())
     monkeypatch.setattr(references_rounds, "layout_of", Layout)
-    monkeypatch.setattr(ReferencesValidating, "_latencies", lambda _self, folder: folder / "probe.json")
+    monkeypatch.setattr(ReferencesValidator, "_latencies", lambda _self, folder: folder / "probe.json")
     return fake_environments(monkeypatch, Layout, predicted=10100, truth=10000, seconds=PREDICTED.__getitem__)
 
 
-def validated(tmp_path: Path, *names: str, environments: int = 3) -> ReferencesValidating:
-    work = ReferencesValidating(tmp_path, Silence(), environments)
+def validated(tmp_path: Path, *names: str, environments: int = 3) -> ReferencesValidator:
+    work = ReferencesValidator(tmp_path, Silence(), environments)
     work.run(names)
     return work
 
@@ -100,7 +100,7 @@ def test_without_environments_only_seconds_are_validated(programs: list[tuple[st
 
 
 def test_a_spent_budget_leaves_programs_out(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
-    work = ReferencesValidating(tmp_path, Silence(), 3)
+    work = ReferencesValidator(tmp_path, Silence(), 3)
     work.run(["one"], float("-inf"))
     assert work.notes == ["one: not run, the budget is spent"]
 
@@ -110,8 +110,8 @@ def test_after_its_deadline_a_program_keeps_its_first_malloc(
 ) -> None:
     found = predicted_misses.predict_program(RealProgram("one", ("true",)), tmp_path, 3, deadline=float("-inf"))
     assert list(found.counts) == [MALLOCS[0]]
-    assert found.why_not["glibc"] == "1 of 3 environments, the budget is spent"
-    assert found.why_not["multipool"] == "0 of 3 environments, the budget is spent"
+    assert found.why_not["glibc"] == "1 of 3 environments: the budget is spent"
+    assert found.why_not["multipool"] == "0 of 3 environments: the budget is spent"
 
 
 def test_a_command_line_is_a_program(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:

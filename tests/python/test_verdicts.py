@@ -113,7 +113,7 @@ def test_below_six_rounds_there_is_no_verdict_except_on_counts(rounds: int) -> N
     rule, found = claim(low=2.0), around(4.0, rounds)
     judged = verdict(rule, AS7={6: found})
     assert judged.verdict == (HOLDS if rounds == FEWEST_ROUNDS else UNDECIDED)
-    assert ("a verdict takes 6" in judged.note) == (rounds < FEWEST_ROUNDS)
+    assert ("a verdict needs 6" in judged.note) == (rounds < FEWEST_ROUNDS)
     assert verdict(replace(rule, exact=True), AS7={6: found}).verdict == HOLDS
 
 
@@ -265,7 +265,7 @@ def test_the_summary_counts_how_statements_fail() -> None:
     judged = [verdict(claim(low=1.5), AS7={6: around(value)}) for value in (2.0, 1.2, 0.5, 1.5)]
     assert claims_line(judged) == "1 of 4 statements hold; 2 do not: weaker 1, opposite 1; undecided 1"
     short = verdict(claim(low=1.5), AS7={6: around(2.0, 3)})
-    assert claims_line([short]) == "0 of 1 statement hold; undecided 1 (3 rounds, a verdict takes 6)"
+    assert claims_line([short]) == "0 of 1 statement hold; undecided 1 (3 rounds, a verdict needs 6)"
 
 
 def test_all_statements_of_a_paper_are_judged_together() -> None:

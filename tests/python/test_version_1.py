@@ -91,5 +91,5 @@ def test_a_row_of_version_1_is_recovered_from_a_run_that_was_killed() -> None:
     }  # fmt: skip
     now = observation_of(row)
     assert (now.contender, now.stage, now.subject) == ("empty", "trial", '["prog"]')
-    with pytest.raises(ValueError, match="no JSON object"):
+    with pytest.raises(ValueError, match="does not hold a JSON object"):
         observation_of({**row, "parameters": "[]"})

@@ -34,7 +34,7 @@ class Options:
     def of_rounds(self) -> list[str]:
         """Returns the options that change what a round measures."""
         return [
-            *self.preparation.words(),
+            *self.preparation.options(),
             f"process={self.process}",
             f"references={self.references}",
             f"seed={self.seed}",

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from millpond.advice.advice_data import Option, change_of
 from millpond.advice.effects import NET, saves_memory, saves_time, verdict_of
 from millpond.advice.findings import Findings, Preference
-from millpond.rounds.mallocs import words_of
+from millpond.rounds.mallocs import setting_text
 from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.statistics.order_statistics import MINIMUM_EFFECT, NOT_SETTLED, Comparison
 
@@ -95,7 +95,7 @@ class Decision:
 def judged_choices(found: Findings) -> list[Choice]:
     """Returns the contenders judged by fresh rounds: the plan and the mallocs, the one with the least CPU first."""
     result = [
-        Choice(MALLOC, name, comparisons, words_of(found.mallocs[name]))
+        Choice(MALLOC, name, comparisons, setting_text(found.mallocs[name]))
         for name, comparisons in found.judged_mallocs.items()
     ]
     if found.chosen is not None and NET in found.effects:

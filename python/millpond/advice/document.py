@@ -41,7 +41,7 @@ from millpond.rounds.characterisation import (
     Subsystem,
     SubsystemFacts,
 )
-from millpond.rounds.mallocs import words_of
+from millpond.rounds.mallocs import setting_text
 from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.packages import packages_of
@@ -200,7 +200,9 @@ def alternatives(found: Findings) -> list[Alternative]:
     names = {c.name for c in judged}
     result = [Alternative(**asdict(c.option), judged=True) for c in judged]
     seen = [
-        Choice(MALLOC, n, c, words_of(found.mallocs[n])) for n, c in found.screened_mallocs.items() if n not in names
+        Choice(MALLOC, n, c, setting_text(found.mallocs[n]))
+        for n, c in found.screened_mallocs.items()
+        if n not in names
     ]
     seen += [
         Choice(PLAN, t.plan.name, t.comparisons)

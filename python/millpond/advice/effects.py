@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from millpond.cells.cell import CONTROLS, Cell, Computed, Control, Malloc, Outcome, Program
+from millpond.cells.cell import CONTROLS, Cell, ComputedContender, Control, Malloc, Outcome, Program
 from millpond.cells.net_effect import RoundsOf, look_up_rounds, net_rounds, pool_rounds
 from millpond.cells.plans import Plan, merged
 from millpond.rounds.interleaved_rounds import by_round
@@ -82,9 +82,9 @@ def malloc_cell(program: Sequence[str], malloc: Malloc) -> Cell:
     return Cell(Program(tuple(program)), malloc)
 
 
-def net_of(plan: Plan) -> Computed:
+def net_of(plan: Plan) -> ComputedContender:
     """Returns the computed contender of a plan without a trial's own costs. It never runs."""
-    return Computed.without_look_up(plan.label)
+    return ComputedContender.without_look_up(plan.label)
 
 
 def roles(program: Sequence[str], plan: Plan | None) -> dict[str, Cell]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What is run: cells, the plans that they carry, and checksums of what they computed."""
+"""Cells (the unit that is run), the plans that they carry, and checksums of what they computed."""

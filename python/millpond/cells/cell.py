@@ -4,7 +4,7 @@
     Cell ── subject     Program  a command line          a trial, a malloc, a build
          │              Trace    a recorded program      a replay
          │              Workload of a suite's program    a benchmark
-         ├─ contender   Control, Strategy, Malloc, Plan  (Computed: from the rounds of others, never run)
+         ├─ contender   Control, Strategy, Malloc, Plan  (ComputedContender: from the rounds of others, never run)
          └─ parameters  name, value
 
 Cells are data: frozen, comparable, and they serialise, so that a run can be stored, resumed or sent to another machine.
@@ -24,11 +24,13 @@ from millpond.system.machine_facts import Place
 from millpond.system.records import Record
 
 CONTROLS = ("bare", "empty", "shared", "shared_huge", "looked_up")
-# Parameters of a suite's cell besides its workload's own: the share of a heap that was littered before it.
+# A parameter of a suite's cell next to those of its workload: the share of a heap that was littered before the
+# workload.
 LITTER = "litter"
-# And what surrounds its program and is not said to it (bench/surroundings.py): who compiled it, the malloc that
-# it runs on, whether that keeps all memory that was ever freed, and, where counters are simulated, the last level of
-# cache. What is true of a cell without the parameter. No experiment may give one of these names to an axis of its own.
+# Parameters of the environment of a cell's program (experiments/surroundings.py), which the program is not told: the
+# compiler, the malloc that it runs on, whether that malloc keeps all freed memory, and the last level of cache where
+# counters are simulated. SURROUNDINGS has the values of a cell without these parameters. No experiment may use one of
+# these names for an axis of its own.
 TOOLCHAIN, MALLOC, KEPT, LAST_LEVEL = "toolchain", "malloc", "kept", "last_level"
 SURROUNDINGS = {TOOLCHAIN: "release", MALLOC: "glibc", KEPT: "0", LAST_LEVEL: "own"}
 
@@ -40,10 +42,6 @@ class Program:
     argv: tuple[str, ...]
     kind: ClassVar[str] = "program"
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        return self.argv
-
 
 @dataclass(frozen=True)
 class Trace:
@@ -53,7 +51,7 @@ class Trace:
     kind: ClassVar[str] = "trace"
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def argv(self) -> tuple[str, ...]:
         return (self.path,)
 
 
@@ -65,7 +63,7 @@ class Workload:
     kind: ClassVar[str] = "workload"
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def argv(self) -> tuple[str, ...]:
         return (self.name,)
 
 
@@ -74,7 +72,7 @@ Subject = Program | Trace | Workload
 
 @dataclass(frozen=True)
 class PlainContender:
-    """A contender that is called by its name alone. `label`: how tables name a contender."""
+    """A contender that only its name describes. `label`: its name in tables."""
 
     name: str
 
@@ -84,13 +82,15 @@ class PlainContender:
 
 
 class Control(PlainContender):
-    """A contender that others are held against: one of CONTROLS in a trial, `recorded` and `null` in a replay, …"""
+    """A contender that others are compared with: one of CONTROLS in a trial, `recorded` and `null` in a replay, …"""
 
     kind: ClassVar[str] = "control"
 
 
 class Strategy(PlainContender):
-    """An allocator with binding and disposal by its canonical name, or what else a suite's workload can be run with."""
+    """A strategy of a suite's workload, by its canonical name: an allocator with binding and disposal, or another
+    variant.
+    """
 
     kind: ClassVar[str] = "strategy"
 
@@ -110,37 +110,39 @@ class Malloc:
 
     @property
     def label(self) -> str:
-        """`malloc:NAME`; the path alone of a library that is known by nothing else."""
+        """`malloc:NAME`, or the path of a library that has no other name."""
         return self.name if "/" in self.name else f"malloc:{self.name}"
 
     @property
     def place(self) -> Place:
-        """Its library, as documents name it."""
+        """The name and the path of its library."""
         return Place(self.name, str(self.path) if self.path else None)
 
     @property
     def setting(self) -> str:
-        """NAME=VALUE that makes a program run on it, behind what the user preloads already; empty for nothing."""
+        """NAME=VALUE that makes a program run on it, after the libraries that the user preloads; empty if nothing is
+        needed.
+        """
         return self.tunables if self.path is None else preload_setting(str(self.path))
 
 
-class Computed(PlainContender):
+class ComputedContender(PlainContender):
     """A contender that never ran: its values are made from those of others in the same round."""
 
     kind: ClassVar[str] = "computed"
 
     @classmethod
-    def without_look_up(cls, label: str) -> Computed:
-        """A plan of that label without what only a trial costs."""
+    def without_look_up(cls, label: str) -> ComputedContender:
+        """The contender for a plan with that label, less what only a trial costs."""
         return cls(f"{label} without look-up")
 
 
-Contender = Control | Strategy | Malloc | Plan | Computed
+Contender = Control | Strategy | Malloc | Plan | ComputedContender
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One contender at one subject. `name` is unique within a run of one experiment."""
+    """One contender on one subject. `name` is unique within a run of one experiment."""
 
     subject: Subject
     contender: Contender
@@ -148,12 +150,12 @@ class Cell:
 
     @property
     def plan(self) -> Plan | None:
-        """The contender, where it is a plan."""
+        """The contender if it is a plan, else None."""
         return self.contender if isinstance(self.contender, Plan) else None
 
     @property
     def name(self) -> str:
-        """The contender's label; of a workload, behind that and the parameters."""
+        """The contender's label; for a workload, its name and its parameters come first."""
         if not isinstance(self.subject, Workload):
             return self.contender.label
         return "/".join([self.subject.name, *(f"{k}={v}" for k, v in self.parameters), self.contender.label])
@@ -161,7 +163,7 @@ class Cell:
     def to_json(self) -> dict[str, Any]:
         """The cell as plain data."""
         return {
-            "subject": {"kind": self.subject.kind, "words": list(self.subject.words)},
+            "subject": {"kind": self.subject.kind, "words": list(self.subject.argv)},
             "contender": {"kind": self.contender.kind, "name": self.contender.name},
             "plan": self.plan.to_json() if self.plan else None,
             "parameters": dict(self.parameters),
@@ -169,11 +171,11 @@ class Cell:
 
 
 class PoolCounts(Record, frozen=True):
-    """What one round counted of a pool behind malloc.
+    """The counts of one round for a pool that serves malloc.
 
-    `calls`: of an arena's function, those that were observed; `outlived_calls`: of these, the ones that ended before
-    all their objects. `capped_bytes` and `capped_live_bytes`: what an arena held that had to stop, and what of it was
-    alive; 0 where none had to.
+    `calls`: the observed calls of an arena's function; `outlived_calls`: the calls among them that ended before all
+    their objects. `capped_bytes` and `capped_live_bytes`: the bytes that an arena held when it had to stop, and the
+    live bytes among them; 0 if no arena had to.
     """
 
     pool: str
@@ -186,17 +188,18 @@ class PoolCounts(Record, frozen=True):
 
     @property
     def may_be_proposed(self) -> bool:
-        """Whether no arena held too much for what was alive in it, and no object was seen to outlive its call."""
+        """True if no arena held too much memory for its live bytes, and no object was seen to outlive its call."""
         return not self.capped_bytes and not self.outlived_calls
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one round of one cell gave. `values` holds the metrics that were measured, in their units.
+    """The result of one round of one cell. `values` holds the metrics that were measured, in their units.
 
     `status`: ok; killed (it ended otherwise than the bare program, or by our time limit); refused (it never started).
-    Round 0 is the warm-up: stored, never used in a verdict. `stage` keeps choosing and judging apart. `absent`: metrics
-    that were wanted and are null, and why. `kind`: that of all its values, where it is neither counted nor measured.
+    Round 0 is the warm-up: stored, never used in a verdict. `stage` tells rounds that choose a plan from rounds that
+    judge it. `absent`: metrics that were wanted and are null, and why. `kind`: the kind of all its values, unless they
+    are counted or measured.
     """
 
     cell: Cell

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The metrics of an experiment with their units: each experiment declares its own, and its journal writes by them."""
+"""The metrics of an experiment, with their units. Each experiment declares its own, and its stored rows follow them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from millpond.cells.cell import Outcome
 
-# Events of a window, where they were asked for: metric → unit. Of user space; misses are of reads.
+# Events of a measured window, if they were asked for: metric → unit. Only those in user space; misses are of reads.
 COUNTERS = {
     "instructions": "instructions",
     "cycles": "cycles",
@@ -25,13 +25,13 @@ COUNTERS = {
     "working_set_lines": "lines",
     "working_set_pages": "pages",
 }
-# Those of a whole window, however many units of work are done in it.
+# These are sizes of a whole window: they do not grow with the units of work done in it.
 WORKING_SETS = ("working_set_lines", "working_set_pages")
-# Of a littered heap that is pictured: the share of each line that is held, by its offset.
+# Of a littered heap that is drawn: the share of each line that is held, by its offset.
 HEAP_TAKEN = "heap_taken"
-# The unit of an event that the user named: any name that is no metric's.
+# The unit of an event that the user named: any name that is not a metric's.
 EVENTS = "events"
-# Behind a counter's name: the share of the window for which the processor counted it, where that is not all.
+# Suffix of a counter's name: the share of the window for which the processor counted it, if less than all of it.
 RUNNING = ":running_share"
 
 
@@ -39,10 +39,10 @@ RUNNING = ":running_share"
 class Metrics:
     """Metric → unit. All of them are better when smaller.
 
-    `optional`: those of which only outcomes that have one get a row. `is_open`: an outcome has rows of what it has, and
-    of the first metric where it has nothing; names that are not declared are events (EVENTS). `step_ns:4096` is step
-    4096 of the series `step_ns`. `warm`: those of passes behind the first; elsewhere a fresh process works once.
-    `estimated`: those that are neither measured nor counted.
+    `optional`: metrics that get a row only in outcomes that have them. `is_open`: an outcome gets rows for the metrics
+    that it has, and one for the first metric if it has none; undeclared names are events (EVENTS). `step_ns:4096` is
+    step 4096 of the series `step_ns`. `warm`: metrics of passes after the first; all others are of a fresh process
+    that works once. `estimated`: metrics that are neither measured nor counted.
     """
 
     units: Mapping[str, str]
@@ -52,33 +52,33 @@ class Metrics:
     estimated: frozenset[str] = frozenset()
 
     def unit(self, metric: str) -> str:
-        """The unit of a metric; `events` for what was not declared."""
+        """The unit of a metric; `events` if it was not declared."""
         if metric.endswith(RUNNING):
             return "share"
         return self.units.get(metric) or self.units.get(metric.partition(":")[0], EVENTS)
 
     def of(self, outcome: Outcome) -> dict[str, str]:
-        """The metrics that an outcome has a row for, with their units; null where it has no value."""
+        """The metrics for which an outcome has a row, with their units; null if it has no value."""
         if not self.is_open:
             return {m: unit for m, unit in self.units.items() if m not in self.optional or m in outcome.values}
         have = [*outcome.values, *outcome.absent]
         return {metric: self.unit(metric) for metric in have or list(self.units)[:1]}
 
     def is_warm(self, metric: str) -> bool:
-        """Whether passes behind the first gave it."""
+        """True if the metric is of passes after the first."""
         return metric.partition(":")[0] in self.warm
 
     def is_counter(self, metric: str) -> bool:
-        """Whether it is an event of a window, by the processor or simulated."""
+        """True if the metric is an event of a window, counted by the processor or simulated."""
         return metric in COUNTERS or (self.is_open and self.unit(metric) == EVENTS)
 
     def counted_in(self, outcomes: Iterable[Outcome]) -> list[str]:
-        """The counters that outcomes have a value or a reason for: COUNTERS first, then the user's events."""
+        """The counters for which outcomes have a value or a reason: COUNTERS first, then the user's events."""
         have = dict.fromkeys(name for o in outcomes for name in (*o.values, *o.absent) if self.is_counter(name))
         return [*(name for name in COUNTERS if name in have), *(name for name in have if name not in COUNTERS)]
 
 
-# What a whole process takes, whichever experiment measures it.
+# The figures of a whole process, whichever experiment measures it.
 OF_A_PROCESS = {
     "cpu_seconds": "seconds",
     "wall_seconds": "seconds",
@@ -87,11 +87,11 @@ OF_A_PROCESS = {
     "major_faults": "faults",
 }
 PROCESS_METRICS = Metrics(OF_A_PROCESS)
-# Of a round under a plan: the CPU that its pools took beyond what the library's would have taken, as estimated.
+# For a round under a plan: an estimate of the CPU time that its pools took beyond the library's pools.
 POOL_COST = "pool_cost_seconds"
-# … and the bytes of what observes calls of functions, as estimated.
+# … and an estimate of the bytes that the observation of function calls took.
 POOL_COST_BYTES = "pool_cost_bytes"
-# Of a round that looks up who allocates: the CPU that so many look-ups take at least, as estimated.
+# For a round that looks up owners: an estimate of the least CPU time that so many look-ups take.
 LOOK_UP_COST = "look_up_cost_seconds"
 _COSTS = {POOL_COST: "seconds", POOL_COST_BYTES: "bytes", LOOK_UP_COST: "seconds"}
 TRIAL_METRICS = Metrics({**OF_A_PROCESS, **_COSTS}, optional=frozenset(_COSTS), estimated=frozenset(_COSTS))

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a change of the source would take, round by round: a plan without what only its trial costs.
+"""The net effect of a plan: what a change of the source would give, without the costs that only a trial has.
 
     plan  -  what its pools cost more than the library's  -  what its look-ups cost        each of one round
 
-Look-ups are measured by the program that looks up owners and does nothing with the answer, against the program as it
-is. On a busy machine the difference of two such runs says more of the noise than of look-ups, and would blur what was
-measured well. So it counts only where the rounds show that it is more than what that many look-ups cost on this machine
-(which LOOK_UP_COST estimates: owners further out, or caches that they crowd, cost more); else that is taken off.
+The control `looked_up` looks up owners and ignores the answer; the cost of look-ups is its difference from the bare
+program. On a busy machine this difference is mostly noise, and would blur what was measured well. So it counts only if
+the rounds show that it exceeds LOOK_UP_COST, the estimate for that many look-ups on this machine. (Look-ups cost more
+if owners are further out on the stack, or if they crowd caches.) Otherwise the estimate is subtracted.
 
-The one place where this is computed: verdict, tables, the page's dots and exports all ask here.
+This is the only place that computes it: verdict, tables, the page's dots and exports all use it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from collections.abc import Callable, Mapping
 from millpond.cells.metrics import LOOK_UP_COST, POOL_COST, POOL_COST_BYTES
 from millpond.statistics.order_statistics import compare
 
-# What only a trial's pools cost, and its look-ups, by the metric that it is part of.
+# The costs that only a trial's pools and look-ups have, by the metric that they are part of.
 _POOL_COST_OF = {"cpu_seconds": POOL_COST, "wall_seconds": POOL_COST, "peak_bytes": POOL_COST_BYTES}
 _LOOK_UP_COST_OF = {"cpu_seconds": LOOK_UP_COST, "wall_seconds": LOOK_UP_COST}
-# A round in which noise leaves less than nothing counts as one with this share of the program as it is.
+# If noise leaves less than nothing, a round counts as this share of the bare program.
 _LEAST_SHARE = 1e-3
 
 Rounds = Mapping[int, float]
-# The rounds of a contender (plan, looked_up, bare) in a metric; empty where there are none.
+# Returns the rounds of a contender (plan, looked_up, bare) in a metric; empty if there are none.
 RoundsOf = Callable[[str, str], Rounds]
 
 
@@ -38,13 +38,13 @@ def net_rounds(rounds_of: RoundsOf, metric: str) -> dict[int, float]:
 
 
 def pool_rounds(rounds_of: RoundsOf, metric: str) -> Rounds:
-    """What a plan's pools cost more than the library's, in each round that estimated it."""
+    """The cost of a plan's pools beyond the library's, in each round that estimated it."""
     return rounds_of("plan", _POOL_COST_OF[metric]) if metric in _POOL_COST_OF else {}
 
 
 def look_up_rounds(rounds_of: RoundsOf, metric: str) -> Rounds:
-    """What look-ups cost in each round of both controls: as estimated, 0 in rounds that did not estimate it; or as
-    measured, where that is more beyond noise.
+    """The cost of look-ups in each round of both controls: the estimate (0 in rounds without one), or the measured
+    cost if that is larger beyond noise.
     """
     bare, looked_up = rounds_of("bare", metric), rounds_of("looked_up", metric)
     estimated = rounds_of("looked_up", _LOOK_UP_COST_OF[metric]) if metric in _LOOK_UP_COST_OF else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The form of a plan file (`*.plan.json`, "millpond.plan/1"); `plans` has what a plan means."""
+"""The format of a plan file (`*.plan.json`, "millpond.plan/1"); `plans` explains what a plan means."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class PlanProgram(Record, frozen=True):
 
 
 class PlanScope(Record, frozen=True):
-    """What an arena's life is tied to: one of the first three."""
+    """The lifetime of an arena: a call of `function`, a `thread`, or a `phase`."""
 
     function: str | None = None
     thread: bool | None = None
     phase: bool | None = None
-    outermost: bool = False  # calls of the function inside of another share that call's arena
+    outermost: bool = False  # nested calls of the function share the arena of the outermost call
     observed: bool = True  # a trial observes when calls begin and end
 
     @property
@@ -37,7 +37,7 @@ class PlanScope(Record, frozen=True):
 
     @property
     def arena(self) -> str:
-        """An arena for it, in words."""
+        """A phrase for the arena that it gets."""
         return {
             "function": f"an arena for each {'outermost ' if self.outermost else ''}call of {self.function}",
             "thread": "an arena for each thread",
@@ -46,7 +46,7 @@ class PlanScope(Record, frozen=True):
 
 
 class PlanInstance(Record, frozen=True):
-    """A call site where the owner of what it allocates is known."""
+    """A call site at which the object that owns the allocated memory is known."""
 
     module: str
     address: str
@@ -56,7 +56,8 @@ class PlanInstance(Record, frozen=True):
 class PlanRoute(Record, frozen=True):
     """Subsystems that share one pool of one strategy.
 
-    `scope`: of a monotonic, which is an arena. `instances`: of a multipool with a pool for each owner.
+    `scope`: the scope of a monotonic pool, which is an arena. `instances`: the call sites of a multipool with a pool
+    for each owner.
     """
 
     subsystems: tuple[str, ...]
@@ -68,24 +69,24 @@ class PlanRoute(Record, frozen=True):
 
     @property
     def own(self) -> str:
-        """What it gives its subsystems, in words."""
+        """A phrase for the pool that its subsystems get."""
         return self.scope.arena if self.scope else "a pool for each instance" if self.instances else OWN_POOL
 
     @property
     def of_rest(self) -> bool:
-        """Whether it serves what no other route names."""
+        """True if it serves all subsystems that no other route names."""
         return REST in self.subsystems
 
 
 class PlanFile(Record, frozen=True, kw_only=True):
-    """A plan as its file has it."""
+    """A plan as its file holds it."""
 
     schema: Schema = field(default_factory=lambda: SCHEMA)
     program: PlanProgram
-    libraries: tuple[PlanProgram, ...] = ()  # which the program may open while it runs
+    libraries: tuple[PlanProgram, ...] = ()  # that the program may open while it runs
     routes: tuple[PlanRoute, ...]
 
     @property
     def has_arena(self) -> bool:
-        """Whether it has an arena for a scope."""
+        """True if it has an arena for a scope."""
         return any(route.scope for route in self.routes)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """Plans: which strategy each subsystem of a program gets (`*.plan.json`, "millpond.plan/1").
 
-Plans have one reader, the native one: `millpond-trial --check-plan FILE` refuses what is no plan and prints the others
-in one form. Here a plan is data: combined with others, written. Builds are checked where the program is known.
+Only native code checks plan files: `millpond-trial --check-plan FILE` rejects an invalid plan and prints a valid one
+in its canonical form. Here a plan is data that can be combined and written. The build is checked where the program is
+known.
 """
 
 from __future__ import annotations
@@ -22,21 +23,23 @@ from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.json_seal import sealed
 
 READER = "millpond-trial"
-# For subsystems that several threads use.
+# The strategy for subsystems that several threads use.
 SYNCHRONIZED = "synchronized(multipool)"
-# For a scope.
+# The strategy for a scope.
 ARENA = "monotonic"
 SUFFIX = ".plan.json"
-# The files of candidate pools for each instance, and of candidate arenas, begin so.
+# Prefix of the files of candidate pools for each instance, and of candidate arenas.
 _INSTANCES = "instances-"
 _ARENA = "arena-"
-# And of those that follow from references.
+# Prefix of the files of candidates that follow from references.
 _AFFINITY = "affinity"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Routes for one build of one program. No routes is the empty plan. `name` is for tables only, never compared."""
+    """Routes for one build of one program. A plan without routes is the empty plan. `name` is for tables only, never
+    compared.
+    """
 
     name: str
     path: str
@@ -47,7 +50,7 @@ class Plan:
 
     @property
     def label(self) -> str:
-        """How tables name the contender that runs under it."""
+        """The name of its contender in tables."""
         return f"plan:{self.name}"
 
     @property
@@ -57,7 +60,7 @@ class Plan:
 
     @property
     def alone(self) -> str | None:
-        """The pool of a plan that has one pool besides that of the rest; None for any other plan.
+        """The name of the pool if the plan has one pool besides that of the rest; None for any other plan.
 
         A candidate's pool has the name of the subsystem that it serves, whose owners the route names.
         """
@@ -71,7 +74,7 @@ class Plan:
 
     @property
     def sharing(self) -> tuple[tuple[str, ...], ...]:
-        """The subsystems of each pool that several share; an arena is none."""
+        """The subsystems of each pool that several share, without arenas."""
         return tuple(r.subsystems for r in self.routes if r not in self.special and len(r.subsystems) > 1)
 
     @property
@@ -81,19 +84,19 @@ class Plan:
 
     @property
     def file(self) -> PlanFile:
-        """The plan as the file format has it."""
+        """The plan as a record of the file format."""
         return PlanFile(program=PlanProgram(self.path, self.build_id), libraries=self.libraries, routes=self.routes)
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """The plan as plain data."""
         return self.file.to_json()
 
     def text(self) -> str:
-        """One canonical line: equal plans have equal texts."""
+        """The plan as one canonical line: equal plans have equal texts."""
         return json.dumps(self.to_json(), separators=(",", ":"), sort_keys=True)
 
     def write(self, path: Path) -> None:
-        """Writes the plan file with its checksum. Failure (status 4) where that is impossible."""
+        """Writes the plan file with its checksum. Failure (status 4) if that is impossible."""
         try:
             path.write_text(json.dumps(sealed(self.to_json()), indent=2) + "\n", encoding="utf-8")
         except OSError as error:
@@ -101,36 +104,39 @@ class Plan:
 
 
 def read(path: Path) -> Plan:
-    """Reads a plan file through millpond-trial, which alone decides what a plan is.
+    """Reads a plan file through millpond-trial, the only judge of what a plan is.
 
-    Failure: 3 where it is missing or is no plan, 2 for an unknown strategy; the sentence names the place.
+    Failure: 3 if it is missing or invalid, 2 for an unknown strategy; the message names the place in the file.
     """
     return from_json(json.loads(native.answer(READER, [f"--check-plan={path}"])), path.name.removesuffix(SUFFIX))
 
 
 def from_json(data: object, name: str) -> Plan:
-    """The plan that `to_json` gave, or that the reader printed. For no other data: files go through `read`."""
+    """The plan from data that `to_json` or the reader gave. Do not use it for other data: files go through `read`."""
     return of_file(PlanFile.from_json(data), name)
 
 
 def of_file(file: PlanFile, name: str) -> Plan:
-    """The plan in a file, under a name for tables."""
+    """The plan in a file, with a name for tables."""
     return Plan(name, file.program.path, file.program.build_id, file.routes, file.libraries)
 
 
 def read_all(paths: Iterable[Path]) -> list[Plan]:
-    """Reads plans that are to be compared. Failure: 3 as `read`; 2 where two have one name, which tables go by."""
+    """Reads plans that are to be compared. Failure: 3 as `read`; 2 if two have the same name, because tables use
+    names.
+    """
     plans = [read(path) for path in paths]
     names = [p.name for p in plans]
     for name in names:
         if names.count(name) > 1:
-            raise Failure(Status.USAGE, f"two plans are called {name!r}; give their files different names")
+            raise Failure(Status.USAGE, f"two plans have the name {name!r}; rename one of their files")
     return plans
 
 
 def read_folder(folder: Path) -> list[Plan]:
-    """The candidate plans of a folder, without `all.plan.json`: pools in the order of their numbers, and between them
-    arenas and pools for each instance, so that the first few have the most important of all."""
+    """Reads the candidate plans of a folder, without `all.plan.json`, in the order of their numbers. Arenas and pools
+    for each instance lie between the pools, so that the first few plans are the most important of all.
+    """
     files = sorted(p for p in folder.glob(f"*{SUFFIX}") if p.name != f"all{SUFFIX}")
     arenas = [p for p in files if p.name.startswith(_ARENA)]
     instances = [p for p in files if p.name.startswith(_INSTANCES)]
@@ -139,15 +145,15 @@ def read_folder(folder: Path) -> list[Plan]:
 
 
 def read_affinity(folder: Path) -> list[Plan]:
-    """The candidate plans of a folder that give subsystems which are accessed together one pool."""
+    """Reads the candidate plans of a folder that give one pool to subsystems which are accessed together."""
     return [read(path) for path in sorted(folder.glob(f"{_AFFINITY}*{SUFFIX}"))]
 
 
 def merged(plan: Plan) -> Plan | None:
-    """The plan with one pool for each kind of pool that it has: what differs is where objects lie, and nothing else.
+    """The plan with one pool for each kind of its pools: only the places of objects change.
 
     A kind is a strategy with its scope, on huge pages or not; so locks and sources stay as they are. Instances share
-    their pool. None where nothing would merge.
+    their pool. None if nothing would merge.
     """
     kinds = dict.fromkeys((r.strategy, r.huge_pages, r.scope) for r in plan.routes)
     pools = {(r.pool, r.strategy, r.huge_pages, r.scope) for r in plan.routes}
@@ -159,12 +165,12 @@ def merged(plan: Plan) -> Plan | None:
 
 
 def has_arena(data: dict[str, Any] | None) -> bool:
-    """Whether a plan as plain data (None: there is none) has an arena for a scope."""
+    """True if a plan as plain data has an arena for a scope; False for None."""
     return data is not None and any(route.get("scope") for route in data["routes"])
 
 
 def without_repeats(plans: Iterable[Plan]) -> list[Plan]:
-    """Those that route a subsystem which none before them does."""
+    """Drops plans whose subsystems earlier plans already route."""
     seen: set[str] = set()
     kept = []
     for plan in plans:
@@ -177,7 +183,8 @@ def without_repeats(plans: Iterable[Plan]) -> list[Plan]:
 def combine(plans: Iterable[Plan], name: str) -> Plan:
     """One plan with the routes of all, pools kept apart; a subsystem that two plans name keeps its first route.
 
-    A route for the rest ("*") is kept once, at the end. Raises ValueError for plans of different builds, or for none.
+    A route for the rest ("*") is kept once, at the end. Raises ValueError for plans of different builds, and for no
+    plans.
     """
     chosen = list(plans)
     if not chosen or any((p.path, p.build_id) != (chosen[0].path, chosen[0].build_id) for p in chosen):

@@ -34,7 +34,7 @@ from millpond.store.round_log import RoundLog, logged, subject_of
 from millpond.store.store import Store
 from millpond.system import machine, native, output
 from millpond.system.arguments import CommandLine, program_of
-from millpond.system.errors import Failure, ProgramEnded, Status
+from millpond.system.errors import Failure, ProgramExit, Status
 from millpond.system.progress import ProgressReport, say
 from millpond.system.standard_input import StandardInput
 from millpond.system.temporary import temporary_folder
@@ -86,7 +86,7 @@ def command(
 
     if result.contenders:
         terminal.print_trial(result, terminal.console(sys.stderr))
-    raise ProgramEnded(ended.exit_status, ended.signal)
+    raise ProgramExit(ended.exit_status, ended.signal)
 
 
 @dataclass
@@ -110,7 +110,7 @@ class Trial:
     def _journal(self) -> Journal:
         """Returns the journal of a run that may continue an earlier identical one. The input must have been read."""
         tools = [native.find(TRIAL), native.libraries(TRIAL) / "libmillpond-trial.so"]
-        subject = subject_of((*self.argv, *self.preparation.words()), tools, self._stdin.path)
+        subject = subject_of((*self.argv, *self.preparation.options()), tools, self._stdin.path)
         return Journal("trial", self.argv, seed=self.seed, subject=subject)
 
     def forecast(self, shard: Shard) -> dict[str, Any]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Whether this machine can be believed: what doctor examines, and replay held against the real thing."""
+"""Checks of the machine for `millpond doctor`: its examination, and the comparison of replay with real programs."""

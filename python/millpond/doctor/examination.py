@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Examines the place that Millpond runs in, by trying what it will have to do: the document of `millpond doctor`.
+"""Examines the machine by trying what Millpond will need: the document of `millpond doctor`.
 
     facts of the kernel ─┐
     costs, counters ─────┤ (millpond-probe)
@@ -7,7 +7,7 @@
     what really works ───┤ (a preloaded round, a recorded run)
     noise, validation ───┘
 
-Nothing that is absent stops the examination: it becomes a part of the document.
+A missing part does not stop the examination: the document reports it as missing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from millpond import __version__
 from millpond.doctor.examination_data import (
     Ability,
     Examination,
-    Installed,
+    Installation,
     InstalledPart,
     NoiseFacts,
     ProbeResult,
@@ -38,7 +38,7 @@ from millpond.system.machine import this_machine
 from millpond.system.temporary import temporary_folder
 
 PROBE, TRIAL, RECORD = "millpond-probe", "millpond-trial", "millpond-record"
-# Name → what fails without it; None: everything does.
+# Program → what fails without it; None: everything.
 NATIVE: dict[str, str | None] = {
     RECORD: None,
     "millpond-characterise": None,
@@ -50,7 +50,7 @@ LIBRARIES: dict[str, str | None] = {
     "libmillpond-record.so": None,
     "libmillpond-trial.so": None,
     "libmillpond-probes.so": "observation of scopes, so that no function is called legal for an arena",
-    "libmillpond-multipool.so": "malloc of ours among those that `millpond advise` tries",
+    "libmillpond-multipool.so": "the multipool malloc among those that `millpond advise` tries",
     "libmillpond-litter.so": "`millpond litter`",
 }
 SPIN_STEPS = 3_000_000
@@ -59,7 +59,7 @@ _PATIENCE_SECONDS = 60.0
 
 
 def examine(store: Path, listener: Listener, rounds: int = NOISE_ROUNDS, seed: int = 1) -> Examination:
-    """What was examined, without findings. Takes a few seconds, most of them for the noise."""
+    """The examination, without findings. Takes a few seconds, most of them for the noise."""
     mallocs, missing = find_mallocs()
     with temporary_folder() as folder:
         probe, why_no_probe = _probe(folder)
@@ -78,7 +78,7 @@ def examine(store: Path, listener: Listener, rounds: int = NOISE_ROUNDS, seed: i
             time_stamp_is_invariant=probe.time_stamp_is_invariant,
             counters=probe.counters,
             why_no_probe=why_no_probe,
-            installed=Installed(
+            installed=Installation(
                 native_programs(), preloaded_libraries(), tuple(m.place for m in mallocs), missing,
                 machine_facts.tools(),
             ),
@@ -100,7 +100,7 @@ def _probe(folder: Path) -> tuple[ProbeResult, str]:
 
 
 def native_programs() -> tuple[InstalledPart, ...]:
-    """Each program of ours: where it is, whether Millpond can do without it, and what fails then."""
+    """Each program of ours: its path, whether Millpond can work without it, and what fails then."""
     return tuple(InstalledPart(name, _found(name), fails is None, fails) for name, fails in NATIVE.items())
 
 
@@ -112,11 +112,11 @@ def _found(name: str) -> str | None:
 
 
 def preloaded_libraries() -> tuple[InstalledPart, ...]:
-    """The libraries that programs are recorded and tried with, at ../lib/millpond as the programs look for them."""
+    """The libraries that Millpond preloads into programs, from ../lib/millpond, where the programs look for them."""
     folders = [Path(place).resolve().parent for place in map(_found, (RECORD, TRIAL)) if place]
     result = []
     for name, without in LIBRARIES.items():
-        places = [folder.parent / "lib" / "millpond" / name for folder in folders]  # links followed, as programs do
+        places = [folder.parent / "lib" / "millpond" / name for folder in folders]  # follows links, as programs do
         found = next((str(p) for p in places if p.is_file()), None)
         result.append(InstalledPart(name, found, without is None, without))
     return tuple(result)
@@ -127,7 +127,7 @@ def _program() -> Sequence[str]:
 
 
 def _preload(folder: Path) -> str:
-    """Why a library cannot be preloaded into a program here; empty if it can, which is shown by doing it."""
+    """Preloads a library into a program. Returns the reason why this fails, or an empty string if it works."""
     out = folder / "preload.json"
     arguments = ["--round", "empty", "--result", str(out), "--stdout", "/dev/null", "--", *_program()]
     try:
@@ -141,7 +141,7 @@ def _preload(folder: Path) -> str:
 
 
 def _recording(folder: Path) -> str:
-    """Why nothing can be recorded here; empty if it can."""
+    """Records a program. Returns the reason why this fails, or an empty string if it works."""
     trace = folder / "works.mpt"
     try:
         native.require(RECORD, ["-o", str(trace), "--", *_program()])
@@ -151,7 +151,7 @@ def _recording(folder: Path) -> str:
 
 
 def store_facts(store: Path) -> StoreFacts:
-    """Whether the store's place can be written, and how much fits there; nothing is created."""
+    """Returns whether the store can be written, and the free space there. Creates nothing."""
     place = next((p for p in (store, *store.absolute().parents) if p.is_dir()), Path("/"))
     try:
         with tempfile.TemporaryFile(dir=place):
@@ -163,7 +163,7 @@ def store_facts(store: Path) -> StoreFacts:
 
 
 def _noise(folder: Path, listener: Listener, rounds: int, seed: int) -> NoiseFacts:
-    """Two equal contenders over a fixed piece of work; without rounds, why."""
+    """Measures two equal contenders over a fixed piece of work; without rounds, returns why."""
     try:
         cells = twins((str(native.find(PROBE)), "--spin", str(SPIN_STEPS)))
         runner = MallocRunner(folder, seed=seed, limit_seconds=_PATIENCE_SECONDS)

@@ -4,9 +4,9 @@
 Examination ─┬─ MachineFacts                what the kernel says
              ├─ Cost, SetLatency, PageLatency, DataCache, TranslationBuffer, Ability
              │                              what millpond-probe found (ProbeResult), and what really works
-             ├─ Installed ── InstalledPart, Place    what of ours is here, and what else can be used
+             ├─ Installation ── InstalledPart, Place    what of ours is here, and what else can be used
              ├─ StoreFacts, NoiseFacts
-             └─ Finding                     what follows, in sentences
+             └─ Diagnosis                     what follows, in sentences
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Level = Literal["missing", "warning", "note"]
 
 
 class Cost(Record, frozen=True):
-    """What one basic operation costs; without a median, why it was not measured."""
+    """The cost of one basic operation; if it has no median, the reason why it was not measured."""
 
     n: int
     median: float | None = field(default_factory=NULL)
@@ -37,19 +37,21 @@ class Cost(Record, frozen=True):
 
 
 class SetLatency(Cost, frozen=True):
-    """One dependent load from a set of lines that is visited in random order."""
+    """The latency of one dependent load from a set of lines that is visited in random order."""
 
     set_bytes: int = 0
 
 
 class PageLatency(Cost, frozen=True):
-    """One dependent load from one line of each of so many small pages: what it adds to SetLatency is translation."""
+    """The latency of one dependent load from one line of each of many small pages. It exceeds SetLatency by the cost
+    of address translation.
+    """
 
     pages: int = 0
 
 
 class DataCache(Record, frozen=True):
-    """A cache for data between the first processor and memory; level 1 is the innermost."""
+    """A data cache between the first processor and memory; level 1 is the innermost."""
 
     level: int
     bytes: int
@@ -58,7 +60,7 @@ class DataCache(Record, frozen=True):
 
 
 class TranslationBuffer(Record, frozen=True):
-    """A buffer of translations of 4 KiB pages (TLB)."""
+    """A buffer of address translations of 4 KiB pages (TLB)."""
 
     level: int
     entries: int
@@ -66,7 +68,7 @@ class TranslationBuffer(Record, frozen=True):
 
 
 class Ability(Record, frozen=True):
-    """Something that works here, or why not."""
+    """A feature that works here, or the reason why it does not."""
 
     name: str
     available: bool
@@ -74,12 +76,12 @@ class Ability(Record, frozen=True):
 
     @classmethod
     def unless(cls, name: str, why_not: str) -> Ability:
-        """Works unless there is a reason why not."""
+        """Works if `why_not` is empty."""
         return cls(name, not why_not, why_not or None)
 
 
 class ProbeResult(Record, frozen=True):
-    """What millpond-probe writes ("millpond.probe/1")."""
+    """The output of millpond-probe ("millpond.probe/1")."""
 
     costs: dict[str, Cost] = field(default_factory=dict)
     latencies: tuple[SetLatency, ...] = ()
@@ -92,14 +94,14 @@ class ProbeResult(Record, frozen=True):
 
 
 class InstalledPart(Place, frozen=True):
-    """A program or library of ours; `without`: what fails where it is absent and not needed."""
+    """A program or library of ours; `without`: what fails if it is absent and optional."""
 
     needed: bool
     without: str | None
 
 
-class Installed(Record, frozen=True):
-    """What is here of ours, and which mallocs and tools; of absent mallocs the packages that have them."""
+class Installation(Record, frozen=True):
+    """The installed parts of Millpond, the installed mallocs and tools, and the packages of absent mallocs."""
 
     programs: tuple[InstalledPart, ...]
     libraries: tuple[InstalledPart, ...]
@@ -109,7 +111,7 @@ class Installed(Record, frozen=True):
 
 
 class StoreFacts(Record, frozen=True):
-    """Whether the store's place can be written, and how much fits there."""
+    """The writability of the store, and the free space there."""
 
     path: str
     exists: bool
@@ -120,15 +122,17 @@ class StoreFacts(Record, frozen=True):
 
 
 class NoiseFacts(Record, frozen=True):
-    """The noise of two equal contenders; without rounds, why."""
+    """The noise of two equal contenders; if there are no rounds, the reason why."""
 
     rounds: int
     metrics: tuple[Noise, ...] = field(default_factory=NONE)
     why_null: str | None = field(default_factory=NULL)
 
 
-class Finding(Record, frozen=True):
-    """`missing`: Millpond needs it and cannot work without it; `warning`: results suffer; `note`: good to know."""
+class Diagnosis(Record, frozen=True):
+    """A statement about the machine. `missing`: Millpond cannot work without it; `warning`: results suffer; `note`:
+    good to know.
+    """
 
     level: Level
     about: str
@@ -136,7 +140,7 @@ class Finding(Record, frozen=True):
 
 
 class Examination(Record, frozen=True, kw_only=True):
-    """Everything that was examined."""
+    """All that was examined."""
 
     schema: Schema = field(default_factory=lambda: SCHEMA)
     machine: str
@@ -152,15 +156,15 @@ class Examination(Record, frozen=True, kw_only=True):
     time_stamp_is_invariant: bool | None = field(default_factory=NULL)
     counters: tuple[Ability, ...] = field(default_factory=NONE)
     why_no_probe: str = field(default_factory=str)
-    installed: Installed
+    installed: Installation
     works: tuple[Ability, ...]
     store: StoreFacts
     noise: NoiseFacts
     replay_error: ErrorNote | None = None
-    findings: tuple[Finding, ...] = field(default_factory=NONE)
+    findings: tuple[Diagnosis, ...] = field(default_factory=NONE)
     ok: bool = field(default_factory=bool)
 
     def cost(self, name: str) -> float | None:
-        """The median of a cost in nanoseconds; None where it was not measured."""
+        """The median of a cost in nanoseconds; None if it was not measured."""
         found = self.costs.get(name)
         return found.median if found else None

@@ -4,10 +4,10 @@
     misses, faults   predicted for malloc X from a recording on another  /  Cachegrind's on X           - 1
     seconds          predicted CPU on X / predicted CPU on glibc         /  the same ratio as measured  - 1
 
-The predicted ratio of CPU is that of the time model with this machine's latencies. Of all programs that a validation
-runs, nine in ten have all their ratios within a half-width around the predicted ones: that is the interval to put
-around a prediction. Programs are counted, not ratios, because the mallocs of one program are off together. Whether the
-interval covers programs that it was not made from is checked by leaving one program out at a time.
+The predicted ratio of CPU time comes from the time model with this machine's latencies. The half-width is chosen so
+that nine in ten of the validated programs have all their measured ratios within it, around the predicted ones: it
+gives the interval of a prediction. Programs are counted, not ratios, because the mallocs of one program err together.
+A check leaves one program out at a time, to see whether the interval also covers programs that it was not made from.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ SCHEMA: Schema = "millpond.references_validation/1"
 KIND = "references_validation"
 Metric = Literal["misses", "page_faults"]
 METRICS: tuple[Metric, ...] = ("misses", "page_faults")
-COVERED = 0.9  # the share of programs whose measured ratios an interval around the predicted ones shall contain
+COVERED = 0.9  # the share of programs whose measured ratios the interval around the predicted ones must contain
 RATIO = "cpu_ratio"  # the key of the half-width in an ErrorNote
-# The half-width where nothing has been validated: a round figure.
+# The half-width without a validation: a round figure.
 DEFAULT_HALF_WIDTH = 0.5
-# Of fewer programs an error says little about the next one.
+# With fewer programs, an error says little about the next program.
 FEWEST_PROGRAMS = 5
 
 
 class CountedPair(Record, frozen=True):
-    """One cache or memory in one environment."""
+    """The misses or faults of one cache or memory in one environment: predicted and true."""
 
     predicted: int
     truth: int
 
 
 class PredictedCount(Record, frozen=True, kw_only=True):
-    """One program on one malloc in one cache, or in one memory of pages: predicted, and as Cachegrind counts it.
+    """One program on one malloc in one cache, or in one memory of pages: the predicted count and that of Cachegrind.
 
-    `environments`: one pair for each size of the environment; `predicted`, `truth`: their medians. `error_percent`: the
-    median of the absolute errors, and `worst_percent` the largest. `spread_percent`: half of the range of the truth
-    over environments.
+    `environments`: one pair for each size of the environment; `predicted`, `truth`: their medians. `error_percent`:
+    the median of the absolute errors, and `worst_percent` the largest. `spread_percent`: half of the range of the
+    truth over environments.
     """
 
     program: str
@@ -74,7 +74,9 @@ class PredictedCount(Record, frozen=True, kw_only=True):
 
 
 class PredictedSeconds(Record, frozen=True, kw_only=True):
-    """CPU of one program on one malloc. Ratios are to glibc, the measured one paired within rounds; None for glibc."""
+    """The CPU time of one program on one malloc. Ratios are to glibc; the measured one is paired within rounds. None
+    for glibc.
+    """
 
     program: str
     malloc: str
@@ -86,7 +88,7 @@ class PredictedSeconds(Record, frozen=True, kw_only=True):
 
 
 class ProgramRanks(Record, frozen=True):
-    """Spearman's rank correlation of predicted and measured CPU over a program's mallocs; None where all are equal."""
+    """Spearman's rank correlation of predicted and measured CPU time over a program's mallocs; None if all equal."""
 
     program: str
     mallocs: int
@@ -94,7 +96,7 @@ class ProgramRanks(Record, frozen=True):
 
 
 class CountSummary(Record, frozen=True, kw_only=True):
-    """The errors of all rows of one metric against the bars: the median, and the worst row."""
+    """The errors of all rows of one metric, compared with the bars: the median, and the worst row."""
 
     rows: int
     programs: int
@@ -105,10 +107,9 @@ class CountSummary(Record, frozen=True, kw_only=True):
 
 
 class SecondsSummary(Record, frozen=True, kw_only=True):
-    """The errors of ratios of CPU. `half_width`: as a share of a predicted ratio, around which it covers nine programs
-    in ten.
+    """The errors of CPU ratios. `half_width`: a share of the predicted ratio; nine in ten programs lie within it.
 
-    `covered`, `checked`: how many measured ratios lie within the half-width that the other programs give.
+    `covered`, `checked`: how many measured ratios lie within the half-width of the other programs, out of how many.
     """
 
     ratios: int
@@ -121,12 +122,12 @@ class SecondsSummary(Record, frozen=True, kw_only=True):
 
     @property
     def coverage(self) -> float | None:
-        """The share covered; None where a single program leaves no others."""
+        """The share covered; None for a single program, which leaves no others."""
         return self.covered / self.checked if self.checked else None
 
 
 class ValidatedReferences(Record, frozen=True, kw_only=True):
-    """A program whose predictions were held against the truth. `pages`: those that it touches on glibc."""
+    """A program whose predictions were compared with the truth. `pages`: the pages that it touches on glibc."""
 
     name: str
     command: tuple[str, ...]
@@ -136,7 +137,7 @@ class ValidatedReferences(Record, frozen=True, kw_only=True):
 
 
 class ReferencesValidation(Record, frozen=True, kw_only=True):
-    """Predictions from references held against real programs."""
+    """Predictions from references, compared with real programs."""
 
     schema: Schema
     run: str
@@ -154,7 +155,7 @@ class ReferencesValidation(Record, frozen=True, kw_only=True):
 
 
 def summary_of(rows: Sequence[PredictedCount]) -> dict[str, CountSummary]:
-    """By metric; one without rows is left out."""
+    """The summary of each metric; a metric without rows is left out."""
     result: dict[str, CountSummary] = {}
     for metric in METRICS:
         found = [row for row in rows if row.metric == metric]
@@ -169,7 +170,7 @@ def summary_of(rows: Sequence[PredictedCount]) -> dict[str, CountSummary]:
 
 
 def ranks_of(rows: Sequence[PredictedSeconds]) -> tuple[ProgramRanks, ...]:
-    """One for each program that has two mallocs or more."""
+    """The ranks of each program that has two or more mallocs."""
     result = []
     for name in dict.fromkeys(row.program for row in rows):
         own = [row for row in rows if row.program == name]
@@ -180,7 +181,7 @@ def ranks_of(rows: Sequence[PredictedSeconds]) -> tuple[ProgramRanks, ...]:
 
 
 def seconds_summary_of(rows: Sequence[PredictedSeconds]) -> SecondsSummary | None:
-    """None without ratios."""
+    """The summary of the rows; None if no row has ratios."""
     found = [row for row in rows if row.error_percent is not None]
     if not found:
         return None
@@ -196,21 +197,21 @@ def seconds_summary_of(rows: Sequence[PredictedSeconds]) -> SecondsSummary | Non
 
 
 def _distance(row: PredictedSeconds) -> float:
-    """How far the measured ratio lies from the predicted one, as a share of the predicted one."""
+    """The distance of the measured ratio from the predicted one, as a share of the predicted one."""
     assert row.predicted_ratio is not None and row.measured_ratio is not None
     return abs(row.measured_ratio.median / row.predicted_ratio - 1.0)
 
 
 def half_width(distances: Mapping[str, Sequence[float]]) -> float:
-    """The least half-width that contains all distances of nine in ten programs and of one more like them; with fewer
-    than nine programs the largest distance, which contains less.
+    """The least half-width that contains all distances of nine in ten programs and of one more like them. For fewer
+    than nine programs, the largest distance, which covers less.
     """
     worst = sorted(max(own) for own in distances.values())
     return worst[min(len(worst), math.ceil(COVERED * (len(worst) + 1))) - 1]
 
 
 def leave_one_out(distances: Mapping[str, Sequence[float]]) -> tuple[int, int]:
-    """How many distances of each program lie within the half-width of all others, and how many there are."""
+    """The number of distances that lie within the half-width of all other programs, and the number of all distances."""
     covered = checked = 0
     for name, own in distances.items():
         others = {other: found for other, found in distances.items() if other != name}
@@ -223,7 +224,7 @@ def leave_one_out(distances: Mapping[str, Sequence[float]]) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class ReferencesError:
-    """The half-width around a predicted ratio of CPU, as a share of it. `run` is empty for the default."""
+    """The half-width around a predicted CPU ratio, as a share of it. `run` is empty for the default."""
 
     half_width: float = DEFAULT_HALF_WIDTH
     run: str = ""
@@ -240,22 +241,24 @@ class ReferencesError:
 
     @property
     def sentence(self) -> str:
-        """What a reader must know next to a predicted ratio of CPU."""
+        """The caveat that a reader needs next to a predicted CPU ratio."""
         if not self.validated:
             return (
                 "Predictions from references are not validated on this machine: their intervals are "
-                f"± {100 * self.half_width:.0f} % of the predicted ratio, by default; "
-                "`millpond doctor --validate --references` finds out what is right here."
+                f"± {100 * self.half_width:.0f} % of the predicted ratio by default; "
+                "`millpond doctor --validate --references` measures the error here."
             )
-        checked = "" if self.coverage is None else f"; of programs left out it covered {100 * self.coverage:.0f} %"
+        checked = ""
+        if self.coverage is not None:
+            checked = f"; for programs left out of the fit, it covered {100 * self.coverage:.0f} % of the ratios"
         return (
-            f"Predictions from references were held against {self.programs} programs on this machine: intervals are "
-            f"± {100 * self.half_width:.1f} % of the predicted ratio, which nine in ten programs kept{checked}."
+            f"Predictions from references were compared with {self.programs} programs on this machine: intervals are "
+            f"± {100 * self.half_width:.1f} % of the predicted ratio, which covers nine in ten programs{checked}."
         )
 
     @property
     def note(self) -> ErrorNote:
-        """As a document keeps it; the half-width is `values[RATIO]`."""
+        """The record for a document; the half-width is `values[RATIO]`."""
         return ErrorNote(self.validated, self.run or None, self.programs, {RATIO: self.half_width}, self.sentence)
 
 
@@ -263,10 +266,10 @@ NOT_VALIDATED = ReferencesError()
 
 
 def references_error(store: Store) -> ReferencesError:
-    """The error that the latest validation of this machine found, on FEWEST_PROGRAMS or more; else the default.
+    """The error that the latest validation on this machine found for FEWEST_PROGRAMS or more; else the default.
 
-    `.interval(ratio)` is the interval around a predicted ratio of CPU, `.note` what a document keeps of it.
-    O(observations): the store is asked for its runs.
+    `.interval(ratio)` is the interval around a predicted CPU ratio; `.note` is the record for a document.
+    O(observations): it queries the store for its runs.
     """
     for run, document in store.documents_here(KIND):
         with suppress(Misfit), store.fitting((KIND, run)):

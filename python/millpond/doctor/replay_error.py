@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Replay's error: differences between mallocs as replay predicts them, against those that whole programs show.
+"""Replay's error: the differences between mallocs that replay predicts, compared with those of whole programs.
 
     measured    PROGRAM under malloc X  −  PROGRAM under malloc Y        paired within a round
     predicted   its trace on malloc X   −  its trace on malloc Y         paired within a round
-                + the resident code of library X − that of Y            in peak bytes: no heap event tells of it
+                + the resident code of library X − that of Y            in peak bytes: no heap event shows it
     error       predicted − measured, as a share of the difference, and of what the program takes altogether
 
-Replay predicts differences only, so only differences are held against it. The error of the last validation of a
-machine widens every interval that rests on a replay there; without one, a stated default does.
+Replay predicts only differences, so only differences are compared. The error of a machine's last validation widens
+every interval that rests on a replay there; without a validation, a stated default does.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ VALIDATED = ("cpu_seconds", "peak_bytes")
 OF_DIFFERENCE = 0.25
 OF_PROGRAM = 0.02
 
-# What is taken for the error where nothing has been validated: a round figure, several times the bar.
+# The error without a validation: a round figure, several times the bar.
 DEFAULT_ERROR: Mapping[str, float] = {"cpu_seconds": 0.10, "peak_bytes": 0.10}
-# Of fewer programs an error says little about the next one.
+# With fewer programs, an error says little about the next program.
 FEWEST_PROGRAMS = 5
-# Of the errors seen, the one that nine in ten do not exceed.
+# The quantile of the observed errors: nine in ten do not exceed it.
 _QUANTILE = 0.9
 METHOD_SUFFIX = ", widened by replay's error"
 
 
 class Difference(Record, frozen=True, kw_only=True):
-    """One program on two mallocs in one metric: `of` less `against`; `whole` is what it takes under `against`.
+    """One program on two mallocs in one metric: `of` minus `against`; `whole` is the program's value under `against`.
 
-    `error_of_difference` and `error_of_program`: the error as a share of the difference (None where none was measured)
+    `error_of_difference` and `error_of_program`: the error as a share of the difference (None if none was measured)
     and of the whole. `allowed` is the bar: a quarter of the difference, or 2 % of the program, whichever is larger.
-    `decided`: the difference was measured finely enough for the bar; else its own noise may be all of the error.
+    `decided`: the difference was measured precisely enough for the bar; else its own noise may be all of the error.
     """
 
     program: str
@@ -73,7 +73,7 @@ class Difference(Record, frozen=True, kw_only=True):
     @classmethod
     def between(cls, program: str, of: str, against: str, metric: str, measured: Summary, predicted: Summary,
                 whole: float) -> Difference:  # fmt: skip
-        """What both sides give, and how far they lie apart."""
+        """Builds the difference of both sides, and its error."""
         error = predicted.median - measured.median
         allowed = max(OF_DIFFERENCE * abs(measured.median), OF_PROGRAM * whole)
         return cls(
@@ -92,7 +92,7 @@ class Difference(Record, frozen=True, kw_only=True):
 
 
 class ErrorSummary(Record, frozen=True, kw_only=True):
-    """The medians of the errors in one metric, whether the bar holds for the median, and the error that widens."""
+    """The medians of the errors in one metric, whether they meet the bar, and the error that widens intervals."""
 
     differences: int
     programs: int
@@ -106,7 +106,7 @@ class ErrorSummary(Record, frozen=True, kw_only=True):
 
 
 class ValidatedProgram(Record, frozen=True):
-    """A program that replay was held against; `rounds`: how many were measured and predicted."""
+    """A program that replay was compared with; `rounds`: how many were measured and predicted."""
 
     name: str
     command: tuple[str, ...]
@@ -115,7 +115,7 @@ class ValidatedProgram(Record, frozen=True):
 
 
 class Validation(Record, frozen=True, kw_only=True):
-    """Replay held against real programs."""
+    """Replay compared with real programs."""
 
     schema: Schema
     run: str
@@ -136,18 +136,18 @@ def difference(
     measured: tuple[Sequence[Outcome], Cell, Cell],
     predicted: tuple[Sequence[Outcome], Cell, Cell],
     names: tuple[str, str],
-    beside: float = 0.0,
+    extra: float = 0.0,
 ) -> Difference | None:
-    """The difference between two contenders as measured and as predicted; None where a side has no common round.
+    """The measured and the predicted difference between two contenders; None if they share no round on one side.
 
-    `beside`: what is known to come on top of what a replay shows, in the metric's unit.
+    `extra`: a known amount that comes on top of what a replay shows, in the metric's unit.
     """
 
     def paired(side: tuple[Sequence[Outcome], Cell, Cell], more: float) -> list[float]:
         of, against = by_round(side[0], side[1], metric), by_round(side[0], side[2], metric)
         return [of[i] - against[i] + more for i in sorted(of.keys() & against.keys())]
 
-    left, right = paired(measured, 0.0), paired(predicted, beside)
+    left, right = paired(measured, 0.0), paired(predicted, extra)
     whole = list(by_round(measured[0], measured[2], metric).values())
     if not left or not right:
         return None
@@ -155,7 +155,7 @@ def difference(
 
 
 def summary_of(differences: Sequence[Difference]) -> dict[str, ErrorSummary]:
-    """By metric; one without differences is left out."""
+    """The summary of each metric; a metric without differences is left out."""
     result: dict[str, ErrorSummary] = {}
     for metric in VALIDATED:
         found = [d for d in differences if d.metric == metric]
@@ -180,7 +180,7 @@ def summary_of(differences: Sequence[Difference]) -> dict[str, ErrorSummary]:
 
 @dataclass(frozen=True)
 class ReplayError:
-    """By how much of what a program takes replay may be wrong, by metric. `run` is empty for the default."""
+    """The error of replay by metric, as a share of what a program takes. `run` is empty for the default."""
 
     values: Mapping[str, float]
     run: str = ""
@@ -191,27 +191,27 @@ class ReplayError:
         return bool(self.run)
 
     def of(self, metric: str) -> float:
-        """For a metric; one that is not validated has the default of what it is most like."""
+        """The error in a metric; a metric that is not validated has the default of the metric most like it."""
         fallback = "cpu_seconds" if metric.endswith("seconds") else "peak_bytes"
         return self.values.get(metric, self.values.get(fallback, DEFAULT_ERROR[fallback]))
 
     @property
     def sentence(self) -> str:
-        """What a reader must know beside a figure of a replay."""
+        """The caveat that a reader needs next to a figure of a replay."""
         shares = list_text([f"{100 * v:.1f} % in {m}" for m, v in self.values.items()])
         if not self.validated:
             return (
                 f"Replay is not validated on this machine: its intervals are widened by {shares} of what the program "
-                "takes, by default; `millpond doctor --validate` finds out what is right here."
+                "takes by default; `millpond doctor --validate` measures the error here."
             )
         return (
-            f"Replay was held against {self.programs} programs on this machine: its intervals are widened by {shares} "
-            "of what the program takes, which nine in ten of its errors did not exceed."
+            f"Replay was compared with {self.programs} programs on this machine: its intervals are widened by {shares} "
+            "of what the program takes; nine in ten of its errors were smaller."
         )
 
     @property
     def note(self) -> ErrorNote:
-        """As a document keeps it."""
+        """The record for a document."""
         return ErrorNote(self.validated, self.run or None, self.programs, dict(self.values), self.sentence)
 
 
@@ -219,9 +219,9 @@ NOT_VALIDATED = ReplayError(DEFAULT_ERROR)
 
 
 def replay_error(store: Store) -> ReplayError:
-    """The error that the latest validation of this machine found, on FEWEST_PROGRAMS or more; else the default.
+    """The error that the latest validation on this machine found for FEWEST_PROGRAMS or more; else the default.
 
-    O(observations): the store is asked for its runs.
+    O(observations): it queries the store for its runs.
     """
     for run, document in store.documents_here(KIND):
         with suppress(Misfit), store.fitting((KIND, run)):
@@ -233,8 +233,10 @@ def replay_error(store: Store) -> ReplayError:
 
 
 def widen(summary: Summary, by: float) -> Summary:
-    """The summary with its interval widened by `by` (in its own unit) at both ends; what spans zero then, does so."""
+    """The summary with its interval widened by `by` (in its own unit) at both ends; its verdict changes if the
+    interval then contains zero.
+    """
     if by < 0:
-        raise ValueError("an interval is never made narrower")
+        raise ValueError("an interval cannot be made narrower")
     method = summary.method if summary.method.endswith(METHOD_SUFFIX) else summary.method + METHOD_SUFFIX
     return replace(summary, low=summary.low - by, high=summary.high + by, method=method)

@@ -16,7 +16,7 @@ from rich.text import Text
 from millpond.report.figures.log_plot import size_text
 from millpond.report.simulation_curves import DIRECT, MissCurve, fault_curve, miss_curves
 from millpond.report.terminal import console
-from millpond.rounds.characterisation import whole_words
+from millpond.rounds.characterisation import partial_reasons
 from millpond.rounds.simulation_data import LayoutComparison, Simulation
 from millpond.system.wording import count_text
 
@@ -43,7 +43,7 @@ def print_layouts(comparison: LayoutComparison) -> None:
     if len(rows) > _ROWS_AT_MOST:
         shown_on.print(Text(f"{len(rows) - _ROWS_AT_MOST} more rows: --json has them all"))
     recorded = comparison.layouts[0].simulation.input
-    for why in whole_words(recorded.partial, recorded.damages):
+    for why in partial_reasons(recorded.partial, recorded.damages):
         shown_on.print(Text(why))
     for each in comparison.layouts:
         moved = each.simulation.input.layout

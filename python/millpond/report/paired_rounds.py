@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from msgspec import field
 
-from millpond.cells.cell import Computed
+from millpond.cells.cell import ComputedContender
 from millpond.cells.net_effect import net_rounds
 from millpond.cells.plans import Plan
 from millpond.store.observations import Observation
@@ -47,7 +47,7 @@ class PairedRounds:
                 return self._contender(stage, label if role == "plan" else role, metric)
 
             net = net_rounds(rounds_of, metric)
-            self._values.setdefault((stage, Computed.without_look_up(label).label, metric), net)
+            self._values.setdefault((stage, ComputedContender.without_look_up(label).label, metric), net)
 
     def __bool__(self) -> bool:
         return bool(self._values)

@@ -27,7 +27,7 @@ from millpond.report.simulation_curves import (
     organisation,
     table_sizes,
 )
-from millpond.rounds.characterisation import whole_words
+from millpond.rounds.characterisation import partial_reasons
 from millpond.rounds.simulation_data import Count, LevelTime, Simulation, Simulator
 from millpond.system.machine import this_machine
 from millpond.system.wording import count_text
@@ -185,7 +185,7 @@ def _section(number: int, name: str, one: Simulation) -> TraceSection:
     if given.bursts is not None:
         left_out = _number(given.instructions_not_captured or 0)
         facts.append(f"a sample of {_number(given.bursts)} bursts; {left_out} instructions were not captured")
-    facts += whole_words(given.partial, given.damages)
+    facts += partial_reasons(given.partial, given.damages)
     found = (
         _miss_table(one),
         _whole_table(one),

@@ -10,14 +10,14 @@ from rich.text import Text
 from millpond.advice.class_score import CACHE_NAME
 from millpond.advice.synthesis import Synthesis, TraceUse
 from millpond.report.terminal import titled_table
-from millpond.rounds.characterisation import whole_words
+from millpond.rounds.characterisation import partial_reasons
 from millpond.system.wording import bytes_text, count_text, plural
 
 
 def print_synthesis(found: Synthesis, out: Console) -> None:
     """Prints the whole synthesis."""
     for use in found.traces:
-        for why in whole_words(use.partial, use.damages):
+        for why in partial_reasons(use.partial, use.damages):
             out.print(Text(f"{use.path}: {why}"))
     out.print(_classes(found))
     out.print(_census(found))

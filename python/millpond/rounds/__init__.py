@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""How cells are run: rounds in turns, grids and their forecasts, the recorder, replay and trial as programs."""
+"""Runs cells: interleaved rounds, grids and their forecasts, and the native recorder, replay and trial."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Calls Valgrind, our capturing tool and the simulators, as benchmarks and validations of captures do."""
+"""Calls Valgrind, our capturing tool and the simulators, for benchmarks and validations of captures."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from millpond.rounds.real_program import RealProgram, require_program
 from millpond.system import callgrind, native
 from millpond.system.errors import Failure, Status
 
-# What Valgrind says under -d of the tool that it starts.
+# The line about the tool that Valgrind starts, in its output with -d.
 _STARTED = re.compile(r"launching (\S+)/none-amd64-linux")
 _COUNTED = tuple(re.compile(rf"{what}:\s+([\d,]+)") for what in (r"I\s+refs", r"D\s+refs", r"D1\s+misses"))
 _PAGE_BYTES = 4096
-_STEP_BYTES, _LEAST_BYTES = 528, 1200  # from one environment to the next; so that a library's name can be taken off
+_STEP_BYTES, _LEAST_BYTES = 528, 1200  # from one environment to the next; enough to subtract a library's name
 
 
 class CacheShape(NamedTuple):
-    """A first-level data cache; or a memory of pages, which is one set of lines of 4 KiB."""
+    """A first-level data cache; or a memory of pages, modelled as one set of lines of 4 KiB."""
 
     kibibytes: int
     ways: int
@@ -32,7 +32,7 @@ class CacheShape(NamedTuple):
 
     @classmethod
     def memory(cls, pages: int) -> CacheShape:
-        """A memory of so many pages that keeps those used last; its misses are page faults."""
+        """A memory of that many pages that keeps the most recently used ones; its misses are page faults."""
         return cls(pages * _PAGE_BYTES // 1024, pages, _PAGE_BYTES)
 
     @property
@@ -51,9 +51,10 @@ class CacheShape(NamedTuple):
 
 
 def padding(library: Path | None, number: int) -> dict[str, str]:
-    """The variable that makes environment `number` as large on every malloc, so that their stacks lie at one place.
+    """A variable that makes environment `number` equally large on every malloc, so that their stacks have the same
+    address.
 
-    Valgrind names its own library behind the one that is preloaded, and a colon between them.
+    Valgrind adds its own library after the preloaded one, with a colon between them.
     """
     preloaded = len(str(library)) + 1 if library is not None else 0
     return {"MILLPOND_PAD": "x" * (_LEAST_BYTES + number * _STEP_BYTES - preloaded)}
@@ -66,7 +67,7 @@ def valgrind(tool: str, *options: str) -> list[str]:
 def one_tool_folder(place: Path) -> Path:
     """A folder below `place` with Valgrind's own tools and ours: VALGRIND_LIB for both.
 
-    Failure (4) where there are none.
+    Failure (4) if there are none.
     """
     ours = native.libraries(CAPTURE) / "valgrind"
     asked = subprocess.run(
@@ -94,7 +95,7 @@ def json_of(command: Sequence[str]) -> dict[str, Any]:
 
 
 def run_under(command: Sequence[str], workload: RealProgram, environment: Mapping[str, str]) -> str:
-    """Runs a program under a tool without address randomisation. Returns what was said on standard error."""
+    """Runs a program under a tool without address randomisation. Returns its standard error."""
     with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
         done = subprocess.run(
             [require_program("setarch"), "-R", *command, *workload.command], stdin=stdin, stdout=subprocess.DEVNULL,
@@ -107,7 +108,7 @@ def run_under(command: Sequence[str], workload: RealProgram, environment: Mappin
 
 
 class CachegrindCounts(NamedTuple):
-    """What Cachegrind counts of a program with one first-level data cache."""
+    """Cachegrind's counts for a program with one first-level data cache."""
 
     instructions: int
     references: int
@@ -122,11 +123,11 @@ def cachegrind_misses(workload: RealProgram, environment: Mapping[str, str], cac
 def cachegrind_counts(
     workload: RealProgram, environment: Mapping[str, str], cache: CacheShape, *options: str
 ) -> CachegrindCounts:
-    """Runs the program under Cachegrind. Failure (4) where it fails, or nothing is told."""
+    """Runs the program under Cachegrind. Failure (4) if it fails, or reports no counts."""
     levels = ("--I1=32768,8,64", "--LL=8388608,16,64", "--cachegrind-out-file=/dev/null", cache.cachegrind)
     command = [word for word in valgrind("cachegrind", *options, *levels) if word != "-q"]
     said = run_under(command, workload, environment)
     found = [pattern.search(said) for pattern in _COUNTED]
     if None in found:
-        raise Failure(Status.ENVIRONMENT, f"Cachegrind told no misses of {workload.name}")
+        raise Failure(Status.ENVIRONMENT, f"Cachegrind reported no misses for {workload.name}")
     return CachegrindCounts(*(int(each[1].replace(",", "")) for each in found if each is not None))

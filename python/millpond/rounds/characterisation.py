@@ -20,16 +20,16 @@ from millpond.system.wording import plural
 
 Schema = Literal["millpond.characterisation/1"]
 SCHEMA: Schema = "millpond.characterisation/1"
-# The words of "legality" (lab/characterise/legality.cpp).
+# The values of "legality" (lab/characterise/legality.cpp).
 NOT_DISPROVED = "not disproved"
-ALIVE_AT_END = "alive at the end"  # never freed after the scope had ended: legal only if nobody touches it
-NOT_DECIDED = "not decided"  # the trace was cut or damaged
+ALIVE_AT_END = "alive at the end"  # not freed by the end, although the scope had ended: legal only if no code uses it
+NOT_DECIDED = "not decided"  # the trace was cut off or damaged
 OUTERMOST = "legal for the outermost call"
 Number = int | float
 
 
-class Aliasing(Record, frozen=True):
-    """How many sampled contexts were attributed to a wrong stack."""
+class AliasCounts(Record, frozen=True):
+    """The number of sampled contexts that were attributed to a wrong stack."""
 
     sampled: int | None = None
     differed: int | None = None
@@ -43,30 +43,30 @@ class Damage(Record, frozen=True):
     what: str
 
 
-def whole_words(partial: str | None, damages: Sequence[Damage]) -> list[str]:
-    """Why figures of a trace are not those of the whole run, a line each; empty where they are."""
+def partial_reasons(partial: str | None, damages: Sequence[Damage]) -> list[str]:
+    """The reasons why figures of a trace do not describe the whole run, a line each; empty if they do."""
     found = [f"partial: {partial}"] if partial else []
     if damages:
         first = damages[0]
         found.append(
             f"damaged in {plural(len(damages), 'place')}, the first at offset {first.offset}: {first.what}; "
-            "what was there is left out"
+            "the damaged part is left out"
         )
     return found
 
 
 class TraceSummary(Record, frozen=True):
-    """What is known of every trace, and what an advice keeps of it; None is unknown."""
+    """The summary of a trace, which an advice keeps of it; None is unknown."""
 
     events: int | None = field(default_factory=NULL)
     bytes: int | None = field(default_factory=NULL)
     lost: int | None = field(default_factory=NULL)
-    aliasing: Aliasing | None = field(default_factory=NULL)
+    aliasing: AliasCounts | None = field(default_factory=NULL)
     named_share: float | None = field(default_factory=NULL)
     contexts: int | None = field(default_factory=NULL)
     damages: tuple[Damage, ...] = field(default_factory=NONE)
     clean: bool | None = field(default_factory=NULL)
-    stopped_early: bool | int | None = field(default_factory=NULL)  # of several traces: in how many
+    stopped_early: bool | int | None = field(default_factory=NULL)  # of several traces: the number of those
     partial: str | None = field(default_factory=NULL)  # why the trace ends early
     duration_seconds: float | None = field(default_factory=NULL)
     cpu_seconds: float | None = field(default_factory=NULL)
@@ -83,7 +83,7 @@ class NamelessModule(Record, frozen=True):
 
 
 class RecordedTrace(TraceSummary, frozen=True):
-    """A trace and what its analysis counted."""
+    """A trace and the counts of its analysis."""
 
     path: str | None = None
     allocations: int | None = None
@@ -102,12 +102,12 @@ class RecordedTrace(TraceSummary, frozen=True):
 
     @classmethod
     def of(cls, summary: TraceSummary) -> Self:
-        """A trace of which no more is known."""
+        """A trace of which only the summary is known."""
         return convert(summary, cls, from_attributes=True)
 
     @property
     def summary(self) -> TraceSummary:
-        """What an advice keeps of it."""
+        """The part that an advice keeps."""
         return convert(self, TraceSummary, from_attributes=True)
 
 
@@ -119,25 +119,25 @@ class ProcessFacts(Record, frozen=True):
     executable: str | None = None
     build_id: str | None = None
     argv: tuple[str, ...] | None = None
-    exit_status: int | None = field(default_factory=NULL)  # -1 where nobody has seen it end
+    exit_status: int | None = field(default_factory=NULL)  # -1 if the recorder did not see it end
     signal: int | None = field(default_factory=NULL)
     malloc_provider: str | None = None
 
     @property
     def words(self) -> str:
-        """Its command line, or its file where that is unknown."""
+        """The command line, or the file if that is unknown."""
         return " ".join(self.argv or [self.executable or "?"])
 
 
 class LifetimeBin(Record, frozen=True):
-    """Objects with a lifetime below 2^below_ns_log2 ns, and not below half of it."""
+    """The number of objects that lived less than 2^below_ns_log2 ns, and at least half of that."""
 
     below_ns_log2: int
     count: int
 
 
 class Lifetimes(Record, frozen=True):
-    """Percentiles in seconds; None where nothing was freed."""
+    """Percentiles in seconds; None if nothing was freed."""
 
     p10: float | None = field(default_factory=NULL)
     p50: float | None = field(default_factory=NULL)
@@ -147,9 +147,9 @@ class Lifetimes(Record, frozen=True):
 
 
 class Dimension(Record, frozen=True):
-    """One of D, V, L, U and C: its value in [0, 1], or why there is none; the figures that it is made of.
+    """One of the scores D, V, L, U and C: its value in [0, 1], or the reason why it has no value; and its inputs.
 
-    `method`: of D, where its instructions come from: `references` (counted) or `CPU time` (known within a factor of
+    `method`: for D, the source of its instructions: `references` (counted) or `CPU time` (known within a factor of
     1.5, or null).
     """
 
@@ -161,8 +161,8 @@ class Dimension(Record, frozen=True):
 
 
 class AllocationPlace(Record, frozen=True, kw_only=True):
-    """Where the source asks for the memory of a container. `language` and `standard` ("C", "C17") are those that its
-    file was compiled by; empty where the debug information does not say.
+    """The source line that asks for the memory of a container. `language` and `standard` ("C", "C17") are those of the
+    compiled file; empty if the debug information does not tell.
     """
 
     function: str | None = None
@@ -174,7 +174,7 @@ class AllocationPlace(Record, frozen=True, kw_only=True):
 
 
 class FreeingCall(Record, frozen=True, kw_only=True):
-    """A call that frees or resizes blocks of a subsystem: how many of it, and how many of all others."""
+    """A call that frees or resizes blocks of a subsystem: the number of its blocks, and of all others."""
 
     function: str
     file: str = ""
@@ -187,13 +187,13 @@ class FreeingCall(Record, frozen=True, kw_only=True):
 
     @property
     def own(self) -> int:
-        """The subsystem's blocks that pass here."""
+        """The number of the subsystem's blocks that are freed or resized here."""
         return self.frees + self.resizes
 
 
 class FreeingPlace(FreeingCall, frozen=True, kw_only=True):
-    """The innermost such call in code that is not the library's. `through`: the library's function between it and the
-    free, such as std::default_delete. `callers`: who calls its function for it, with most blocks first.
+    """The innermost such call in code outside the library. `through`: the library's function between it and the free,
+    such as std::default_delete. `callers`: the callers of its function, those with most blocks first.
     """
 
     through: str | None = field(default_factory=NULL)
@@ -213,7 +213,7 @@ class Member(Record, frozen=True, kw_only=True):
 
 
 class Container(Record, frozen=True):
-    """A container that a subsystem allocates for; without a type it is none, and `why_null` says why."""
+    """A container that a subsystem allocates for. Without a type, none was found, and `why_null` tells the reason."""
 
     type: str | None = field(default_factory=NULL)
     element_of: str | None = field(default_factory=NULL)
@@ -238,7 +238,7 @@ class Witness(Record, frozen=True):
 
 
 class InstanceBytes(Record, frozen=True):
-    """What one activation of a scope allocates: percentiles; None where none was observed."""
+    """Percentiles of the bytes that one activation of a scope allocates; None if no activation was observed."""
 
     p50: Number | None = field(default_factory=NULL)
     p95: Number | None = field(default_factory=NULL)
@@ -246,7 +246,7 @@ class InstanceBytes(Record, frozen=True):
 
 
 class ScopeLegality(Record, frozen=True, kw_only=True):
-    """Whether a scope could own an arena for a subsystem; `legality` is unknown to older recordings."""
+    """Tells if a scope could own an arena for a subsystem; `legality` is unknown in older recordings."""
 
     scope: str
     name: str
@@ -277,7 +277,7 @@ class ScopeLegality(Record, frozen=True, kw_only=True):
 
 
 class AllocatorWork(Record, frozen=True):
-    """What the allocator executed for calls that allocate, free or change objects of a subsystem."""
+    """The allocator's work for calls that allocate, free or change objects of a subsystem."""
 
     calls: int = field(default_factory=int)
     instructions: int = field(default_factory=int)
@@ -286,8 +286,8 @@ class AllocatorWork(Record, frozen=True):
 
 
 class CountedMisses(Record, frozen=True, kw_only=True):
-    """References and misses of a simulated cache; `indirect` are those of them on lines that the allocator evicted.
-    A line that is fetched has `useful_bytes` that are accessed before it is evicted.
+    """References and misses of a simulated cache; `indirect` are the misses on lines that the allocator evicted.
+    `useful_bytes` are the bytes of a fetched line that are accessed before it is evicted.
     """
 
     references: int = field(default_factory=int)
@@ -301,9 +301,11 @@ class CountedMisses(Record, frozen=True, kw_only=True):
 
 
 class SubsystemReferences(CountedMisses, frozen=True, kw_only=True):
-    """The program's references to objects of one subsystem. L = I / (I + M · T): I is `references`, M `lines`, T
-    `transitions`. `lines` are those that touched bytes of live objects lay on when they were most, `lines_packed` those
-    that the same bytes need when nothing lies between them, `lines_touched` all of the run.
+    """The program's references to objects of one subsystem.
+
+    L = I / (I + M · T): I is `references`, M `lines`, T `transitions`. `lines`: the most cache lines at any moment
+    that held touched bytes of live objects; `lines_packed`: the lines that these bytes would need without gaps;
+    `lines_touched`: all lines of the run.
     """
 
     transitions: int = field(default_factory=int)
@@ -311,16 +313,16 @@ class SubsystemReferences(CountedMisses, frozen=True, kw_only=True):
     lines_packed: int = field(default_factory=int)
     lines_touched: int = field(default_factory=int)
     locality: float | None = field(default_factory=NULL)
-    ratio: float | None = field(default_factory=NULL)  # I / (M · T), as P0089R0 has it; None where T is 0
+    ratio: float | None = field(default_factory=NULL)  # I / (M · T), as in P0089R0; None if T is 0
     miss_share: float | None = field(default_factory=NULL)  # of all misses
     useful_share: float | None = field(default_factory=NULL)  # of the bytes fetched
-    instruction_share: float | None = field(default_factory=NULL)  # the allocator's for it, of all of the run
+    instruction_share: float | None = field(default_factory=NULL)  # the allocator's for it, of the run's
     allocator: AllocatorWork = field(default_factory=AllocatorWork)
 
 
 class SubsystemFacts(Record, frozen=True, kw_only=True):
-    """What a row of an advice copies of a subsystem; None is unknown. The letters: W threads work in it, N is the CPU
-    time of its threads, and of a recording with references their instructions.
+    """The facts about a subsystem that a row of an advice copies; None is unknown. The letters: W is the number of
+    threads that work in it; N is the CPU time of its threads, or with references their instructions.
     """
 
     name: str
@@ -342,12 +344,12 @@ class SubsystemFacts(Record, frozen=True, kw_only=True):
     dvluc: dict[str, Dimension] | None = None
     legality: tuple[ScopeLegality, ...] = field(default_factory=NONE)
     containers: tuple[Container, ...] | None = None
-    freed_at: tuple[FreeingPlace, ...] = ()  # without frees where their places were not recorded
+    freed_at: tuple[FreeingPlace, ...] = ()  # empty if the recording has no places of frees
     freed_elsewhere: int = 0  # frees and resizes at places that are not listed
-    modules: tuple[str, ...] = ()  # the files that its own functions lie in
+    modules: tuple[str, ...] = ()  # the files that hold its own functions
 
     def dimension(self, letter: str) -> Dimension:
-        """One of its dimensions; unknown where it was not looked for."""
+        """One of its dimensions; unknown if it was not computed."""
         return (self.dvluc or {}).get(letter) or Dimension()
 
 
@@ -359,7 +361,7 @@ class Size(Record, frozen=True):
 
 
 class LivePoint(Record, frozen=True):
-    """Live bytes and the pages that they touch, at one moment."""
+    """Live bytes and the pages that they touch at one moment."""
 
     time_seconds: float
     live_bytes: Number
@@ -377,7 +379,7 @@ class Context(Record, frozen=True):
 
 
 class OwnerWord(Record, frozen=True):
-    """A word that tells which instance an object belongs to."""
+    """A word that identifies the instance that an object belongs to."""
 
     word: str
     owners: int
@@ -419,8 +421,8 @@ class Moment(Record, frozen=True):
 
 
 class AddressMap(Record, frozen=True):
-    """Which subsystem's objects lie where, over time. A cell: row, column, subsystem, its share of the touched pages,
-    the share of pages that are touched.
+    """The places of each subsystem's objects over time. A cell: row, column, subsystem, its share of the touched
+    pages, the share of pages that are touched.
     """
 
     granule_bytes: int | None = None
@@ -439,7 +441,7 @@ class PinnedPair(Record, frozen=True):
 
 
 class Pins(Record, frozen=True):
-    """Who keeps whose dead pages."""
+    """The pairs of subsystems in which one keeps the other's dead pages."""
 
     time_seconds: float | None = None
     peak_seconds: float | None = None
@@ -459,16 +461,16 @@ class SimulatedCache(Record, frozen=True):
 
 
 class ReferencePlace(CountedMisses, frozen=True, kw_only=True):
-    """References to one kind of place: heap, stack, global or unknown memory by the program; `allocator` and `system`
-    are what the allocator and system calls access, wherever it lies.
+    """References to one kind of place. The program's are to heap, stack, global or unknown memory; `allocator` and
+    `system` are the accesses of the allocator and of system calls, to any memory.
     """
 
     place: str
 
 
 class ReferenceRow(Record, frozen=True):
-    """A range of addresses that references touch; `gap_bytes` below it were not, and `place` has most of its
-    references.
+    """A range of addresses that references touch; the `gap_bytes` below it were not touched, and `place` has most of
+    its references.
     """
 
     first: int = field(default_factory=int)
@@ -490,16 +492,18 @@ class ReferenceMap(Record, frozen=True):
 
 
 class AffinityRow(Record, frozen=True):
-    """A subsystem of an affinity matrix, and how many visits its objects had."""
+    """A subsystem of an affinity matrix, and the number of visits to its objects."""
 
     name: str
     visits: int
 
 
 class Affinity(Record, frozen=True):
-    """Which subsystems are accessed together. A visit is a reference to an object that was not among the last
-    `window_objects` of its thread. A cell: row, other row, visits of the row that met one of the other, those of them
-    whose object was allocated within `near_bytes` of the other's; cells without visits are left out.
+    """Shows which subsystems are accessed together.
+
+    A visit is a reference to an object that was not among the last `window_objects` of its thread. A cell: row, other
+    row, the row's visits that found an object of the other row in the window, and the number of these whose object was
+    allocated within `near_bytes` of the other's. Cells without visits are left out.
     """
 
     window_objects: int = field(default_factory=int)
@@ -509,8 +513,8 @@ class Affinity(Record, frozen=True):
 
     @property
     def strengths(self) -> dict[tuple[int, int], float]:
-        """Of each two rows: the share of their visits that met a near object of the other; of a row with itself: the
-        share that met another near object of its own, which is a traversal in the order of allocation.
+        """For each pair of rows, the share of their visits that found a near object of the other row. For a row with
+        itself, the share that found another near object of its own: this means a traversal in the order of allocation.
         """
         near = {(row, other): count for row, other, _, count in self.cells}
         found = {}
@@ -529,9 +533,9 @@ class ReferenceFacts(Record, frozen=True, kw_only=True):
     instructions_not_captured: int = field(default_factory=int)
     instruction_share: float | None = field(default_factory=NULL)
     cache: SimulatedCache
-    misses: dict[str, int]  # of program, allocator and system; `indirect` are some of the program's
+    misses: dict[str, int]  # of program, allocator and system; `indirect` are part of the program's
     places: tuple[ReferencePlace, ...]
-    allocator: AllocatorWork  # calls whose owner is unknown
+    allocator: AllocatorWork  # for calls whose owner is unknown
     affinity: Affinity | None = field(default_factory=NULL)
     map: ReferenceMap | None = field(default_factory=NULL)
     damages: tuple[Damage, ...] = field(default_factory=NONE)
@@ -539,7 +543,9 @@ class ReferenceFacts(Record, frozen=True, kw_only=True):
 
 
 class Window(Record, frozen=True):
-    """The part of a trace over which the dimensions are measured. `text`: as it was asked for; events count from 1."""
+    """The part of a trace over which the dimensions are measured. `text`: the window as requested; events count from
+    1.
+    """
 
     text: str
     first_event: int
@@ -549,7 +555,7 @@ class Window(Record, frozen=True):
 
 
 class Characterisation(Record, frozen=True):
-    """One trace characterised; of a summary only the first three are known."""
+    """The characterisation of one trace; for a summary only the first three fields are known."""
 
     schema: str = field(default_factory=lambda: SCHEMA)
     trace: RecordedTrace = field(default_factory=RecordedTrace)
@@ -559,4 +565,4 @@ class Characterisation(Record, frozen=True):
     pins: Pins | None = field(default_factory=NULL)
     references: ReferenceFacts | None = field(default_factory=NULL)
     notes: tuple[str, ...] = ()
-    window: Window | None = field(default_factory=NULL)  # null: each subsystem's own, while its objects are alive
+    window: Window | None = field(default_factory=NULL)  # null: each subsystem's own lifetime

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What every runner of rounds does alike: an environment of a new size for each process, and how its end is taken.
+"""The parts that every runner of rounds shares: an environment of a new size for each process, and the check of its
+end.
 
-A process that runs past its time, or dies of a signal, is `killed`: its values are not compared.
+A process that exceeds its time limit, or dies of a signal, is `killed`: its values are not compared.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ _LIMIT_BYTES = 4096
 
 
 class Padding:
-    """Bytes of environment, drawn for each process: the stack's position alone moves small caches. Not thread-safe."""
+    """A number of environment bytes, drawn for each process, because even the stack's position affects small caches.
+    Not thread-safe.
+    """
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(f"padding {seed}")
@@ -26,23 +29,23 @@ class Padding:
         return self._random.randrange(_LIMIT_BYTES)
 
     def option(self) -> list[str]:
-        """The same as an option of our native programs."""
+        """The next size as an option of our native programs."""
         return ["--pad", str(self.bytes())]
 
     def environment(self) -> dict[str, str]:
-        """The same as a variable of the process itself."""
+        """The next size as a variable for the process itself."""
         return {"MILLPOND_PAD": "x" * self.bytes()}
 
 
 def describe(exit_status: int, signal_number: int) -> str:
-    """How a program ended, as a half-sentence: "exits with 1", "dies of SIGSEGV"."""
+    """Describes the end of a program as a half-sentence: "exits with 1", "dies of SIGSEGV"."""
     return f"dies of {native.signal_name(signal_number)}" if signal_number else f"exits with {exit_status}"
 
 
 def killed(
-    cell: Cell, stage: str, number: int, finished: native.Finished | native.Captured, limit_seconds: float | None
+    cell: Cell, stage: str, number: int, finished: native.ProcessEnd | native.ProgramOutput, limit_seconds: float | None
 ) -> Outcome | None:
-    """The outcome of a process that ran past its limit or died of a signal; None where it ended by itself."""
+    """The outcome of a process that exceeded its limit or died of a signal; None if it ended by itself."""
     if finished.timed_out:
         return Outcome.failed(cell, stage, number, "killed", f"took longer than {limit_seconds:.0f} s", signal.SIGKILL)
     if finished.status < 0:

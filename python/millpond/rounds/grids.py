@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What the options of a grid ask for, and what a grid would cost.
+"""The options that select a part of a grid, and a forecast of the cost of a grid.
 
 --list            the cells, nothing is run
 --dry-run         the cells, their runs and the seconds that they will take; nothing is written or kept
@@ -31,7 +31,7 @@ _NAMES_AT_MOST = 12
 
 @dataclass(frozen=True)
 class GridOptions:
-    """What the user asks of a grid."""
+    """The user's selection from a grid."""
 
     list_only: bool = False
     dry_run: bool = False
@@ -40,30 +40,32 @@ class GridOptions:
 
     @classmethod
     def given(cls, list_only: bool, dry_run: bool, filters: Sequence[str] | None, shard: str | None) -> GridOptions:
-        """From the command line. Failure (status 2) for a shard that is none."""
+        """Reads the command line's options. Failure (status 2) for an invalid shard."""
         return cls(list_only, dry_run, tuple(filters or ()), Shard.parse(shard) if shard else WHOLE)
 
     def require_store(self, store: object) -> None:
-        """Failure (status 2) where the rounds of a part would be kept nowhere."""
+        """Failure (status 2) if the rounds of a part would not be kept."""
         if self.shard != WHOLE and store is None and not (self.list_only or self.dry_run):
-            raise Failure(Status.USAGE, f"--shard {self.shard} needs --store DIR: a part is only worth having if kept")
+            raise Failure(Status.USAGE, f"--shard {self.shard} needs --store DIR: a part is useless unless it is kept")
 
 
 def select(cells: Sequence[Cell], filters: Sequence[str]) -> list[Cell]:
-    """The cells that any of the filters names, in their order; all without filters. Failure (2) for one without any."""
+    """The cells that match any of the filters, in their order; all without filters. Failure (2) for a filter without a
+    match.
+    """
     for text in filters:
         if not any(_fits(cell, text) for cell in cells):
-            raise Failure(Status.USAGE, f"--cells {text!r} fits no cell; {_there_are(cells, text)}")
+            raise Failure(Status.USAGE, f"--cells {text!r} matches no cell; {_there_are(cells, text)}")
     return [c for c in cells if not filters or any(_fits(c, text) for text in filters)]
 
 
 def _there_are(cells: Sequence[Cell], text: str) -> str:
-    """All names, or of many those that are most like the filter: a grid may have thousands."""
+    """All names, or of many the ones most similar to the filter: a grid may have thousands."""
     names = list(dict.fromkeys(cell.name for cell in cells))
     if len(names) <= _NAMES_AT_MOST:
         return f"the cells are {', '.join(names)}"
     alike = get_close_matches(text, names, _NAMES_AT_MOST, cutoff=0.0)
-    return f"of the {len(names)} cells that --list shows, the most alike are {', '.join(alike)}"
+    return f"of the {len(names)} cells that --list shows, the most similar are {', '.join(alike)}"
 
 
 def _fits(cell: Cell, text: str) -> bool:
@@ -71,7 +73,9 @@ def _fits(cell: Cell, text: str) -> bool:
 
 
 def stored_seconds(store: Store | None, workload: str) -> tuple[float, int] | None:
-    """The median wall time of the stored bare rounds of a workload on this machine, and how many; None without any."""
+    """The median wall time of the stored bare rounds of a workload on this machine, and their number; None without
+    any.
+    """
     if store is None or not store.files("observations"):
         return None
     sql = (
@@ -95,7 +99,7 @@ def forecast(
     experiment: str, work: Work, *, warm_up: bool, source: str, bare_seconds: float = 0.0,
     seconds_of: Callable[[Cell], float] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """What is left to run of a grid, and how long that takes: as `seconds_of` has it, else as if every run was bare."""
+    """The runs that a grid still needs, and their duration by `seconds_of`, or else as if every run were bare."""
     rows = []
     each_seconds = seconds_of or (lambda _: seconds_of_run(bare_seconds))
     seconds = 0.0
@@ -128,7 +132,7 @@ def text_of(grid: dict[str, Any]) -> str:
     ]
     if counted:
         part = "" if grid["shard"] == str(WHOLE) else f", part {grid['shard']}"
-        stored = f", {plural(grid['stored_runs'], 'run')} stored already" if grid["stored_runs"] else ""
+        stored = f", {plural(grid['stored_runs'], 'run')} already stored" if grid["stored_runs"] else ""
         seconds = seconds_text(grid["estimated_seconds"])
         lines.append(
             f"{plural(grid['rounds'], 'round')}{part}: {plural(grid['runs'], 'run')}{stored}, about {seconds} "
@@ -138,7 +142,7 @@ def text_of(grid: dict[str, Any]) -> str:
 
 
 def _needs_text(cell: Mapping[str, Any]) -> str:
-    """What one process of a cell takes, where that is known beforehand."""
+    """The cost of one process of a cell, if it is known beforehand."""
     if cell.get("refused"):
         return f", refused: {cell['refused']}"
     simulated = f", and {cell['simulated_runs']} under callgrind" if cell.get("simulated_runs") else ""
@@ -148,28 +152,28 @@ def _needs_text(cell: Mapping[str, Any]) -> str:
 
 def _memory_text(grid: Mapping[str, Any]) -> str:
     refused = sum(bool(cell.get("refused")) for cell in grid["cells"])
-    more = f"; {plural(refused, 'cell')} refused, which would not fit into the memory" if refused else ""
+    more = f"; {plural(refused, 'cell')} refused, because memory is too small" if refused else ""
     return f", at most {bytes_text(grid['bytes'])} of memory{more}" if "bytes" in grid else ""
 
 
 def show(grid: dict[str, Any], json: str | None) -> None:
-    """Puts a listing or a forecast where the user wants it: as JSON, and as lines unless JSON takes their place."""
+    """Writes a listing or a forecast: as JSON if asked, and as lines unless JSON goes to standard output."""
     show_all([grid], json)
 
 
 def show_all(grids: Sequence[dict[str, Any]], json: str | None) -> None:
-    """The same for several: in JSON one is itself, several stand in a list."""
+    """The same for several: in JSON a single grid is an object, several are a list."""
     output.write_json(grids[0] if len(grids) == 1 else {"schema": SCHEMA, "grids": list(grids)}, json)
     if json != STDOUT:
         print("\n".join(map(text_of, grids)))
 
 
 def notes_on_rounds(ran: int, asked: int, shard: Shard, fewest: int = VERDICT_ROUNDS) -> list[str]:
-    """What a reader must know where fewer rounds ran than were asked for, or than a verdict should rest on."""
+    """Caveats for a reader if fewer rounds ran than were asked for, or than a verdict should rest on."""
     wanted = sum(shard.has(0, n) for n in range(1, asked + 1))
     notes = [] if ran >= wanted else [f"the budget allowed {plural(ran, 'round')} of {wanted}"]
     if shard != WHOLE:
-        notes.append(f"part {shard} of the rounds: copy the parts into one store to see the whole")
+        notes.append(f"only part {shard} of the rounds: copy all parts into one store for the full result")
     elif ran < fewest:
-        notes.append(f"{plural(ran, 'round')}: fewer than the {fewest} that a verdict should rest on")
+        notes.append(f"{plural(ran, 'round')}: a verdict should rest on at least {fewest}")
     return notes

@@ -2,14 +2,14 @@
 """Runs the rounds of cells on a noisy machine: interleaved, in changing order, in fresh processes, within a budget.
 
     warm-up    A B C   x y      round 0: stored, never in a verdict
-    round 1    y x   B C A      every cell once a round, so that a slow minute hits all of them alike;
-    round 2    C A B   x y      cells that are compared with one another (a group) run side by side;
+    round 1    y x   B C A      every cell once a round, so that a slow minute affects all of them equally;
+    round 2    C A B   x y      cells that are compared with one another (a group) run next to each other;
       …                         both orders are shuffled by the seed, so that no contender always follows the same one;
-                                stops after `rounds`, or where the next whole round would pass the deadline
+                                stops after `rounds`, or if the next whole round would pass the deadline
 
-What a round is made of is the runner's business (`trial_rounds.Laboratory`, a function in tests); what earlier runs
-have left, and where outcomes go as they come, is the memory's (`round_log.RoundLog`). Pairs stay pairs: of what an
-earlier run has left only a group's whole rounds count, and a shard is made of them too.
+The runner decides what a round does (`trial_rounds.Laboratory`, a function in tests). The memory
+(`round_log.RoundLog`) holds the results of earlier runs and receives outcomes as they come. Pairs stay pairs: of an
+earlier run only a group's whole rounds count, and a shard consists of whole rounds too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Runner(Protocol):
 
 
 class Listener(Protocol):
-    """Is told how far the rounds are."""
+    """Receives the progress of the rounds."""
 
     def begin(self, what: str, total: int) -> None: ...
 
@@ -44,7 +44,7 @@ class Listener(Protocol):
 
 
 class Silence:
-    """A listener that says nothing."""
+    """A listener that prints nothing."""
 
     def begin(self, what: str, total: int) -> None: ...
 
@@ -54,7 +54,7 @@ class Silence:
 
 
 class Memory(Protocol):
-    """What earlier runs have left of these rounds, and where new outcomes are kept as they come."""
+    """Recalls the outcomes of earlier runs of these rounds, and keeps new outcomes as they come."""
 
     def recall(self, cells: Sequence[Cell], stage: str) -> list[list[Outcome]]: ...
 
@@ -63,10 +63,10 @@ class Memory(Protocol):
 
 @dataclass(frozen=True)
 class Shard:
-    """Part `number` of `of` equal parts of a grid, for as many machines. The unit is one round of one group.
+    """Part `number` of `of` equal parts of a grid, one for each machine. The unit is one round of one group.
 
-    So whatever is compared with one another stays on one machine and in one minute; every machine warms up by itself.
-    All shards must be given the same cells, rounds and seed. The whole is `1/1`.
+    So contenders that are compared run on one machine and in one minute; every machine warms up by itself. All shards
+    must get the same cells, rounds and seed. `1/1` is the whole grid.
     """
 
     number: int = 1
@@ -74,14 +74,14 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """`2/5`. Failure (status 2) for anything else."""
+        """Parses `2/5`. Failure (status 2) for anything else."""
         number, _, of = text.partition("/")
         if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
             return cls(int(number), int(of))
-        raise Failure(Status.USAGE, f"--shard {text!r} is no part of a whole; it is given as i/n, say 1/3, 2/3 and 3/3")
+        raise Failure(Status.USAGE, f"--shard {text!r} is not a part; write i/n, for example 1/3, 2/3 and 3/3")
 
     def has(self, group: int, number: int) -> bool:
-        """Whether round `number` (from 1) of the group with that index belongs to this part."""
+        """True if round `number` (from 1) of the group with that index belongs to this part."""
         return (group + number - 1) % self.of == self.number - 1
 
     def __str__(self) -> str:
@@ -89,13 +89,13 @@ class Shard:
 
 
 WHOLE = Shard()
-# Parameters that tell contenders apart; all others say what they are contenders for. (`sf`: what is accessed after
-# shuffling is compared with what is accessed before.)
+# Parameters that distinguish contenders; all others describe the subject that contenders are compared on. (`sf`: the
+# access after shuffling is compared with the access before.)
 _OF_CONTENDERS = ("strategy", "toolchain", "malloc", "twin", "sf")
 
 
 def groups_of(cells: Sequence[Cell]) -> list[list[Cell]]:
-    """The cells that are compared with one another: one subject with one set of parameters, in the order given."""
+    """Groups the cells that are compared with one another: those of one subject with one set of parameters."""
     found: dict[object, list[Cell]] = {}
     for cell in cells:
         shared = tuple(pair for pair in cell.parameters if pair[0] not in _OF_CONTENDERS)
@@ -104,7 +104,7 @@ def groups_of(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 
 def order_of(cells: Sequence[Cell], seed: int, number: int) -> list[Cell]:
-    """The order of round `number`: a permutation that the seed decides."""
+    """The order of round `number`: a permutation from the seed."""
     order = list(cells)
     random.Random(f"{seed}/{number}").shuffle(order)
     return order
@@ -112,14 +112,14 @@ def order_of(cells: Sequence[Cell], seed: int, number: int) -> list[Cell]:
 
 @dataclass
 class Group:
-    """The state of cells that are compared: who is still run, and which rounds need not be run any more."""
+    """The state of cells that are compared: the cells that still run, and the rounds that need not run again."""
 
     index: int
     alive: list[Cell]
     whole: dict[int, list[Outcome]] = field(default_factory=dict)
 
     def recall(self, earlier: Sequence[Sequence[Outcome]]) -> None:
-        """Takes over the whole rounds of earlier runs, the first run first, and leaves out what was killed in one."""
+        """Takes over the whole rounds of earlier runs, oldest run first. Leaves out cells that were killed in one."""
         cells, dead = set(self.alive), set[Cell]()
         for outcomes in earlier:
             by_number: dict[int, dict[Cell, Outcome]] = {}
@@ -138,14 +138,14 @@ class Group:
         self.alive = [cell for cell in self.alive if cell not in dead]
 
     def bury(self, outcome: Outcome) -> None:
-        """Leaves a cell whose program was killed out of the later rounds."""
+        """Drops a cell whose program was killed from the later rounds."""
         if outcome.status != "ok":
             self.alive = [cell for cell in self.alive if cell != outcome.cell]
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be run, and what needs not be: the plan of a grid before its first round."""
+    """The plan of a grid before its first round: the rounds to run, and the rounds that earlier runs have."""
 
     groups: list[Group]
     rounds: int
@@ -156,7 +156,7 @@ class Work:
         cls, cells: Sequence[Cell], *, stage: str, rounds: int, shard: Shard = WHOLE, memory: Memory | None = None,
         paired: bool = True,
     ) -> Work:  # fmt: skip
-        """Asks the memory what is stored already. Not `paired`: each cell is a group, whose rounds count alone."""
+        """Asks the memory for stored outcomes. Not `paired`: each cell is a group of its own."""
         alone = [[cell] for cell in dict.fromkeys(cells)]
         groups = [Group(index, members) for index, members in enumerate(groups_of(cells) if paired else alone)]
         earlier = memory.recall(cells, stage) if memory else []
@@ -170,7 +170,7 @@ class Work:
         return list(wanted) if group.alive else []
 
     def runs(self, *, warm_up: bool) -> int:
-        """How many processes will be started, if none is killed and time suffices."""
+        """The number of processes that will be started, if none is killed and time suffices."""
         return sum(len(self.numbers(g)) * len(g.alive) for g in self.groups) + sum(
             len(g.alive) for g in self.groups if warm_up and self.numbers(g)
         )
@@ -181,7 +181,7 @@ class Work:
         return [outcome for _, _, outcome in sorted(kept, key=lambda item: item[:2])]
 
     def due(self, number: int, seed: int) -> list[Group]:
-        """The groups that run in round `number`, in an order that the seed decides; in round 0 all that have any."""
+        """The groups that run in round `number`, in an order from the seed; in round 0, all that still need rounds."""
         due = [g for g in self.groups if (number in self.numbers(g) if number else self.numbers(g))]
         random.Random(f"groups {seed}/{number}").shuffle(due)
         return due
@@ -205,11 +205,11 @@ def run_rounds(
     looks: Sequence[int] = (),
     is_decided: Callable[[Sequence[Outcome]], bool] = lambda _: False,
 ) -> list[Outcome]:
-    """All outcomes: those recalled from earlier runs, then the new ones in the order in which they ran.
+    """Returns all outcomes: those recalled from earlier runs, then the new ones in the order in which they ran.
 
     `deadline` is in seconds of `clock`; the first `at_least` measured rounds run even past it, up to `at_least_until`,
-    and one runs always. A cell whose program was killed is left out of the later rounds: there is nothing more to learn
-    from it, and its rounds are not cheap. After each number of measured rounds in `looks` they end if `is_decided`.
+    and one runs always. A cell whose program was killed is left out of the later rounds: they would teach nothing
+    more, and they are not cheap. After each number of measured rounds in `looks` the rounds end if `is_decided`.
     """
     now = clock if callable(clock) else time.monotonic
     work = Work.of(cells, stage=stage, rounds=rounds, shard=shard, memory=memory)
@@ -244,7 +244,7 @@ def run_rounds(
 
 
 def measured_rounds(outcomes: Sequence[Outcome]) -> int:
-    """How many measured rounds (the warm-up is none) were begun."""
+    """The number of measured rounds that were begun, without the warm-up."""
     return len({o.round for o in outcomes if o.round > 0})
 
 
@@ -258,7 +258,8 @@ def by_round(outcomes: Sequence[Outcome], cell: Cell, metric: str) -> dict[int, 
 
 
 def metric_summaries(outcomes: Sequence[Outcome], cell: Cell, units: Mapping[str, str]) -> dict[str, MetricSummary]:
-    """A cell's measured rounds, summarised by metric; `units`: the metrics with their units. Those without a value are
-    left out."""
+    """The summary of a cell's measured rounds for each metric; `units`: the metrics with their units. Metrics without
+    a value are left out.
+    """
     values = {m: list(by_round(outcomes, cell, m).values()) for m in units}
     return {m: MetricSummary(**asdict(summarise(v)), unit=units[m]) for m, v in values.items() if v}

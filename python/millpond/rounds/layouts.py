@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Layouts: where another allocator would put the objects of a recorded program, and what it would access itself.
+"""Layouts: the addresses that another allocator would give to the objects of a recorded program, and that allocator's
+own accesses.
 
-recording ──millpond-layout──▶ script of calls ──millpond-references --play, on the other allocator──▶ played
-recording, played ──millpond-simulate --played──▶ misses of the program on the other allocator
+    recording ──millpond-layout──▶ script of calls ──millpond-references --play, on the other allocator──▶ played
+    recording, played ──millpond-simulate --played──▶ misses of the program on the other allocator
 
-The program itself does not run again: it is started, so that everything lies where it will, and in the place of its
-main its calls to the allocator are made once more. Where its file is gone or another, they are made in a program of
-ours, and libraries and variables lie somewhere else.
+The program itself does not run again. It is started, so that everything has its usual address, and in the place of its
+main its allocator calls are repeated. If its file is gone or changed, a program of ours repeats them; then libraries
+and variables have other addresses.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ LAYOUT, PLAYER, CAPTURE, SIMULATE = "millpond-layout", "millpond-player", "millp
 RECORDED, PER_SUBSYSTEM = "recorded", "per-subsystem"
 _POOLS = "libmillpond-layout_pools.so"
 _OURS = "libmillpond-{}.so"
-_DAMAGED = "--damaged"  # accepted by all that read a recording
+_DAMAGED = "--damaged"  # accepted by all programs that read a recording
 
 
 @dataclass(frozen=True)
 class Layout:
-    """An allocator on which a recorded program is thought to run. `library`: None for the C library's own malloc.
+    """An allocator for which a recorded program is simulated. `library`: None for the C library's own malloc.
 
-    `pools`: which objects get pools of their own, as options of millpond-layout; empty for none. They lie in `library`.
+    `pools`: options of millpond-layout that give objects pools of their own; empty for none. They lie in `library`.
     """
 
     name: str
@@ -46,7 +47,7 @@ def layout_of(word: str) -> Layout:
     """The layout that a user names: glibc, a malloc of this machine, one of ours, a library or a plan by its path, or
     "per-subsystem".
 
-    Failure (2) for a name that nothing has, (3) for a path without a file.
+    Failure (2) for an unknown name, (3) for a path without a file.
     """
     if word == PER_SUBSYSTEM:
         return Layout(word, native.libraries(PLAYER) / _POOLS, ("--per-subsystem",))
@@ -55,40 +56,42 @@ def layout_of(word: str) -> Layout:
     if "/" in word or word.endswith(".so"):
         library = Path(word)
         if not library.is_file():
-            raise Failure(Status.INPUT, f"{word} is no file: a layout is a name or the path of a malloc library")
+            raise Failure(Status.INPUT, f"there is no file {word}: a layout is a name or the path of a malloc library")
         return Layout(word, library.absolute())
     found, missing = find_mallocs(benchmark=True)
     known = {malloc.name: malloc.path for malloc in found}
     if word in known:
         return Layout(word, known[word])
     if word in missing:
-        raise Failure(Status.ENVIRONMENT, f"{word} is not on this machine: apt install {missing[word]}")
+        raise Failure(Status.ENVIRONMENT, f"{word} is not installed: apt install {missing[word]}")
     ours = native.libraries(PLAYER) / _OURS.format(word)
     if ours.is_file():
         return Layout(word, ours)
     names = ", ".join(sorted({PER_SUBSYSTEM, *known, *missing, *our_layouts()}))
-    raise Failure(Status.USAGE, f"unknown layout {word}; there are: {names}")
+    raise Failure(Status.USAGE, f"unknown layout {word}; choose one of {names}")
 
 
 def our_layouts() -> list[str]:
-    """The names of our own malloc libraries, as far as they are built."""
+    """The names of our own malloc libraries that are built."""
     before, after = _OURS.split("{}")
     libraries = (path.name for path in native.libraries(PLAYER).glob(_OURS.format("*")))
-    tools = {"record", "trial", "litter", "probes", "layout_pools"}  # which are no mallocs
+    tools = {"record", "trial", "litter", "probes", "layout_pools"}  # not mallocs
     return sorted({name.removeprefix(before).removesuffix(after) for name in libraries} - tools)
 
 
 @dataclass(frozen=True)
 class Script:
-    """The calls of a recorded program, ready to be played in `host`; `folder` holds it and what is played from it."""
+    """The allocator calls of a recorded program, ready to be played in `host`; `folder` holds it and the played
+    recordings.
+    """
 
     path: Path
     host: str
     folder: Path
 
     def play(self, layout: Layout) -> Path:
-        """Makes the calls on the layout's allocator under the capturing tool. Returns what was recorded of it."""
-        say(f"playing the calls on {layout.name}")
+        """Makes the calls on the layout's allocator under the capturing tool. Returns the recording."""
+        say(f"repeating the allocator calls on {layout.name}")
         played = self.folder / f"{layout.name.replace('/', '_')}.played"
         preload = ["--preload", str(layout.library)] if layout.library is not None else []
         native.require(CAPTURE, ["-o", str(played), *preload, "--play", str(self.path), "--", self.host])
@@ -96,14 +99,14 @@ class Script:
 
 
 def write_script(recording: Path, folder: Path, pools: Sequence[str] = ()) -> Script:
-    """Failure (3) where the recording cannot be read, has no references or is damaged (unless `pools` has `--damaged`),
-    or the plan is of another program.
+    """Writes the script. Failure (3) if the recording cannot be read, has no references or is damaged (unless `pools`
+    has `--damaged`), or if the plan is of another program.
     """
     path = folder / "calls.script"
     said = json.loads(native.answer(LAYOUT, ["--calls", str(recording), *pools, "-o", str(path)]))
     host = said["executable"]
     if not said["executable_is_same"]:
-        say(f"{host} is not the file that was recorded: libraries and variables will lie elsewhere than in the program")
+        say(f"{host} is not the file that was recorded: libraries and variables will have other addresses")
         host = str(native.find(PLAYER))
     return Script(path, host, folder)
 
@@ -111,11 +114,11 @@ def write_script(recording: Path, folder: Path, pools: Sequence[str] = ()) -> Sc
 def simulate_layouts(
     recording: Path, layouts: Sequence[Layout], options: Sequence[str], folder: Path
 ) -> list[tuple[str, Simulation]]:
-    """The recording as it is, then on each layout. `options`: of millpond-simulate.
+    """The simulation of the recording itself, then of each layout. `options`: of millpond-simulate.
 
-    One more layout costs a run of the player and a pass over the recording; what is played is removed at once.
+    Each layout costs a run of the player and a pass over the recording; its played recording is removed at once.
     """
-    say("simulating what was recorded")
+    say("simulating the recording")
     found = [(RECORDED, simulate_recording(recording, options, folder))]
     scripts: dict[tuple[str, ...], Script] = {}
     for layout in layouts:
@@ -132,7 +135,7 @@ def simulate_layouts(
 
 
 def simulate_recording(recording: Path, options: Sequence[str], folder: Path) -> Simulation:
-    """What millpond-simulate counts on a recording; `options` are its own."""
+    """The result of millpond-simulate for a recording; `options` are its own."""
     out = folder / "simulation.json"
     sys.stderr.write(native.require(SIMULATE, [*options, "--json", str(out), "--", str(recording)]))
     return Simulation.read(out)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Malloc libraries of this machine, and rounds of a program under them: what advice tries, and replay is held against.
+"""Malloc libraries of this machine, and rounds of a program under them, for `advise` and for the validation of replay.
 
 env LD_PRELOAD=libjemalloc.so.2 PROGRAM ARGS      in a fresh process, measured by `millpond-trial --round bare`
 env                             PROGRAM ARGS      the C library's own, started in the same way
@@ -25,47 +25,47 @@ from millpond.system.errors import Failure, Status
 
 GLIBC = "glibc"
 OWN_MALLOC = Malloc(GLIBC)
-# Name → the files that it is known by, the best first, and the Debian package that has it.
+# Name → the names of its file, the best first, and its Debian package.
 _KNOWN = {
     "jemalloc": (("libjemalloc.so.2",), "libjemalloc2"),
     "mimalloc": (("libmimalloc.so.3", "libmimalloc.so.2", "libmimalloc.so.2.0"), "libmimalloc2.0"),
     "tcmalloc": (("libtcmalloc_minimal.so.4", "libtcmalloc.so.4"), "libtcmalloc-minimal4"),
 }
-# Slower in most programs, so replay is not held against it; benchmarks and `advise` leave no peer out.
+# Slower in most programs, so replay is not validated on it; benchmarks and `advise` try every malloc.
 _ONLY_IN_BENCHMARKS = {"tbb": (("libtbbmalloc_proxy.so.2",), "libtbbmalloc2")}
 _ASKED = 5
 
-# Ours, by the name of its library, which lies where the trial's own does.
+# Our malloc, by the name of its library, which lies next to the trial's library.
 OURS, _OUR_LIBRARY = "millpond", "libmillpond-multipool.so"
 # The C library's own malloc, on transparent huge pages (glibc 2.35 and later).
 HUGE, _HUGE_SETTING = "glibc on huge pages", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
 
 
-def words_of(malloc: Malloc) -> str:
-    """The setting of a malloc as a user types it: a library of the system by its name alone."""
+def setting_text(malloc: Malloc) -> str:
+    """The setting of a malloc as a user types it: a library of the system by its name, without a path."""
     if malloc.path is None:
         return malloc.tunables
     return preload_setting(malloc.path.name if malloc.path.parent in library_folders() else str(malloc.path))
 
 
 def library_folders() -> list[Path]:
-    """Where shared libraries lie: what the user has named first, then the system's places."""
+    """The folders of shared libraries: the user's own first, then the system's."""
     given = [Path(p) for p in os.environ.get("LD_LIBRARY_PATH", "").split(":") if p]
     triple = f"{platform.machine()}-linux-gnu"
     return [*given, *(Path(p) for p in ("/usr/local/lib", f"/usr/lib/{triple}", "/usr/lib64", "/usr/lib"))]
 
 
 def known_mallocs() -> tuple[str, ...]:
-    """The names of all that `find_mallocs` looks for, the C library's own first."""
+    """The names of all mallocs that `find_mallocs` looks for, the C library's own first."""
     return (GLIBC, *sorted(_KNOWN, reverse=True))
 
 
 def find_mallocs(
     folders: Sequence[Path] | None = None, *, benchmark: bool = False
 ) -> tuple[list[Malloc], dict[str, str]]:
-    """The mallocs that are here, the C library's first, and of those that are not the package that has them.
+    """The installed mallocs, the C library's first, and the packages of those that are absent.
 
-    `benchmark`: all peers of a benchmark, which `advise` tries too, not only those on which replay is validated.
+    `benchmark`: all mallocs of a benchmark, which `advise` tries too, not only those on which replay is validated.
     """
     found, missing = [OWN_MALLOC], {}
     places = library_folders() if folders is None else folders
@@ -79,7 +79,7 @@ def find_mallocs(
 
 
 def contenders() -> tuple[list[Malloc], dict[str, str]]:
-    """The mallocs that `advise` tries in the place of the C library's, and of those that are absent how to get them."""
+    """The mallocs that `advise` tries instead of the C library's, and how to install the absent ones."""
     found, missing = find_mallocs(benchmark=True)
     tried = [m for m in found if m.path is not None]
     ours = native.libraries(TRIAL) / _OUR_LIBRARY
@@ -91,7 +91,7 @@ def contenders() -> tuple[list[Malloc], dict[str, str]]:
 
 
 def _has_huge_pages() -> bool:
-    """Whether the kernel gives transparent huge pages to who asks for them."""
+    """True if the kernel gives transparent huge pages on request."""
     try:
         return "[never]" not in Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text(encoding="ascii")
     except OSError:
@@ -99,19 +99,20 @@ def _has_huge_pages() -> bool:
 
 
 def preloaded(command: Sequence[str], malloc: Malloc, environment: Mapping[str, str] | None = None) -> list[str]:
-    """The command line that runs `command` on a malloc, behind what is preloaded already."""
+    """The command line that runs `command` on a malloc, after the libraries that are already preloaded."""
     env = shutil.which("env")
     if env is None:
-        raise Failure(Status.ENVIRONMENT, "the program env is missing, by which a malloc library is preloaded")
+        raise Failure(Status.ENVIRONMENT, "the program env, which preloads a malloc library, is missing")
     return [env, *(f"{k}={v}" for k, v in (environment or {}).items()), *filter(None, [malloc.setting]), *command]
 
 
 def library_bytes(mallocs: Sequence[Malloc]) -> dict[str, float]:
-    """Resident bytes of mapped files in a program that does nothing, by malloc: what a library's own code takes.
+    """Resident bytes of mapped files in a program that does nothing, by malloc: the size of a library's own code.
 
-    A malloc library brings its code, and the libraries that it needs, into every program; no heap event tells of that.
+    A malloc library loads its code, and the libraries that it needs, into every program; no heap event shows these
+    bytes.
     """
-    # The page tables are asked: counters of the kernel lag by some tens of pages a processor.
+    # Read from the page tables: the kernel's counters lag by some tens of pages for each processor.
     cat = shutil.which("cat") or "cat"
     result = {}
     for malloc in mallocs:
@@ -144,12 +145,12 @@ class MallocRunner:
         self._padding = Padding(self.seed)
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        """One round. Failure where it cannot be run at all."""
+        """Runs one round. Failure if it cannot run at all."""
         result = self.folder / "malloc_round.json"
         result.unlink(missing_ok=True)
         streams = ["--stdin", str(self.stdin or os.devnull), "--stdout", os.devnull, "--stderr", os.devnull]
         malloc = cell.contender if isinstance(cell.contender, Malloc) else OWN_MALLOC
-        command = preloaded(cell.subject.words, malloc, self.environment)
+        command = preloaded(cell.subject.argv, malloc, self.environment)
         finished = native.run(
             TRIAL,
             ["--round", "bare", *self._padding.option(), "--result", str(result), *streams, "--", *command],

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""How noisy this machine is: two contenders that are one and the same, measured as any two contenders are.
+"""The noise of this machine: two equal contenders, measured like any two contenders.
 
-round   1 2 3 …      the ratios b / a should all be 1; how far their interval reaches is what no effect
-a       A A A        below it can be told from, with this many rounds of runs of this length
+round   1 2 3 …      the ratios b / a should all be 1; effects smaller than the reach of their interval
+a       A A A        are lost in the noise, with this many rounds of runs of this length
 b       A A A
 """
 
@@ -21,10 +21,10 @@ COMPARED = ("cpu_seconds", "wall_seconds", "peak_bytes")
 
 
 class Noise(Record, frozen=True):
-    """In one metric: `ratio`, b / a within a round; `round`, the median of one; `spread`, of a whole round.
+    """The noise in one metric: `ratio`, b / a within a round; `round`, the median value; `spread`, of a whole round.
 
-    `spread` is the distance of the quartiles of all rounds, relative to their median. `floor` is the largest change,
-    relative, that was seen where there is none.
+    `spread` is the distance of the quartiles of all rounds, relative to their median. `floor` is the largest relative
+    change between the equal contenders.
     """
 
     metric: str
@@ -35,7 +35,7 @@ class Noise(Record, frozen=True):
 
 
 def twins(program: Sequence[str]) -> tuple[Cell, Cell]:
-    """The two contenders that are the same."""
+    """The two equal contenders."""
     bare = Cell(Program(tuple(program)), Control("bare"))
     return replace(bare, parameters=(("twin", "a"),)), replace(bare, parameters=(("twin", "b"),))
 
@@ -56,7 +56,7 @@ def noise_of(outcomes: Sequence[Outcome], cells: tuple[Cell, Cell]) -> list[Nois
 
 
 def spread_of(values: Sequence[float]) -> float:
-    """How far the quartiles lie apart, relative to the median; 0 for fewer than two values, and around zero."""
+    """The distance of the quartiles, relative to the median; 0 for fewer than two values, and if the median is zero."""
     middle = median(values) if values else 0.0
     if len(values) < 2 or middle <= 0.0:
         return 0.0
@@ -65,7 +65,7 @@ def spread_of(values: Sequence[float]) -> float:
 
 
 class Spread(Record, frozen=True):
-    """The rounds of one contender in one metric: how many, their median, and how far they spread."""
+    """The rounds of one contender in one metric: their number, median and spread."""
 
     n: int
     median: float
@@ -73,5 +73,5 @@ class Spread(Record, frozen=True):
 
     @classmethod
     def each(cls, values: Mapping[str, Sequence[float]]) -> dict[str, Spread]:
-        """By metric; one without values is left out."""
+        """The spread of each metric; a metric without values is left out."""
         return {m: cls(len(v), median(v), spread_of(v)) for m, v in values.items() if v}

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSL-1.0
 """Predicts a program's misses, page faults and seconds on other mallocs, and counts the true ones under Cachegrind.
 
-program on glibc ──recorded──▶ calls, played on X ──▶ predicted misses and faults on X, predicted seconds
-program on X     ──Cachegrind──▶ misses and faults                     error = predicted / Cachegrind's - 1
+    program on glibc ──recorded──▶ calls, played on X ──▶ predicted misses and faults on X, predicted seconds
+    program on X     ──Cachegrind──▶ misses and faults                     error = predicted / Cachegrind's - 1
 
 For glibc itself the recording is made on our multipool. All runs of a program in one environment have their stacks at
-one place: the environment has as many bytes in each, whatever is preloaded. Over several environments the stack moves,
-and with it the misses of small caches, by more than what is asked here; so each environment has an error of its own.
+the same address: the environment always has the same size, whatever is preloaded. Between environments the stack
+moves, and changes the misses of small caches by more than the errors measured here; so each environment has an error
+of its own.
 
-Page faults are those of five memories that keep the pages used last. Their truth is Cachegrind's, which then simulates
-one set of lines of 4 KiB and looks at every way: it shares nothing with our distances. They are counted in the first
-environment only, for each takes a run of its own.
+Page faults are those of five memories that keep the pages used last. Their true number comes from Cachegrind, which
+then simulates one set of lines of 4 KiB and looks at every way: it shares no code with our distances. They are counted
+in the first environment only, because each count takes a run of its own.
 """
 
 from __future__ import annotations
@@ -39,33 +40,33 @@ from millpond.system.errors import Failure
 from millpond.system.machine import this_machine
 
 MALLOCS = ("glibc", "jemalloc", "mimalloc", "first_fit", "multipool")
-RECORDED_ON, OTHER = "glibc", "multipool"  # the second for the first itself
+RECORDED_ON, OTHER = "glibc", "multipool"  # the second serves for the first itself
 CACHES = (CacheShape(16, 1, 32), CacheShape(64, 1, 32), CacheShape(32, 8, 64))
-# Memories hold one page in so many of those that the program touches.
+# A memory holds one in so many of the pages that the program touches.
 MEMORY_SHARES = (2, 4, 8, 16, 32)
-WORST_PERCENT, MEDIAN_PERCENT = 10.0, 2.0  # the bars: of the worst row, and of the median over rows
+WORST_PERCENT, MEDIAN_PERCENT = 10.0, 2.0  # the bars: for the worst row, and for the median over rows
 _DESCRIPTIONS = ("direct:line=32,size=16K/64K", "lru:line=64,sets=64,ways=8", "distances:line=4K")
-_ALONE = "--trace-children=no"  # what a program starts has misses of its own
+_ALONE = "--trace-children=no"  # processes that the program starts have misses of their own
 
 
 class Prediction(NamedTuple):
-    """Misses of one cache, or faults of one memory, in one environment."""
+    """The misses of one cache, or the faults of one memory, in one environment."""
 
     predicted: int
     truth: int
 
     @property
     def error_percent(self) -> float:
-        """The error as a share of the truth; 0 where both are 0."""
+        """The error as a share of the truth; 0 if both are 0."""
         return 100.0 * (self.predicted - self.truth) / max(self.truth, 1)
 
 
 @dataclass
 class ProgramPredictions:
-    """Everything predicted of one program. `pages`: those that it touches on RECORDED_ON. `recorded_on`: by malloc.
+    """All predictions for one program. `pages`: the pages that it touches on RECORDED_ON. `recorded_on`: by malloc.
 
-    `seconds`: predicted from the recording on RECORDED_ON, by malloc. `why_not`: of a malloc without its counts, or
-    with fewer than wanted, the reason.
+    `seconds`: predicted from the recording on RECORDED_ON, by malloc. `why_not`: for a malloc without its counts, or
+    with fewer than requested, the reason.
     """
 
     workload: RealProgram
@@ -85,11 +86,11 @@ def predict_program(
     latencies: Path | None = None,
     deadline: float = float("inf"),
 ) -> ProgramPredictions:
-    """Predictions for each malloc and their truths, in so many environments; with none seconds alone, of the first one.
-    Uses `folder`, and as many processors as this process has, an environment on each.
+    """Predictions for each malloc and their truths, in that many environments; with 0, only seconds, of the first
+    environment. Uses `folder`, and all processors of this process, an environment on each.
 
-    `latencies`: what millpond-probe measured; without it no seconds are predicted. After `deadline`, in seconds of the
-    monotonic clock, no malloc is begun, except the first one. Failure where the program cannot be recorded at all; a
+    `latencies`: measured by millpond-probe; without them no seconds are predicted. After `deadline`, in seconds of the
+    monotonic clock, no malloc is begun, except the first one. Failure if the program cannot be recorded at all; a
     malloc that cannot be predicted has its reason in `why_not`.
     """
     found = ProgramPredictions(workload)
@@ -102,7 +103,7 @@ def predict_program(
     _keep_seconds(found, RECORDED_ON, as_recorded)
     caches = CACHES if environments else ()
     memories = memories_of(found.pages) if environments else ()
-    work = _Predicting(found, layouts, caches, memories, options, deadline)
+    work = _PredictionRun(found, layouts, caches, memories, options, deadline)
 
     def one(number: int) -> None:
         work.environment(SizedEnvironment(workload, tools, number, folder) if number else first)
@@ -112,7 +113,7 @@ def predict_program(
     for layout in layouts:
         each = max(map(len, found.counts.get(layout.name, {}).values()), default=0)
         if each < environments and layout.name not in found.why_not:
-            found.why_not[layout.name] = f"{each} of {environments} environments, the budget is spent"
+            found.why_not[layout.name] = f"{each} of {environments} environments: the budget is spent"
     return found
 
 
@@ -132,8 +133,8 @@ def _keep_seconds(found: ProgramPredictions, name: str, simulation: Simulation) 
 
 
 @dataclass
-class _Predicting:
-    """The environments of one program, which may run in threads at once."""
+class _PredictionRun:
+    """The environments of one program, which may run in several threads at once."""
 
     found: ProgramPredictions
     layouts: Sequence[Layout]
@@ -177,9 +178,9 @@ class _Predicting:
 
 
 class SizedEnvironment:
-    """One environment: a program runs in it on any malloc with its stack at the same place. Not thread-safe.
+    """One environment: a program runs in it on any malloc with its stack at the same address. Not thread-safe.
 
-    A recording is made once for each malloc; recordings and what is played from them lie below `folder`.
+    A recording is made once for each malloc; recordings and played recordings lie below `folder`.
     """
 
     def __init__(self, workload: RealProgram, tools: Path, number: int, folder: Path) -> None:
@@ -189,12 +190,12 @@ class SizedEnvironment:
         self._scripts: dict[str, Script] = {}
 
     def simulate_recorded(self, on: Layout, options: Sequence[str] = ()) -> Simulation:
-        """What is counted on the recording as it is."""
+        """The counts of the simulators on the recording itself."""
         recording = self._recording(on)
         return simulate_recording(recording, [*_rules(), *options], recording.parent)
 
     def predict(self, recorded_on: Layout, layout: Layout, options: Sequence[str] = ()) -> Simulation:
-        """What is predicted for a malloc from a recording on another one."""
+        """The prediction for a malloc from a recording on another one."""
         recording = self._recording(recorded_on)
         if recorded_on.name not in self._scripts:
             self._scripts[recorded_on.name] = write_script(recording, recording.parent)
@@ -232,17 +233,17 @@ def _rules() -> list[str]:
 
 
 def memories_of(pages: int) -> tuple[CacheShape, ...]:
-    """The memories in which a program that touches so many pages is looked at, the largest first."""
+    """The simulated memories for a program that touches that many pages, the largest first."""
     return tuple(dict.fromkeys(CacheShape.memory(max(1, pages // share)) for share in MEMORY_SHARES))
 
 
 def touched_pages(simulation: Simulation) -> int:
-    """The pages of 4 KiB that a program touches."""
+    """The number of 4 KiB pages that a program touches."""
     return next(one.count("cold") for one in simulation.simulators if one.kind == "distances")
 
 
 def misses_of(simulation: Simulation, cache: CacheShape) -> int:
-    """The misses of a cache, or the faults of a memory, in what `predict` counts."""
+    """The misses of a cache, or the faults of a memory, in a result of `predict`."""
     for simulator in simulation.simulators:
         if cache.is_memory and simulator.kind == "distances":
             hits = sum(references for distance, references in simulator.curve if distance < cache.ways)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Work before each run of a program, off the clock: a fresh copy of the working folder, and the user's command.
+"""Prepares each run of a program outside the measured time: a copy of the working folder, and the user's command.
 
     working folder ──copy (--cwd-copy)──▶ a folder of its own ──command (--prepare)──▶ run ──▶ removed
 
-Use it for programs that end otherwise when they run again: a lock file, an output that exists.
+For programs whose second run ends otherwise than the first: a lock file, an output that exists.
 """
 
 from __future__ import annotations
@@ -28,27 +28,29 @@ COPY_FILES_MAX = 100_000
 
 @dataclass(frozen=True)
 class Preparation:
-    """What precedes each run; nothing by default."""
+    """The preparation of each run; nothing by default."""
 
     command: str | None = None
     copy_folder: bool = False
 
-    def words(self) -> list[str]:
-        """The options that ask for it: rounds under another preparation are other rounds."""
+    def options(self) -> list[str]:
+        """The options that ask for it. They are stored with a run: rounds with another preparation are different
+        rounds.
+        """
         prepare = [] if self.command is None else ["--prepare", self.command]
         return [*prepare, *(["--cwd-copy"] if self.copy_folder else [])]
 
     def program(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """The command line for a run: a copy is no place to look for the program itself, so that is named in full."""
+        """The command line for a run, with the full path of the program, because a copy may not contain it."""
         if not self.copy_folder or "/" not in argv[0]:
             return argv
         return (str(Path(argv[0]).absolute()), *argv[1:])
 
     @contextmanager
     def ready(self, place: Path) -> Iterator[Path | None]:
-        """The folder to run in (None: ours), its copy made in `place` and removed afterwards.
+        """The folder to run in (None: the current one). Its copy is made in `place` and removed afterwards.
 
-        Failure (status 2): the folder is too large to be copied; (4): it cannot be, or the command fails.
+        Failure (status 2): the folder is too large to copy; (4): the copy or the command fails.
         """
         if not self.copy_folder:
             self._prepare(None)
@@ -87,7 +89,7 @@ NO_PREPARATION = Preparation()
 
 
 def _copy(folder: Path, copy: Path, place: Path) -> None:
-    """Copies files, folders and links; leaves out sockets, pipes, devices, and `place` where it lies inside."""
+    """Copies files, folders and links; leaves out sockets, pipes, devices, and `place` if it lies inside."""
     _require_small(folder, place)
 
     def left_out(where: str, names: list[str]) -> set[str]:
@@ -106,7 +108,7 @@ def _is_copied(path: Path, place: Path) -> bool:
 
 
 def _require_small(folder: Path, place: Path) -> None:
-    """Failure (status 2) where a copy would be larger than allowed, or would take more than half of the free disk."""
+    """Failure (status 2) if a copy would exceed the allowed size, or would take more than half of the free disk."""
     most = min(COPY_BYTES_MAX, shutil.disk_usage(place).free // 2)
     total = files = 0
     for where, folders, names in os.walk(folder):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A program of the machine with its input, as captures and benchmarks run it."""
+"""A program of the machine with its input, for captures and benchmarks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from millpond.system.errors import Failure, Status
 
 @dataclass(frozen=True)
 class RealProgram:
-    """A program with its input. `stdin` is a file, or None for no input; `folder` is where it runs, None: here."""
+    """A program with its input. `stdin` is a file, or None for no input; `folder` is its working folder, None: the
+    current one.
+    """
 
     name: str
     command: tuple[str, ...]
@@ -23,7 +25,7 @@ class RealProgram:
 
 
 def require_program(name: str, purpose: str = "bench", search: str | None = None) -> str:
-    """The path of a program; `search` replaces the user's PATH. Failure (4) where it is missing."""
+    """The path of a program; `search` replaces the user's PATH. Failure (4) if it is missing."""
     found = shutil.which(name, path=search)
     if found is None:
         raise Failure(Status.ENVIRONMENT, f"{name} is missing; `scripts/setup {purpose}` installs it")

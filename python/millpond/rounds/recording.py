@@ -32,14 +32,15 @@ Kind = TypeVar("Kind")
 RECORD = "millpond-record"
 CHARACTERISE = "millpond-characterise"
 TRACE = "millpond-trace"
-# A function is observed no more after so many entries: each takes some 7 us, and together they have half of the time.
+# A function is not observed any more after this many entries: each takes some 7 us, and together they get half of the
+# time.
 _ENTRY_SECONDS = 7e-6
 _ENTRIES_SHARE = 0.5
 _ENTRIES_MIN = 10_000
 
 
 class ProcessRow(Record, frozen=True):
-    """What the advice says of each process."""
+    """A process in the advice."""
 
     number: int
     pid: int | None = field(default_factory=NULL)
@@ -53,13 +54,13 @@ class ProcessRow(Record, frozen=True):
 
     @property
     def words(self) -> str:
-        """Its command line, or its file where that is unknown."""
+        """The command line, or the file if that is unknown."""
         return " ".join(self.argv or [self.executable or "?"])
 
 
 @dataclass(frozen=True)
 class Process:
-    """One recorded process image, as the summary of its trace has it."""
+    """One recorded process image, from the summary of its trace."""
 
     number: int
     trace: Path
@@ -71,7 +72,7 @@ class Process:
 
     @property
     def row(self) -> ProcessRow:
-        """What the advice says of it."""
+        """The row for the advice."""
         process, trace = self.summary.process, self.summary.trace
         status = process.exit_status
         return ProcessRow(
@@ -82,9 +83,9 @@ class Process:
 
 @dataclass(frozen=True)
 class Recording:
-    """How the recorded program ended, how long it took under the recorder, and its processes, the first first.
+    """The end of the recorded program, its time under the recorder, and its processes, the first process first.
 
-    `was_stopped`: it had not ended in the time that it was given. `cpu_seconds`: of program and recorder together.
+    `was_stopped`: it had not ended within its time limit. `cpu_seconds`: of program and recorder together.
     """
 
     exit_status: int
@@ -98,8 +99,8 @@ class Recording:
 def trace_set(file: Path) -> list[Path]:
     """The traces of one recording: FILE, then FILE.PID and FILE.PID.IMAGE in the order of their numbers.
 
-    `millpond-trace list` decides: a file belongs to a recording by what it says, not by its name. Empty if there is
-    none.
+    `millpond-trace list` decides by a file's content, not by its name, whether it belongs to the recording. Empty if
+    no trace exists.
     """
     try:
         return [Path(line) for line in native.answer(TRACE, ["list", "--null", str(file)]).split("\0") if line]
@@ -109,24 +110,25 @@ def trace_set(file: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a recording may take. A program that has not ended after `seconds` is stopped as its user would: SIGINT,
-    then SIGTERM. After `trace_bytes` nothing more is recorded, and the program goes on."""
+    """The limits of a recording. A program that has not ended after `seconds` is stopped as its user would: SIGINT,
+    then SIGTERM. After `trace_bytes` the recorder stops recording, and the program goes on.
+    """
 
     seconds: float
     trace_bytes: int
 
     def options(self) -> list[str]:
-        """As the recorder has them."""
+        """The limits as options of the recorder."""
         return ["--for", f"{self.seconds:.3f}", "--max-bytes", str(self.trace_bytes)]
 
 
-# Of the disk's free bytes a trace takes so much, and never the last of them.
+# The share of the disk's free bytes that a trace may take; the last bytes are never used.
 _SHARE_OF_DISK = 0.25
 _LEFT_ON_DISK_BYTES = 1 << 30
 
 
 def trace_bytes_in(folder: Path) -> int:
-    """What a trace may take where it is written. Failure (status 4) where that is too little for any."""
+    """The size limit of a trace in that folder. Failure (status 4) if the free space is too small for any."""
     free = shutil.disk_usage(folder).free
     bytes_max = int(min(_SHARE_OF_DISK * free, free - _LEFT_ON_DISK_BYTES))
     if bytes_max < 1 << 20:
@@ -145,9 +147,10 @@ def record(
     preparation: Preparation = NO_PREPARATION,
     bounds: Bounds | None = None,
 ) -> Recording:
-    """Runs the program once under the recorder, its output dropped. Failure (the recorder's status) where it fails.
+    """Runs the program once under the recorder, its output dropped. Failure (the recorder's status) if the recorder
+    fails.
 
-    The recorder's status is the program's, so a failure of its own is told by the trace that is missing.
+    The recorder exits with the program's status, so a missing trace is the sign of its own failure.
     """
     file = folder.absolute() / "program.mpt"
     argv = preparation.program(program)
@@ -167,15 +170,15 @@ def record(
 
 
 def _children_cpu_seconds() -> float:
-    """The CPU time of all processes that this one has started and seen end."""
+    """The CPU time of all children of this process that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def summaries(traces: list[Path], folder: Path) -> list[Process]:
-    """The process of each trace, numbered from 1, as its summary has it."""
+    """The process of each trace, numbered from 1, from its summary."""
     out = folder / "summaries.json"
-    # What is damaged is refused where it is characterised, not here: another process may be the one that is wanted.
+    # A damaged trace is rejected when it is characterised, not here: another process may be the one that is wanted.
     native.require(CHARACTERISE, ["--summary", "--damaged", "--json", str(out), *map(str, traces)])
     found = _typed(tuple[Characterisation, ...], out)
     by_path = {s.trace.path: s for s in found}
@@ -200,7 +203,7 @@ def choose(processes: tuple[Process, ...], wanted: int | None) -> Process:
 
 
 def characterise(process: Process, folder: Path) -> tuple[Characterisation, CallTree, list[Plan]]:
-    """One trace: its characterisation, its call tree, and its candidate plans, the largest first."""
+    """Returns a trace's characterisation, its call tree, and its candidate plans, the largest first."""
     out, contexts, plans = folder / "characterisation.json", folder / "contexts.json", folder / "plans"
     plans.mkdir(exist_ok=True)
     options = ["--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans)]
@@ -209,7 +212,7 @@ def characterise(process: Process, folder: Path) -> tuple[Characterisation, Call
 
 
 def scopes_file(folder: Path) -> Path:
-    """Where `characterise` leaves the list of functions that a second recording should observe."""
+    """The file in which `characterise` lists the functions that a second recording should observe."""
     return folder / "scopes"
 
 
@@ -222,10 +225,10 @@ def observe(
     seconds: float,
     preparation: Preparation = NO_PREPARATION,
 ) -> tuple[tuple[Characterisation, list[Plan]] | None, str]:
-    """Records the program again with its scopes observed; the characterisation with what that says of legality, and the
-    candidate plans that follow.
+    """Records the program again and observes its scopes. Returns the characterisation with the legality of arenas, and
+    the candidate plans that follow.
 
-    None and the reason where it cannot be had: the run took more than `seconds`, failed, or was another program's.
+    Returns None and the reason if this fails: the run took more than `seconds`, failed, or was of another program.
     """
     if seconds < max(1.0, recorded.seconds):
         return None, "the budget leaves no time for it"
@@ -255,7 +258,7 @@ def observe(
 
 
 def read_json(path: Path) -> Any:
-    """The content of a file that a native program wrote. Failure (status 4) where it is not there or damaged."""
+    """The content of a file that a native program wrote. Failure (status 4) if it is missing or damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -263,7 +266,7 @@ def read_json(path: Path) -> Any:
 
 
 def _typed(kind: type[Kind], path: Path) -> Kind:
-    """What a native program wrote, as its type. Failure (status 4) names the place where it has another form."""
+    """Reads a native program's output as its type. Failure (status 4), with the place, if it has another form."""
     try:
         return decode(kind, read_json(path))
     except ValueError as error:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Captures the data references of a program for `advise --references`, and characterises the process that matters.
+"""Captures the data references of a program for `advise --references`, and characterises the process of interest.
 
-program ──millpond-references (Valgrind)──▶ FILE, FILE.PID ──the process of that number──▶ characterisation
+    program ──millpond-references (Valgrind)──▶ FILE, FILE.PID ──the process of that number──▶ characterisation
 
-A captured run takes ten times as long as a plain one and more. It is no round: it never runs beside one, and no time of
-it is compared with anything but the plain run's.
+A captured run takes ten times as long as a plain one and more. It is not a round: it never runs at the same time as
+one, and its time is compared only with the plain run's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from millpond.system.standard_input import StandardInput
 from millpond.system.wording import seconds_text
 
 CAPTURE = "millpond-references"
-# A captured run is stopped after so many plain ones, and never before so many seconds.
+# A captured run is stopped after so many times a plain run, and never before so many seconds.
 TIMES_AT_MOST = 200.0
 SECONDS_MIN = 300.0
 _OWN = "millpond: "
@@ -35,9 +35,10 @@ _OWN = "millpond: "
 
 @dataclass(frozen=True)
 class CapturedRun:
-    """What a capture found; by the wall clock, the program under the tool, without it, and the analysis afterwards.
+    """The result of a capture; in wall-clock seconds, the program under the tool, without it, and the analysis
+    afterwards.
 
-    `trace`: the recording of the process that matters. `plans`: candidates that follow from its references.
+    `trace`: the recording of the process of interest. `plans`: candidates that follow from its references.
     """
 
     characterisation: Characterisation
@@ -57,8 +58,8 @@ def capture(
 ) -> CapturedRun:
     """Runs the program once plainly and once under the tool, and characterises its process of that number.
 
-    Failure, whose message says what to install or to do, where there is no Valgrind, the program takes far too long
-    under it, or its processes are not those of the recording.
+    Failure, whose message tells what to install or to do, if there is no Valgrind, if the program takes far too long
+    under it, or if its processes are not those of the recording.
     """
     inner = folder.absolute() / "captured"
     inner.mkdir(exist_ok=True)
@@ -98,13 +99,15 @@ def capture(
 
 
 def _why_partial(said: str) -> str:
-    """What the capture said last of itself; a part of a run ranks no candidates."""
+    """The last message of an incomplete capture. A part of a run ranks no candidates."""
     lines = [line.removeprefix(_OWN) for line in said.splitlines() if line.startswith(_OWN)]
-    return "the program was captured in part only, which ranks nothing" + (f": {lines[-1]}" if lines else "")
+    return "only a part of the program's run was captured, so candidates cannot be ranked" + (
+        f": {lines[-1]}" if lines else ""
+    )
 
 
 def _run_plainly(argv: Sequence[str], folder: Path, stdin: StandardInput, preparation: Preparation) -> float:
-    """The seconds of one run that nothing looks at, its output dropped, for comparison."""
+    """The seconds of one run without any tool, its output dropped, for comparison."""
     with preparation.ready(folder) as cwd, stdin.first() as descriptor:
         started = time.monotonic()
         try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The documents of a replay: what millpond-replay writes, and what `millpond replay` prints.
+"""The documents of a replay: the output of millpond-replay, and that of `millpond replay`.
 
-ReplayedTrace                            "millpond.replay.script/1": a trace made ready
+ReplayedTrace                            "millpond.replay.script/1": a trace prepared for replay
 ReplayRound ── DiffusionPoint            "millpond.replay.round/1"
 ReplayResult ── ReplayContender ── …     "millpond.replay/1"
 """
@@ -22,7 +22,7 @@ SCHEMA: Schema = "millpond.replay/1"
 
 
 class ReplayedTrace(Record, frozen=True):
-    """A trace as its script has it."""
+    """A trace as described by its script."""
 
     path: str = field(default_factory=str)
     events: int = field(default_factory=int)
@@ -46,7 +46,7 @@ class ReplayedTrace(Record, frozen=True):
 
 
 class DiffusionPoint(Record, frozen=True):
-    """Bytes live, and bytes of the pages that they touch, at one moment of a replay."""
+    """Live bytes, and the bytes of the pages that they touch, at one moment of a replay."""
 
     event_share: float
     time_seconds: float
@@ -71,7 +71,7 @@ class ReplayRound(Record, frozen=True):
 
 
 class ErrorNote(Record, frozen=True):
-    """By how much replay may be wrong, as whatever rests on a replay keeps it."""
+    """The error of replay, in documents that rest on a replay."""
 
     validated: bool = field(default_factory=bool)
     run: str | None = field(default_factory=NULL)
@@ -81,13 +81,13 @@ class ErrorNote(Record, frozen=True):
 
 
 class WidenedComparison(Comparison, frozen=True, kw_only=True):
-    """A comparison, and what it saves with the error of replay in its interval, where what is whole is known."""
+    """A comparison, and its savings with the error of replay in their interval, if the whole is known."""
 
     saved_widened: Summary | None = field(default_factory=NULL)
 
 
 class ReplayContender(Record, frozen=True):
-    """One contender's rounds by metric, without what the loop took, and how they compare with the recorded malloc."""
+    """One contender's rounds by metric, without the loop's own cost, and their comparison with the recorded malloc."""
 
     name: str
     variant: str
@@ -97,7 +97,7 @@ class ReplayContender(Record, frozen=True):
 
 
 class ReplayResult(Record, frozen=True, kw_only=True):
-    """A trace on its contenders. `loop`: what the null loop took; `diffusion`: by contender, where it was asked for."""
+    """A trace on its contenders. `loop`: the cost of the null loop; `diffusion`: by contender, if it was asked for."""
 
     schema: Schema = field(default_factory=lambda: SCHEMA)
     trace: ReplayedTrace

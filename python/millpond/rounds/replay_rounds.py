@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Replays a trace: its heap events on a real allocator, one fresh process a round, through millpond-replay.
+"""Replays a trace: its heap events on a real allocator, in one fresh process for each round, through millpond-replay.
 
     TRACE ──prepare──▶ script ──play──▶ CPU, wall, peak, end, faults      recorded, any malloc, a strategy, a plan
                          └─────play──▶ the same of `null`: the loop's own cost, subtracted within the round
 
-What a replay predicts is a *difference* between two allocators, never what the program takes: the program's own work
-is not in it. Each block is written once a cache line after its allocation, an assumption that the results state.
+A replay predicts the *difference* between two allocators, not the cost of the program, whose own work it does not
+repeat. It assumes that each block is written once per cache line after its allocation; the results state this
+assumption.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ RECORDED = Control("recorded")
 NULL = Control("null")
 STRATEGIES = ("multipool", "monotonic", "multipool(monotonic)")
 ORDERS = ("total", "dependency")
-TOUCH = "each block is written once a cache line after its allocation"
-# What the loop of a replay has of its own, so that it is taken off; the others are the allocator's alone.
+TOUCH = "each block is written once per cache line after its allocation"
+# The metrics to which the loop of a replay contributes, which is subtracted; the others come only from the allocator.
 LOOPS_OWN = ("cpu_seconds", "wall_seconds", "peak_bytes", "end_bytes", "page_faults")
 METRICS_COMPARED = ("cpu_seconds", "peak_bytes", "end_bytes", "page_faults")
-# Beside a cell's order: events at their times in the trace, so that a malloc which gives pages back by the wall clock
-# does so as in the program. A round then takes as long as the program did; the waits count for nothing.
+# Next to a cell's order, the pace: events at their times in the trace, so that a malloc which returns pages by the wall
+# clock does so as in the program. A round then takes as long as the program did; waits do not count.
 PACED = ("pace", "recorded")
 _ORDER, _STRATEGY = "order", "strategy"
 
@@ -49,9 +50,9 @@ def replay_cell(
     *,
     paced: bool = False,
 ) -> Cell:
-    """A cell: RECORDED, NULL, one of STRATEGIES for every subsystem, a malloc library, or a plan.
+    """A cell for RECORDED, NULL, one of STRATEGIES for every subsystem, a malloc library, or a plan.
 
-    `strategy`: one of STRATEGIES for all pools of the plan, instead of what it names: a trial could not take it.
+    `strategy`: one of STRATEGIES for all pools of the plan, instead of the plan's own. A trial cannot do this.
     """
     parameters = ((_ORDER, order), *(((_STRATEGY, strategy),) if strategy else ()), *((PACED,) if paced else ()))
     return Cell(Trace(str(trace)), contender, parameters)
@@ -66,7 +67,7 @@ def replay_cells(
     order: str = ORDERS[0],
     paced: bool = False,
 ) -> list[Cell]:
-    """The contenders of a replay; RECORDED, which all are compared with, and NULL are always among them."""
+    """The contenders of a replay, always with RECORDED, which all are compared with, and NULL."""
     named: list[Contender] = [*map(Strategy, strategies), *(Malloc(str(path), path) for path in mallocs)]
     contenders = [RECORDED, NULL, *dict.fromkeys(named), *plans]
     return [replay_cell(trace, contender, order, paced=paced) for contender in contenders]
@@ -75,7 +76,7 @@ def replay_cells(
 class ReplayRunner:
     """Runs rounds of cells of the experiment `replay`: a runner for `interleaved_rounds.run_rounds`. Not thread-safe.
 
-    Scripts lie in `folder`, each prepared once: about 16 bytes an event. `options`: of the preparation.
+    Scripts lie in `folder`, each prepared once: about 16 bytes per event. `options`: of the preparation.
     `limit_seconds`: a round that takes longer is `killed`.
     """
 
@@ -89,14 +90,14 @@ class ReplayRunner:
         self.limit_seconds = limit_seconds
 
     def prepare(self, cell: Cell) -> ReplayedTrace:
-        """The script of a cell, made now; returns what it says of the trace.
+        """Makes the script of a cell now; returns its description of the trace.
 
-        Failure 2: a plan names a subsystem that the program does not have; 3: no trace, a plan of another build.
+        Failure 2: a plan names a subsystem that the program does not have; 3: no trace, or a plan of another build.
         """
         return self._script(cell)[1]
 
     def _script(self, cell: Cell) -> tuple[Path, ReplayedTrace]:
-        (trace,) = cell.subject.words
+        (trace,) = cell.subject.argv
         kind = cell.plan.text() if cell.plan else "per subsystem" if _is_strategy(cell) else "malloc"
         key = (trace, kind)
         if key not in self._scripts:
@@ -123,7 +124,7 @@ class ReplayRunner:
         return script, ReplayedTrace.read(summary)
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        """One round. Failure where it cannot be run at all."""
+        """Runs one round. Failure if it cannot run at all."""
         finished, data = self._play(cell, self._padding.option())
         if dead := killed(cell, stage, number, finished, self.limit_seconds):
             return dead
@@ -133,13 +134,13 @@ class ReplayRunner:
         return Outcome(cell, stage, number, values, status=data.status, why=data.why or data.held_why_null)
 
     def diffusion(self, cell: Cell, points: int) -> tuple[DiffusionPoint, ...]:
-        """Bytes live and bytes of the pages that they touch, at `points` moments of an untimed pass."""
+        """Live bytes and the bytes of the pages that they touch, at `points` moments of an untimed pass."""
         finished, data = self._play(cell, ["--diffusion", str(points)])
         if data is None:
             raise native.failure_of(REPLAY, finished)
         return data.diffusion
 
-    def _play(self, cell: Cell, options: list[str]) -> tuple[native.Finished, ReplayRound | None]:
+    def _play(self, cell: Cell, options: list[str]) -> tuple[native.ProcessEnd, ReplayRound | None]:
         result = self._folder / "round.json"
         script, _ = self._script(cell)
         parameters = dict(cell.parameters)
@@ -176,7 +177,7 @@ def replay(
     listener: Listener | None = None,
     memory: Memory | None = None,
 ) -> list[Outcome]:
-    """Replays these cells in interleaved rounds; raw outcomes, those of NULL among them. `deadline`: monotonic."""
+    """Replays these cells in interleaved rounds; returns raw outcomes, with those of NULL. `deadline`: monotonic."""
     return run_rounds(
         cells, ReplayRunner(folder, seed), listener or Silence(), stage=STAGE, rounds=rounds, deadline=deadline,
         seed=seed, memory=memory,
@@ -184,9 +185,9 @@ def replay(
 
 
 def subtract_null(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """The outcomes less what the loop itself took in the same round, without those of NULL itself.
+    """The outcomes minus the loop's own cost in the same round, without those of NULL.
 
-    A round without an outcome of NULL is left out, for it has nothing that could be subtracted.
+    A round without an outcome of NULL is left out, because nothing can be subtracted.
     """
     null = {_round_of(o): o.values for o in outcomes if o.cell.contender == NULL and o.status == "ok"}
     result = []
@@ -204,9 +205,9 @@ def _round_of(outcome: Outcome) -> tuple[object, ...]:
 
 
 def predicted_difference(outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str) -> Summary | None:
-    """`of` less `against`, paired within rounds, in the metric's unit; None where no round has both.
+    """`of` minus `against`, paired within rounds, in the metric's unit; None if no round has both.
 
-    The loop's own cost is in both, so that it does not matter whether it has been subtracted.
+    The loop's own cost is in both, so it does not matter whether it has been subtracted.
     """
     left, right = by_round(outcomes, of, metric), by_round(outcomes, against, metric)
     both = sorted(left.keys() & right.keys())

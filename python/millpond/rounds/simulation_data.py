@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The document of `millpond simulate` ("millpond.simulation/1"): what simulators counted on one stream of references.
+"""The document of `millpond simulate` ("millpond.simulation/1"): the counts of the simulators on one stream of
+references.
 
-Simulation ─┬─ SimulationInput, SimulationRules     what was read, and how it was counted
-            ├─ Simulator ── Count (WholeRun), Time, curve   misses by cache, I + (M x P) x D, exact LRU distances
-            └─ LevelTime ── TimePart                the time with all levels, where latencies were given
-LayoutComparison ── NamedSimulation                 one recording, as it was and on other allocators
+    Simulation ─┬─ SimulationInput, SimulationRules     the input, and the rules of counting
+                ├─ Simulator ── Count (WholeRun), Time, curve   misses by cache, I + (M x P) x D, exact LRU distances
+                └─ LevelTime ── TimePart                the time with all levels, if latencies were given
+    LayoutComparison ── NamedSimulation                 one recording by itself and on other allocators
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ LAYOUTS_SCHEMA: Literal["millpond.layouts/1"] = "millpond.layouts/1"
 
 
 class MovedReferences(Record, frozen=True):
-    """What was moved to the layout of another allocator, and what that accessed itself; all references."""
+    """The references that were moved to the layout of another allocator, that allocator's own references, and all of
+    them.
+    """
 
     played: str
     calls: int
@@ -35,8 +38,9 @@ class MovedReferences(Record, frozen=True):
 
 
 class SimulationInput(Record, frozen=True):
-    """The stream; without instructions there are no times. Of a sampled recording, bursts and what lay between them;
-    of another allocator's layout, what was moved; of one that stopped before its program, why.
+    """The stream; without instructions there are no times. A sampled recording has its bursts and the gaps between
+    them; another allocator's layout has the moved references; a recording that stopped before its program has the
+    reason.
     """
 
     path: str
@@ -51,11 +55,11 @@ class SimulationInput(Record, frozen=True):
     instructions_not_captured: int | None = None
     layout: MovedReferences | None = None
     partial: str | None = None  # why the recording ends early
-    damages: tuple[Damage, ...] = ()  # of the recording: what was there is left out
+    damages: tuple[Damage, ...] = ()  # of the recording; the damaged parts are left out
 
 
 class SimulationRules(Record, frozen=True):
-    """How straddling accesses, modifications and flushes were counted."""
+    """The rules for straddling accesses, modifications and flushes."""
 
     straddling_access: str
     modification: str
@@ -65,7 +69,7 @@ class SimulationRules(Record, frozen=True):
 
 
 class WholeRun(Record, frozen=True):
-    """Misses of a whole run, estimated from its bursts; and what they were, had each begun with empty caches."""
+    """Misses of a whole run, estimated from its bursts; also as if each burst had begun with empty caches."""
 
     value: int
     low: int
@@ -75,7 +79,7 @@ class WholeRun(Record, frozen=True):
 
 
 class Count(Record, frozen=True, kw_only=True):
-    """One count, and what it is about; what does not apply is None."""
+    """One count, and its scope; fields that do not apply are None."""
 
     metric: str
     unit: str
@@ -91,7 +95,7 @@ class Count(Record, frozen=True, kw_only=True):
 
 
 class Time(Record, frozen=True, kw_only=True):
-    """Cycles of the whole run, if each miss of one cache costs so many."""
+    """Cycles of the whole run, if each miss of one cache costs this many."""
 
     metric: str
     unit: str
@@ -120,11 +124,11 @@ class Simulator(Record, frozen=True):
         return self.description.partition(":")[0]
 
     def count(self, metric: str) -> int:
-        """The sum of a metric over what it is about; 0 without it."""
+        """The sum of a metric over its scope; 0 without it."""
         return sum(row.value for row in self.metrics if row.metric == metric and row.subject is None)
 
 
-# Ends the name of the part of a level that was foreseen: it waits for the second level.
+# Suffix for the part of a level's references that were prefetched: these wait for the second level.
 FORESEEN = ", foreseen"
 
 
@@ -138,7 +142,9 @@ class TimePart(Record, frozen=True):
 
 
 class LevelTime(Record, frozen=True, kw_only=True):
-    """The time in which every reference waits for the level that has its line, or for the second where foreseen."""
+    """The time if every reference waits for the level that has its line, or for the second level if the line was
+    prefetched.
+    """
 
     metric: str
     unit: str
@@ -171,7 +177,7 @@ class NamedSimulation(Record, frozen=True):
 
 
 class LayoutComparison(Record, frozen=True):
-    """The document of `millpond simulate --layout`: one recording as it was, then on other allocators."""
+    """The document of `millpond simulate --layout`: one recording by itself, then on other allocators."""
 
     schema: Literal["millpond.layouts/1"]
     layouts: tuple[NamedSimulation, ...]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The documents of a trial: what millpond-trial writes of one round, and what `millpond trial` prints of all.
+"""The documents of a trial: millpond-trial's result for one round, and the output of `millpond trial`.
 
 RoundResult ── Router ── PoolCounts      "millpond.round/1"; PairCosts: "millpond.pair_costs/1"
 TrialResult ─┬─ TrialContender           "millpond.trial/1": each contender by itself
@@ -21,17 +21,17 @@ Schema = Literal["millpond.trial/1"]
 SCHEMA: Schema = "millpond.trial/1"
 
 
-class Passed(Record, frozen=True):
-    """Calls of malloc that went on to the program's own. `unrouted`: after a look-up, to no pool."""
+class PassedCalls(Record, frozen=True):
+    """Calls of malloc that were passed on to the program's own malloc. `unrouted`: a look-up found no pool."""
 
     unrouted: int = 0
 
 
 class Router(Record, frozen=True):
-    """What malloc counted in the processes that it was exchanged in."""
+    """The counts of the exchanged malloc, over the processes that had it."""
 
     processes: int = 0
-    passed: Passed = Passed()
+    passed: PassedCalls = PassedCalls()
     pools: tuple[PoolCounts, ...] = ()
 
 
@@ -45,12 +45,12 @@ class RoundResult(Record, frozen=True):
     major_faults: float | None = None
     exit_status: int | None = None
     signal: int | None = None
-    router: Router | None = None  # of a bare round
+    router: Router | None = None  # null for a bare round
 
 
 class PairCosts(Record, frozen=True):
-    """What a pair of calls costs here beyond what it costs in the source, by strategy; and what a look-up of an owner,
-    and observing a call, does.
+    """The extra cost of a trial, compared with a change of the source: of a pair of calls by strategy, of a look-up of
+    an owner, and of observing a call.
 
     A value for each round.
     """
@@ -78,7 +78,7 @@ class TrialContender(Record, frozen=True):
 
 
 class TrialPlan(Record, frozen=True):
-    """A plan, and what the controls say of it: effect → metric → comparison."""
+    """A plan and its comparisons with the controls: effect → metric → comparison."""
 
     name: str
     plan: PlanFile

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """Runs single rounds through millpond-trial: one cell, one fresh process, one outcome.
 
-Every round gets the same standard input, an environment whose size is drawn afresh (the stack's position alone moves
-small caches), and its output goes nowhere; only the first run of `trial` is let through to the user.
+Every round gets the same standard input and an environment of a random size (even the stack's position affects small
+caches), and its output is dropped. Only the first run of `trial` shows its output to the user.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from millpond.system.errors import Failure
 from millpond.system.standard_input import StandardInput
 
 TRIAL = "millpond-trial"
-THROUGH = "through"  # the stage of a run that shows how the program ends; it is compared with nothing
+THROUGH = "through"  # the stage of a run that shows how the program ends; it is not compared
 _SLOWEST = 20.0
 _PATIENCE_SECONDS = 60.0
 _PAIR_COST_ROUNDS = 11  # 0.1 s each
@@ -32,8 +32,8 @@ _PAIR_COST_ROUNDS = 11  # 0.1 s each
 class Laboratory:
     """The place where the rounds of one program run. Temporary files lie in `folder`. Not thread-safe.
 
-    A runner for `interleaved_rounds.run_rounds`. `expected` (exit status and signal of the bare program) and
-    `limit_seconds` are set by whoever has seen a bare run: a round that ends otherwise is `killed`, its values are not
+    A runner for `interleaved_rounds.run_rounds`. The caller sets `expected` (exit status and signal of the bare
+    program) and `limit_seconds` after a bare run: a round that ends otherwise is `killed`, and its values are not
     compared.
     """
 
@@ -59,7 +59,9 @@ class Laboratory:
         self.limit_seconds: float | None = None
 
     def compile(self, plan: Plan) -> Path:
-        """The routes of a plan as address ranges. Failure 2: an unknown subsystem; 3: a plan of another build."""
+        """Compiles the routes of a plan to address ranges. Failure 2: an unknown subsystem; 3: a plan of another
+        build.
+        """
         text = plan.text()
         if text not in self._routes:
             if self._modules is None:
@@ -84,8 +86,9 @@ class Laboratory:
         return modules
 
     def look_up(self, plans: Sequence[Plan]) -> None:
-        """Compiles the plans now, before any round, and measures what pools cost here beyond what they cost in the
-        source. The controls try the first one's process and look up its owners."""
+        """Compiles the plans now, before any round, and measures the extra cost of their pools in a trial. The
+        controls try the first plan's process and look up its owners.
+        """
         for plan in plans:
             self.compile(plan)
         self._looked_up = plans[0] if plans else None
@@ -93,22 +96,24 @@ class Laboratory:
             self._costs = PairCosts.from_json(json.loads(native.answer(TRIAL, [f"--pair-costs={_PAIR_COST_ROUNDS}"])))
 
     def run_through(self, cell: Cell) -> Outcome:
-        """The first run of a program: the user's own input goes in, its output comes out. Not a measured round."""
+        """The first run of a program: it gets the user's own input and shows its output. Not a measured round."""
         with self._stdin.first() as descriptor:
             return self._run(cell, THROUGH, 0, [], descriptor)
 
     def run_bare(self, cell: Cell) -> Outcome:
-        """A quiet run that shows how the program ends and how long it takes, whatever that is. Not a measured round."""
+        """A quiet run that shows how the program ends, in any way, and how long it takes. Not a measured round."""
         return self._run(cell, THROUGH, 0, self._quiet(), None)
 
     def rehearse(self, cell: Cell) -> Outcome:
-        """As `run_bare`, but the first run of all: standard input goes in, output nowhere."""
+        """Like `run_bare`, but the first run of all: it reads standard input, and its output is dropped."""
         silent = ["--stdout", os.devnull, "--stderr", os.devnull]
         with self._stdin.first() as descriptor:
             return self._run(cell, THROUGH, 0, silent, descriptor)
 
     def run_into(self, cell: Cell, output: Path, *, first: bool = False) -> Outcome:
-        """As `run_bare`, with the program's standard output in a file. `first`: the first run of all, as `rehearse`."""
+        """Like `run_bare`, with the program's standard output in a file. `first`: the first run of all, like
+        `rehearse`.
+        """
         streams = ["--stdout", str(output.absolute()), "--stderr", os.devnull]
         output.unlink(missing_ok=True)
         output.touch()
@@ -121,17 +126,17 @@ class Laboratory:
         return ["--stdin", str(self._stdin.path.absolute()), "--stdout", os.devnull, "--stderr", os.devnull]
 
     def look_up_before_first(self, plans: Sequence[Plan]) -> None:
-        """As `look_up`, but only when the first round is run: a judgement that has all its rounds needs none of it."""
+        """Like `look_up`, but only when the first round runs: a judgement that has all its rounds does not need it."""
         self._unseen = plans
 
     def look_up_now(self) -> None:
-        """Looks up what `look_up_before_first` has put off."""
+        """Does the look-up that `look_up_before_first` has postponed."""
         if self._unseen is not None:
             plans, self._unseen = self._unseen, None
             self.look_up(plans)
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        """One round. Failure where the laboratory itself cannot run it."""
+        """Runs one round. Failure if it cannot run at all."""
         self.look_up_now()
         return self._run(cell, stage, number, self._quiet(), None)
 
@@ -143,7 +148,7 @@ class Laboratory:
         variant = _variant_of(cell)
         plan = cell.plan or (self._looked_up if variant != "bare" else None)
         routes = ["--routes", str(self.compile(plan))] if plan else []
-        argv = self._preparation.program(cell.subject.words)
+        argv = self._preparation.program(cell.subject.argv)
         command = ["--round", variant, *setting, *routes, *self._padding.option(), "--result", str(result), *streams,
                    "--", *argv]  # fmt: skip
         with self._preparation.ready(self._folder) as cwd:
@@ -160,7 +165,7 @@ class Laboratory:
         data = read_result(result)
         if data is None:
             failure = native.failure_of(TRIAL, finished)
-            # What was let through to the user has been read already.
+            # The user has already seen the output that was let through.
             raise Failure(failure.status, "" if descriptor is not None else failure.message)
         return self._outcome(cell, stage, number, data)
 
@@ -177,9 +182,9 @@ class Laboratory:
         return outcome
 
     def _pool_cost(self, plan: Plan, pools: Sequence[PoolCounts], number: int) -> float:
-        """The CPU that pools behind malloc took, beyond what they would take in the source.
+        """The CPU time of pools behind malloc beyond their cost in the source.
 
-        Every round has another one of the machine's measurements, so that their spread is in every interval.
+        Each round uses another of the machine's measurements, so that their spread is part of every interval.
         """
         strategies = {route.pool: route.strategy for route in plan.routes}
         pairs = {strategy: _in_turn(rounds, number) for strategy, rounds in self._costs.seconds.items()}
@@ -189,25 +194,26 @@ class Laboratory:
 
 
 def _variant_of(cell: Cell) -> str:
-    """What millpond-trial calls this contender."""
+    """The name of this contender for millpond-trial."""
     return cell.contender.name if isinstance(cell.contender, Control) else "plan" if cell.plan else "bare"
 
 
 def _in_turn(values: Sequence[float], number: int) -> float:
-    """The measurement whose turn it is in that round; 0 where there is none."""
+    """The measurement for that round, in turn; 0 without measurements."""
     return values[number % len(values)] if values else 0.0
 
 
 def time_limit(bare_seconds: float) -> float:
-    """How long one round may take before it counts as hung, in seconds."""
+    """The seconds after which a round counts as hung."""
     return _PATIENCE_SECONDS + _SLOWEST * bare_seconds
 
 
 def outcome_of(
     cell: Cell, stage: str, number: int, data: RoundResult, expected: tuple[int, int] | None, otherwise: str
 ) -> Outcome:
-    """The outcome of a round by its result file. `expected`: exit status and signal; a round that ends otherwise is
-    `killed`, and its reason says by `otherwise` how that is known."""
+    """The outcome of a round from its result file. `expected`: exit status and signal; a round that ends otherwise is
+    `killed`, and `otherwise` words the reason.
+    """
     exit_status, signal = data.exit_status or 0, data.signal or 0
     how = (0 if signal else exit_status, signal)
     status, why = "ok", ""
@@ -220,7 +226,7 @@ def outcome_of(
 
 
 def read_result(path: Path) -> RoundResult | None:
-    """The result file of a round; None where there is none."""
+    """The result file of a round; None if it does not exist."""
     try:
         return RoundResult.read(path)
     except (OSError, ValueError):

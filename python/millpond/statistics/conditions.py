@@ -35,19 +35,21 @@ class Condition:
     unit: str
 
     def limit_in(self, unit: str) -> float:
-        """The limit as a share (of "%"), or in the metric's own unit. Failure (status 2) for a unit of other things."""
+        """The limit as a share (for "%"), or in the metric's own unit. Failure (status 2) for a unit of another
+        quantity.
+        """
         if self.unit == "%":
             return self.limit / 100.0
         scales = _SCALES.get(unit, {"": 1.0})
         if self.unit not in scales:
             known = ", ".join(["%", *(scales if unit in _SCALES else [])])
             bare = "" if unit in _SCALES else ", or a number without a unit"
-            what = f"{self.unit!r} is no unit of it" if self.unit else "the limit needs a unit"
+            what = f"{self.unit!r} is not a unit of it" if self.unit else "the limit needs a unit"
             raise Failure(Status.USAGE, f"--fail-if {self.text!r}: {self.metric} is in {unit}; {what} ({known}{bare})")
         return self.limit * scales[self.unit]
 
     def breached_by(self, found: UnpairedChange, unit: str) -> bool:
-        """Whether the change is more than noise, in the direction that the condition is about, and beyond its limit."""
+        """True if the change is more than noise, in the direction of the condition, and beyond its limit."""
         if found.verdict != ("worse" if self.increase else "better"):
             return False
         limit = self.limit_in(unit)
@@ -56,7 +58,7 @@ class Condition:
 
     @property
     def below_noise(self) -> bool:
-        """Whether the limit asks for less than the least change of a measured value that is told from noise."""
+        """True if the limit is smaller than the least change of a measured value that stands out from noise."""
         return self.unit == "%" and abs(self.limit) < 100.0 * MINIMUM_EFFECT
 
     def limit_text(self) -> str:
@@ -69,23 +71,23 @@ def _amount(found: UnpairedChange, *, relative: bool) -> float:
         return found.difference.median
     if found.ratio is not None:
         return found.ratio.median - 1.0
-    # From zero to anything is beyond every share of it.
+    # A change from zero to anything exceeds every share of zero.
     before, more = found.a.median, found.difference.median
     return more / before if before > 0 else float("inf") * (1 if more > 0 else -1)
 
 
 def parse(text: str) -> Condition:
-    """The condition that `text` means. Failure (status 2) that says what is wrong with it."""
+    """The condition in `text`. Failure (status 2) that names the error."""
     match = _SHAPE.fullmatch(text)
     if match is None:
-        raise Failure(Status.USAGE, f"--fail-if {text!r} is no condition; {_USAGE}")
+        raise Failure(Status.USAGE, f"--fail-if {text!r} is not a condition; {_USAGE}")
     metric, relation, sign, number, unit = match.groups()
     increase = relation == ">"
     if sign and (sign == "+") != increase:
         meant = f"{metric} {'<' if increase else '>'} {sign}{number}{unit}"
-        raise Failure(Status.USAGE, f"--fail-if {text!r} would be breached by no change at all; is {meant!r} meant?")
+        raise Failure(Status.USAGE, f"--fail-if {text!r} would be breached without any change; did you mean {meant!r}?")
     if not sign and not increase and float(number) != 0.0:
-        raise Failure(Status.USAGE, f"--fail-if {text!r}: a decrease is written {metric} < -{number}{unit}")
+        raise Failure(Status.USAGE, f"--fail-if {text!r}: write a decrease as {metric} < -{number}{unit}")
     limit = float(number)
     return Condition(text.strip(), metric, increase, limit if increase else -limit, unit)
 

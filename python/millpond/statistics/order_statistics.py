@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: BSL-1.0
 """Differences between two contenders on a noisy machine, and whether they are more than noise.
 
-Rounds are interleaved, so round i of both contenders met the same weather: ratios and differences are paired.
+Rounds are interleaved, so round i of both contenders met the same conditions: ratios and differences are paired.
 
     round      1     2     3   …        median, an interval that contains it with a stated level,
     of        .80   .84   .79           a signed-rank test of "no difference", and a verdict
     against  1.00  1.05   .98           (smaller is better for everything measured here)
 
-Order statistics assume nothing of the noise, and ask for eight rounds for it: fewer cannot be significant among several
-comparisons. A slow program has no time for eight, so from four rounds to seven the interval and the p-value are
+Order statistics assume nothing about the noise, but need eight rounds: fewer cannot be significant among several
+comparisons. A slow program has no time for eight. So from four to seven rounds, the interval and the p-value are
 Student's, of the logarithms of the ratios. Swapping the contenders of a pair turns a logarithm's sign, so their noise
-is symmetric; where its tails are heavier than a normal distribution's, Student's interval is wider than it need be.
+is symmetric; if its tails are heavier than a normal distribution's, Student's interval is wider than necessary.
 
-A verdict needs three things at once: an interval without "no difference", a p-value that is small after the number of
-comparisons made is accounted for (Benjamini-Hochberg), and an effect of at least MINIMUM_EFFECT. Otherwise there is no
-difference, where the interval shows that, or it is not settled.
+A verdict needs three things: an interval that excludes "no difference", a p-value that is small after correction for
+the number of comparisons (Benjamini-Hochberg), and an effect of at least MINIMUM_EFFECT. Otherwise the verdict is "no
+difference" if the interval shows that, else "not settled".
 
-Rounds that may end at one of several looks, as soon as their question is decided, are compared with `looks`: the level
-of the interval and the p-value then hold at all of them together (Bonferroni over the looks: the chance that any of
-them errs is at most the sum of theirs, however they depend on one another). With four looks an interval of 11 values is
-the one that it is with a single look, since order statistics attain 98.8 % where 95 % are asked for.
+Rounds may be looked at several times, and end as soon as their question is decided. `looks` is the number of these
+looks: the level of the interval and the p-value then hold for all of them together (Bonferroni: the chance that any
+look errs is at most the sum of their chances, however they depend on each other). For 11 values, four looks give the
+same interval as one, because order statistics attain 98.8 % where 95 % are asked for.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ LEVEL = 0.95
 ALPHA = 0.05
 MINIMUM_EFFECT = 0.01
 METHOD, METHOD_OF_FEW = "order statistics", "Student's t of log ratios"
-# Below the first there is no verdict, and from the second on order statistics are used.
+# Below the first number there is no verdict; from the second on, order statistics are used.
 FEWEST, FEWEST_BY_ORDER = 4, 8
 EXACT_UP_TO = 60
 
 
 class Summary(Record, frozen=True):
-    """A median with its interval. `level` is what the interval attains: below 6 values 0.95 is out of reach.
+    """A median with its interval. `level` is the level that the interval attains: below 6 values 0.95 is out of reach.
 
     `verdict` is empty for a summary that compares nothing.
     """
@@ -65,7 +65,7 @@ class Summary(Record, frozen=True):
     level: float
     method: str
     verdict: str = field(default_factory=str)
-    humps: tuple[Hump, ...] | UnsetType = UNSET  # of ratios that lie in two groups: neither the median nor one interval
+    humps: tuple[Hump, ...] | UnsetType = UNSET  # if the ratios form two groups
 
 
 class MetricSummary(Summary, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ class MetricSummary(Summary, frozen=True, kw_only=True):
 
 
 class Comparison(Summary, frozen=True, kw_only=True):
-    """`of` against `against` in one metric: ratios (of / against), and what is saved (against - of, in its unit)."""
+    """`of` compared with `against` in one metric: ratios (of / against), and savings (against - of, in its unit)."""
 
     metric: str
     of: str
@@ -89,24 +89,24 @@ class Comparison(Summary, frozen=True, kw_only=True):
 def summarise(values: Sequence[float], *, level: float = LEVEL) -> Summary:
     """The median, and the narrowest pair of order statistics that covers it with `level`. O(n log n).
 
-    This holds for every distribution and every number of values, because only their order is used. (A percentile
-    bootstrap was used from 20 values on, until a simulation showed that it covers 92 % at 21 values and 94 % at 31
-    where it claims 95: of a median it picks order statistics too, one place too far inside.) Raises ValueError without
-    values.
+    It holds for every distribution and every number of values, because it uses only their order. (An earlier version
+    used a percentile bootstrap from 20 values on. A simulation showed that it covers 92 % at 21 values and 94 % at 31
+    where it claims 95: for a median it picks order statistics too, one place too far inside.) Raises ValueError
+    without values.
     """
     if not values:
         raise ValueError("a summary needs at least one value")
-    ordered = np.sort(np.asarray(values, dtype=float)).tolist()  # a value that is no number comes last
+    ordered = np.sort(np.asarray(values, dtype=float)).tolist()  # NaN comes last
     n = len(ordered)
     outside, attained = left_out(n, level)
-    # numpy's own median takes thirty times as long for the few values of a cell, of which a run has a hundred thousand.
+    # numpy.median takes thirty times as long for the few values of a cell, and a run has a hundred thousand cells.
     median = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2 if ordered[-1] == ordered[-1] else math.nan
     return Summary(n, median, ordered[outside], ordered[n - 1 - outside], attained, METHOD)
 
 
 @cache
 def left_out(n: int, level: float) -> tuple[int, float]:
-    """How many of n values lie outside an interval for the median on each side, and the level that it attains.
+    """The number of values outside an interval for the median on each side, and the level that the interval attains.
 
     With k left out at each end the coverage is 1 - 2 P(Binomial(n, 1/2) <= k), if no two values are equal, and more if
     some are. Below six values 0.95 is out of reach: then nothing is left out. O(n), once for each n.
@@ -121,22 +121,22 @@ def left_out(n: int, level: float) -> tuple[int, float]:
 
 
 def _binomial(n: int, k: int) -> float:
-    """P(Binomial(n, 1/2) = k); a thousand values and more neither overflow nor vanish."""
+    """P(Binomial(n, 1/2) = k); a thousand or more values neither overflow nor vanish."""
     return math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2.0))
 
 
 def signed_rank_p(differences: Sequence[float], *, alternative: Literal["two-sided", "less"] = "two-sided") -> float:
     """Wilcoxon's signed-rank p-value that differences lie around zero ("less": not below it). 1 if all are zero.
 
-    Zeros are left out, equal sizes share their ranks. The p-value is that of these very ranks with every choice of
-    signs equally likely, so ties (clock ticks, counted pages) cost nothing of its exactness; beyond EXACT_UP_TO values
-    the normal approximation takes over. O(n^3) up to there.
+    Zeros are left out; equal sizes share their ranks. The p-value is that of these very ranks with every choice of
+    signs equally likely, so it stays exact with ties (clock ticks, counted pages). Beyond EXACT_UP_TO values, it is a
+    normal approximation. O(n^3) up to there.
     """
     moved = np.asarray([d for d in differences if d != 0.0], dtype=float)
     if not len(moved):
         return 1.0
     _, place, equal = np.unique(np.abs(moved), return_inverse=True, return_counts=True)
-    doubled = (2 * np.cumsum(equal) - equal + 1)[place]  # twice the mean rank: whole, where the rank may be a half
+    doubled = (2 * np.cumsum(equal) - equal + 1)[place]  # twice the mean rank: always an integer
     positive, total = int(doubled[moved > 0].sum()), int(doubled.sum())
     if len(moved) <= EXACT_UP_TO:
         chance = np.zeros(total + 1)
@@ -152,9 +152,10 @@ def signed_rank_p(differences: Sequence[float], *, alternative: Literal["two-sid
 
 
 def _of_few(values: Sequence[float], level: float, *, by_logarithm: bool = False) -> Summary:
-    """The median, with Student's interval for the mean; of logarithms, where asked, so that a ratio's is positive.
+    """The median, with Student's interval for the mean. Uses logarithms if asked, so that a ratio's interval is
+    positive.
 
-    The interval is widened to the median, should that lie outside.
+    The interval is widened to the median if that lies outside.
     """
     median, n = float(np.median(values)), len(values)
     shown = np.log(values) if by_logarithm else np.asarray(values, dtype=float)
@@ -165,8 +166,8 @@ def _of_few(values: Sequence[float], level: float, *, by_logarithm: bool = False
 
 
 def rank_correlation(left: Sequence[float], right: Sequence[float]) -> float | None:
-    """Spearman's rank correlation of paired values; equal values share their ranks. None where a side has one value
-    only. O(n log n).
+    """Spearman's rank correlation of paired values; equal values share their ranks. None if a side has only one
+    distinct value. O(n log n).
     """
     ranks = [_ranks(side) for side in (left, right)]
     deviations = [own - own.mean() for own in ranks]
@@ -182,9 +183,9 @@ def _ranks(values: Sequence[float]) -> np.ndarray:
 
 
 def level_of_look(looks: float) -> float:
-    """What the interval of one of so many looks has to attain, so that all of them together attain LEVEL.
+    """The level of the interval at each of `looks` looks, so that all of them together attain LEVEL.
 
-    Looks need not be alike: where one may err as often as one of N alike, `looks` is N.
+    Looks may differ: if one look may err as often as one of N equal looks, its `looks` is N.
     """
     return 1.0 - (1.0 - LEVEL) / looks
 
@@ -192,10 +193,9 @@ def level_of_look(looks: float) -> float:
 def compare(
     metric: str, of: str, against: str, of_values: Sequence[float], against_values: Sequence[float], looks: float = 1
 ) -> Comparison | None:
-    """The paired comparison of two contenders, judged on its own; None where no round has values above zero of both.
+    """The paired comparison of two contenders, judged by itself; None if no round has values above zero of both.
 
-    `looks`: at how many numbers of rounds the comparison may be made, of which the last one counts; see
-    `level_of_look`.
+    `looks`: the number of times that the comparison may be made, of which the last one counts; see `level_of_look`.
     """
     pairs = [(a, b) for a, b in zip(of_values, against_values, strict=True) if a > 0.0 and b > 0.0]
     if not pairs:
@@ -214,7 +214,7 @@ def compare(
 
 
 def judge(comparison: Comparison) -> Comparison:
-    """The comparison with the verdict that its interval, its adjusted p-value and its size allow."""
+    """The comparison with the verdict from its interval, its adjusted p-value and its size."""
     is_sure = comparison.level >= LEVEL
     is_within = 1.0 - MINIMUM_EFFECT < comparison.low <= comparison.high < 1.0 + MINIMUM_EFFECT
     verdict = NO_DIFFERENCE if is_sure and is_within else NOT_SETTLED
@@ -227,7 +227,9 @@ def judge(comparison: Comparison) -> Comparison:
 
 
 def adjust(p_values: Sequence[float]) -> list[float]:
-    """Benjamini and Hochberg's adjusted p-values, in the order given: those <= q hold the false discoveries at q."""
+    """Benjamini and Hochberg's adjusted p-values, in the order given: rejecting those <= q limits the false discovery
+    rate to q.
+    """
     order = sorted(range(len(p_values)), key=lambda i: p_values[i], reverse=True)
     adjusted = [1.0] * len(p_values)
     smallest = 1.0
@@ -238,6 +240,6 @@ def adjust(p_values: Sequence[float]) -> list[float]:
 
 
 def judge_family(family: dict[Key, Comparison]) -> dict[Key, Comparison]:
-    """Judges comparisons that were made together: the false discoveries are held over all of them."""
+    """Judges comparisons that were made together: the false discovery rate is limited over all of them."""
     adjusted = adjust([c.p for c in family.values()])
     return {k: judge(replace(c, p_adjusted=p)) for (k, c), p in zip(family.items(), adjusted, strict=True)}

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Differences between two runs that were made apart: rounds of B met other weather than those of A, nothing is paired.
+"""Differences between two runs that were made at different times, so their rounds are not paired.
 
-    A   1.00  1.02   .99  …     every value of B against every value of A: the median of those ratios (Hodges and
+    A   1.00  1.02   .99  …     every value of B over every value of A: the median of those ratios (Hodges and
     B   1.10  1.12  1.08  …     Lehmann), the shifts that a Mann-Whitney test does not reject, and its p-value
 
-Rounds of one run cannot show how far whole runs of the same thing lie apart: hours differ, and the machine with them.
-So intervals of times are widened by what runs differ by: `drift` is what is taken for it where every side is one run,
-and what the runs themselves show counts the more, the more of them there are. What was counted and never varied is
-compared exactly. Verdicts ask for the same three things as those of paired rounds (see `statistics`).
+The rounds of one run do not show how much whole runs of the same program differ: the machine changes from hour to
+hour. So intervals of times are widened by the difference between runs. If each side is one run, this is `drift`, a
+stated value; the more runs there are, the more weight their own differences get. Counts that never varied are compared
+exactly. Verdicts need the same three things as those of paired rounds (see `order_statistics`).
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 METHOD = "Hodges-Lehmann"
 EXACT = "exact"
-# The standard deviation of whole runs, relative, that is taken for that of times; it weighs as much as this many runs.
+# The assumed relative standard deviation of the times of whole runs, with the weight of this many runs.
 DRIFT = 0.0125
 _DRIFT_WEIGHT = 4
-_EXACT_TEST_UP_TO = 60  # values a side; beyond, the normal approximation is as good and much quicker
+_EXACT_TEST_UP_TO = 60  # values per side; beyond, the normal approximation is as good and much quicker
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class SideMedian(Record, frozen=True):
 
 
 class UnpairedChange(Record, frozen=True, kw_only=True):
-    """From `a` to `b`: as ratio b / a (None where a value is zero or less), and as difference b - a.
+    """The change from `a` to `b`: the ratio b / a (None if a value is zero or less), and the difference b - a.
 
-    `verdict`: worse where b is larger, beyond the noise; better where it is smaller; else no difference or
-    not settled, as of paired rounds.
+    `verdict`: worse if b is larger, beyond the noise; better if it is smaller; else no difference or not settled, as
+    for paired rounds.
     """
 
     a: SideMedian
@@ -86,9 +86,9 @@ class UnpairedChange(Record, frozen=True, kw_only=True):
 
 
 def change(a: Sample, b: Sample, *, level: float = LEVEL, drift: float = 0.0) -> UnpairedChange:
-    """The change from a to b, judged on its own. O(n·m log(n·m)). ValueError where a side has no values.
+    """The change from a to b, judged by itself. O(n·m log(n·m)). ValueError if a side has no values.
 
-    `drift`: how far runs of the same thing lie apart, a relative standard deviation; 0 where rounds show it all.
+    `drift`: how much runs of the same program differ, a relative standard deviation; 0 if rounds show all of it.
     """
     left, right = np.asarray(a.values, dtype=float), np.asarray(b.values, dtype=float)
     if not len(left) or not len(right):
@@ -116,9 +116,10 @@ def _exactly(value: float, n: int) -> Summary:
 
 
 def _between_runs(a: Sample, b: Sample, drift: float, level: float) -> float:
-    """How far two sides may lie apart, relative, only because they are other runs: a t-interval over runs' medians.
+    """The relative difference of two sides that is expected only because they are different runs: a t-interval over
+    runs' medians.
 
-    Its variance is that of the runs that there are, moderated by `drift`, as if that had been seen in some runs before.
+    Its variance is that of the runs, moderated by `drift`, as if `drift` had been observed in some runs before.
     """
     t = memory_limit.scipy("stats").t
     squares, freedom, each = _DRIFT_WEIGHT * drift**2, _DRIFT_WEIGHT, 0.0
@@ -141,7 +142,7 @@ def _exponential(logs: Summary) -> Summary:
 
 
 def _shift(left: Array, right: Array, level: float) -> Summary:
-    """How far `right` is shifted against `left`: the median of all differences, and the shifts that a test allows."""
+    """The shift of `right` against `left`: the median of all differences, and the shifts that a test accepts."""
     differences = np.sort(np.subtract.outer(right, left), axis=None)
     outside, attained = _left_out(len(left), len(right), level)
     low, high = differences[outside - 1], differences[len(differences) - outside]
@@ -150,7 +151,7 @@ def _shift(left: Array, right: Array, level: float) -> Summary:
 
 @cache
 def _left_out(n: int, m: int, level: float) -> tuple[int, float]:
-    """Which of the sorted differences, counted from either end, bounds the interval, and the level that it attains.
+    """The index, from either end, of the sorted difference that bounds the interval, and the level that it attains.
 
     The k-th smallest and k-th largest cover the shift with 1 - 2 P(U < k), U Mann and Whitney's statistic.
     """
@@ -165,9 +166,9 @@ def _left_out(n: int, m: int, level: float) -> tuple[int, float]:
 
 
 def _mann_whitney_counts(n: int, m: int) -> Array:
-    """How many of the orders of n and m values give U = 0, 1, …, n·m: the Gaussian binomial's coefficients.
+    """The number of orders of n and m values that give U = 0, 1, …, n·m: the Gaussian binomial's coefficients.
 
-    Of many values only the lower half is right to the last digit, which is where tails are looked up.
+    For many values only the lower half is exact to the last digit, and tails are looked up there.
     """
     size = n * m + 1
     counts = np.zeros(size)
@@ -194,7 +195,7 @@ def mann_whitney_p(left: Sequence[float] | Array, right: Sequence[float] | Array
 
 
 def judge(found: UnpairedChange) -> UnpairedChange:
-    """The change with the verdict that its interval, its adjusted p-value and its size allow."""
+    """The change with the verdict from its interval, its adjusted p-value and its size."""
     verdict = NOT_SETTLED
     if found.exact:
         before, after = found.a.median, found.b.median
@@ -212,7 +213,9 @@ def judge(found: UnpairedChange) -> UnpairedChange:
 
 
 def _relative(found: UnpairedChange) -> tuple[float, float, float, float]:
-    """Low, middle and high of the change, zero meaning none, and the least change that counts, in the same measure."""
+    """Low, middle and high of the change, with zero for no change, and the least change that counts, in the same
+    measure.
+    """
     if found.ratio is not None:
         return found.ratio.low - 1.0, found.ratio.median - 1.0, found.ratio.high - 1.0, MINIMUM_EFFECT
     d = found.difference
@@ -220,7 +223,7 @@ def _relative(found: UnpairedChange) -> tuple[float, float, float, float]:
 
 
 def judge_family(family: Mapping[Key, UnpairedChange]) -> dict[Key, UnpairedChange]:
-    """Judges changes that were looked at together: the false discoveries are held over all that noise is in."""
+    """Judges changes that were looked at together: the false discovery rate is limited over all that have noise."""
     noisy = [key for key, found in family.items() if not found.exact]
     adjusted = dict(zip(noisy, adjust([family[key].p for key in noisy]), strict=True))
     return {

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What is kept: observations as relations, documents, and the log of a run that can go on."""
+"""The store: observations as relations, documents, and the log from which a run can be resumed."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The call tree of a trace ("millpond.contexts/1"), as millpond-characterise writes it and the store keeps it.
+"""The call tree of a trace ("millpond.contexts/1"): written by millpond-characterise, kept by the store.
 
-nodes [parent, function, subsystem, counts…]     parents come before their children, numbers begin at 1, 0 is no parent
+nodes [parent, function, subsystem, counts…]     parents come before their children, numbers begin at 1, 0 is no
+parent
     1 main ─┬─ 2 read ── 4 grow
             └─ 3 sort
 """
@@ -22,7 +23,7 @@ Node = tuple[int, int, int, int, int, int, int]
 
 
 class CallTree(Record, frozen=True):
-    """Who called whom, and what was allocated there; node i + 1 is `nodes[i]`."""
+    """The call contexts of a run with their allocations; node i + 1 is `nodes[i]`."""
 
     schema: str = field(default_factory=lambda: SCHEMA)
     functions: tuple[str, ...] = field(default_factory=tuple)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Which files of a store can be believed: each is checked once, and what is skipped is kept with its reason.
+"""Checks once for each file of a store whether it can be used. Keeps the reason for each skipped file.
 
 STORE ├─ a relation's folder     *.parquet     of that relation's columns
       ├─ a kind of documents     *.json.gz
@@ -15,22 +15,22 @@ from pathlib import Path
 
 from millpond.store import store_files
 from millpond.store.relations import RELATIONS, read
-from millpond.store.store_files import DOCUMENT, PARQUET, Skipped, Unreadable
+from millpond.store.store_files import DOCUMENT, PARQUET, SkippedFile, Unreadable
 from millpond.system.errors import Failure, Status
 
 KIND = re.compile(r"[a-z][a-z_]*")
-# Too large to be read only to see whether they are whole; whoever asks for one reads all of it anyway.
+# Too large for a check that reads them whole; every reader of these reads the whole file anyway.
 _LARGE = ("contexts",)
 
 
 class Inspector:
-    """Looks at the files below one folder. What was found whole is not read again unless its size or time changes."""
+    """Checks the files below one folder. A file that was whole is not read again unless its size or time changes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._checked: dict[Path, tuple[int, int]] = {}
-        self._skipped: dict[Path, Skipped] = {}
-        self._misfits: dict[Path, Skipped] = {}
+        self._skipped: dict[Path, SkippedFile] = {}
+        self._misfits: dict[Path, SkippedFile] = {}
 
     def good(self, relation: str, *, whole: bool = True) -> list[Path]:
         """The files of a relation that are ours and whole (or at least begin and end as they should)."""
@@ -48,31 +48,31 @@ class Inspector:
         ]
 
     def documents(self) -> list[tuple[str, Path]]:
-        """Every document that is named as ours are, unread, with its kind."""
+        """Every document with a valid name and kind, unread."""
         return [(folder.name, path) for folder in self._kinds() for path in self._listed(folder, DOCUMENT)]
 
     def skip(self, path: Path, reason: object) -> None:
-        """Notes that a file was left out."""
-        self._skipped[path] = Skipped(path, str(reason))
+        """Records that a file was skipped."""
+        self._skipped[path] = SkippedFile(path, str(reason))
 
     def misfit(self, path: Path, error: Exception) -> None:
-        """Notes that a file is whole and its content is not what its kind has, for as long as this object lives."""
+        """Records, for the lifetime of this object, that a file is whole but its content is not what its kind has."""
         what = " ".join(f"{type(error).__name__} {error}".split())[:120]
-        self._misfits[path] = Skipped(path, f"damaged, or of another version: its content does not fit ({what})")
+        self._misfits[path] = SkippedFile(path, f"damaged, or of another version: its content does not fit ({what})")
 
     def fits(self, path: Path) -> None:
-        """Takes that back."""
+        """Takes back `misfit`."""
         self._misfits.pop(path, None)
 
-    def skipped_in(self, relation: str) -> list[Skipped]:
-        """What was left out of a relation so far."""
+    def skipped_in(self, relation: str) -> list[SkippedFile]:
+        """The files of a relation that were skipped so far."""
         return [skipped for path, skipped in sorted(self._skipped.items()) if path.parent.name == relation]
 
-    def inspect(self) -> list[Skipped]:
-        """Looks at everything; what is damaged or not ours, by path."""
+    def inspect(self) -> list[SkippedFile]:
+        """Checks everything. Returns the files that are damaged or not ours, by path."""
         for path in _entries(self._folder):
             if not path.is_dir():
-                self.skip(path, "not ours: no file of a store lies here")
+                self.skip(path, "not ours: a store has no file here")
         for relation in RELATIONS:
             self.good(relation, whole=relation not in _LARGE)
         for _, path in self.documents():
@@ -100,22 +100,22 @@ class Inspector:
         folders = [p for p in _entries(self._folder) if p.is_dir() and p.name not in RELATIONS]
         for folder in folders:
             if not KIND.fullmatch(folder.name):
-                self.skip(folder, "not ours: no folder of a store is called so")
+                self.skip(folder, "not ours: a store has no folder of this name")
         return [folder for folder in folders if KIND.fullmatch(folder.name)]
 
     def _listed(self, folder: Path, suffix: str) -> list[Path]:
-        """The files of a folder that are named as ours are; the others are skipped."""
+        """The files of a folder with valid names; the others are skipped."""
         result = []
         for path in _entries(folder):
             if path.name.endswith(suffix) and path.is_file():
                 result.append(path)
             else:
-                self.skip(path, f"not ours: no *{suffix} file")
+                self.skip(path, f"not ours: not a *{suffix} file")
         return result
 
 
 def _entries(folder: Path) -> list[Path]:
-    """What lies in a folder, hidden files apart: those are unfinished, or were never finished."""
+    """The entries of a folder, except hidden files: those are unfinished."""
     try:
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except (FileNotFoundError, NotADirectoryError):

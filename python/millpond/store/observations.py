@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Observations: every value of every round, counted or measured, as rows of one relation ("millpond.observation/2").
 
-A `Journal` gathers the rows of one run and knows which of them stand behind a figure: evidence is a list of their ids.
+A `Journal` collects the rows of one run, and returns the ids of the rows that support a figure as its evidence.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from millpond import __version__
-from millpond.cells.cell import LITTER, Cell, Computed, Malloc, Outcome, Workload
+from millpond.cells.cell import LITTER, Cell, ComputedContender, Malloc, Outcome, Workload
 from millpond.cells.metrics import COUNTERS, EVENTS, TRIAL_METRICS, Metrics
 from millpond.cells.plans import Plan
 from millpond.system.any_bytes import kept
@@ -32,7 +32,8 @@ Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class Observation(Record, frozen=True, kw_only=True, omit_defaults=False, forbid_unknown_fields=True):
-    """One value of one round. Its fields are the columns of the relation, in their order; the required are never null.
+    """One value of one round. Its fields are the columns of the relation, in their order; required ones are never
+    null.
 
     `subject` (a list of words), `parameters` (an object) and `plan` are JSON texts.
     """
@@ -69,17 +70,17 @@ class Observation(Record, frozen=True, kw_only=True, omit_defaults=False, forbid
     time_utc: str
 
     def __post_init__(self) -> None:
-        """Raises ValueError, or what wrong types raise, where a text does not hold what it must."""
+        """Raises ValueError, or the error of a wrong type, if a text does not hold what it must."""
         require_texts(self.parameters, self.subject, self.plan)
 
     @property
     def cell(self) -> tuple[str | None, ...]:
-        """The columns that tell its cell from others."""
+        """The columns that identify its cell."""
         return (self.subject_kind, self.subject, self.contender_kind, self.contender, self.plan, self.parameters)
 
     @property
     def label(self) -> str:
-        """How tables name its contender."""
+        """The name of its contender in tables."""
         name = self.contender or ""
         if self.contender_kind == Plan.kind:
             return Plan(name, "", "", ()).label
@@ -90,7 +91,7 @@ FIELDS = Observation.__struct_encode_fields__
 
 
 class RunFacts(Record, frozen=True):
-    """What is true of a run as a whole: kept beside its rows."""
+    """The facts about a whole run, kept next to its rows."""
 
     run: str
     experiment: str
@@ -102,21 +103,21 @@ class RunFacts(Record, frozen=True):
     subject: str = field(default_factory=str)
 
     def is_same(self, other: RunFacts) -> bool:
-        """Whether this run may go on from another."""
+        """True if this run may continue the other one."""
         return replace(self, run="", workload="", machine="") == replace(other, run="", workload="", machine="")
 
 
 @lru_cache(maxsize=1024)
 def require_texts(parameters: str, subject: str | None, plan: str | None) -> None:
-    """Raises ValueError, or what wrong types raise, unless these are what the columns of JSON hold."""
+    """Raises ValueError, or the error of a wrong type, unless these are valid values of the JSON columns."""
     if not isinstance(parse_json(parameters), dict):
-        raise ValueError("its column parameters holds what is no JSON object")
+        raise ValueError("its column parameters does not hold a JSON object")
     words = parse_json(subject) if subject is not None else []
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ValueError("its column subject holds what is no list of words")
+        raise ValueError("its column subject does not hold a list of words")
     for route in parse_json(plan)["routes"] if plan is not None else ():
         if not isinstance(route["strategy"], str) or not all(isinstance(name, str) for name in route["subsystems"]):
-            raise ValueError("its column plan holds what is no plan")
+            raise ValueError("its column plan does not hold a plan")
 
 
 _COUNTED = ("page_faults", "major_faults", "units", *COUNTERS)
@@ -124,7 +125,7 @@ _COUNTED = ("page_faults", "major_faults", "units", *COUNTERS)
 
 @dataclass(frozen=True)
 class Programs:
-    """Of a run whose cells are run by several programs: who built that of a cell, and what tells it from others."""
+    """For a run whose cells use several programs: the builder and the identity of each cell's program."""
 
     compiler_of: Callable[[Cell], str | None]
     identity_of: Callable[[Cell], str]
@@ -133,9 +134,9 @@ class Programs:
 class Journal:
     """The observations of one run of one verb, in the order in which they were made.
 
-    `metrics`: what outcomes have rows of. `seed` and `subject` (what was measured: see `round_log.subject_of`) are true
-    of the whole run; a later run of the same may go on from this one. `programs`: where that is not one program for all
-    cells.
+    `metrics`: the metrics of an outcome's rows. `seed` and `subject` (what was measured: see `round_log.subject_of`)
+    hold for the whole run; a later run with the same may continue this one. `programs`: if the cells use several
+    programs.
     """
 
     def __init__(
@@ -162,7 +163,7 @@ class Journal:
         self._ids: dict[tuple[str, str, str], list[str]] = {}
 
     def about(self) -> RunFacts:
-        """What is true of the run as a whole."""
+        """The facts about the run as a whole."""
         machine = this_machine()
         return RunFacts(
             self.run, self._experiment, self._workload, str(machine), machine.fingerprint, __version__, self._seed,
@@ -170,7 +171,7 @@ class Journal:
         )  # fmt: skip
 
     def head(self, schema: str) -> dict[str, Any]:
-        """What a document about the run begins with."""
+        """The beginning of a document about the run."""
         return {
             "schema": schema,
             "run": self.run,
@@ -182,9 +183,9 @@ class Journal:
     def rows_with_recalled(
         self, outcomes: Iterable[Outcome], began: str, parameters: Collection[str]
     ) -> list[dict[str, Any]]:
-        """The rows, behind those of the outcomes that an earlier run has left, before `began`.
+        """The rows of the recalled outcomes of an earlier run, before `began`, followed by the new rows.
 
-        Of their parameters these are kept.
+        Of their parameters only `parameters` are kept.
         """
         earlier = Journal(
             self._experiment, [self._workload], self._compiler, metrics=self._metrics, programs=self.programs
@@ -198,7 +199,7 @@ class Journal:
     def add_outcomes(self, outcomes: Iterable[Outcome], metrics: Metrics | None = None) -> None:
         """Adds a row for each metric of each outcome; a metric that is absent is null, with the reason.
 
-        `metrics`: where these outcomes have others than the run's.
+        `metrics`: if these outcomes have other metrics than the run.
         """
         declared = metrics or self._metrics
         for outcome in outcomes:
@@ -233,7 +234,7 @@ class Journal:
             self._ids.setdefault((outcome.stage, cell.name, metric), []).append(added.id)
 
     def add_counted(self, subsystem: str, metric: str, unit: str, value: float | None, kind: str, why: str = "") -> str:
-        """Adds a figure that the trace gave for a subsystem; returns its id."""
+        """Adds a figure about a subsystem from the trace; returns its id."""
         return self._add(
             workload=self._workload,
             contender_kind="control",
@@ -263,13 +264,13 @@ class Journal:
         return row
 
     def evidence(self, stage: str, cells: Iterable[Cell], metrics: Iterable[str]) -> list[str]:
-        """The ids of the measured rounds behind a comparison of these cells in these metrics."""
+        """The ids of the measured rounds that support a comparison of these cells in these metrics."""
         wanted = list(metrics)
         return [i for cell in cells for metric in wanted for i in self._ids.get((stage, cell.name, metric), [])]
 
 
 def _kind(cell: Cell, metric: str, unit: str, declared: Metrics) -> str:
-    if isinstance(cell.contender, Computed):
+    if isinstance(cell.contender, ComputedContender):
         return "computed"
     if metric in declared.estimated:
         return "estimated"
@@ -277,10 +278,10 @@ def _kind(cell: Cell, metric: str, unit: str, declared: Metrics) -> str:
 
 
 def columns_of(cell: Cell) -> dict[str, str | None]:
-    """The columns that tell a cell from others, in the order of `Observation.cell`."""
+    """The columns that identify a cell, in the order of `Observation.cell`."""
     return {
         "subject_kind": cell.subject.kind,
-        "subject": kept(json.dumps(list(cell.subject.words), ensure_ascii=False)),
+        "subject": kept(json.dumps(list(cell.subject.argv), ensure_ascii=False)),
         "contender_kind": cell.contender.kind,
         "contender": cell.contender.name,
         "plan": cell.plan.text() if cell.plan else None,
@@ -293,6 +294,6 @@ def _why_null(outcome: Outcome, metric: str) -> str:
 
 
 def heap_state(cell: Cell) -> str:
-    """What the heap is like when the cell begins: `fresh`, or `littered:F`."""
+    """The state of the heap when the cell begins: `fresh`, or `littered:F`."""
     litter = dict(cell.parameters).get(LITTER)
     return f"littered:{litter}" if litter else "fresh"

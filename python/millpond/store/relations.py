@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The relations of a store: their columns, and how the laboratory's documents become rows and documents again.
+"""The relations of a store: their columns, and the conversion of documents to rows and back.
 
     observations   a row for each value of each round                 (millpond.observation/2; /1 is read, too)
     subsystems     a row for each subsystem of a characterised run    its figures as columns, all of it in `detail`
     contexts       a row for each node of a run's call tree           node i has its parent before it; 0 is no parent
 
-What a document says beyond its rows travels in the footer of the Parquet file, so that nothing is lost on the way.
+The rest of a document lies in the footer of the Parquet file, so that nothing is lost.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ RELATIONS: Mapping[str, Columns] = {
 
 
 _OBSERVATIONS_1: Columns = {name: _NUMERIC.get(name, TEXT) for name in FIELDS_1}
-# What every row of a relation has; whatever reads one counts on it.
+# The columns that every row of a relation has, and that its readers rely on.
 _NEVER_NULL: Mapping[str, tuple[str, ...]] = {
     "observations": tuple(field.encode_name for field in fields(Observation) if field.required),
     "subsystems": ("run", "position", "name", "detail"),
@@ -63,7 +63,7 @@ _NEVER_NULL: Mapping[str, tuple[str, ...]] = {
 
 
 def read(relation: str, path: Path) -> Any:
-    """The whole table of a file, every page and what its texts hold checked. Raises Unreadable. O(size)."""
+    """The whole table of a file, with every page and its texts checked. Raises Unreadable. O(size)."""
     is_old = relation == "observations" and columns_of(path) >= {"strategy"}
     table = read_parquet(path, _OBSERVATIONS_1 if is_old else RELATIONS[relation])
     try:
@@ -76,7 +76,7 @@ def read(relation: str, path: Path) -> Any:
 
 
 def _require_rows(relation: str, table: Any) -> None:
-    """Raises ValueError, or what wrong types raise, where a value is not what its writer could have written."""
+    """Raises ValueError, or the error of a wrong type, if a value cannot be from its writer."""
     import pyarrow.compute as compute
 
     for name in _NEVER_NULL[relation]:
@@ -91,11 +91,11 @@ def _require_rows(relation: str, table: Any) -> None:
     elif relation == "subsystems":
         for text in table.column("detail").to_pylist():
             if not isinstance(parse_json(text), dict):
-                raise ValueError("its column detail holds what is no JSON object")
+                raise ValueError("its column detail does not hold a JSON object")
 
 
 def observations_in(path: Path) -> list[Observation]:
-    """The rows of a file, in their order. Raises Unreadable as `read`."""
+    """The rows of a file, in their order. Raises Unreadable like `read`."""
     return decode(list[Observation], read("observations", path).to_pylist())
 
 
@@ -106,7 +106,7 @@ def observations_table(rows: Sequence[Observation]) -> Any:
 
 
 def empty_table(relation: str) -> Any:
-    """The relation without rows: what a store has that no run has written to yet."""
+    """The relation without rows, for a store to which no run has written yet."""
     return schema_of(RELATIONS[relation]).empty_table()
 
 
@@ -141,15 +141,15 @@ def _number(value: object, make: type) -> Any:
 
 
 def subsystems_of(table: Any) -> list[dict[str, Any]]:
-    """The subsystems as they were written."""
+    """The subsystems from their rows."""
     pairs = zip(table.column("position").to_pylist(), table.column("detail").to_pylist(), strict=True)
     return [json.loads(detail) for _, detail in sorted(pairs)]
 
 
 def contexts_table(run: str, tree: CallTree) -> Any:
-    """The nodes as rows, with the names that their numbers mean.
+    """The nodes as rows, with names in the place of numbers.
 
-    Raises ValueError (or what Arrow derives from it) where a number names no function or no subsystem.
+    Raises ValueError (or a type that Arrow derives from it) if a number refers to no function or subsystem.
     """
     pa = memory_limit.arrow()
     nodes = tree.nodes
@@ -176,7 +176,7 @@ def _names(indices: Sequence[int], names: Sequence[str]) -> list[str | None]:
 
 
 def contexts_of(table: Any, rest: Mapping[str, Any]) -> CallTree:
-    """The tree as it was written; `rest` is what the footer holds."""
+    """The tree from its rows; `rest` is the content of the footer."""
     named = ("parent", "function_index", "subsystem_index", *COUNTS)
     columns = [table.column(name).to_pylist() for name in named]
     return CallTree.from_json({**rest, "nodes": list(zip(*columns, strict=True))})

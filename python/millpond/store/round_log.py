@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The memory of a run: keeps each outcome as it comes, and recalls what earlier runs of the same have left.
+"""The memory of a run: keeps each outcome as it comes, and recalls the outcomes of earlier runs of the same.
 
-    run 1   rounds 1 2 3 4 ✗ killed         every outcome was in the store the moment it was there
+    run 1   rounds 1 2 3 4 ✗ killed         every outcome was in the store at once
     run 2   ···· 1 2 3 recalled, 4 5 6 …    round 4 was not whole: it is run again, so that pairs stay pairs
 
-*The same* means: the same cell, stage and seed, on the same machine, by the same version, of the same subject (program,
-input, the files that its arguments name). Where cells have programs of their own, each cell's must be the same. Another
-seed measures anew.
+*The same* means: the same cell, stage and seed, on the same machine, by the same version, of the same subject
+(program, input, the files that its arguments name). If cells have programs of their own, each cell's must be the same.
+Another seed starts from zero.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from millpond.store import store_files
 from millpond.store.observations import Journal, Observation, Programs, RunFacts, columns_of
 from millpond.store.relations import observations_in
 from millpond.store.store import Store
-from millpond.store.unfinished import Unfinished, abandoned
+from millpond.store.unfinished import UnfinishedRun, abandoned
 from millpond.system.interruption import note_kept
 from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
 
 
 def subject_of(argv: Sequence[str], files: Sequence[Path] = (), content: Path | None = None) -> str:
-    """What is measured, in sixteen digits: the words, and every file that is one of them or one of `files`.
+    """Identifies what is measured, in sixteen digits: the arguments, and every file among them or in `files`.
 
-    A file is known by its size and time, `content` (standard input, spooled) by what is in it. O(size of `content`).
+    A file is identified by its size and time, `content` (stored standard input) by its bytes. O(size of `content`).
     """
     program = shutil.which(argv[0]) if argv else None
     known = hashlib.sha256(json.dumps(list(argv)).encode())
@@ -54,7 +54,7 @@ def _state(path: Path) -> bytes:
 
 
 class RoundLog:
-    """A memory for `interleaved_rounds.run_rounds` in a store. Without `resume` it only keeps.
+    """A memory for `interleaved_rounds.run_rounds` in a store. Without `resume` it recalls nothing.
 
     `rounds` are the measured ones that were kept so far.
     """
@@ -63,13 +63,13 @@ class RoundLog:
         self.journal = journal
         self._store = store
         self._resume = resume
-        self._unfinished = Unfinished(store.folder / "observations", journal.about())
+        self._unfinished = UnfinishedRun(store.folder / "observations", journal.about())
         self._written = 0
         self._kept: set[tuple[Cell, str, int]] = set()
         self.rounds: set[int] = set()
 
     def keep(self, outcome: Outcome, metrics: Metrics | None = None) -> None:
-        """Adds the outcome to the journal and to the store. Failure (status 4) where it cannot be written."""
+        """Adds the outcome to the journal and to the store. Failure (status 4) if it cannot be written."""
         self.journal.add_outcomes([outcome], metrics)
         self._unfinished.append(self.journal.rows[self._written :])
         self._written = len(self.journal.rows)
@@ -78,9 +78,9 @@ class RoundLog:
             self.rounds.add(outcome.round)
 
     def adopt(self, outcomes: Sequence[Outcome]) -> int:
-        """Copies what earlier runs have left into this run, so that its file has all rounds that it rests on.
+        """Copies the outcomes of earlier runs into this run, so that its file has all rounds that it rests on.
 
-        Returns the number of measured rounds that were copied. Failure (status 4) where they cannot be written.
+        Returns the number of measured rounds that were copied. Failure (status 4) if they cannot be written.
         """
         earlier = [o for o in outcomes if (o.cell, o.stage, o.round) not in self._kept]
         for outcome in earlier:
@@ -97,18 +97,18 @@ class RoundLog:
         return [outcomes_of(rows, cells, stage, self.journal.programs) for rows in runs]
 
     def finish(self) -> None:
-        """Writes the run's file, and forgets the unfinished one. Failure (status 4) keeps the latter."""
+        """Writes the run's file, and removes the unfinished one. Failure (status 4) keeps the latter."""
         if self.journal.rows:
             self._store.write(self.journal)
         self._unfinished.remove()
 
     def discard(self) -> None:
-        """Forgets a run that came to nothing."""
+        """Discards a run without results."""
         self._unfinished.remove()
 
 
 def _is_same(path: Path, about: RunFacts) -> bool:
-    """Whether the run of a file is one to go on from; an old file does not say enough of it."""
+    """True if the run of a file can be continued; an old file does not say enough to tell."""
     with suppress(ValueError):
         return about.is_same(RunFacts.from_json(store_files.about(path)))
     return False
@@ -116,14 +116,16 @@ def _is_same(path: Path, about: RunFacts) -> bool:
 
 @contextmanager
 def logged(store: Store, journal: Journal, *, resume: bool = False) -> Iterator[RoundLog]:
-    """A log that is finished when the block ends, however it ends: half a run is worth keeping, if it has a round."""
+    """A log that is finished when the block ends, in any way: half a run is worth keeping, if it has a round."""
     log = RoundLog(store, journal, resume=resume)
     try:
         yield log
     except BaseException:
         if log.rounds:
             log.finish()
-            again = "the same command goes on from there" if resume else f"`millpond compare {store.folder}` shows them"
+            again = (
+                "the same command continues from there" if resume else f"`millpond compare {store.folder}` shows them"
+            )
             note_kept(f"{plural(len(log.rounds), 'round')} in {store.folder} (run {journal.run}); {again}")
         else:
             log.discard()
@@ -133,7 +135,9 @@ def logged(store: Store, journal: Journal, *, resume: bool = False) -> Iterator[
 
 @contextmanager
 def logged_anyway(store: Store | None, journal: Journal) -> Iterator[RoundLog]:
-    """A log that goes on from the store; without one, in a folder that is gone afterwards: one path for all."""
+    """A log that continues from the store; without a store, in a folder that is removed afterwards, so that callers
+    need one path only.
+    """
     with ExitStack() as stack:
         place = store or Store(stack.enter_context(temporary_folder()))
         place.prepare()
@@ -143,7 +147,7 @@ def logged_anyway(store: Store | None, journal: Journal) -> Iterator[RoundLog]:
 def outcomes_of(
     rows: Iterable[Observation], cells: Sequence[Cell], stage: str, programs: Programs | None = None
 ) -> list[Outcome]:
-    """The outcomes of these cells in that stage, put together again from their observations, in their order.
+    """The outcomes of these cells in that stage, rebuilt from their observations, in their order.
 
     `programs`: only of cells that the same program ran.
     """

@@ -7,8 +7,9 @@
           characterisation/RUN.json.gz    the rest of it
           advice/RUN.json.gz …            documents, one kind a folder
 
-Files are written aside, then renamed: there whole or not at all. Nothing to lock; merging the stores of two machines is
-copying files. What is damaged or not ours is skipped and named: `skipped` lists it, `finish` gives it status 3.
+A file is written under another name and then renamed, so it is there whole or not at all. There are no locks; to merge
+the stores of two machines, copy their files. Files that are damaged or not ours are skipped: `skipped` lists them,
+`finish` exits with status 3.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from millpond.store.relations import (
     subsystems_of,
     subsystems_table,
 )
-from millpond.store.store_files import DOCUMENT, PARQUET, Skipped, Unreadable
+from millpond.store.store_files import DOCUMENT, PARQUET, SkippedFile, Unreadable
 from millpond.store.unfinished import salvage
 from millpond.system import memory_limit
 from millpond.system.any_bytes import kept
@@ -52,12 +53,12 @@ _OBSERVATIONS, _SUBSYSTEMS, _CONTEXTS, _CHARACTERISATION = "observations", "subs
 _STAMP = "%Y%m%dT%H%M%S"
 
 
-# What Python raises where data have another form than their reader counts on.
+# The errors that Python raises if data have another form than their reader expects.
 WRONG_DATA = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 class Misfit(Exception):
-    """A file of the store that is whole, but does not hold what its kind has."""
+    """A file of the store that is whole, but whose content is not what its kind has."""
 
 
 @dataclass(frozen=True)
@@ -72,16 +73,18 @@ class Run:
 
 
 class Store:
-    """The store in one folder. Every method may be used from several processes at once, one object by one thread."""
+    """The store in one folder. Several processes may call every method at the same time; one object belongs to one
+    thread.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._inspector = Inspector(folder)
 
     def prepare(self) -> None:
-        """Makes the folder and proves that it can be written: before an hour of rounds, not after it.
+        """Creates the folder and tests that it can be written: before an hour of rounds, not after it.
 
-        Runs that were killed before they could write their file get it now.
+        Also writes the files of runs that were killed before they could.
         """
         salvage(self._folder_for(_OBSERVATIONS))
 
@@ -102,13 +105,13 @@ class Store:
         return path
 
     def write_document(self, kind: str, run: str, data: Mapping[str, Any]) -> Path:
-        """Keeps a document of a run, in the place of an older one. Failure (status 4) where that is impossible."""
+        """Keeps a document of a run, and replaces an older one. Failure (status 4) if that is impossible."""
         path = self._folder_for(_document_kind(kind)) / f"{run}{DOCUMENT}"
         store_files.write_document(path, data)
         return path
 
     def document(self, kind: str, run: str) -> dict[str, Any] | None:
-        """A document of a run; None where it has none, or a damaged one (which is then among `skipped`)."""
+        """A document of a run; None if it has none, or a damaged one (which is then among `skipped`)."""
         path = self.folder / _document_kind(kind) / f"{run}{DOCUMENT}"
         try:
             return store_files.read_document(path)
@@ -119,7 +122,7 @@ class Store:
             return None
 
     def documents_of(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The documents of one kind with their runs, the latest first, whatever their runs have kept besides."""
+        """The documents of one kind with their runs, the latest first, whatever else the runs have kept."""
         paths = sorted(path for of, path in self._inspector.documents() if of == _document_kind(kind))
         for path in reversed(paths):
             run = path.name.removesuffix(DOCUMENT)
@@ -128,14 +131,14 @@ class Store:
                 yield run, document
 
     def remove_document(self, kind: str, run: str) -> None:
-        """Forgets a document of a run, where it has one."""
+        """Removes a document of a run, if it has one."""
         with suppress(OSError):
             (self.folder / _document_kind(kind) / f"{run}{DOCUMENT}").unlink()
 
     def documents_here(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """The documents of one kind from runs of the same name on this machine, with their runs, the latest first.
 
-        O(observations): the store is asked for its runs.
+        O(observations): it queries the store for its runs.
         """
         for run in reversed(self.runs()):
             if run.experiment == kind and run.machine == str(this_machine()):
@@ -151,19 +154,19 @@ class Store:
         self.write_document(_CHARACTERISATION, run, rest)
 
     def characterisation(self, run: str) -> dict[str, Any] | None:
-        """The characterisation as it was written; None where the run has none, or a part of it is damaged."""
+        """The characterisation as it was written; None if the run has none, or a part of it is damaged."""
         rest = self.document(_CHARACTERISATION, run)
         table = self._table(_SUBSYSTEMS, run) if rest is not None else None
         return None if rest is None or table is None else {**rest, _SUBSYSTEMS: subsystems_of(table)}
 
     def write_contexts(self, run: str, tree: CallTree) -> None:
-        """Keeps the call tree of a run. Failure (status 4) where that is impossible."""
+        """Keeps the call tree of a run. Failure (status 4) if that is impossible."""
         path = self._folder_for(_CONTEXTS) / f"{run}{PARQUET}"
         rest = {name: getattr(tree, name) for name in ("schema", "functions", "subsystems")}
         store_files.write_parquet(path, contexts_table(run, tree), rest)
 
     def contexts(self, run: str) -> CallTree | None:
-        """The call tree as it was written; None where the run has none, or a damaged one."""
+        """The call tree as it was written; None if the run has none, or a damaged one."""
         table = self._table(_CONTEXTS, run)
         if table is None:
             return None
@@ -171,10 +174,10 @@ class Store:
 
     @contextmanager
     def fitting(self, *files: tuple[str, str]) -> Iterator[None]:
-        """Inside, what raises an error of wrong data is the fault of these files, of the given kinds and runs.
+        """Blames the files of the given kinds and runs for errors of wrong data inside the block.
 
-        They are then among `skipped`, and the error goes on as Misfit. For whatever takes a document apart: a file can
-        be whole and still hold anything.
+        They are then among `skipped`, and the error becomes Misfit. Use it around code that reads a document's parts:
+        a file can be whole and still hold anything.
         """
         try:
             yield
@@ -184,20 +187,20 @@ class Store:
             raise Misfit(str(error)) from error
 
     def blame(self, kind: str, run: str, error: Exception) -> None:
-        """Puts a file among the skipped ones: it is whole, and its content made a reader raise that error."""
+        """Adds a file to the skipped ones: it is whole, but its content raised that error in a reader."""
         self._inspector.misfit(self._path(kind, run), error)
 
     def forgive(self, kind: str, run: str) -> None:
-        """Takes a blamed file back: another one was at fault."""
+        """Takes back `blame`: another file was at fault."""
         self._inspector.fits(self._path(kind, run))
 
     @staticmethod
     def place(kind: str, run: str) -> str:
-        """Where a store keeps a kind of file of a run, seen from its folder."""
+        """The path of a kind of file of a run, relative to the store's folder."""
         return f"{kind}/{run}{PARQUET if kind in RELATIONS else DOCUMENT}"
 
     def has(self, kind: str, run: str) -> bool:
-        """Whether such a file is there, readable or not."""
+        """True if such a file exists, readable or not."""
         return os.path.lexists(self._path(kind, run))
 
     def _path(self, kind: str, run: str) -> Path:
@@ -214,7 +217,7 @@ class Store:
             return None
 
     def runs(self) -> list[Run]:
-        """Every run that has left something here, the oldest first."""
+        """Every run that has left a file here, the oldest first."""
         sql = (
             "select run, any_value(experiment) experiment, any_value(workload) workload, any_value(machine) machine, "
             "min(time_utc) time_utc from observations group by run"
@@ -229,7 +232,7 @@ class Store:
         return sorted((_begun(run) for run in found.values()), key=lambda r: (r.time_utc, r.run))
 
     def find_run(self, text: str) -> Run:
-        """The run with that id, the only one whose id begins so, or the `latest`. Failure (status 3) otherwise."""
+        """The run with that id, the only one whose id begins with it, or the `latest`. Failure (status 3) otherwise."""
         runs = self.runs()
         if not runs:
             raise Failure(Status.INPUT, f"the store {self.folder} has no runs; `millpond advise` writes them")
@@ -243,7 +246,9 @@ class Store:
         raise Failure(Status.INPUT, f"{what} in the store {self.folder}; the latest of them: {ids}")
 
     def observations(self, run: str | None = None) -> list[Observation]:
-        """Those of a run, or all, in the order of their ids. Failure (status 3) where the store has none at all."""
+        """The observations of a run, or all, in the order of their ids. Failure (status 3) if the store has none at
+        all.
+        """
         files = self.files(_OBSERVATIONS) or self._no_observations()
         return [
             row for path in files if run in (None, path.name.removesuffix(PARQUET)) for row in observations_in(path)
@@ -252,8 +257,8 @@ class Store:
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[dict[str, Any]]:
         """The rows of a query over the relations that it names: observations, subsystems, contexts.
 
-        Files that are damaged or foreign are left out, and are then among `skipped`. Failure (status 3) where there is
-        not one observation to ask.
+        Files that are damaged or foreign are left out, and are then among `skipped`. Failure (status 3) if there is no
+        observation to query.
         """
         duckdb, settings = memory_limit.database()
         with duckdb.connect(config=settings) as connection:
@@ -273,9 +278,9 @@ class Store:
 
         files = self.files(relation)
         if files:
-            # Read by the reader that has checked them: what one library forgives, another may not.
+            # Read with the library that has checked them: another may accept or reject other files.
             columns = RELATIONS[relation]
-            # Arrow opens no path that is not UTF-8.
+            # Arrow cannot open a path that is not UTF-8.
             if all(store_files.columns_of(p) == columns.keys() and kept(str(p)) == str(p) for p in files):
                 found = dataset.dataset([str(p) for p in files], schema=store_files.schema_of(columns))
             else:
@@ -297,12 +302,14 @@ class Store:
         return self._inspector.good(relation)
 
     @property
-    def skipped(self) -> list[Skipped]:
-        """What is damaged or not ours in this store, by path. Contexts are read whole only where they are asked for."""
+    def skipped(self) -> list[SkippedFile]:
+        """The files in this store that are damaged or not ours, by path. Contexts are read whole only on request."""
         return self._inspector.inspect()
 
     def finish(self) -> None:
-        """The last thing that a verb does which has read the store: Failure (status 3) that names what was skipped."""
+        """The last step of a verb that has read the store. Failure (status 3), which names the skipped files, if there
+        are any.
+        """
         found = self.skipped
         if found:
             files = "1 file" if len(found) == 1 else f"{len(found)} files"
@@ -311,12 +318,12 @@ class Store:
 
 def _document_kind(kind: str) -> str:
     if not KIND.fullmatch(kind) or kind in RELATIONS:
-        raise ValueError(f"{kind!r} is no kind of document")
+        raise ValueError(f"{kind!r} is not a kind of document")
     return kind
 
 
 def _run_of(run: str, kind: str, document: Mapping[str, Any]) -> Run:
-    """What a document says of a run that has left no observations."""
+    """The run, from its document, if it has left no observations."""
     program = document.get("program")
     argv = program.get("argv") if isinstance(program, dict) else None
     words = argv if isinstance(argv, list) else []
@@ -324,7 +331,7 @@ def _run_of(run: str, kind: str, document: Mapping[str, Any]) -> Run:
 
 
 def _begun(run: Run) -> Run:
-    """The run with the time that its id begins with; with the time of its first value where the id has none."""
+    """The run with the time from its id; if the id has none, with the time of its first value."""
     try:
         begun = datetime.datetime.strptime(run.run.partition("-")[0], _STAMP).replace(tzinfo=datetime.UTC)
     except ValueError:

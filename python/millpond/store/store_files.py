@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The files of a store: written whole or not at all, and believed only once they have been checked.
+"""The files of a store: written whole or not at all, and checked before they are used.
 
-    RUN.parquet     checksum of the file, columns and their types, checksum of every page, the run that it is named for
+    RUN.parquet     checksum of the file, columns and their types, checksum of every page, the run in its name
     RUN.json.gz     gzip's checksum, and that it is one JSON object
-    .anything       somebody's unfinished business: not looked at
+    .anything       another process's unfinished file: not looked at
 
-A file that fails is `Skipped` with its reason; no reader ever crashes on one.
+A file that fails becomes a `SkippedFile` with its reason; no reader crashes on one.
 
-Parquet has no checksum of a footer, so ours stands before it, where no reader of Parquet looks:
+Parquet has no checksum of a footer, so ours is before it, where no reader of Parquet looks:
 
     PAR1 │ pages │ "MILLPOND" crc32 of all else │ footer, which says that the file is sealed │ length │ PAR1
 """
@@ -28,18 +28,18 @@ from millpond.system.any_bytes import kept
 from millpond.system.input_file import NotRegularError, parse_json, read_bytes, require_regular
 
 PARQUET, DOCUMENT = ".parquet", ".json.gz"
-# Where a Parquet file of ours keeps what is true of it as a whole.
+# The key of our metadata about a whole Parquet file.
 METADATA_KEY = b"millpond"
-# Before the footer: four bytes of checksum follow; in the footer: that it has one.
+# The mark before the footer, followed by four bytes of checksum; and the footer's key which says that there is one.
 _SEAL, _SEALED_KEY, _SEAL_BYTES = b"MILLPOND", b"millpond.checksum", 12
-# Kinds of columns, by what their values are.
+# Kinds of columns, by their values.
 TEXT, WHOLE, NUMBER, TRUTH = "text", "whole numbers", "numbers", "true or false"
 Columns = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Skipped:
-    """A file in the store that is damaged or not ours, and why it was left out."""
+class SkippedFile:
+    """A file in the store that is damaged or not ours, and the reason."""
 
     path: Path
     reason: str
@@ -61,7 +61,7 @@ def schema_of(columns: Columns) -> Any:
 
 
 def write_parquet(path: Path, table: Any, about: Mapping[str, Any]) -> None:
-    """Writes a table whole or not at all, with `about` in its footer. Failure (status 4) where that is impossible."""
+    """Writes a table whole or not at all, with `about` in its footer. Failure (status 4) if that is impossible."""
     import pyarrow.parquet as parquet
 
     text = output.json_text(about, compact=True).rstrip("\n").encode()
@@ -80,12 +80,12 @@ def _seal(path: Path) -> None:
 
 
 def _footer_at(content: bytes) -> int:
-    """Where the footer of a Parquet file begins; less than 0 where there is none."""
+    """The offset of the footer of a Parquet file; less than 0 without a footer."""
     return len(content) - 8 - int.from_bytes(content[-8:-4], "little")
 
 
 def _require_seal(path: Path, metadata: Mapping[bytes, bytes]) -> None:
-    """Raises Unreadable where the checksum of a file does not hold. Older files have none. OSError. O(size)."""
+    """Raises Unreadable if the checksum of a file is wrong. Older files have none. OSError. O(size)."""
     content = read_bytes(path)
     at = _footer_at(content)
     begin = at - _SEAL_BYTES
@@ -94,7 +94,7 @@ def _require_seal(path: Path, metadata: Mapping[bytes, bytes]) -> None:
             return
     elif _SEALED_KEY not in metadata:
         return
-    raise Unreadable("damaged: its checksum does not hold")
+    raise Unreadable("damaged: its checksum is wrong")
 
 
 def write_document(path: Path, data: Mapping[str, Any]) -> None:
@@ -105,7 +105,7 @@ def write_document(path: Path, data: Mapping[str, Any]) -> None:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """The object in a document. Raises Unreadable with the reason; FileNotFoundError where there is none."""
+    """The object in a document. Raises Unreadable with the reason; FileNotFoundError if there is no file."""
     try:
         data = parse_json(gzip.decompress(read_bytes(path)))
     except FileNotFoundError:
@@ -113,7 +113,7 @@ def read_document(path: Path) -> dict[str, Any]:
     except (OSError, EOFError, zlib.error, ValueError) as error:
         raise Unreadable(_why(path, error)) from error
     if not isinstance(data, dict):
-        raise Unreadable("it is no JSON object")
+        raise Unreadable("it is not a JSON object")
     return data
 
 
@@ -126,9 +126,10 @@ def _schema(path: Path) -> Any:
 
 @contextmanager
 def _for_arrow(path: Path) -> Iterator[str]:
-    """The path as Arrow can open it: one that is not UTF-8 by a descriptor, while the block runs.
+    """The path in a form that Arrow can open: for a path that is not UTF-8, a descriptor that is open while the block
+    runs.
 
-    Not as a file of Python's: a thread of Arrow's that calls one while the interpreter ends, ends the process.
+    A Python file object would not do: if an Arrow thread calls one while the interpreter ends, the process ends.
     """
     if kept(str(path)) == str(path):
         yield str(path)
@@ -141,7 +142,7 @@ def _for_arrow(path: Path) -> Iterator[str]:
 
 
 def about(path: Path) -> dict[str, Any]:
-    """What the footer says of the whole file; empty where it says nothing. Raises Unreadable with the reason."""
+    """The footer's data about the whole file; empty if it has none. Raises Unreadable with the reason."""
     pa = memory_limit.arrow()
 
     try:
@@ -156,7 +157,7 @@ def about(path: Path) -> dict[str, Any]:
 
 
 def check_footer(path: Path, columns: Columns) -> None:
-    """Raises Unreadable unless the file is Parquet and has these columns. Reads the footer alone."""
+    """Raises Unreadable unless the file is Parquet and has these columns. Reads only the footer."""
     pa = memory_limit.arrow()
 
     try:
@@ -173,7 +174,7 @@ def check_footer(path: Path, columns: Columns) -> None:
 
 
 def columns_of(path: Path) -> set[str]:
-    """The names of a file's columns; none where it cannot be read."""
+    """The names of a file's columns; none if it cannot be read."""
     pa = memory_limit.arrow()
 
     try:
@@ -198,7 +199,7 @@ def read_parquet(path: Path, columns: Columns) -> Any:
         raise Unreadable(_why(path, error)) from error
     runs = table.column("run").unique().to_pylist()
     if runs and runs != [path.name.removesuffix(PARQUET)]:
-        raise Unreadable(f"it holds {_runs_text(runs)}, for which it is not named: a copy, perhaps")
+        raise Unreadable(f"it holds {_runs_text(runs)}, but its name says otherwise: perhaps it is a copy")
     return table
 
 
@@ -220,7 +221,7 @@ def _fits(kind: Any, wanted: str) -> bool:
 
 
 def _why(path: Path, error: Exception) -> str:
-    """The reason in a few words: what the libraries say is long, and about their insides."""
+    """A short reason: the messages of the libraries are long and about their internals."""
     memory_limit.raise_lack(error)
     if isinstance(error, NotRegularError):
         return f"not ours: {error.strerror}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Reads observations of version 1 ("millpond.observation/1") as what they are today.
+"""Converts observations of version 1 ("millpond.observation/1") to the current version.
 
 strategy                                       ─┐
 parameters {argv, variant, plan_name, stage,   ─┼▶ subject, contender, stage, exit_status, signal, program:
@@ -23,33 +23,33 @@ FIELDS_1 = (
 )  # fmt: skip
 
 _CONTROLS = ("bare", "empty", "shared", "shared_huge", "looked_up", "recorded", "null", "before", "after")
-# Experiments whose cells had a command line, or a trace, as what they run; all others had a suite's workload.
+# Experiments whose subjects were a command line or a trace; all others had a suite's workload.
 _PROGRAMS, _TRACES = ("advise", "trial", "mallocs", "builds", "validation"), ("replay",)
 _OF_THE_ROW = ("argv", "variant", "plan_name", "stage", "exit_status", "signal", "program")
 
 
 def observation_of(row: object) -> Observation:
-    """The observation in plain data of either version. ValueError where that is none."""
+    """The observation in plain data of either version. ValueError if they are invalid."""
     try:
         if isinstance(row, dict) and row.get("schema") == SCHEMA_1:
             return of_version_1(row)
         return Observation.from_json(row)
     except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"no observation: {error}") from error
+        raise ValueError(f"not an observation: {error}") from error
 
 
 def of_version_1(row: Mapping[str, Any]) -> Observation:
-    """What the old row says. Raises ValueError, TypeError or KeyError where that is no row of version 1."""
+    """The observation in an old row. Raises ValueError, TypeError or KeyError if it is not a row of version 1."""
     known = json.loads(_columns(row["parameters"] or "{}", row["strategy"], str(row["experiment"])))
     return Observation.from_json({name: {**row, **known, "schema": SCHEMA}.get(name) for name in FIELDS})
 
 
 @lru_cache(maxsize=1024)
 def _columns(parameters: str, strategy: str | None, experiment: str) -> str:
-    """What becomes columns, as JSON: many rows have the same."""
+    """The values that become columns, as JSON, because many rows have the same."""
     found = json.loads(parameters)
     if not isinstance(found, dict):
-        raise ValueError("its column parameters holds what is no JSON object")
+        raise ValueError("its column parameters does not hold a JSON object")
     own = {name: value for name, value in found.items() if name not in _OF_THE_ROW}
     variant = found.get("variant")
     kind, name = _contender(variant or strategy, found.get("plan_name"), own, experiment)
@@ -72,7 +72,7 @@ def _columns(parameters: str, strategy: str | None, experiment: str) -> str:
 def _contender(
     variant: str | None, plan_name: str | None, own: dict[str, Any], experiment: str
 ) -> tuple[str | None, str | None]:
-    """Kind and name. Effects: takes the name of a malloc out of the cell's own parameters."""
+    """The kind and name of the contender. Effects: takes the name of a malloc out of the cell's own parameters."""
     if variant is None:
         return None, None
     if variant == "plan":

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What surrounds a run: the machine, native programs, files and streams, errors and words."""
+"""The layer below all others: the machine, native programs, files and streams, errors and wording."""

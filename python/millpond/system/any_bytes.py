@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Text of any bytes: paths, arguments and symbols that need not be UTF-8, in three forms.
+r"""Text of any bytes: paths, arguments and symbols that may not be UTF-8, in three forms.
 
-    system form   "latin\\udce9"        as Python has a file's name: what is opened, started and passed on
-    kept form     "latin\\U0010ffe9"    in documents and in the store: valid UTF-8 that leads back to the same bytes
-    shown form    "latin\\ufffd"        for readers
+    system form   "latin\udce9"        a file's name in Python: used to open, start and pass on
+    kept form     "latin\U0010ffe9"    in documents and in the store: valid UTF-8 that leads back to the same bytes
+    shown form    "latin\ufffd"        for readers
 
-A byte b that is no part of UTF-8 is kept as the character U+10FF00 + b; native programs do the same
-(lab/program/any_bytes.hpp). What is UTF-8 is the same in all three forms.
+A byte b that is not part of valid UTF-8 is kept as the character U+10FF00 + b; native programs do the same
+(lab/program/any_bytes.hpp). Valid UTF-8 is the same in all three forms.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _keep_byte(error: UnicodeError) -> tuple[str, int]:
 
 
 def _replace(error: UnicodeError) -> tuple[str, int]:
-    """For outputs: U+FFFD in place of what the output has no character for, `?` where it has not even that."""
+    """Replaces characters that an output cannot encode with U+FFFD, or with `?` if it cannot encode that either."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     try:
@@ -48,7 +48,7 @@ codecs.register_error(SHOWN_ERRORS, _replace)
 
 
 def kept(text: str) -> str:
-    """The kept form of any form."""
+    """Converts any form to the kept form."""
     if text.isascii():
         return text
     # In a locale without UTF-8, the bytes of one character are escaped one by one.
@@ -57,25 +57,25 @@ def kept(text: str) -> str:
 
 
 def system_form(text: str) -> str:
-    """The system form of any form: fit to open, to start and to pass on."""
+    """Converts any form to the system form: fit to open, to start and to pass on."""
     if text.isascii():
         return text
     return os.fsdecode(bytes_of(text))
 
 
 def bytes_of(text: str) -> bytes:
-    """The bytes that any form stands for."""
+    """Returns the bytes that any form stands for."""
     escaped = _KEPT.sub(lambda one: chr(ord(one[0]) - _KEPT_BASE + _ESCAPE_BASE), kept(text))
     return escaped.encode("utf-8", "surrogateescape")
 
 
 def shown(text: str) -> str:
-    """The shown form of any form."""
+    """Converts any form to the shown form."""
     return text if text.isascii() else _NOT_SHOWN.sub("\ufffd", kept(text))
 
 
 def kept_data(value: Any) -> Any:
-    """Plain data with every text in its kept form."""
+    """Converts every text in plain data to its kept form."""
     if isinstance(value, str):
         return kept(value)
     if isinstance(value, dict):

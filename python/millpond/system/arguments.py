@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What must be settled before an option parser sees the command line.
+"""Splits the command line before an option parser sees it.
 
     millpond advise --budget 60 --json -- perl -w script.pl
                     └── options of the verb ──┘ └ the program, never looked into
 
-Two rules: everything behind the first `--` is the program's, and `--json` takes a value only as `--json=FILE`
-(alone it means standard output), as does `--counters`, so that no word is ever swallowed as a file name by accident.
+Two rules: everything after the first `--` belongs to the program; and `--json` takes a value only as `--json=FILE` (a
+bare `--json` means standard output), as does `--counters`. So no argument is taken for a file name by accident.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from dataclasses import dataclass
 from millpond.system.errors import Failure, Status
 
 STDOUT = "-"
-# What these options mean alone.
+# The values of these options when they are given without one.
 _OPTIONAL_VALUE = {"--json": STDOUT, "--counters": "measured"}
 
 
 @dataclass(frozen=True)
 class CommandLine:
-    """The words before the first `--`, and the program's own words behind it (None where there is no `--`)."""
+    """The arguments before the first `--`, and the program's own arguments after it (None if there is no `--`)."""
 
     options: tuple[str, ...]
     program: tuple[str, ...] | None
 
 
 def split(words: list[str]) -> CommandLine:
-    """Splits at the first `--` and gives every bare option of optional value its meaning."""
+    """Splits at the first `--` and gives every bare option of optional value its default value."""
     if "--" in words:
         at = words.index("--")
         options, program = words[:at], tuple(words[at + 1 :])
@@ -41,15 +41,17 @@ def split(words: list[str]) -> CommandLine:
 
 
 def program_of(verb: str, line: CommandLine, positional: list[str] | None) -> tuple[str, ...]:
-    """The program to run, or a usage failure that shows how one is given. `positional`: what the parser found."""
+    """The program to run. Without one, a usage failure that shows how to name it. `positional`: arguments that
+    the parser found.
+    """
     usage = f"millpond {verb} [OPTIONS] -- PROGRAM ARGS..."
     if line.program is None:
         raise Failure(Status.USAGE, f"`--` is missing before the program: {usage}")
     if not line.program or not line.program[0]:
-        raise Failure(Status.USAGE, f"no program is given after `--`: {usage}")
+        raise Failure(Status.USAGE, f"no program follows `--`: {usage}")
     stray = (positional or [])[: len(positional or []) - len(line.program)]
     if stray:
-        raise Failure(Status.USAGE, f"{stray[0]!r} before `--` belongs to no option: {usage}")
+        raise Failure(Status.USAGE, f"unexpected argument {stray[0]!r} before `--`: {usage}")
     return line.program
 
 
@@ -57,16 +59,18 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def bytes_of(text: str) -> int:
-    """`4096`, `64MB`, `1.5 GB`: decimal units, at least one byte. ValueError, in words for the user, for others."""
+    """Parses `4096`, `64MB` or `1.5 GB`: decimal units, at least one byte. ValueError, with a message for the user,
+    for others.
+    """
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)b?", text.strip().lower())
     size = int(float(found[1]) * _UNITS[found[2]]) if found else 0
     if size < 1:
-        raise ValueError(f"{text!r} is no size; give bytes, or say 64MB or 2GB")
+        raise ValueError(f"{text!r} is not a size; give bytes, or write 64MB or 2GB")
     return size
 
 
-def option_words(given: Mapping[str, object]) -> str:
-    """Options as they are typed: `--scale=quick --rounds=6`; those that were not given are left out."""
+def options_text(given: Mapping[str, object]) -> str:
+    """The options as typed: `--scale=quick --rounds=6`; options that were not given are left out."""
     pairs = [(name, one) for name, value in given.items() if value is not None
              for one in (value if isinstance(value, list) else [value])]  # fmt: skip
     return shlex.join(f"{name}={value}" for name, value in pairs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Turns this process into a native program of ours, for verbs that leave nothing of themselves next to the program."""
+"""Replaces this process with a native program, for verbs that must leave no Python process next to the program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from millpond.system.errors import Failure, Status
 
 
 def become(name: str, words: list[str], usage: str) -> int:
-    """Turns this process into a native program, which checks the words itself; without any, or for help: the usage."""
+    """Replaces this process with a native program, which checks the arguments itself. Without arguments, or for help,
+    prints the usage.
+    """
     own = words[: words.index("--")] if "--" in words else words
     if not words or "--help" in own or "-h" in own:
         print(usage, end="", file=sys.stdout if words else sys.stderr)

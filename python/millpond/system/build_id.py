@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The build-id of a program: what the linker wrote into it so that two builds can be told apart."""
+"""The build-id of a program: an identifier from the linker that tells two builds apart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HEADERS_AT_MOST = 256
 
 
 def build_id_of(path: Path) -> str:
-    """Hexadecimal digits; empty where the file has none: a script, another format, a file that cannot be read."""
+    """Hexadecimal digits; empty if the file has none: a script, another format, a file that cannot be read."""
     try:
         with path.open("rb") as file:
             head = file.read(64)

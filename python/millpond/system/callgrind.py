@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Callgrind's totals: what a program did inside some of its functions, counted or simulated.
+"""Callgrind's totals: the events inside some functions of a program, counted or simulated.
 
-valgrind --tool=callgrind --toggle-collect=F … PROGRAM  ──▶ `Events : Ir Dr …`, `Collected : 12 3 …`  ──▶ {"Ir": 12, …}
+valgrind --tool=callgrind --toggle-collect=F … PROGRAM  ──▶ `Events : Ir Dr …`, `Collected : 12 3 …`  ──▶ {"Ir":
+12, …}
 valgrind --tool=callgrind --callgrind-out-file=X …      ──▶ X  ──▶ instructions by the file that they lie in
 """
 
@@ -20,11 +21,11 @@ _INSTRUCTIONS = "Ir"
 
 
 def command(functions: Iterable[str], *, caches: bool = False) -> list[str]:
-    """The words before the program's own. `functions`: patterns of what is collected, with all that it calls.
+    """The command line that comes before the program's own.
 
-    `caches`: caches and branches are simulated too, and a program that starts another in its place is followed.
-
-    Failure (status 4) where Valgrind is not installed.
+    `functions`: patterns of the functions that are counted, with everything that they call. `caches`: simulates caches
+    and branches too, and follows a program that starts another in its place. Failure (status 4) if Valgrind is not
+    installed.
     """
     toggles = [f"--toggle-collect={function}" for function in functions]
     more = ["--cache-sim=yes", "--branch-sim=yes", "--trace-children=yes"] if caches else []
@@ -32,33 +33,33 @@ def command(functions: Iterable[str], *, caches: bool = False) -> list[str]:
 
 
 def collected(said: str) -> dict[str, int]:
-    """The totals by callgrind's names (`Ir`, `Dr`, `D1mr`, `DLmr`, …) in what it wrote; empty where there are none."""
+    """The totals in callgrind's output by callgrind's names (`Ir`, `Dr`, `D1mr`, …); empty if there are none."""
     found = _LINES.search(said)
     if found is None:
         return {}
     names = (found["names"] or _INSTRUCTIONS).split()
     values = [int(word) for word in found["values"].split()]
-    # A total of nothing is one 0, however many events there are.
+    # If nothing was counted, there is a single 0 for all events.
     return dict(zip(names, values if len(values) == len(names) else [0] * len(names), strict=True))
 
 
 def instructions_by_file(profile: Path) -> dict[str, int]:
-    """The instructions that were executed in each program file and library, from what callgrind wrote. O(lines).
+    """The instructions executed in each program file and library, from callgrind's profile. O(lines).
 
-    What a function calls in another file counts there.
+    Instructions count in the file that they lie in, also if a function of another file made the call.
     """
     names: dict[str, str] = {}
     found: dict[str, int] = {}
     file, follows_call = "", False
     with profile.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            if line.startswith(("ob=", "cob=")):  # a number, and the first time its name
+            if line.startswith(("ob=", "cob=")):  # a number, followed by its name the first time
                 key, _, rest = line.strip().partition("=")
                 number, _, name = rest.partition(" ")
                 names.setdefault(number, name)
                 file = number if key == "ob" else file
             elif line.startswith("calls="):
-                follows_call = True  # the next line is what the call cost, which its callee has already
+                follows_call = True  # the next line holds the cost of the call, which its callee has already
             elif line[:1] in "0123456789+-*":
                 if not follows_call:
                     found[file] = found.get(file, 0) + int(line.split()[1])
@@ -67,10 +68,10 @@ def instructions_by_file(profile: Path) -> dict[str, int]:
 
 
 def find_valgrind() -> str:
-    """Failure (status 4) where it is not installed."""
+    """The path of Valgrind. Failure (status 4) if it is not installed."""
     found = shutil.which("valgrind")
     if found is None:
         raise Failure(
-            Status.ENVIRONMENT, "valgrind is missing, which counts instructions; `scripts/setup bench` has it"
+            Status.ENVIRONMENT, "valgrind, which counts instructions, is missing; `scripts/setup bench` installs it"
         )
     return found

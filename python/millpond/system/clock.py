@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The time as documents and observations have it."""
+"""The time in the format of documents and observations."""
 
 from __future__ import annotations
 

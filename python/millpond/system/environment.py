@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Undoes what the Python interpreter changed at its start, so that a program sees what its user gave it.
+"""Undoes changes of the Python interpreter to its process, so that a program starts as the user's shell would start
+it.
 
 Python ignores SIGPIPE and SIGXFSZ, and in the C locale sets LC_CTYPE in its own environment: a program started from
-here would inherit both. Only the standard library's cheapest modules are imported: `millpond record` waits for them.
+here would inherit both. This module imports only the standard library's cheapest modules, because `millpond record`
+waits for them.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ def _environment_at_start() -> set[bytes]:
 
 
 def user_environment() -> dict[str, str]:
-    """The environment as this process got it: without the LC_CTYPE that Python adds in the C locale."""
+    """The environment that this process received: without the LC_CTYPE that Python adds in the C locale."""
     result = dict(os.environ)
     if result.get("LC_CTYPE") in ("C.UTF-8", "C.utf8", "UTF-8") and b"LC_CTYPE" not in _environment_at_start():
         del result["LC_CTYPE"]
@@ -28,7 +30,7 @@ def user_environment() -> dict[str, str]:
 
 
 def restore_signals() -> None:
-    """Gives the signals that Python ignores their default action again: call it just before exec."""
+    """Restores the default action of the signals that Python ignores: call it just before exec."""
     for name in ("SIGPIPE", "SIGXFSZ"):
         number = getattr(signal, name, None)
         if number is not None:
@@ -36,6 +38,6 @@ def restore_signals() -> None:
 
 
 def preload_setting(library: str) -> str:
-    """NAME=VALUE that loads a library before a program, in front of what the user preloads already."""
+    """NAME=VALUE that loads a library before a program, ahead of the libraries that the user preloads."""
     given = os.environ.get("LD_PRELOAD", "")
     return f"LD_PRELOAD={library}:{given}" if given else f"LD_PRELOAD={library}"

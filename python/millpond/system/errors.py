@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """The exit statuses that every verb shares, and the two ways in which a verb ends early.
 
-A `Failure` is ours: it is printed as one line that begins `millpond:` and gives its status.
-`ProgramEnded` is the program's: the verb exits as the program did, a signal is raised again.
+A `Failure` comes from Millpond: it is printed as one line that begins with `millpond:`, and gives the exit status. A
+`ProgramExit` comes from the program: the verb exits as the program did; a signal is raised again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Status(IntEnum):
 
 
 class Failure(Exception):
-    """Something of ours that cannot go on: what was wrong, where, and what to do about it."""
+    """An error of Millpond that ends the verb: what is wrong, where, and how to mend it."""
 
     def __init__(self, status: Status, message: str) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class Failure(Exception):
         self.message = message
 
 
-class ProgramEnded(Exception):
+class ProgramExit(Exception):
     """The program under test has ended, and this process must end in the same way.
 
     `exit_status` counts when `signal` is 0; otherwise the program died of `signal`.
@@ -49,9 +49,9 @@ _WHAT_TO_DO = {
     errno.EACCES: "choose a place that you may write to",
     errno.EPERM: "choose a place that you may write to",
     errno.EROFS: "choose a place that you may write to",
-    errno.ENOENT: "make the folder first",
-    errno.ENOTDIR: "a file stands where a folder is needed: choose another place",
-    errno.EISDIR: "a folder stands where a file is needed: choose another name",
+    errno.ENOENT: "create the folder first",
+    errno.ENOTDIR: "a file is in the place of a folder: choose another place",
+    errno.EISDIR: "there is a folder of this name: choose another name",
 }
 
 

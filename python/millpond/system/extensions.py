@@ -3,7 +3,7 @@
 
     millpond ──entry points "millpond.extensions"──▶ a module of another package, such as millpond_bench.extension
 
-No package is imported by its name here, so `millpond` runs without any of them.
+This module imports no other package by name, so `millpond` runs without any of them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def documents() -> dict[str, str]:
 
 
 def metrics() -> list[Any]:
-    """The tables of metrics that extensions store, as `cells.metrics` has them."""
+    """The tables of metrics that extensions store, in the form of `cells.metrics`."""
     return [table for extension in extensions() for table in getattr(extension, "metrics", list)()]
 
 

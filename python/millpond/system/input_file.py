@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Reads files that a user names or a store holds: regular files only, never waiting, JSON without surprises.
+"""Reads files that a user names or a store holds: regular files only, without waiting, and strict JSON.
 
-A FIFO, a device, a socket or a folder is refused by name: a FIFO's writer may never come.
+A FIFO, a device, a socket or a folder is rejected with its kind, because a FIFO's writer may never come.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import stat
 from pathlib import Path
 from typing import Any, BinaryIO
 
-# Far deeper than anything that the laboratory writes; far less than what ends the interpreter's stack.
+# Much deeper than any document of Millpond, and much less than a depth that overflows the interpreter's stack.
 DEPTH_AT_MOST = 64
 _KINDS = (
     (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"),
@@ -22,14 +22,14 @@ _KINDS = (
 
 
 class NotRegularError(OSError):
-    """The path names something that is no regular file; `strerror` says what, as a half-sentence."""
+    """The path names something other than a regular file; `strerror` tells what, as a half-sentence."""
 
     def __init__(self, path: Path, kind: str) -> None:
         super().__init__(0, f"it is {kind}, not a file", str(path))
 
 
 def require_regular(path: Path) -> None:
-    """Raises OSError where there is no file, and NotRegularError (an OSError) where it is no regular one."""
+    """Raises OSError if there is no file, and NotRegularError (an OSError) if it is not a regular one."""
     _refuse_other_kinds(path, path.stat().st_mode)
 
 
@@ -66,9 +66,9 @@ def why_unreadable(error: OSError | UnicodeDecodeError) -> str:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value of a JSON text. ValueError, whose message is a half-sentence, for what is none.
+    """The value of a JSON text. ValueError, whose message is a half-sentence, if it is invalid.
 
-    Also for more than DEPTH_AT_MOST levels, and for numbers that are not finite, which no other JSON has.
+    Also rejects more than DEPTH_AT_MOST levels, and numbers that are not finite, which standard JSON does not have.
     """
     try:
         value = json.loads(text)

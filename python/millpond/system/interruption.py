@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Signals that ask the conductor to stop, and the line that says what is kept then."""
+"""Signals that ask this process to stop, and the line that tells the user what was kept."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _kept: list[str] = []
 
 
-class Interrupted(BaseException):
-    """A signal asked us to stop; children are stopped and temporary files removed on its way out."""
+class Interruption(BaseException):
+    """A signal asked this process to stop. On its way out, children are stopped and temporary files removed."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -19,13 +19,13 @@ class Interrupted(BaseException):
 
 
 def _interrupt(number: int, _frame: object) -> NoReturn:
-    for each in NUMBERS:  # a second one must not cut the clearing up short
+    for each in NUMBERS:  # a second signal must not cut the cleanup short
         signal.signal(each, signal.SIG_IGN)
-    raise Interrupted(number)
+    raise Interruption(number)
 
 
 def watch_signals() -> None:
-    """Makes the signals raise `Interrupted`, except those that the user has us ignore (nohup)."""
+    """Makes the signals raise `Interruption`, except those that this process was started to ignore (nohup)."""
     _kept.clear()
     for number in NUMBERS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
@@ -33,10 +33,10 @@ def watch_signals() -> None:
 
 
 def note_kept(what: str) -> None:
-    """Adds to what an interruption says, for example `3 rounds in results/store`."""
+    """Adds a part to the line about an interruption, for example `3 rounds in results/store`."""
     _kept.append(what)
 
 
 def line_of(number: int) -> str:
-    """The one line that is said of an interruption by that signal."""
-    return f"stopped by {signal.Signals(number).name}; " + ("; ".join(_kept) if _kept else "nothing was kept")
+    """The line to print for an interruption by that signal."""
+    return f"stopped by {signal.Signals(number).name}; " + ("; ".join(_kept) if _kept else "no results were kept")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A checksum within a JSON document, so that a reader sees where it was damaged after it was written.
+"""A checksum within a JSON document, by which a reader detects damage after it was written.
 
-{…}  ──sealed──▶  {…, "checksum": "crc32:1a2b3c4d"}  ──seal_flaw──▶ "" or what is wrong
+    {…}  ──sealed──▶  {…, "checksum": "crc32:1a2b3c4d"}  ──seal_flaw──▶ "" or what is wrong
 
-It is of the values and not of the text, so a document may be indented again or its members may change places. A
-document without the member is taken as it is: older writers had none. Native programs have the same
+The checksum covers the values, not the text, so a document may be indented again or its members may change places. A
+document without a checksum is accepted, because older writers had none. Native programs use the same checksum
 (lab/plan/json_seal.hpp).
 """
 
@@ -25,7 +25,7 @@ def sealed(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def seal_flaw(document: object) -> str:
-    """A half-sentence; empty where the checksum holds, or where there is none."""
+    """Returns a half-sentence that names the flaw; empty if the checksum holds or is absent."""
     if not isinstance(document, dict) or NAME not in document:
         return ""
     if document[NAME] == _seal_of({name: value for name, value in document.items() if name != NAME}):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The machine's fingerprint: what must be the same for two measurements to be comparable."""
+"""The machine's fingerprint: the properties that must be equal for two measurements to be comparable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Machine:
-    """What runs the rounds. `page_policy` is the kernel's setting of transparent huge pages."""
+    """The machine that runs the rounds. `page_policy` is the kernel's setting of transparent huge pages."""
 
     cpu: str
     cores: int

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What the kernel says of this machine, as far as it matters for figures of heaps: read, never changed.
+"""Facts about this machine from the kernel, as far as they affect measurements of heaps. Reads only.
 
-clock, cores, load       what times are worth            huge pages, overcommit     what resident bytes mean
-limits of this process   what may fail half-way          seccomp, ASLR              what works, what varies
+clock, cores, load       how far to trust times         huge pages, overcommit     what resident bytes mean
+limits of this process   what may fail half-way         seccomp, ASLR              what works, what varies
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ TOOLS = ("g++", "clang++-19", "cmake", "ninja", "valgrind", "gdb", "zstd")
 
 
 class Limit(Record, frozen=True):
-    """What this process may take of something; None without a limit."""
+    """A resource limit of this process; None without a limit."""
 
     value: int | None
     unit: str
 
 
 class Place(Record, frozen=True):
-    """Something that may be installed, and where; None where it is absent."""
+    """Something that may be installed, and its path; None if it is absent."""
 
     name: str
     path: str | None
 
 
 class MachineFacts(Record, frozen=True, kw_only=True):
-    """Everything, by name; None where the kernel does not say."""
+    """All facts by name; None if the kernel does not tell."""
 
     architecture: str
     system: str
@@ -99,7 +99,7 @@ def _limit(which: int) -> int | None:
 
 
 def memory_limit(root: Path = SYSTEM) -> int | None:
-    """What the container allows, where one is around us."""
+    """The bytes of memory that the container allows; None outside a container."""
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         text = _read(path, root)
         if text and text.isdigit() and int(text) < 1 << 60:
@@ -108,7 +108,7 @@ def memory_limit(root: Path = SYSTEM) -> int | None:
 
 
 def _cpu_quota(root: Path) -> float | None:
-    """How many cores' worth of time the container allows; None without a limit."""
+    """The number of cores whose time the container allows; None without a limit."""
     words = (_read("/sys/fs/cgroup/cpu.max", root) or "max").split()
     return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else None
 

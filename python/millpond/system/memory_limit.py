@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Limits of memory (`ulimit -v`, `ulimit -d`): one sentence where a verb runs out of it, never a traceback.
+"""Limits of memory (`ulimit -v`, `ulimit -d`): a verb that runs out of memory prints one sentence, never a traceback.
 
-`prepare` runs before anything large is imported, `failure_of` is asked about an error that nobody expected.
+`prepare` runs before anything large is imported; `failure_of` recognises a lack of memory in an unexpected error.
 """
 
 from __future__ import annotations
@@ -19,29 +19,30 @@ from typing import Any
 
 from millpond.system.errors import Failure, Status
 
-# What the interpreter needs with numpy and the option parser before any verb begins.
+# Bytes that the interpreter needs with numpy and the option parser before any verb begins.
 LEAST_BYTES = 160 << 20
-# With the libraries that read and write the store.
+# The same with the libraries that read and write the store.
 _WANTED_MB = 768
 
 _LIMITS = (
     (resource.RLIMIT_AS, "addresses", "ulimit -v"),
     (resource.RLIMIT_DATA, "data", "ulimit -d"),
 )
-# What these libraries need to be loaded and used; with less they end the process, or wait for memory without end.
+# Bytes that these libraries need to load and run. With less, they end the process or wait for memory forever.
 _ARROW_BYTES, _DATABASE_BYTES, _SCIPY_BYTES = 200 << 20, 200 << 20, 180 << 20
 _THREADS, _ARROW_THREADS = "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"
-# The C library reserves 128 MiB of addresses for each thread's own heap, unless one heap is all there may be.
+# The C library reserves 128 MiB of addresses for each thread's own heap, unless it is limited to one heap.
 _M_ARENA_MAX = -8
-# How the dynamic linker and the C library say that there is no memory.
+# Messages of the dynamic linker and the C library about a lack of memory.
 _NO_MEMORY = ("failed to map segment", "cannot allocate memory", "cannot create shared object descriptor")
 
 
 def prepare() -> None:
-    """Makes a verb need as little as it can where a limit is set. Raises: Failure where the limit is hopeless.
+    """Makes a verb use as little memory as it can if a limit is set. Raises: Failure if the limit is too low for any
+    verb.
 
-    numpy's linear algebra takes some 30 MB of addresses for each processor when it is loaded, and ends the process
-    where it gets none. The programs that a verb starts do not see the setting.
+    When it is loaded, numpy's linear algebra takes some 30 MB of addresses for each processor, and ends the process if
+    it gets none. The programs that a verb starts do not see the setting.
     """
     limit = _lowest()
     if limit is None:
@@ -60,9 +61,9 @@ def prepare() -> None:
 
 
 def arrow() -> Any:
-    """Returns: pyarrow; where a limit is set, with one thread and with the C library's memory.
+    """Returns: pyarrow; if a limit is set, with one thread and with the C library's memory.
 
-    Its own memory is reserved by the GiB, and its threads need some 10 MB of addresses each.
+    Its own allocator reserves memory by the GiB, and each of its threads needs some 10 MB of addresses.
     """
     if "pyarrow" not in sys.modules and _lowest() is not None:
         _require(_ARROW_BYTES)
@@ -78,7 +79,7 @@ def arrow() -> Any:
 
 
 def database() -> tuple[Any, dict[str, str]]:
-    """Returns: duckdb and the settings of a connection; where a limit is set, one thread."""
+    """Returns: duckdb and the settings of a connection; if a limit is set, one thread."""
     is_limited = _lowest() is not None
     if is_limited:
         _require(_DATABASE_BYTES)
@@ -88,7 +89,7 @@ def database() -> tuple[Any, dict[str, str]]:
 
 
 def scipy(part: str) -> Any:
-    """Returns: a part of scipy, such as `stats`; where a limit is set, with one thread for its linear algebra."""
+    """Returns: a part of scipy, such as `stats`; if a limit is set, with one thread for its linear algebra."""
     if "scipy.linalg" not in sys.modules and _lowest() is not None:
         _require(_SCIPY_BYTES)
         with _setting(_THREADS, "1"):
@@ -110,7 +111,7 @@ def _setting(name: str, value: str) -> Iterator[None]:
 
 
 def _require(more_bytes: int) -> None:
-    """Raises: MemoryError where fewer addresses are left: what is loaded next would end the process."""
+    """Raises: MemoryError if fewer addresses are left, because the next import would end the process."""
     used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
     if allowed != resource.RLIM_INFINITY and allowed - used < more_bytes:
@@ -128,7 +129,7 @@ def failure_of(error: BaseException) -> Failure | None:
 
 
 def raise_lack(error: BaseException) -> None:
-    """Raises: Failure where the error is a lack of memory, which says nothing of the file that was read."""
+    """Raises: Failure if the error is a lack of memory: then the file that was read is not to blame."""
     lack = failure_of(error)
     if lack is not None:
         raise lack from error

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Finds and runs the laboratory's native programs: their command lines and files are all that Python knows of them.
+"""Finds and runs the native programs. Python knows only their command lines and files.
 
-Searched in this order: the folder that $MILLPOND_BIN names; `_native/bin` beside this package (an installed wheel);
-`build/release/bin` of the repository that this file lies in, then `build/demo/bin`, which `make demo` builds. What a
-certain compiler built lies beside them: `toolchains/NAME` in the folder that $MILLPOND_BIN names,
-`build/toolchains/NAME/bin` of the repository.
+Searched in this order: the folder in $MILLPOND_BIN; `_native/bin` next to this package (an installed wheel);
+`build/release/bin` of the repository that this file lies in, then `build/demo/bin`, which `make demo` builds. Programs
+built by a certain compiler lie in `toolchains/NAME` of the folder in $MILLPOND_BIN, or in `build/toolchains/NAME/bin`
+of the repository.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from millpond.system.errors import Failure, Status
 _PACKAGE = Path(__file__).resolve().parents[1]
 _BUILDS = _PACKAGE.parents[1] / "build"
 _PATIENCE_SECONDS = 2.0
-# Names our process to a native program, which dies with it (lab/measure/conductor.hpp).
+# Tells a native program the id of our process, so that it ends with it (lab/measure/conductor.hpp).
 _PARENT = "MILLPOND_PARENT"
 
 
 def search_path() -> list[Path]:
-    """The folders in which native programs are looked for, the first first."""
+    """The folders in which native programs are searched for, in this order."""
     chosen = os.environ.get("MILLPOND_BIN")
     if chosen:
         return [Path(chosen)]
@@ -38,24 +38,24 @@ def search_path() -> list[Path]:
 
 
 def find(name: str) -> Path:
-    """The native program of that name. Failure (status 4) where it is not built or not installed."""
+    """The native program of that name. Failure (status 4) if it is not built or not installed."""
     advice = (
         f"build it in the repository with `scripts/build release {name}`, or set MILLPOND_BIN to the folder that has it"
     )
     return _first(search_path(), name, name, advice)
 
 
-def libraries(beside: str) -> Path:
-    """Where the libraries lie that are preloaded into programs, seen from the native program of that name."""
-    return find(beside).parent.parent / "lib" / "millpond"
+def libraries(program: str) -> Path:
+    """The folder of the libraries that are preloaded into programs; `program` names a native program."""
+    return find(program).parent.parent / "lib" / "millpond"
 
 
 def find_built_by(toolchain: str, name: str) -> Path:
-    """That program as a toolchain built it. Failure (status 4) where it did not, or is not installed."""
+    """That program as a toolchain built it. Failure (status 4) if it did not, or is not installed."""
     chosen = os.environ.get("MILLPOND_BIN")
     folder = Path(chosen) / "toolchains" / toolchain if chosen else _BUILDS / "toolchains" / toolchain / "bin"
     advice = "`make bench-toolchains` installs the compilers and builds it"
-    return _first([folder], name, f"{name} as {toolchain} builds it", advice)
+    return _first([folder], name, f"{name}, built by {toolchain},", advice)
 
 
 def _first(folders: Sequence[Path], name: str, what: str, advice: str) -> Path:
@@ -67,10 +67,10 @@ def _first(folders: Sequence[Path], name: str, what: str, advice: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Finished:
-    """How a native program ended: its exit status (negative: died of that signal), and what it said on standard error.
+class ProcessEnd:
+    """The end of a native program: its exit status (negative: died of that signal), and its standard error.
 
-    `timed_out`: we ended it, because it took longer than it was given.
+    `timed_out`: we ended it, because it exceeded its time limit.
     """
 
     status: int
@@ -83,7 +83,9 @@ _watch: ContextVar[Callable[[int], None] | None] = ContextVar("watch", default=N
 
 @contextmanager
 def watched_by(watch: Callable[[int], None]) -> Iterator[None]:
-    """What this thread runs inside gets a process group of its own, whose id `watch` is told as soon as it exists."""
+    """Gives each program that this thread runs inside the block a process group of its own; `watch` gets its id at
+    once.
+    """
     token = _watch.set(watch)
     try:
         yield
@@ -99,13 +101,13 @@ def run(
     passing: bool = False,
     seconds: float | None = None,
     folder: Path | None = None,
-) -> Finished:
+) -> ProcessEnd:
     """Runs a native program to its end.
 
     Quiet by default: standard output is dropped, standard error kept. `passing` lets both through to the user.
-    `seconds` limits its time; `folder` is its working folder. Whatever interrupts us ends it too: it is asked to stop,
-    which it passes on to the program that it measures, before it is killed. Inside `watched_by` it is a process group
-    of its own.
+    `seconds` limits its time; `folder` is its working folder. An interruption of this process ends it too: it is asked
+    to stop, which it passes on to the program that it measures, before it is killed. Inside `watched_by` it is a
+    process group of its own.
     """
     watch = _watch.get()
     try:
@@ -125,16 +127,16 @@ def run(
             watch(child.pid)
         said = child.communicate(timeout=seconds)[1]
     except subprocess.TimeoutExpired:
-        return Finished(stop(child), f"millpond: ended after {seconds:.0f} s without a result", timed_out=True)
+        return ProcessEnd(stop(child), f"millpond: stopped after {seconds:.0f} s without a result", timed_out=True)
     except BaseException:
         stop(child)
         raise
-    return Finished(child.returncode, (said or b"").decode(errors="surrogateescape"))
+    return ProcessEnd(child.returncode, (said or b"").decode(errors="surrogateescape"))
 
 
 @dataclass(frozen=True)
-class Captured:
-    """How a program ended, and all that it printed. `timed_out`: we killed it, because its time was up."""
+class ProgramOutput:
+    """The end of a program, and all that it printed. `timed_out`: we killed it, because it exceeded its time limit."""
 
     status: int
     printed: str
@@ -148,11 +150,11 @@ def capture(
     *,
     seconds: float | None = None,
     descriptors: Sequence[int] = (),
-) -> Captured:
-    """Runs a program with just that environment, without input, and reads both its outputs.
+) -> ProgramOutput:
+    """Runs a program with exactly that environment, without input, and reads both its outputs.
 
-    For programs that print their result; whatever interrupts us kills it. `descriptors` of ours are its own too, under
-    their numbers. Failure (4) where it cannot be started.
+    For programs that print their result; an interruption of this process kills it. It inherits `descriptors` under
+    their numbers. Failure (4) if it cannot be started.
     """
     try:
         done = subprocess.run(
@@ -160,15 +162,15 @@ def capture(
             timeout=seconds, pass_fds=descriptors,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return Captured(-signal.SIGKILL, "", "", timed_out=True)
+        return ProgramOutput(-signal.SIGKILL, "", "", timed_out=True)
     except OSError as error:
         raise Failure(Status.ENVIRONMENT, f"cannot start {argv[0]}: {error.strerror or error}") from error
     printed, said = (text.decode(errors="surrogateescape") for text in (done.stdout, done.stderr))
-    return Captured(done.returncode, printed, said)
+    return ProgramOutput(done.returncode, printed, said)
 
 
 def stop(child: subprocess.Popen[bytes]) -> int:
-    """Ends it, and all processes that it has started so far, asked first and then by force."""
+    """Ends a process and all that it has started so far: asks first, then kills."""
     started = descendants_of(child.pid)
     child.terminate()
     try:
@@ -182,12 +184,12 @@ def stop(child: subprocess.Popen[bytes]) -> int:
 
 
 def kill_descendants() -> None:
-    """Ends by force every process that this one and its children have started."""
+    """Kills every process that this one and its children have started."""
     _kill(descendants_of(os.getpid()))
 
 
 def _kill(started: dict[int, int]) -> None:
-    """Those that are still the same by the time of their start."""
+    """Kills the processes that are still the same by their start time."""
     for process, since in started.items():
         if process_facts(process)[1:] == (since,):
             with suppress(ProcessLookupError, PermissionError):
@@ -195,7 +197,7 @@ def _kill(started: dict[int, int]) -> None:
 
 
 def process_facts(process: int) -> tuple[int, ...]:
-    """Its parent and the time of its start; empty where it has ended."""
+    """The parent and the start time of a process; empty if it has ended."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -204,7 +206,7 @@ def process_facts(process: int) -> tuple[int, ...]:
 
 
 def descendants_of(root: int) -> dict[int, int]:
-    """Every living process that this one and its children have started, with the time of its start."""
+    """Every living process that this one and its children have started, with its start time."""
     facts = {int(p.name): process_facts(int(p.name)) for p in Path("/proc").iterdir() if p.name.isdecimal()}
     found: dict[int, int] = {}
     parents = {root}
@@ -215,8 +217,8 @@ def descendants_of(root: int) -> dict[int, int]:
     return found
 
 
-def failure_of(name: str, finished: Finished) -> Failure:
-    """The failure that a native program reported, in its own words and with its own status."""
+def failure_of(name: str, finished: ProcessEnd) -> Failure:
+    """The failure that a native program reported, with its message and status."""
     lines = [line for line in finished.said.split("\n") if line.startswith("millpond:")]
     message = "; ".join(line.removeprefix("millpond:").strip() for line in lines)
     if finished.status < 0:
@@ -226,11 +228,11 @@ def failure_of(name: str, finished: Finished) -> Failure:
         status = Status(finished.status)
     except ValueError:
         status = Status.ENVIRONMENT
-    return Failure(status, message or f"{name} gave up with status {finished.status} and no reason")
+    return Failure(status, message or f"{name} failed with status {finished.status} and gave no reason")
 
 
 def require(name: str, arguments: Sequence[str], *, stdin: int = subprocess.DEVNULL, folder: Path | None = None) -> str:
-    """Runs a native program; returns what it said on standard error, or raises what it reported."""
+    """Runs a native program; returns its standard error, or raises the failure that it reported."""
     finished = run(name, arguments, stdin=stdin, folder=folder)
     if finished.status != 0:
         raise failure_of(name, finished)
@@ -238,10 +240,10 @@ def require(name: str, arguments: Sequence[str], *, stdin: int = subprocess.DEVN
 
 
 def answer(name: str, arguments: Sequence[str]) -> str:
-    """Runs a native program that prints its result; returns what it printed, or raises what it reported."""
+    """Runs a native program that prints its result; returns what it printed, or raises the failure that it reported."""
     done = capture([str(find(name)), *arguments], user_environment())
     if done.status != 0:
-        raise failure_of(name, Finished(done.status, done.said, done.timed_out))
+        raise failure_of(name, ProcessEnd(done.status, done.said, done.timed_out))
     return done.printed
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Writes results where the user wants them: whole or not at all, and tried before hours of rounds, not after."""
+"""Writes results where the user wants them: whole or not at all. Tests a target before hours of rounds, not after."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _NAMES_TRIED = 1000
 
 
 def prove_writable(target: str | None) -> None:
-    """Raises the failure (status 4) that writing `target` later would meet. Nothing for None and standard output."""
+    """Raises now the failure (status 4) that writing `target` later would meet. Does nothing for None and standard
+    output.
+    """
     if target is None or target == STDOUT:
         return
     path = Path(target)
@@ -40,13 +42,13 @@ def prove_writable(target: str | None) -> None:
 
 @contextmanager
 def written_aside(path: Path) -> Iterator[Path]:
-    """A new file next to `path` to write to; renamed to `path` when the block ends, removed where it fails (status 4).
+    """A new file next to `path` to write to; renamed to `path` when the block ends, removed if it fails (status 4).
 
-    A file that has the name of the new one already is left alone, and another name is taken.
+    If a file with the new one's name exists already, it is left untouched, and another name is taken.
     """
     aside: Path | None = None
     try:
-        aside = _made_beside(path)
+        aside = _made_next_to(path)
         yield aside
         aside.rename(path)
         aside = None
@@ -58,8 +60,8 @@ def written_aside(path: Path) -> Iterator[Path]:
                 aside.unlink(missing_ok=True)
 
 
-def _made_beside(path: Path) -> Path:
-    """An empty file that did not exist, with the permissions that a new file of this process has."""
+def _made_next_to(path: Path) -> Path:
+    """Creates an empty file next to `path`, with the usual permissions of a new file."""
     for number in range(_NAMES_TRIED):
         suffix = f"-{number}" if number else ""
         aside = path.with_name(f".{path.name}.{os.getpid()}{suffix}.part")
@@ -82,14 +84,14 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """The same for text that is read, as UTF-8; bytes of names that are not UTF-8 are replaced."""
+    """Writes text for readers as UTF-8, as `write_bytes` does; bytes of names that are not UTF-8 are replaced."""
     write_bytes(path, shown(text).encode())
 
 
 def json_text(data: Any, *, compact: bool = False) -> str:
-    """JSON as all our verbs write it: indented for a reader, or `compact` for a program; ends with a new line.
+    """JSON as all verbs write it: indented for a reader, or `compact` for a program; ends with a new line.
 
-    Texts of any bytes have their kept form (system/any_bytes.py). ValueError for what JSON has no number for.
+    Texts of any bytes have their kept form (system/any_bytes.py). ValueError for values that JSON cannot represent.
     """
     form: dict[str, Any] = {"separators": (",", ":")} if compact else {"indent": 2}
     return kept(json.dumps(data, ensure_ascii=False, allow_nan=False, **form)) + "\n"
@@ -107,14 +109,14 @@ def write_json(data: Any, target: str | None) -> None:
 
 
 def print_bytes(content: bytes) -> None:
-    """Writes to standard output as it is, whatever the locale: for what programs read."""
+    """Writes bytes to standard output unchanged in any locale, for programs that read them."""
     sys.stdout.flush()
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
 
 
 class _ShownOutput(io.TextIOWrapper):
-    """An output for readers: what its encoding has no character for is replaced, and so are bytes that are not text."""
+    """An output for readers: replaces characters that its encoding lacks, and bytes that are not text."""
 
     def write(self, text: str) -> int:
         return super().write(shown(text))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Which package of the system a file belongs to: who uses it does not build it, and its maintainers could change it."""
+"""The package of the system that a file belongs to. Its users do not build it, but its maintainers could change it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pathlib import Path
 
 from millpond.system.wording import list_text
 
-# Where a system's packages put their files. What a user installs by hand lies elsewhere.
+# Folders of a system's packages. Files that a user installs by hand lie elsewhere.
 _SYSTEM_FOLDERS = (Path("/usr"), Path("/lib"), Path("/lib64"), Path("/bin"), Path("/sbin"))
 _BY_HAND = (Path("/usr/local"), Path("/usr/src"))
-# Each asks its own database, by a whole path, and answers within a second; from the answer's first line the name.
+# The package databases' queries for a whole path. Each answers within a second; the name is in the first line.
 _ASKED = (("dpkg-query", "--search"), ("rpm", "-qf", "--qf", "%{NAME}\n"), ("pacman", "-Qqo"), ("apk", "info", "-qW"))
 
 
 @cache
 def package_of(path: str) -> str | None:
-    """The package that a file belongs to; None where it belongs to none, or nobody here can say.
+    """The package that a file belongs to; None if it belongs to none, or no package manager here can tell.
 
-    Cost: a process or two for each file that lies where packages do, once.
+    Cost: a process or two, once, for each file that lies where packages do.
     """
     file = Path(path)
     if not any(file.is_relative_to(f) for f in _SYSTEM_FOLDERS) or any(file.is_relative_to(f) for f in _BY_HAND):
         return None
     for command in _ASKED:
-        # A package has put the file there by one of its names.
+        # The package has recorded the file under one of these paths.
         for name in dict.fromkeys((path, str(file.resolve()), f"/usr{path}", path.removeprefix("/usr"))):
             if found := _first_line([*command, name]):
                 return found.partition(":")[0].strip()
@@ -35,7 +35,7 @@ def package_of(path: str) -> str | None:
 
 
 def packages_of(paths: Sequence[str]) -> str | None:
-    """The packages of some files, as words; None where one of them belongs to none, and where there are no files."""
+    """The packages of some files, as text; None if one of them belongs to none, and if there are no files."""
     found = [package_of(path) for path in paths]
     names = [name for name in found if name]
     return list_text(sorted(set(names))) if names and len(names) == len(found) else None

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Progress on standard error: a bar with the time left on a terminal, plain lines elsewhere, none below two seconds."""
+"""Progress on standard error: on a terminal a bar with the time left, elsewhere plain lines; nothing below two
+seconds.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,14 @@ _LINE_EVERY_SECONDS = 15.0
 
 
 def say(message: str) -> None:
-    """One line of ours on standard error."""
+    """Prints one line of Millpond on standard error."""
     print(f"millpond: {message}", file=sys.stderr, flush=True)
 
 
 class ProgressReport:
     """A listener for `interleaved_rounds.run_rounds`. `say` announces a step that has no count of its own.
 
-    `deadline`, of the monotonic clock: no later than then it ends, whatever is left to be run.
+    `deadline`, of the monotonic clock: the run ends then at the latest, whatever is left to run.
     """
 
     def __init__(self, deadline: float = math.inf) -> None:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Typed documents: what travels as JSON is a frozen record with named fields, and JSON only at the edges.
+"""Typed documents: a JSON document is a frozen record with named fields inside the program, and JSON only at the
+edges.
 
     file, store ──▶ plain data ──decode──▶ Record ──to_json──▶ plain data ──▶ file, store
 
-A field with a plain default is left out of the JSON where it has that default; one whose default comes from a factory
-(`NULL`, `NONE`) is always written. What an older writer left out has its default; unknown fields are ignored.
+A field whose plain default it has is left out of the JSON; a field whose default comes from a factory (`NULL`, `NONE`)
+is always written. A field that an older writer left out has its default; unknown fields are ignored.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ Kind = TypeVar("Kind")
 
 
 def NULL() -> None:  # noqa: N802 (used as a constant)
-    """The default of a field that is written even where it is null."""
+    """The default of a field that is written even if it is null."""
 
 
 def NONE() -> tuple[()]:  # noqa: N802 (used as a constant)
-    """The default of a list that is written even where it is empty."""
+    """The default of a list that is written even if it is empty."""
     return ()
 
 
@@ -34,23 +35,24 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def from_json(cls, data: object) -> Self:
-        """The record in plain data. ValueError, which names the place, where it is not there."""
+        """The record in plain data. ValueError, which names the place, if the data do not fit."""
         return decode(cls, data)
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The record in a JSON file. OSError where that cannot be read, ValueError where it does not hold one."""
+        """The record in a JSON file. OSError if the file cannot be read, ValueError if it does not hold a record."""
         return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
 
     def to_json(self) -> dict[str, Any]:
-        """The record as plain data: what `json.loads` would give, texts of any bytes in their kept form."""
+        """The record as plain data, as `json.loads` would return it; texts of any bytes have their kept form."""
         return dict(_plain(msgspec.to_builtins(self)))
 
 
 def decode(kind: type[Kind], data: object) -> Kind:
-    """Plain data as a type made of records. ValueError with the place, such as `$.trace.events`, where it does not fit.
+    """Converts plain data to a type made of records. ValueError with the place, such as `$.trace.events`, if they do
+    not fit.
 
-    A bare name in the message would be lost among many documents, so the type is named too.
+    The message names the type too, because a bare place would be ambiguous among many documents.
     """
     try:
         return msgspec.convert(data, kind)

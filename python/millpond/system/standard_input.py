@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The user's standard input, kept so that every round of a program can be given the same bytes.
+"""The user's standard input, stored so that every round of a program gets the same bytes.
 
-    a file       ──copied from where it stands──▶ spool ──▶ every run
+    a file       ──copied from its current position──▶ spool ──▶ every run
     a pipe       ──pumped through to the first run──▶ spool ──▶ every later run
     a terminal, or nothing ─────────────────────▶ empty input
 
-A pipe is never read before the first run wants it: a program that ignores its input must not wait for it. What a
-program left unread is not in the spool, so later runs see what the first one could see.
+A pipe is never read before the first run reads it: a program that ignores its input must not wait for it. Bytes that a
+program did not read are not in the spool, so later runs see the same input as the first one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class StandardInput:
             raise cannot_write(self.path, error) from error
 
     def _spool_file(self) -> bool:
-        """Copies a regular file; true where the input is a stream, which only the first run may consume."""
+        """Copies a regular file; returns true if the input is a stream, which only the first run may consume."""
         try:
             mode = os.fstat(_STDIN).st_mode
         except OSError:
@@ -51,7 +51,7 @@ class StandardInput:
 
     @property
     def is_stream(self) -> bool:
-        """Whether the spool is empty until the first run has read its input."""
+        """True if the spool is empty until the first run has read its input."""
         return self._is_stream
 
     @contextmanager
@@ -72,7 +72,7 @@ class StandardInput:
         try:
             yield reading
         finally:
-            os.close(reading)  # a pump that is stuck in a full pipe comes loose here
+            os.close(reading)  # frees a pump that is blocked on a full pipe
             os.close(stop_writing)
             pump.join()
             os.close(stop_reading)
@@ -90,6 +90,6 @@ class StandardInput:
                     while left:
                         left = left[os.write(writing, left) :]
         except OSError:
-            return  # the program stopped reading (or the disk is full): it has had what the spool has
+            return  # the program stopped reading, or the disk is full: the spool holds what it read
         finally:
             os.close(writing)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Temporary folders: gone when their block ends, and after a kill at the next start of any verb.
+"""Temporary folders. Each is removed when its block ends, or after a kill when any verb next starts.
 
     /tmp/millpond-x1y2/               0700
-        .millpond-owner               our words, locked by the process that made the folder, while it lives
+        .millpond-owner               a fixed text, locked by the process that made the folder, while it lives
 
-A folder is removed as stale only if all of this holds: it is named as ours are, it belongs to this user, its marker is
-a regular file that holds exactly our words, and the marker's lock is free. The marker appears locked, so that no
-moment exists in which a living folder looks stale. Process ids, which are used again, decide nothing.
+A folder is removed as stale only if all of this holds: its name is one of ours, it belongs to this user, its marker is
+a regular file that holds exactly our text, and the marker's lock is free. The marker is locked before it appears, so
+that a living folder never looks stale. Process ids play no part, because they are reused.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ _WORDS = b"A temporary folder of millpond. Removed when the process that holds t
 
 @contextmanager
 def temporary_folder(place: Path | None = None) -> Iterator[Path]:
-    """A new folder for this process alone, in `place` or where temporary files go; removed when the block ends.
+    """A new folder that only this process uses, in `place` or the system's temporary folder; removed when the block
+    ends.
 
-    Removes stale ones of the same place first. Failure (status 4) where none can be made.
+    First removes stale ones in the same place. Failure (status 4) if none can be made.
     """
     try:
         where = Path(tempfile.gettempdir()) if place is None else place
@@ -52,7 +53,9 @@ def temporary_folder(place: Path | None = None) -> Iterator[Path]:
 
 
 def _mark(folder: Path) -> BinaryIO | None:
-    """Puts a locked marker into the folder; None where the place has no locks: then nobody takes it for stale."""
+    """Puts a locked marker into the folder. Returns None if the file system has no locks: then no process removes it
+    as stale.
+    """
     unnamed = folder / f"{MARKER}.new"
     file = unnamed.open("xb", buffering=0)
     try:
@@ -66,7 +69,7 @@ def _mark(folder: Path) -> BinaryIO | None:
 
 
 def remove_stale(place: Path) -> list[Path]:
-    """Removes folders of ours whose process was killed; returns them. What cannot be proven to be one stays."""
+    """Removes folders of ours whose process was killed; returns them. A folder that may be something else stays."""
     removed = []
     with suppress(OSError), os.scandir(place) as entries:
         found = [Path(entry.path) for entry in entries if entry.name.startswith(PREFIX)]
@@ -87,13 +90,13 @@ def _remove_if_stale(folder: Path) -> bool:
     with open_regular(marker) as file:
         if os.fstat(file.fileno()).st_uid != os.getuid() or file.read(len(_WORDS) + 1) != _WORDS:
             return False
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError: its owner lives
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises OSError while its owner lives
         _remove(folder)
     return not folder.exists()
 
 
 def _remove(folder: Path) -> None:
-    """Removes all that can be removed, the marker last: what a kill leaves here can still be told to be ours."""
+    """Removes all that can be removed, the marker last: if a kill stops this, the rest is still known as ours."""
     with suppress(OSError):
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Numbers and summaries as a reader wants them: three digits, a unit, an interval, a plain verdict."""
+"""Formats numbers and summaries for readers: three digits, a unit, an interval, a plain verdict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _digits(value: float) -> str:
 
 
 def _scaled(value: float | None, units: tuple[tuple[float, str], ...], unscaled: str) -> str:
-    """In the largest unit that the value reaches; whole, with `unscaled` behind it, below the smallest."""
+    """Uses the largest unit that the value reaches; below the smallest, a whole number followed by `unscaled`."""
     if value is None:
         return "–"
     for unit, name in units:
@@ -29,7 +29,7 @@ def _scaled(value: float | None, units: tuple[tuple[float, str], ...], unscaled:
 
 
 def bytes_text(value: float | None) -> str:
-    """`12.3 MB` (powers of ten); a dash for what is unknown."""
+    """`12.3 MB` (powers of ten); a dash for an unknown value."""
     return _scaled(value, _BYTES, " B")
 
 
@@ -49,17 +49,17 @@ def seconds_text(value: float | None) -> str:
 
 
 def share_text(value: float | None) -> str:
-    """`0.312` of a value in [0, 1]; a dash for what is unknown."""
+    """`0.312` for a value in [0, 1]; a dash for an unknown value."""
     return "–" if value is None else f"{value:.2f}"
 
 
 def percent_text(ratio: float) -> str:
-    """A ratio as the change that it is: `-12.3 %`."""
+    """A ratio as the change that it means: `-12.3 %`."""
     return f"{100.0 * (ratio - 1.0):+.1f} %"
 
 
 class SomeRounds(Protocol):
-    """Some of the rounds, whose ratios lie together."""
+    """A part of the rounds, whose ratios lie together."""
 
     @property
     def rounds(self) -> int: ...
@@ -68,7 +68,7 @@ class SomeRounds(Protocol):
 
 
 class Interval(Protocol):
-    """A median with its interval and a verdict; None and n = 0 where nothing was measured."""
+    """A median with its interval and a verdict; None and n = 0 if nothing was measured."""
 
     @property
     def n(self) -> int: ...
@@ -85,14 +85,14 @@ class Interval(Protocol):
 
 
 def _figures(found: Interval | None) -> tuple[float, float, float] | None:
-    """Median and both ends; None where nothing was measured."""
+    """The median and both ends; None if nothing was measured."""
     if found is None or not found.n or found.median is None or found.low is None or found.high is None:
         return None
     return found.median, found.low, found.high
 
 
 def interval_text(found: Interval | None) -> str:
-    """`-14.0 % to -11.2 %` of a summary of ratios; one round has no interval."""
+    """`-14.0 % to -11.2 %` for a summary of ratios; one round has no interval."""
     figures = _figures(found)
     if found is not None and found.n == 1:
         return "one round"
@@ -120,7 +120,7 @@ def effect_text(found: Interval | None) -> str:
 
 
 def saved_text(found: Interval | None, unit: str) -> str:
-    """`0.12 s (0.10 s to 0.14 s)`; of what is not beyond the noise no figure is shown (JSON has it)."""
+    """`0.12 s (0.10 s to 0.14 s)`; no figure if the saving is within the noise (JSON has it)."""
     figures = _figures(found)
     if found is None or figures is None:
         return "–"
@@ -132,7 +132,7 @@ def saved_text(found: Interval | None, unit: str) -> str:
 
 
 def yes_or_no_text(truth: bool | None) -> str:
-    """`yes`, `no`; a dash for what is unknown."""
+    """`yes`, `no`; a dash if unknown."""
     return "–" if truth is None else "yes" if truth else "no"
 
 

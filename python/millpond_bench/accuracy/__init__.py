@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Validation: how far predictions are off what real programs do."""
+"""Validation: the error of predictions, compared with real programs."""

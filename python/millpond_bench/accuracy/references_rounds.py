@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs a validation of predictions from references: real programs on several mallocs, under Cachegrind and alone.
+"""Validates predictions from references: real programs on several mallocs, under Cachegrind and without a tool.
 
-    for each program:  on each malloc, side by side, in fresh processes          measured: CPU
+    for each program:  on each malloc, in parallel, in fresh processes           measured: CPU
                        recorded on glibc ─▶ predicted for each malloc            predicted: misses, faults, CPU
                        on each malloc under Cachegrind, in eight environments    truth: misses, faults
 
-A program that cannot be run becomes a note, and so does a malloc: what the others show is still worth having.
+A program or malloc that cannot run becomes a note: the results of the others still count.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ ENVIRONMENTS = 8
 ROUNDS = 11
 TRUTH = "truth"
 _PROBE = "millpond-probe"
-_MEASURING_SHARE = 0.25  # of a program's time, for its rounds alone
+_MEASURING_SHARE = 0.25  # of a program's time, for its rounds without a tool
 _LIMIT_SECONDS = 600.0  # of one run without a tool, by the wall clock
 _COUNTED = Metrics({"misses": "misses", "page_faults": "faults"}, optional=frozenset(("misses", "page_faults")))
 _CPU = Metrics({"cpu_seconds": "seconds"})
 
 
 def program_of(word: str, inputs: Path) -> RealProgram:
-    """The program that a user names: one of ours, or a command line. Failure (2) for what is neither."""
+    """The program that a user names: one of ours, or a command line. Failure (2) for anything else."""
     known: dict[str, ProgramMaker] = {**PROGRAMS, **MORE_PREDICTED}
     if word in known:
         return replace(known[word](inputs), name=word)
@@ -79,7 +79,7 @@ def program_of(word: str, inputs: Path) -> RealProgram:
     found = shutil.which(words[0]) if words else None
     if found is None:
         names = ", ".join(known)
-        raise Failure(Status.USAGE, f"no program is called {word!r}; there are {names}, and any command line")
+        raise Failure(Status.USAGE, f"unknown program {word!r}; choose one of {names}, or a command line")
     return RealProgram(word, (str(Path(found).absolute()), *words[1:]))
 
 
@@ -91,8 +91,8 @@ def _words(line: str) -> list[str]:
 
 
 @dataclass
-class ReferencesValidating:
-    """What a validation has found so far; `run` adds one program after the other."""
+class ReferencesValidator:
+    """The results of a validation so far; `run` adds one program after the other."""
 
     inputs: Path
     listener: Listener
@@ -108,7 +108,7 @@ class ReferencesValidating:
     notes: list[str] = field(default_factory=list)
 
     def run(self, names: Sequence[str], deadline: float = float("inf")) -> None:
-        """Validates the programs in turn, each with its share of what is left. Failure (2) for an unknown name."""
+        """Validates the programs in turn, each with its share of the time left. Failure (2) for an unknown name."""
         for name in names:
             if name not in PROGRAMS and name not in MORE_PREDICTED:
                 program_of(name, self.inputs)
@@ -166,7 +166,7 @@ class ReferencesValidating:
         )  # fmt: skip
 
     def _measure(self, workload: RealProgram, folder: Path, deadline: float) -> list[Outcome]:
-        """Rounds of the program alone on each malloc, side by side."""
+        """Rounds of the program without a tool on each malloc, run in parallel."""
         cells = [self._cell(workload, malloc) for malloc in self.mallocs]
         runners = {
             cell: MallocRunner(own_folder(folder, cell), workload.stdin, workload.environment, self.seed,
@@ -225,7 +225,7 @@ class ReferencesValidating:
             self.seconds.append(_with_ratios(row, rounds, found.seconds))
 
     def document(self) -> ReferencesValidation:
-        """Everything found."""
+        """All results so far."""
         return ReferencesValidation(
             **self.journal.head(SCHEMA),
             mallocs=tuple(m.place for m in self.mallocs),
@@ -260,7 +260,7 @@ def _count_row(
 def _with_ratios(
     row: PredictedSeconds, rounds: dict[str, dict[int, float]], predicted: dict[str, float]
 ) -> PredictedSeconds:
-    """The row with its ratios to glibc, where it is not glibc and both were measured in a common round."""
+    """The row with its ratios to glibc, unless it is glibc's or the two share no measured round."""
     own, against = rounds[row.malloc], rounds.get(RECORDED_ON, {})
     common = sorted(own.keys() & against.keys())
     if row.malloc == RECORDED_ON or not common:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The tables of `millpond doctor --validate --references`: every count and ratio, predicted and true; errors first."""
+"""The tables of `millpond doctor --validate --references`: the errors, then every count and ratio,
+predicted and true.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ _NAMES = {"misses": "misses", "page_faults": "page faults"}
 
 
 def print_references(document: ReferencesValidation, out: Console) -> None:
-    """The errors of each metric and their bars, then a row for each prediction."""
+    """Prints the errors of each metric and their bars, then a row for each prediction."""
     for metric, found in document.summary.items():
         line = (
             f"{_NAMES[metric]}: the median error is {found.median_percent:.2f} % and the worst "
@@ -37,7 +39,7 @@ def print_references(document: ReferencesValidation, out: Console) -> None:
     if document.seconds_summary is not None:
         out.print(Text(_seconds_line(document.seconds_summary)), style="bold")
         if document.seconds_summary.programs < FEWEST_PROGRAMS:
-            few = f"! {plural(document.seconds_summary.programs, 'program')}: kept, and not used, for "
+            few = f"! {plural(document.seconds_summary.programs, 'program')}: kept but not used: at least "
             out.print(Text(f"{few}{FEWEST_PROGRAMS} are needed"), style="yellow")
     for note in document.notes:
         out.print(Text(f"! {note}"), style="yellow")
@@ -49,17 +51,17 @@ def print_references(document: ReferencesValidation, out: Console) -> None:
 
 def _seconds_line(found: SecondsSummary) -> str:
     line = (
-        f"CPU by glibc's: the median error of {plural(found.ratios, 'ratio')} is {found.median_percent:.1f} % and the "
-        f"worst {found.worst_percent:.0f} %; ± {100 * found.half_width:.1f} % of a predicted ratio is the interval "
-        f"for {100 * COVERED:.0f} % of the programs"
+        f"CPU relative to glibc: the median error of {plural(found.ratios, 'ratio')} is {found.median_percent:.1f} % "
+        f"and the worst {found.worst_percent:.0f} %; ± {100 * found.half_width:.1f} % of a predicted ratio is the "
+        f"interval for {100 * COVERED:.0f} % of the programs"
     )
     if found.coverage is None:
         return line
-    return f"{line}; made without a program, it contains {found.covered} of the {found.checked} that are left out"
+    return f"{line}; fitted without one program, it contains {found.covered} of the {found.checked} ratios left out"
 
 
 def _table(title: str, headings: Sequence[str], words: int) -> Table:
-    """A table whose first columns are words, and the others figures."""
+    """A table with `words` columns of text, followed by columns of figures."""
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
     for number, heading in enumerate(headings):
         table.add_column(heading, justify="left" if number < words else "right", overflow="fold")

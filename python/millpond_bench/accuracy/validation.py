@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs a validation, keeps how far predictions are off in the store, and prints it."""
+"""Runs a validation, keeps the error of predictions in the store, and prints it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from millpond.system import output
 from millpond.system.errors import Failure, Status
 from millpond.system.json_seal import sealed
 from millpond.system.progress import ProgressReport, say
-from millpond_bench.accuracy.references_rounds import ENVIRONMENTS, ReferencesValidating
-from millpond_bench.accuracy.validation_rounds import PROGRAMS, ROUNDS, Validating
+from millpond_bench.accuracy.references_rounds import ENVIRONMENTS, ReferencesValidator
+from millpond_bench.accuracy.validation_rounds import PROGRAMS, ROUNDS, ReplayValidator
 from millpond_bench.programs.captured_programs import MORE_PREDICTED, PREDICTED
 
 INPUTS = Path("results/bench/inputs")
@@ -28,7 +28,7 @@ def validate_replay(
 ) -> int:
     """Replays recorded programs on each malloc and compares with the programs themselves.
 
-    `names`: some of PROGRAMS, or None for all. Failure (status 4) where this machine has one malloc only, or no program
+    `names`: some of PROGRAMS, or None for all. Failure (status 4) if this machine has only one malloc, or no program
     could be validated.
     """
     mallocs, missing = find_mallocs()
@@ -36,14 +36,14 @@ def validate_replay(
         packages = " ".join(missing.values())
         raise Failure(
             Status.ENVIRONMENT,
-            "replay is validated on differences between mallocs, and the C library's is the only one here; "
+            "the validation compares differences between mallocs, but only the C library's is installed; "
             f"install others: {packages}",
         )
     store = Store(folder)
     store.prepare()
     for name, package in missing.items():
-        say(f"{name} is not here ({package} has it); the others are compared without it")
-    work = Validating(mallocs, INPUTS, ReplayRunner, ProgressReport(), rounds or ROUNDS, seed)
+        say(f"{name} is not installed (package {package}); comparing the others")
+    work = ReplayValidator(mallocs, INPUTS, ReplayRunner, ProgressReport(), rounds or ROUNDS, seed)
     work.run(list(PROGRAMS) if names is None else names, time.monotonic() + budget_seconds)
     document = work.document()
     if not work.differences:
@@ -67,19 +67,19 @@ def validate_predictions(
     """Predicts other mallocs from recorded references and compares with Cachegrind's counts and the clock.
 
     `names`: programs with PREDICTED or MORE_PREDICTED inputs, or command lines; None for PREDICTED, and for both with
-    `rounds` 0, which needs no Cachegrind. Failure (status 4) where no program could be validated.
+    `rounds` 0, which needs no Cachegrind. Failure (status 4) if no program could be validated.
     """
     default = {**PREDICTED, **MORE_PREDICTED} if rounds == 0 else PREDICTED
     environments = ENVIRONMENTS if rounds is None else rounds
     store = Store(folder)
     store.prepare()
-    work = ReferencesValidating(INPUTS, ProgressReport(), environments, seed)
+    work = ReferencesValidator(INPUTS, ProgressReport(), environments, seed)
     work.run(list(default) if names is None else names, time.monotonic() + budget_seconds)
     if not work.counts and not work.seconds:
         why = "; ".join(work.notes) or "no program was named"
         raise Failure(
             Status.ENVIRONMENT,
-            f"nothing could be validated: {why}; --programs names others, --budget=SECONDS gives more time",
+            f"nothing could be validated: {why}; try other --programs, or more time with --budget=SECONDS",
         )
     document = work.document()
     store.write(work.journal)

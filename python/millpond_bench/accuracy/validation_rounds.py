@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs a validation of replay: real programs under the mallocs that are here, and their traces on the same mallocs.
+"""Validates replay: real programs under the installed mallocs, and their traces on the same mallocs.
 
     for each program:  record once ─▶ trace; then in each round, one after the other
-                       the program under glibc, jemalloc, mimalloc …  side by side   measured: CPU time, peak bytes
-                       its trace on the same, at full speed           side by side   predicted: CPU time
+                       the program under glibc, jemalloc, mimalloc …  in parallel    measured: CPU time, peak bytes
+                       its trace on the same, at full speed           in parallel    predicted: CPU time
                        its trace on the same, at the program's pace                  predicted: peak bytes
                        ─▶ a difference for each pair of mallocs and each metric
 
-Side by side (`side_by_side`), since CPU time differs by less than the speed of a processor does from one second to the
-next: the difference of runs one after the other is that of the neighbours on the host. What a round measures and what
-it predicts lie within seconds, so that both have one machine.
+Mallocs run in parallel (`side_by_side`), because a processor's speed changes from one second to the next by more than
+the CPU times differ: the difference of runs one after the other would show the neighbours on the host. All
+measurements and predictions of a round lie within seconds, so that the machine is the same for both.
 
-A program that cannot be run becomes a note: what the others show is still worth having.
+A program that cannot run becomes a note: the results of the others still count.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ _SLOWEST = 20.0
 _PATIENCE_SECONDS = 60.0
 MEASURED, PREDICTED = "measured", "predicted"
 
-# Makes the runner of a program's replays, given a folder of its own and a seed.
+# Makes the runner of a program's replays from a folder of its own and a seed.
 ReplayFactory = Callable[[Path, int], Runner]
 
 
 @dataclass
-class Validating:
-    """What a validation has found so far; `run` adds one program after the other."""
+class ReplayValidator:
+    """The results of a validation so far; `run` adds one program after the other."""
 
     mallocs: Sequence[Malloc]
     inputs: Path
@@ -82,10 +82,10 @@ class Validating:
     library_bytes: Mapping[str, float] = field(default_factory=dict)
 
     def run(self, names: Sequence[str], deadline: float = float("inf")) -> None:
-        """Validates the programs in turn, each with its share of what is left. Failure (2) for an unknown name."""
+        """Validates the programs in turn, each with its share of the time left. Failure (2) for an unknown name."""
         unknown = [name for name in names if name not in PROGRAMS]
         if unknown:
-            raise Failure(Status.USAGE, f"no program is called {unknown[0]!r}; there are {', '.join(PROGRAMS)}")
+            raise Failure(Status.USAGE, f"unknown program {unknown[0]!r}; choose one of {', '.join(PROGRAMS)}")
         self.library_bytes = library_bytes(self.mallocs)
         for number, name in enumerate(names):
             left = deadline - time.monotonic()
@@ -135,7 +135,7 @@ class Validating:
                 self.differences.append(found)
 
     def _real_runner(self, folder: Path, cell: Cell, workload: RealProgram, limit: float) -> Runner:
-        limit *= len(self.mallocs)  # by the wall clock, of which each has a share
+        limit *= len(self.mallocs)  # wall-clock time, which they share
         own = own_folder(folder, cell)
         return MallocRunner(own, workload.stdin, workload.environment, self.seed, limit_seconds=limit)
 
@@ -143,12 +143,12 @@ class Validating:
         return Cell(Program(tuple(workload.command)), malloc, (("program", workload.name),))
 
     def _replay_cell(self, workload: RealProgram, trace: Path, malloc: Malloc, *pace: tuple[str, str]) -> Cell:
-        # A malloc that gives pages back by the wall clock has them longer at full speed than in the program.
+        # A malloc that returns pages by the wall clock keeps them longer at full speed than in the program.
         contender = RECORDED if malloc == OWN_MALLOC else malloc
         return Cell(Trace(str(trace)), contender, (("program", workload.name), *pace))
 
     def document(self) -> Validation:
-        """Everything found."""
+        """All results so far."""
         return Validation(
             **self.journal.head(SCHEMA),
             mallocs=tuple(m.place for m in self.mallocs),
@@ -162,7 +162,7 @@ class Validating:
 
 @dataclass(frozen=True)
 class _ByKind:
-    """Gives each cell of a round to the runner of its kind, and names the stage after what it is for."""
+    """Passes each cell of a round to the runner of its kind, and names the stage after its purpose."""
 
     real: Runner
     played: Runner
@@ -175,7 +175,9 @@ class _ByKind:
 
 
 def own_folder(folder: Path, cell: Cell) -> Path:
-    """A new folder of its own for what runs beside others. Its name is no part of a cell's, which may hold a path."""
+    """A new folder for a cell that runs in parallel with others. Its name is not derived from the cell's, which may
+    hold a path.
+    """
     return Path(tempfile.mkdtemp(prefix=f"{cell.subject.kind}-", dir=folder))
 
 
@@ -184,7 +186,9 @@ def _number(outcomes: Sequence[Outcome]) -> int:
 
 
 def record(workload: RealProgram, folder: Path) -> tuple[Path, Characterisation]:
-    """Records a workload once, on the C library's malloc; the trace of the process that allocated most, its summary."""
+    """Records a workload once, on the C library's malloc. Returns the trace and summary of the process that allocated
+    most.
+    """
     file = folder / "validated.mpt"
     command = preloaded(workload.command, OWN_MALLOC, workload.environment)
     with (workload.stdin or Path("/dev/null")).open("rb") as stdin:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The tables of `millpond doctor --validate`: predicted against measured, difference by difference, and the medians."""
+"""The tables of `millpond doctor --validate`: the median errors, then each predicted and measured difference."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _BAR = f"{100 * OF_DIFFERENCE:.0f} % of the difference or {100 * OF_PROGRAM:.0f}
 
 
 def print_validation(document: Validation, out: Console) -> None:
-    """The medians first, then a row for each program, pair of mallocs and metric."""
+    """Prints the medians, then a row for each program, pair of mallocs and metric."""
     for metric, found in document.summary.items():
         holds = "within" if found.holds else "not within"
         line = (
-            f"{metric}: replay is wrong by {100 * found.error_of_program:.1f} % of the program in the median of "
-            f"{plural(found.differences, 'difference')} between mallocs, of {plural(found.programs, 'program')}; "
+            f"{metric}: the error of replay is {100 * found.error_of_program:.1f} % of the program (median of "
+            f"{plural(found.differences, 'difference')} between mallocs, {plural(found.programs, 'program')}); "
             f"{holds} {_BAR} ({found.within} of them are); intervals are widened by "
             f"{100 * found.widens_by:.1f} % of the program"
         )
@@ -31,12 +31,12 @@ def print_validation(document: Validation, out: Console) -> None:
         if found.undecided:
             words = (
                 f"! {found.undecided} of {plural(found.differences, 'difference')} in {metric} were measured "
-                "more coarsely than the bar: part of their error is the noise of this machine; more --rounds, or a "
-                "quieter hour, show how much"
+                "less precisely than the bar: part of their error is the noise of this machine; more --rounds or a "
+                "quieter machine would tell"
             )
             out.print(Text(words), style="yellow")
     if 0 < len(document.programs) < FEWEST_PROGRAMS:
-        few = f"! {plural(len(document.programs), 'program')}: kept, and not used, for {FEWEST_PROGRAMS} are needed"
+        few = f"! {plural(len(document.programs), 'program')}: kept but not used: at least {FEWEST_PROGRAMS} are needed"
         out.print(Text(few), style="yellow")
     for note in document.notes:
         out.print(Text(f"! {note}"), style="yellow")
@@ -45,7 +45,7 @@ def print_validation(document: Validation, out: Console) -> None:
 
 
 def _table(differences: Sequence[Difference]) -> Table:
-    table = Table(title="Predicted against measured", title_justify="left", title_style="bold", header_style="bold")
+    table = Table(title="Predicted and measured", title_justify="left", title_style="bold", header_style="bold")
     headings = ("program", "difference", "metric", "measured", "predicted", "error of the difference",
                 "error of the program", "within")  # fmt: skip
     for number, heading in enumerate(headings):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
 """Judges bars on the rows of comparisons: the median, or every row's, must lie within the bound.
 
-    ratio, growth   as of statements (claim_rules): the geometric mean over the rows
+    ratio, growth   as for statements (claim_rules): the geometric mean over the rows
     each            the median of every row of the comparisons `of` keeps the bound; the figure is the worst row's
 
-A bar whose rows were not asked for is left out; a row that was asked for and could not be measured does not hold.
+A bar whose rows were not requested is left out; a bar with a requested row that could not be measured is missed.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from millpond_bench.claims.claims import HOLDS, MISSED, RESOLUTION_BYTES, Claim,
 from millpond_bench.experiments.experiment import Point, place_of
 from millpond_bench.experiments.result_table import FIGURE, PlaceTable, ResultRow, ResultTable
 
-# The median of ours among the metrics of a row.
+# The name of our median among the metrics of a row.
 _OURS = "ours"
 
 
 def bars_of(claims: str, rows: Sequence[ResultRow]) -> list[Verdict]:
-    """Every bar of a file that the rows are about, in its order. O(claims × rows)."""
+    """The bars of a file that concern these rows, in its order. O(claims × rows)."""
     return [bar for claim in load(claims) if (bar := judge_rows(claim, rows)) is not None]
 
 
 def judge_rows(claim: Claim, rows: Sequence[ResultRow]) -> Verdict | None:
-    """The bar over its rows; None where there is no row that it is about."""
+    """The bar over its rows; None if it has no row."""
     about = [row for row in rows if _is_about(claim, row)]
     if not about:
         return None
@@ -53,7 +53,7 @@ def judge_rows(claim: Claim, rows: Sequence[ResultRow]) -> Verdict | None:
 
 
 def _by_place(rows: Sequence[ResultRow]) -> PlaceTable:
-    """The ratios of rows to their best peers, and the medians of ours, as a claim looks for them."""
+    """The ratios of rows to their best peers, and our medians, in the form that a claim reads."""
     return ResultTable({
         (_point(row), row.comparison): {FIGURE: row.pairs, _OURS: {} if row.ours is None else {0: row.ours}}
         for row in rows
@@ -65,7 +65,7 @@ def _point(row: ResultRow) -> Point:
 
 
 def _judge_each(claim: Claim, rows: Sequence[ResultRow]) -> Verdict:
-    """The bar whose figure is that of its worst row."""
+    """The bar with the figure of its worst row."""
     worst = max(rows, key=lambda j: (not j.holds, j.figure.median if j.figure else -1.0 if j.holds else math.inf))
     against = f" against {worst.best_peer_name}" if worst.best_peer_name else ""
     verdict = HOLDS if all(row.holds for row in rows) else MISSED
@@ -74,9 +74,9 @@ def _judge_each(claim: Claim, rows: Sequence[ResultRow]) -> Verdict:
 
 
 def _judged(claim: Claim, row: ResultRow) -> ResultRow:
-    """The row with its figure and whether that holds."""
+    """The row with its figure and whether it holds."""
     figure = _figure(claim, row)
-    # Without a peer to be held against there is nothing to keep; a contender of ours that failed is another matter.
+    # Without a peer there is no bound to keep, but a failed contender of ours is another matter.
     free = not claim.against and row.ours is not None and not row.best_peer_name
     return replace(row, figure=figure, holds=free if figure is None else _keeps(claim, row, figure))
 
@@ -86,14 +86,14 @@ def _is_about(claim: Claim, row: ResultRow) -> bool:
 
 
 def _figure(claim: Claim, row: ResultRow) -> Summary | None:
-    """The ratio to the best peer; against `ideal` that to the ideal, against `nothing` our own number."""
+    """The ratio to the best peer; against `ideal`, the ratio to the ideal; against `nothing`, our own number."""
     if claim.against == ("nothing",):
         return summarise([row.ours]) if row.ours is not None else None
     return row.to_ideal if claim.against == ("ideal",) else row.to_peer
 
 
 def _keeps(claim: Claim, row: ResultRow, figure: Summary) -> bool:
-    """The limit itself, or what is as good."""
+    """True if the figure keeps the limit, or meets its substitute."""
     if figure.median <= claim.high or (claim.or_noise and figure.low <= claim.high):
         return True
     if claim.or_ideal and row.to_ideal is not None:

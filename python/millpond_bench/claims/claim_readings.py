@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a statement makes of all terms of its rule: one figure with its interval, and the region that this lies in.
+"""Combines all terms of a statement's rule: one figure with its interval, and the region that this lies in.
 
     mean       "generally", "in the mean": the geometric mean in every round (of correlations: the mean)
-    every      "every", "always", "no", "any", "consistently": each term on its own. One that clearly breaks the bound
-               breaks the statement; it holds where each term does. "No difference" is this with a bound around 1.
+    every      "every", "always", "no", "any", "consistently": each term by itself. The statement is broken if one term
+               clearly breaks the bound; it holds if each term does. "No difference" is this with a bound around 1.
     largest    "up to": the term with the largest median; it must reach the bound, and no other may pass it
-    smallest   the same of the smallest
+    smallest   the same for the smallest
     share      "most", "almost always": the share of the terms from `at_least` to `at_most`; its interval is from those
                that clearly are to those that clearly are not
-    spread     "alike", "consistent": the largest term / the smallest, by their medians
+    spread     "consistent": the largest term / the smallest, by their medians
 
-Where one of many terms decides, it was found by looking at all: the p-value is multiplied by their number (Bonferroni).
-That at least u of n terms are inside has the p-value (n - u + 1) p(u), of the u-th smallest of theirs (a partial
-conjunction, Benjamini and Heller).
+If one of many terms decides, it was found by looking at all: the p-value is multiplied by their number (Bonferroni).
+The statement that at least u of n terms are inside has the p-value (n - u + 1) p(u), for the u-th smallest of their
+p-values (a partial conjunction, Benjamini and Heller).
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Reading:
-    """A rule's value by round, its interval, and the verdict of the region that this lies in: empty across a border.
+    """A rule's value by round, its interval, and the verdict of the region that contains it: empty across a border.
 
-    `p`: the two-sided p-value of that; None of counts and below six rounds. `satisfied`: whether the figures keep the
-    bound, noise apart. `worst`: the term that decides, where one does.
+    `p`: the two-sided p-value of that; None for counts and below six rounds. `satisfied`: whether the figures keep the
+    bound, apart from noise. `worst`: the term that decides, if one does.
     """
 
     values: Sequence[float]
@@ -85,12 +85,12 @@ def _by_round(terms: Sequence[Term], reduced: Callable[[Sequence[float]], float]
 
 
 def _geometric_mean(values: Sequence[float]) -> float:
-    """That of positive numbers; 0 counts as the smallest one."""
+    """The geometric mean of positive numbers; 0 counts as the smallest one."""
     return math.exp(statistics.fmean(math.log(max(v, 1e-300)) for v in values))
 
 
 def _alone(claim: Claim, values: Sequence[float], *, lucky: int = 1) -> Reading:
-    """One series of rounds. `lucky`: out of how many series it was taken for being the worst."""
+    """Reads one series of rounds. `lucky`: the number of series from which it was chosen as the worst."""
     figure = summarise(values)
     region = region_of(claim, figure.low, figure.high)
     p = None
@@ -101,7 +101,7 @@ def _alone(claim: Claim, values: Sequence[float], *, lucky: int = 1) -> Reading:
 
 
 def _every(claim: Claim, terms: Sequence[Term], figures: PlaceTable) -> Reading:
-    """Each term on its own; the figure is that of the term furthest out, or nearest to the border."""
+    """Reads each term by itself; the figure is that of the term furthest out, or nearest to the border."""
     found = [(_alone(claim, list(term.rounds.values()), lucky=len(terms)), term) for term in terms]
     broken = [(one, term) for one, term in found if one.region in BROKEN and (one.p is None or one.p <= RATE)]
     gravest = min((BROKEN.index(one.region) for one, _ in broken), default=-1)
@@ -138,7 +138,9 @@ def _outermost(claim: Claim, terms: Sequence[Term], figures: PlaceTable) -> Read
 def _chance_of_outermost(
     own: Sequence[float], series: Sequence[Sequence[float]], region: Region, largest: bool
 ) -> float:
-    """One end of the region is reached by the chosen series, the luckiest of so many; the other is passed by none."""
+    """The p-value that the chosen series, the luckiest of so many, reaches one end of the region and that none passes
+    the other.
+    """
     above = Region(region.verdict, region.low, math.inf)
     below = Region(region.verdict, -math.inf, region.high)
     reached, kept = (above, below) if largest else (below, above)
@@ -146,7 +148,7 @@ def _chance_of_outermost(
 
 
 def _share(claim: Claim, terms: Sequence[Term]) -> Reading:
-    """How many of the terms lie between two limits, by their medians."""
+    """The number of terms between two limits, by their medians."""
     low = -math.inf if claim.at_least is None else float(claim.at_least)
     high = math.inf if claim.at_most is None else float(claim.at_most)
     inside, outside = Region(HOLDS, low, high), [Region("", -math.inf, low), Region("", high, math.inf)]
@@ -171,7 +173,7 @@ def _share(claim: Claim, terms: Sequence[Term]) -> Reading:
 
 
 def _needed(region: Region, n: int) -> tuple[int, int]:
-    """How many of n terms must be inside, and how many outside, for their share to lie in a region."""
+    """The number of n terms that must be inside, and that must be outside, for their share to lie in a region."""
     low, high = max(0.0, region.low) * n, min(1.0, region.high) * n
     if region.verdict == HOLDS:
         return math.ceil(low - _ROUNDING), n - math.floor(high + _ROUNDING)
@@ -180,12 +182,12 @@ def _needed(region: Region, n: int) -> tuple[int, int]:
 
 
 def _of_at_least(number: int, chances: Sequence[float]) -> float:
-    """The p-value that fewer than so many of them are true."""
+    """The p-value that fewer than that many of them are true."""
     return (len(chances) - number + 1) * sorted(chances)[number - 1] if number > 0 else 0.0
 
 
 def _beyond(claim: Claim, value: float) -> float:
-    """How far a value lies outside of the bound, below zero inside; on a logarithmic scale where all is positive."""
+    """The distance of a value from the bound, below zero inside; on a logarithmic scale if all is positive."""
     ends = [end for end in (claim.low, claim.high) if math.isfinite(end)]
     scale = math.log if min(value, *ends) > 0.0 else float
     below = scale(claim.low) - scale(value) if math.isfinite(claim.low) else -math.inf

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Judges statements, alike on what a document printed and on what we measured.
+"""Judges statements in the same way on the figures of a paper and on ours.
 
     Claim: kind ── claim_terms ──▶ a term for each point and pair ── over, claim_readings ──▶ a figure, its interval
                                        ├─ on the published tables ──▶ one number: is our reading right?
                                        ├─ on ours ──▶ a region of its bound (verdicts) ──▶ Verdict, with its p-value
-                                       └─ on the document's own allocators ──▶ the same: Verdict.on_documents
+                                       └─ on the paper's own allocators ──▶ the same: Verdict.on_documents
 
 `of` and `against` are strategies, each one for all, or one for each: [AS2, AS5] against [AS1, AS3] are two pairs. The
-`kind` says what a term is, `over` what the statement makes of all of them; verdicts mean what `verdicts` says.
+`kind` defines a term, and `over` how the terms are combined; `verdicts` explains the verdicts.
 
-A label of the document (`AS7`) means a strategy of ours, and another one on allocators that are built as the document's
-were (`PublishedSpec.documents_own`): such a statement has two verdicts. One that names nothing but what is the same on
-both (`AS1`), or a strategy that is no label of the document's (`AS7s`), has one.
+A label of the paper (`AS7`) means one strategy among ours, and another one among allocators that are built as the
+paper's were (`PublishedSpec.documents_own`): such a statement has two verdicts. A statement whose labels mean the same
+in both (`AS1`), or that names a strategy without a label (`AS7s`), has one.
 
-The kind `untestable` has no rule: nothing here could tell, and `missing` names what it would take.
+The kind `untestable` has no rule: no measurement here could decide it, and `missing` names what it would need.
 
-`where` has a value for an axis, a list of them, or a range: `from`, `to`, `below` another axis, or what it `is` on one.
-Of what surrounds the program (`toolchain`, `malloc`) a statement that names none is about the usual one. Points with
-more threads than the machine has cores are no evidence: there threads take turns.
+`where` has a value for an axis, a list of them, or a range: `from`, `to`, `below` another axis, or `is` another axis.
+A statement that names no environment (`toolchain`, `malloc`) is about the usual one. Points with more threads than the
+machine has cores are no evidence: their threads take turns.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def judge_all(
     *,
     cores: int | None = None,
 ) -> list[Verdict]:
-    """Every statement about this experiment, on ours and on the document's own allocators, all judged together.
+    """Every statement about this experiment, on our allocators and on the paper's own, all judged together.
 
-    `missing`: surroundings and counters that were wanted and are not here, each with the reason. `cores`: of the
-    machine that measured, this one's if not given. O(claims × figures).
+    `missing`: requested environments and counters that are absent, each with the reason. `cores`: of the machine that
+    measured, this one's if not given. O(claims × figures).
     """
     claims = [claim for claim in load(experiment.claims) if claim.experiment == experiment.name]
     here = cores or this_machine().cores
@@ -60,7 +60,7 @@ def judge_all(
     in_two = [claim for claim in claims if _has_two_verdicts(claim, experiment)]
     judged = controlled([
         _untestable(judge(claim, experiment, published, within, names=names), experiment, ours, here, reasons, names)
-        for names, some in ((experiment.canonical, claims), (experiment.built_as_then, in_two))
+        for names, some in ((experiment.canonical, claims), (experiment.original_allocator, in_two))
         for claim in some
     ])  # fmt: skip
     on_documents = dict(zip((claim.id for claim in in_two), judged[len(claims) :], strict=True))
@@ -68,13 +68,13 @@ def judge_all(
 
 
 def _has_two_verdicts(claim: Claim, experiment: PublishedSpec) -> bool:
-    """Whether its labels mean other strategies on the document's own allocators."""
+    """True if its labels mean other strategies on the paper's own allocators."""
     names = {experiment.canonical(name) for name in (*claim.of, *claim.against, *_rivals(claim, experiment))}
-    return names <= {*experiment.strategies} and any(experiment.built_as_then(name) != name for name in names)
+    return names <= {*experiment.strategies} and any(experiment.original_allocator(name) != name for name in names)
 
 
 def _within_cores(figures: PlaceTable, cores: int) -> PlaceTable:
-    """The figures without points that have more threads than there are cores."""
+    """The figures without points that have more threads than cores."""
 
     def fits(place: Place) -> bool:
         threads = dict(place[0]).get(THREADS, 0)
@@ -88,7 +88,7 @@ def _within_cores(figures: PlaceTable, cores: int) -> PlaceTable:
 def _untestable(
     judged: Verdict, experiment: PublishedSpec, ours: PlaceTable, cores: int, missing: Mapping[str, str], names: Names
 ) -> Verdict:
-    """Says what is missing, if that is why nothing was measured."""
+    """Adds the missing part, if that is the reason why nothing was measured."""
     if judged.verdict != NOT_MEASURED:
         return judged
     named = {*judged.claim.surroundings(), judged.claim.metric}
@@ -105,9 +105,9 @@ def _untestable(
 def judge(
     claim: Claim, experiment: PublishedSpec, published: PlaceTable, ours: PlaceTable, *, names: Names | None = None
 ) -> Verdict:
-    """One statement on both, on its own: chance is held at `RATE` for it alone.
+    """One statement on both, judged by itself: chance is limited at `RATE` for it only.
 
-    `names`: what a name of the document (`AS7`) means among our strategies; the experiment's own aliases if not given.
+    `names`: our strategy for a name of the paper (`AS7`); the experiment's own aliases if not given.
     """
     if claim.kind == "untestable":
         return Verdict(claim, None, UNTESTABLE)
@@ -124,7 +124,7 @@ def judge(
     if claim.counted:
         return replace(judged, verdict=found.region or UNDECIDED)
     if found.figure.n < FEWEST_ROUNDS:
-        why = f"{plural(found.figure.n, 'round')}, a verdict takes {FEWEST_ROUNDS}"
+        why = f"{plural(found.figure.n, 'round')}, a verdict needs {FEWEST_ROUNDS}"
         return replace(judged, note="; ".join(filter(None, (why, judged.note))))
     return controlled([replace(judged, region=found.region, p=found.p)])[0]
 
@@ -136,7 +136,7 @@ def evaluate(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> tu
 
 
 def _named(claim: Claim, experiment: PublishedSpec, names: Names) -> Claim:
-    """With canonical names in the place of the document's, and where the program's surroundings are the usual ones."""
+    """The claim with canonical names instead of the paper's, in the usual environment."""
     given = (claim.of, claim.against, _rivals(claim, experiment))
     of, against, among = (tuple(map(names, some)) for some in given)
     usual = {name: value for name, value in experiment.usual if name != claim.axis}
@@ -145,5 +145,5 @@ def _named(claim: Claim, experiment: PublishedSpec, names: Names) -> Claim:
 
 
 def _rivals(claim: Claim, experiment: PublishedSpec) -> tuple[str, ...]:
-    """Those that a winner is put against: without any named, all strategies of the document."""
+    """The strategies that a winner is compared with: if none is named, all of the paper."""
     return claim.among or (experiment.strategies if claim.kind == "lead" else ())

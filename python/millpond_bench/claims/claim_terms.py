@@ -3,11 +3,11 @@
 
 figures by place, metric, round ── kind of the rule ──▶ terms ── claim_rules ──▶ one figure, or the worst of them
 
-ratio   `of` / `against` at a point, or `of` alone         growth   the same at `last` on `axis` / at `first`
+ratio   `of` / `against` at a point, or only `of`          growth   the same at `last` on `axis` / at `first`
 step    the same at one value on `axis` / at the one before it, where that changes most
-lead    the smallest figure of `of` / the smallest of the others of `among`: below 1 where `of` is first
+lead    the smallest figure of `of` / the smallest of the others of `among`: below 1 if `of` is first
 rank    Spearman's correlation of `metric` with `other_metric` over all of `of`
-fails   1 where `of` ran out of memory, 0 where it did not; a cell that was refused or killed tells nothing
+fails   1 if `of` ran out of memory, 0 if it did not; a cell that was refused or killed gives no value
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from millpond_bench.claims.claims import Claim
 from millpond_bench.experiments.experiment import Place, Point
 from millpond_bench.experiments.result_table import PlaceTable, quotients
 
-# Out of memory, as our suites say it, and as the document prints it.
+# The status of a cell that ran out of memory, in our suites and in the paper.
 RAN_OUT = ("bad_alloc", "fail")
-# It came to its end, where the figure itself says nothing.
+# The cell ended normally, if the figure itself does not tell.
 RAN = "ran"
 Rounds = Mapping[int, float]
 
@@ -42,7 +42,7 @@ class Term:
         return statistics.median(self.rounds.values())
 
     def name(self, figures: PlaceTable) -> str:
-        """The cells that it is about, as a reader calls them: one, or one against another."""
+        """The cells that it is about, in words: one, or one against another."""
         names = [figures.names.get(place) or _name(place) for place in self.places]
         return " against ".join(dict.fromkeys([names[0], names[-1]]))
 
@@ -87,7 +87,7 @@ def _growths(claim: Claim, figures: PlaceTable) -> Iterator[Term]:
 
 
 def _steps(claim: Claim, figures: PlaceTable) -> Iterator[Term]:
-    """For each pair and each row of points along the axis, the step that changes most in the direction of the bound."""
+    """The step that changes most in the direction of the bound, for each pair and each row of points along the axis."""
     rows: dict[Point, list[Point]] = {}
     for point in _points(claim, figures, claim.matches):
         rows.setdefault(tuple(pair for pair in point if pair[0] != claim.axis), []).append(point)
@@ -110,7 +110,7 @@ def _leads(claim: Claim, figures: PlaceTable) -> Iterator[Term]:
             name: found for name in (*claim.of, *others) if (found := figures.by_round((point, name), claim.metric))
         }
         if len(rivals) < len(others) + len(claim.of):
-            continue  # who was not there cannot have lost
+            continue  # an absent strategy cannot have lost
         rounds = set[int].intersection(*(set(found) for found in rivals.values()))
         leads = {n: least / min(rivals[name][n] for name in others)
                  for n in rounds if (least := min(rivals[name][n] for name in claim.of)) > 0.0}  # fmt: skip
@@ -122,7 +122,7 @@ def _ranks(claim: Claim, figures: PlaceTable) -> Iterator[Term]:
         pairs = [(figures.by_round((point, name), claim.metric), figures.by_round((point, name), claim.other_metric))
                  for name in claim.of]  # fmt: skip
         if not all(one and other for one, other in pairs):
-            continue  # an order without some of them is another order
+            continue  # without some of them, the order would be another one
         rounds = set[int].intersection(*(set(each) for pair in pairs for each in pair))
         found = {n: rank_correlation([one[n] for one, _ in pairs], [other[n] for _, other in pairs]) for n in rounds}
         yield Term({n: value for n, value in found.items() if value is not None}, _places([point], claim.of))

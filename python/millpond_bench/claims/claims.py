@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Claims: statements of a document, and bars of ours; and what rounds make of them.
+"""Claims (statements of a paper) and bars (limits for our own figures), and the verdicts on them.
 
     claims/p0089.toml ───▶ Claim: a rule and a bound ─┬─▶ claim_rules ─▶ Verdict ─▶ verdicts.controlled ─┐
     claims/library.toml ─▶ the same, as a bar ────────┴─▶ bar_rules ───▶ Verdict ───────────────────────┴─▶ page, JSON
     a step of the laboratory ─▶ a bar and its figure ─────────────────────▲
 
-What the verdicts on statements mean stands in `verdicts`. A **bar** holds where the median lies within its bound, and
-is missed elsewhere, which is status 1; the interval stands beside it.
+`verdicts` explains the verdicts on statements. A **bar** holds if the median lies within its bound; otherwise it is
+missed, which gives exit status 1. The interval is shown next to it.
 """
 
 from __future__ import annotations
@@ -27,27 +27,31 @@ from millpond_bench.experiments.result_table import ResultRow
 
 HOLDS, UNDECIDED, NOT_MEASURED, UNTESTABLE = "holds", "undecided", "not measured", "cannot be tested here"
 STRONGER, WEAKER, OPPOSITE, ABSENT = "stronger", "weaker", "opposite", "absent"
-# The verdicts on a statement that does not hold, the gravest first; and that on a bar.
+# The verdicts on a statement that does not hold, the gravest first; and the verdict on a missed bar.
 BROKEN = (OPPOSITE, ABSENT, WEAKER, STRONGER)
 MISSED = "missed"
 VERDICTS = (HOLDS, STRONGER, WEAKER, OPPOSITE, ABSENT, UNDECIDED, NOT_MEASURED, UNTESTABLE)
 # The verdict on a bar without a limit.
 REPORTED = ""
 FOLDER = "claims"
-# The kernel counts resident pages in batches of so many for each processor: less than that is not seen.
+# The kernel counts resident pages in batches of this many for each processor: a smaller amount is invisible.
 RESOLUTION_BYTES = 64 * 4096
 _ROUNDING = 1e-9
 _MISSED_SHOWN = 6
 
 
 class Claim(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One statement. `low`, `high`: the bound, either may be absent. `metric`: of what, if not the experiment's figure.
-    `no_effect`: the value that means no effect, where the rule does not say it. `paper_disagrees`: why the document's
-    own figures do not bear it out. `published_lost`: why there are no published figures to look at. `exact`: what is
-    counted and never varies, so that one round is enough. Of bars (`is_bar`): the
-    `unit` of the figure, and what is as good as the bound: `or_ideal`, so many times the ideal; `or_noise`, an interval
-    that reaches it; `or_unseen`, bytes that the kernel does not show (`more` than the peer's, or `in all`); `also`: in
-    words."""
+    """One statement.
+
+    `low`, `high`: the bound; either may be absent. `metric`: if not the experiment's figure. `no_effect`: the value
+    that means no effect, if the rule does not define it. `paper_disagrees`: why the paper's own figures do not confirm
+    it. `published_lost`: why there are no published figures to compare. `exact`: for counts that never vary, so that
+    one round is enough.
+
+    For bars (`is_bar`): the `unit` of the figure, and substitutes for the bound: `or_ideal`, so many times the ideal;
+    `or_noise`, an interval that reaches it; `or_unseen`, bytes that the kernel does not show (`more` than the peer's,
+    or `in all`); `also`: in words.
+    """
 
     id: str = ""
     experiment: str = ""
@@ -67,35 +71,35 @@ class Claim(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
     also: str = ""
 
     def accepts(self, value: float) -> bool:
-        """Whether a number lies within the bound."""
+        """True if a number lies within the bound."""
         return self.low - _ROUNDING <= value <= self.high + _ROUNDING
 
     @property
     def nothing(self) -> float:
-        """The value of no effect: 0 of shares and correlations, 1 of anything else that does not say otherwise."""
+        """The value of no effect: 0 for shares and correlations, 1 for anything else unless it is given."""
         if self.no_effect is not None:
             return float(self.no_effect)
         return 0.0 if self.over == "share" or self.kind in ("rank", "fails") else 1.0
 
     @property
     def counted(self) -> bool:
-        """Whether the rounds have no noise in them: one is enough."""
+        """True if the rounds have no noise: then one is enough."""
         return self.exact or self.kind == "fails"
 
     def pairs(self) -> list[tuple[str, str]]:
-        """What is divided by what; an empty name where nothing divides."""
+        """The pairs of dividend and divisor; an empty name if nothing divides."""
         against = self.against or ("",)
         pairs = max(len(self.of), len(against))
         both = [names * pairs if len(names) == 1 else names for names in (self.of, against)]
         return list(zip(*both, strict=True))
 
     def matches(self, point: Point, but: str = "") -> bool:
-        """Whether a point is one that the statement is about, whatever its value on the axis `but`."""
+        """True if the statement is about the point, whatever its value on the axis `but`."""
         at = dict(point)
         return all(_fits(at.get(name), wanted, at) for name, wanted in self.where.items() if name != but)
 
     def surroundings(self) -> set[str]:
-        """What it names of what surrounds a program: without one of them it cannot be tested."""
+        """The parts of the program's environment that it names: without them it cannot be tested."""
         named = [value for name, value in self.where.items() if name in SURROUNDINGS]
         ends = [self.first, self.last] if self.axis in SURROUNDINGS else []
         return {str(one) for value in [*named, *ends] for one in (value if isinstance(value, list) else [value])}
@@ -107,21 +111,21 @@ class Claim(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"at least {self.low:g}" if math.isinf(self.high) else f"{self.low:g} to {self.high:g}"
 
     def judged(self, figure: Summary | None, worst: str = "", **known: Any) -> Verdict:
-        """A bar with its figure, whose median must keep the bound; it is only reported without one."""
+        """A bar with its figure, whose median must keep the bound; without a bound it is only reported."""
         kept = figure is not None and self.low <= figure.median <= self.high
         limited = math.isfinite(self.low) or math.isfinite(self.high)
         verdict = (HOLDS if kept else MISSED) if limited else REPORTED
         return Verdict(self, figure, verdict, worst=worst, **known)
 
     def also_text(self) -> str:
-        """What is as good as the bound, in words."""
+        """The substitute for the bound, in words."""
         unseen = {"more": f"or ≤ {RESOLUTION_BYTES // 1024} KiB more", "in all": f"or ≤ {RESOLUTION_BYTES // 1024} KiB"}
         ideal = f"or ≤ {self.or_ideal} × the ideal" if self.or_ideal else ""
         return self.also or ideal or ("or inside the noise" if self.or_noise else unseen.get(self.or_unseen, ""))
 
 
 def _fits(value: int | str | None, wanted: Any, at: Mapping[str, Any]) -> bool:
-    """A number or a word, one of a list, or a range of numbers, whose ends may be other axes."""
+    """True if a value equals a number or a word, is in a list, or lies in a range whose ends may be other axes."""
     if value is None:
         return False
     if isinstance(wanted, Mapping):
@@ -133,14 +137,15 @@ def _fits(value: int | str | None, wanted: Any, at: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim with the document's figure and ours, and the evidence: names of cells.
+    """A claim with the paper's figure and ours, and the evidence: names of cells.
 
-    Of a statement: `region`, the verdict that the interval allows, whatever chance says; `p` and `p_adjusted`, its
-    chance, alone and among all statements judged with it, None of exact counts; `doubt`, why chance is not excluded;
-    `worst`, the point that decides; `published_satisfies`, whether the document's own figures bear it out;
-    `on_documents`, the verdict on allocators that are built as the document's were, None where they are the same.
-    Of a bar: `workload`; a `note`; `rows`, those that it is about, where the figure is that of the `worst` one, a row
-    that does not hold before all that do; `outcomes`, the rounds behind it.
+    For a statement: `region`, the verdict from the interval, without regard to chance; `p` and `p_adjusted`, its
+    chance, by itself and among all statements judged with it, None for exact counts; `doubt`, why chance is not
+    excluded; `worst`, the point that decides; `published_satisfies`, whether the paper's own figures confirm it;
+    `on_documents`, the verdict on allocators that are built as the paper's were, None if they are the same.
+
+    For a bar: `workload`; a `note`; `rows`, its rows, where the figure is that of the `worst` one (a row that does not
+    hold comes before all that do); `outcomes`, the rounds behind it.
     """
 
     claim: Claim
@@ -167,12 +172,12 @@ class Verdict:
 
     @property
     def holds(self) -> bool | None:
-        """None where that is not decided."""
+        """True or false; None if it is not decided."""
         return True if self.verdict == HOLDS else False if self.verdict in (*BROKEN, MISSED) else None
 
     @property
     def remark(self) -> str:
-        """What a reader must know beside the verdict on a statement."""
+        """A remark for a reader of the verdict on a statement."""
         decides = f"decided by {self.worst}" if self.worst and self.verdict != NOT_MEASURED else ""
         return "; ".join(filter(None, (self.note, decides, self.doubt)))
 
@@ -210,7 +215,7 @@ class Verdict:
 
     @property
     def limit(self) -> Number | None:
-        """The end of the bound that a bar has; None without one."""
+        """The end of the bound that a bar has; None if it has no bound."""
         return _finite(self.claim.low if self._at_least else self.claim.high)
 
     @property
@@ -230,7 +235,7 @@ class Verdict:
         return self._text(self.ours.median), interval
 
     def note_text(self) -> str:
-        """What a reader must know beside the figure: of several rows, how many hold, and which do not."""
+        """A note for a reader of the figure: for several rows, how many hold, and which do not."""
         if len(self.rows) < 2:
             return self.note or self.worst
         missed = [row for row in self.rows if not row.holds]
@@ -259,9 +264,10 @@ def bar_of(
     name: str, workload: str, unit: str, figure: Summary | float | None, limit: Number | None = None, *,
     at_least: bool = False, or_noise: bool = False, note: str = "", outcomes: tuple[Outcome, ...] = (),
 ) -> Verdict:  # fmt: skip
-    """A figure, or one value, and the limit that its median must keep (`at_least`: must reach; None: none).
+    """A bar for a figure or one value, and the limit that its median must keep (`at_least`: must reach; None: no
+    limit).
 
-    `or_noise`: an interval that reaches the limit is as good.
+    `or_noise`: an interval that reaches the limit is enough.
     """
     low, high = (limit, None) if at_least else (None, limit)
     claim = Claim(
@@ -275,7 +281,7 @@ def bar_of(
 
 
 def missing_bar(name: str, why: str) -> Verdict:
-    """A bar whose figure could not be measured: it does not hold, and says why."""
+    """A bar whose figure could not be measured: it is missed, and has the reason."""
     return bar_of(name, "", "", None, 0.0, note=f"not measured: {why}")
 
 
@@ -286,12 +292,12 @@ def _file(name: str) -> Mapping[str, Any]:
 
 @cache
 def load(name: str) -> tuple[Claim, ...]:
-    """The claims of a file. ValueError for a claim with a word that none has."""
+    """The claims of a file. ValueError for an unknown key."""
     heads = {"are_bars": "is_bar", "are_exact": "exact"}
     given = {field: True for head, field in heads.items() if _file(name).get(head)}
     return tuple(Claim.from_json({**given, **entry}) for entry in _file(name)["claim"])
 
 
 def heading(name: str) -> str:
-    """Whose statements they are, for a reader: those of a document, or candidates of ours."""
+    """The origin of the statements, for a reader: a paper, or candidates of ours."""
     return str(_file(name)["heading"])

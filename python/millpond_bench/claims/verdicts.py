@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Verdicts: where the figure of a statement lies, and whether chance alone could have put it there.
+"""Verdicts: where the figure of a statement lies, and the probability that only chance put it there.
 
     no effect        near end of the bound        far end
         ┆   weaker            ┆       holds          ┆   stronger          a statement of an effect: its bound lies on
@@ -51,28 +51,28 @@ from millpond_bench.claims.claims import (
 )
 
 FEWEST_ROUNDS = 6
-# The expected share of false ones among the verdicts on a document.
+# The expected share of false verdicts among those on a paper.
 RATE = 0.05
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Region:
-    """A part of the line, and the verdict on an interval that lies in it."""
+    """A part of the number line, and the verdict on an interval that lies in it."""
 
     verdict: str
     low: float
     high: float
 
     def contains(self, low: float, high: float) -> bool:
-        """Whether a whole interval lies inside; ends belong to the bound, not to its neighbours."""
+        """True if a whole interval lies inside; ends belong to the bound, not to its neighbours."""
         if self.verdict == HOLDS:
             return self.low - _ROUNDING <= low and high <= self.high + _ROUNDING
         return self.low + _ROUNDING < low and high < self.high - _ROUNDING
 
 
 def regions(claim: Claim) -> Iterator[Region]:
-    """The regions of a statement, in the order in which they count. `absent` overlaps its neighbours."""
+    """The regions of a statement, in order of priority. `absent` overlaps its neighbours."""
     low, high, none = float(claim.low), float(claim.high), claim.nothing
     yield Region(HOLDS, low, high)
     if low < none < high or low == none == high:
@@ -86,7 +86,7 @@ def regions(claim: Claim) -> Iterator[Region]:
 
 
 def _absent(none: float, near: float) -> Region:
-    """Around no effect, as far as half way to the near end of the bound."""
+    """The region around no effect, up to half way to the near end of the bound."""
     if none > 0.0 and near > 0.0:
         half = max(abs(math.log(near / none)) / 2.0, math.log1p(MINIMUM_EFFECT))
         return Region(ABSENT, none * math.exp(-half), none * math.exp(half))
@@ -100,9 +100,9 @@ def region_of(claim: Claim, low: float, high: float) -> Region | None:
 
 
 def chance_of(values: Sequence[float], region: Region) -> float:
-    """The one-sided p-value that what these values scatter around lies outside of a region, at its nearer border.
+    """The one-sided p-value that the true value lies outside of a region, at its nearer border.
 
-    Student's t, on logarithms where all is positive. StatisticsError without two values. O(n).
+    Student's t, on logarithms if all values are positive. StatisticsError without two values. O(n).
     """
     borders = [border for border in (region.low, region.high) if math.isfinite(border)]
     scale = math.log if min(*values, *borders) > 0.0 else float
@@ -114,7 +114,7 @@ def chance_of(values: Sequence[float], region: Region) -> float:
 
 
 def _tail(distance: float, error: float, n: int, closed: bool) -> float:
-    """Student's tail beyond a distance. Without any scatter a value is where it is, at the end of a bound inside it."""
+    """Student's tail beyond a distance. Without scatter, the value is exact, and an end of a bound is inside it."""
     if error <= _ROUNDING:
         return 0.0 if distance > _ROUNDING or (closed and distance >= -_ROUNDING) else 1.0
     stdtr = memory_limit.scipy("special").stdtr
@@ -122,9 +122,9 @@ def _tail(distance: float, error: float, n: int, closed: bool) -> float:
 
 
 def controlled(judged: Sequence[Verdict], rate: float = RATE) -> list[Verdict]:
-    """The same statements, judged together: those that chance could have decided are undecided.
+    """The same statements, judged together: those that chance could have decided become undecided.
 
-    Statements without a p-value (exact, or not measured) are as they were. O(n log n).
+    Statements without a p-value (exact, or not measured) stay as they are. O(n log n).
     """
     p_values = [one.p for one in judged if one.p is not None]
     several = sum(1.0 / k for k in range(1, len(p_values) + 1))
@@ -134,5 +134,5 @@ def controlled(judged: Sequence[Verdict], rate: float = RATE) -> list[Verdict]:
 
 def _settled(one: Verdict, p_adjusted: float, family: int, rate: float) -> Verdict:
     clear = bool(one.region) and p_adjusted <= rate
-    doubt = f"among {family} statements chance alone may make it {one.region}" if one.region and not clear else ""
+    doubt = f"among {family} statements, chance may make it {one.region}" if one.region and not clear else ""
     return replace(one, verdict=one.region if clear else UNDECIDED, p_adjusted=p_adjusted, doubt=doubt)

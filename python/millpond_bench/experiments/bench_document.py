@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The results of `millpond bench` as they travel ("millpond.bench/1"): what runs make, and their JSON file holds.
+"""The document of `millpond bench` ("millpond.bench/1"): results that a run makes and its JSON file holds.
 
 BenchDocument ─┬─ ExperimentRecord ── SuiteRecord    what ran
                ├─ JudgedBar ── JudgedRow             figures against limits
-               ├─ JudgedClaim ── Rule                statements of a document
+               ├─ JudgedClaim ── Rule                statements of a paper
                ├─ SummaryRow                         PublishedRow, ComparisonRow or StepRow: a value at a point
                └─ ObservationRow                     every value of every round
 """
@@ -31,7 +31,7 @@ class BenchRecord(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class SuiteRecord(BenchRecord, frozen=True, kw_only=True):
-    """A suite's program, and what surrounded it."""
+    """A suite's program, and the environment in which it ran."""
 
     name: str
     compiler: str
@@ -43,7 +43,7 @@ class SuiteRecord(BenchRecord, frozen=True, kw_only=True):
 
 
 class ExperimentRecord(BenchRecord, frozen=True, kw_only=True):
-    """One experiment that ran. `figure` and `baseline`: of a published one."""
+    """One experiment that ran. `figure` and `baseline`: only for a published one."""
 
     name: str
     title: str
@@ -58,7 +58,7 @@ class ExperimentRecord(BenchRecord, frozen=True, kw_only=True):
 
 
 class Peer(BenchRecord, frozen=True, kw_only=True):
-    """A contender that ours are held against."""
+    """A contender that ours are compared with."""
 
     name: str
     kind: str
@@ -81,7 +81,7 @@ class JudgedRow(BenchRecord, frozen=True, kw_only=True):
 
 
 class JudgedBar(BenchRecord, frozen=True, kw_only=True):
-    """A figure against its limit, and the rows that it is the worst of."""
+    """A figure with its limit, and the rows of which it is the worst."""
 
     name: str
     limit: Number | None
@@ -97,7 +97,7 @@ class JudgedBar(BenchRecord, frozen=True, kw_only=True):
 
 
 class Rule(Record, frozen=True, kw_only=True):
-    """What is put against the bound of a statement; see claim_rules."""
+    """The rule of a statement: the value that is compared with its bound; see claim_rules."""
 
     kind: Kind
     over: Over = "mean"
@@ -116,7 +116,7 @@ class Rule(Record, frozen=True, kw_only=True):
 
 
 class JudgedOnDocuments(BenchRecord, frozen=True, kw_only=True):
-    """The verdict on a statement on allocators that are built as the document's were; fields as of `JudgedClaim`."""
+    """The verdict on a statement for allocators that are built as the paper's were; fields as in `JudgedClaim`."""
 
     figure: Summary | None
     verdict: str
@@ -129,11 +129,11 @@ class JudgedOnDocuments(BenchRecord, frozen=True, kw_only=True):
 
 
 class JudgedClaim(BenchRecord, frozen=True, kw_only=True):
-    """A statement with the document's figure and ours; the bound's absent side is null.
+    """A statement with the paper's figure and ours; the bound's absent side is null.
 
-    `p_adjusted`: the chance of this verdict by noise alone, after all statements judged together; null of exact
-    counts. `worst`: the point that decides, where each counts. `note`: why it is undecided, how many points hold.
-    `on_documents`: null where the statement names no allocator that the document had built otherwise than ours.
+    `p_adjusted`: the chance of this verdict by noise only, after all statements judged together; null for exact
+    counts. `worst`: the point that decides, if each counts. `note`: why it is undecided, how many points hold.
+    `on_documents`: null if the statement names no allocator that the paper had built otherwise than ours.
     """
 
     id: str
@@ -163,7 +163,7 @@ class SummaryRow(BenchRecord, frozen=True, kw_only=True):
 
 
 class PublishedRow(SummaryRow, frozen=True, kw_only=True):
-    """A metric of one cell of a published experiment, next to what the document printed there."""
+    """A metric of one cell of a published experiment, next to the paper's value."""
 
     experiment: str
     workload: str
@@ -195,7 +195,7 @@ class PublishedRow(SummaryRow, frozen=True, kw_only=True):
 
 
 class ComparisonRow(SummaryRow, frozen=True, kw_only=True):
-    """Ours against the best peer and the ideal: medians, ratios paired within rounds, intervals beside them."""
+    """Ours compared with the best peer and the ideal: medians, ratios paired within rounds, and their intervals."""
 
     workload: str
     comparison: str
@@ -226,7 +226,7 @@ class ComparisonRow(SummaryRow, frozen=True, kw_only=True):
 
 
 class StepRow(SummaryRow, frozen=True, kw_only=True):
-    """The figure of one bar of a step; without figures where it could not be measured."""
+    """The figure of one bar of a step; without figures if it could not be measured."""
 
     workload: str
     comparison: str
@@ -249,7 +249,7 @@ class ObservationRow(Observation, frozen=True, kw_only=True):
     parameters: dict[str, str]  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        """Takes what the store has looked at."""
+        """Skips the checks of `Observation`: the store has already made them."""
 
 
 class BenchDocument(BenchRecord, frozen=True, kw_only=True):
@@ -271,13 +271,13 @@ class BenchDocument(BenchRecord, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, data: object) -> Self:
-        """The document in plain data. ValueError, which names the place, where it is not there."""
+        """The document in plain data. ValueError, which names the place, if the data do not fit."""
         found = super().from_json(data)
         assert isinstance(data, Mapping)
         return msgspec.structs.replace(found, summary=tuple(_row(row) for row in data["summary"]))
 
 
 def _row(row: Mapping[str, Any]) -> SummaryRow:
-    """A row as the kind that its fields tell."""
+    """A row of the kind that its fields indicate."""
     kind = PublishedRow if "strategy" in row else ComparisonRow if "ours_name" in row else StepRow
     return kind.from_json(row)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""An experiment that holds our allocators against their peers, as data, and the rows that its rounds amount to.
+"""An experiment that compares our allocators with their peers, as data, and the rows that its rounds give.
 
     ComparisonSpec ── parts ─────▶ cells: points of workloads × contenders, rounds, seeds
                    ── questions ─▶ rows:  for each point ours, the best peer, the ideal
 
-The best peer is the one with the smallest median over the rounds; the ratio is paired within rounds, and its median
-with the interval is the figure.
+The best peer is the one with the smallest median over the rounds. The figure is the median of the ratios paired within
+rounds, with its interval.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from millpond_bench.experiments.contenders import Contender, Contenders, Takes
 from millpond_bench.experiments.experiment import STANDARD, ExperimentSpec, Parameters, at_scale
 from millpond_bench.experiments.result_table import ResultRow, ResultTable, label, size_text, table_of
 
-# A peer is held against us in bytes where its time is not more than so many times ours.
+# Bytes are compared only with peers whose time is at most this many times ours.
 NEAR = 1.10
 WARM, COLD, RESIDENT = "warm_ns", "cold_ns", "resident_bytes"
 
 
 @dataclass(frozen=True)
 class WorkloadPart:
-    """Points that are measured alike. `seconds`: about what one process takes where this was laid out.
+    """Points that are measured in the same way. `seconds`: about the time of one process on the reference machine.
 
-    `rounds`: at most so many (0: as many as the scale has). `only`: contenders by pattern; without, all but `aside`
-    (empty: the experiment's), which run at paper scale alone. `seeds`: so many, counted from the run's own; 0 where
-    nothing is drawn.
+    `rounds`: at most this many (0: as many as the scale has). `only`: contenders by pattern; without it, all except
+    `aside` (empty: the experiment's), which run only at paper scale. `seeds`: their number, counted from the run's
+    own; 0 if nothing is random.
     """
 
     workload: str
@@ -49,7 +49,7 @@ class WorkloadPart:
     aside: tuple[str, ...] = ()
 
     def takes(self, contender: Contender, every: bool) -> bool:
-        """Whether the contender runs in this part; `every`: those that no bar is about, too."""
+        """True if the contender runs in this part; `every`: also those without a bar."""
         if self.only:
             return any(fnmatchcase(contender.name, pattern) for pattern in self.only)
         return every or not any(fnmatchcase(contender.name, pattern) for pattern in self.aside)
@@ -72,12 +72,12 @@ def nobody(_: Contender) -> bool:
 
 @dataclass(frozen=True)
 class Question:
-    """A comparison: the best of `ours` against the best contender that `peers` takes, in one metric.
+    """A comparison: the best of `ours` with the best contender that `peers` accepts, in one metric.
 
-    `unit`: empty for ns a unit of the workload. `held`: resident bytes instead, against the leanest peer that is no
-    more than NEAR times as slow. `narrow`: which of the peers count. In the place of a peer, `itself`: another metric
-    of the same process, and its name; `payload`: so many bytes for each of `size` (`payload_name`: empty for a figure
-    that is divided alone). `each`: a row for each contender that it takes, whose name is put behind the comparison.
+    `unit`: empty for ns per unit of the workload. `held`: resident bytes instead, compared with the leanest peer that
+    is at most NEAR times as slow. `narrow`: selects among the peers. Instead of a peer: `itself`, another metric of
+    the same process, and its name; or `payload`, this many bytes for each of `size` (`payload_name`: empty for a
+    figure that is only divided). `each`: a row for each accepted contender, with its name after the comparison's.
     """
 
     comparison: str
@@ -96,10 +96,10 @@ class Question:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ComparisonSpec(ExperimentSpec):
-    """Our allocators against their peers on the workloads of a suite's program.
+    """Our allocators compared with their peers on the workloads of a suite's program.
 
-    `parts` by scale. `counted`: workloads whose instructions are counted, by those of the program. `questions`: what is
-    asked of each workload; those without an entry are asked nothing.
+    `parts` by scale. `counted`: workloads whose instructions are counted, by those of the program. `questions`: the
+    comparisons of each workload; a workload without an entry has none.
     """
 
     parts: Mapping[str, Callable[[], Sequence[WorkloadPart]]]
@@ -116,7 +116,7 @@ class ComparisonSpec(ExperimentSpec):
     ) -> dict[Cell, tuple[int, float]]:
         """The cells of a scale: every point with every contender that can run it, those with most rounds first.
 
-        `sizes` replace those of some workloads. Failure (status 4) where the program lacks a workload.
+        `sizes` replace those of some workloads. Failure (status 4) if the program lacks a workload.
         """
         found: dict[Cell, tuple[int, float]] = {}
         for one in at_scale(self.parts, scale)():
@@ -132,11 +132,11 @@ class ComparisonSpec(ExperimentSpec):
         return dict(sorted(found.items(), key=lambda item: -item[1][0]))
 
     def rows(self, cells: Sequence[Cell], outcomes: Sequence[Outcome], contenders: Contenders) -> list[ResultRow]:
-        """All rows, group by group. A question none of whose contenders run in a group is left out. O(outcomes)."""
+        """All rows, group by group. A question without contenders in a group is left out. O(outcomes)."""
         table = table_of(outcomes)
         rows: list[ResultRow] = []
         for cells_of_point in groups_of(cells):
-            (workload,) = cells_of_point[0].subject.words
+            (workload,) = cells_of_point[0].subject.argv
             unit = "instruction" if workload in self.counted else contenders.program.workload(workload).unit
             group = PointGroup(cells_of_point, contenders.by_name, table, unit)
             for question in self.questions.get(workload, ()):
@@ -156,7 +156,7 @@ class PointGroup:
 
     def __post_init__(self) -> None:
         self.by_name = {cell.contender.name: cell for cell in self.cells}
-        (self.workload,) = self.cells[0].subject.words
+        (self.workload,) = self.cells[0].subject.argv
         self.parameters = dict(self.cells[0].parameters)
 
     def row(self, comparison: str, unit: str, **known: Any) -> ResultRow:
@@ -166,7 +166,7 @@ class PointGroup:
                          **{**usual, **known})  # fmt: skip
 
     def takes(self, takes: Takes) -> list[Cell]:
-        """The cells of the contenders that it takes."""
+        """The cells of the contenders that `takes` accepts."""
         return [cell for name, cell in self.by_name.items() if takes(self.contenders[name])]
 
     def answers(self, q: Question) -> list[ResultRow]:
@@ -182,7 +182,7 @@ class PointGroup:
         return [self._against(q, ours, peers, ideals)] if ours and (peers or ideals) else []
 
     def _alone(self, q: Question, cell: Cell) -> ResultRow:
-        """One contender of ours, against another metric of its own, the payload, or nothing."""
+        """One contender of ours, compared with another metric of its own, the payload, or nothing."""
         table, known = self.table, dict[str, Any]()
         if q.itself:
             other, name = q.itself
@@ -224,28 +224,28 @@ class PointGroup:
         )  # fmt: skip
 
     def _near(self, peers: Iterable[Cell], ours: Cell | None, metric: str) -> list[Cell]:
-        """The peers that are not more than a tenth slower than we are."""
+        """The peers that are at most a tenth slower than we are."""
         own = self.table.median(ours, metric)
         medians = {peer: self.table.median(peer, metric) for peer in peers}
         return [peer for peer, m in medians.items() if own is not None and m is not None and m <= NEAR * own]
 
     def left_out(self, cells: Iterable[Cell]) -> str:
-        """Which of them failed, and why."""
+        """The names of those that failed, and why."""
         table = self.table
         return "; ".join(f"{c.contender.name}: {table.why_failed(c)}" for c in cells if c in table.failed)
 
     def series(self, cell: Cell | None, metric: str) -> list[int]:
-        """What the values of a series differ in, rising."""
+        """The steps of a series, rising."""
         names = self.table.values.get(cell, {}) if cell is not None else {}
         return sorted(int(name.partition(":")[2]) for name in names if name.startswith(f"{metric}:"))
 
 
-# What compares something else than one metric of two contenders.
+# Makes rows that compare something else than one metric of two contenders.
 Special = Callable[[PointGroup], list[ResultRow]]
 
 
 def sweep(group: PointGroup) -> list[ResultRow]:
-    """multipool at each size against the ideal, and from a size to the next."""
+    """multipool at each size compared with the ideal, and each size with the next."""
     ours, ideal = group.by_name.get("multipool"), group.by_name.get("ideal_free_list")
     if ours is None:
         return []
@@ -272,9 +272,9 @@ def sweep(group: PointGroup) -> list[ResultRow]:
 
 
 def longest_pause(group: PointGroup) -> list[ResultRow]:
-    """dyn_array's longest pause against std::vector's; that of a control that never grows is subtracted from both.
+    """dyn_array's longest pause compared with std::vector's; both minus that of a control that never grows.
 
-    Medians over the rounds first: a run's longest pause is as often the system's as the array's.
+    The medians over the rounds come first: a run's longest pause is caused as often by the system as by the array.
     """
     names = [name for name in ("dyn_array", "reserved", "vector") if name in group.by_name]
     if "dyn_array" not in names:
@@ -294,7 +294,7 @@ def longest_pause(group: PointGroup) -> list[ResultRow]:
 
 
 def construction(group: PointGroup) -> list[ResultRow]:
-    """What a fresh reservation of dyn_array costs, and its end; nothing is held against it."""
+    """The cost of a fresh reservation of dyn_array, and of its end, without a comparison."""
     cell = group.by_name.get("dyn_array")
     if cell is None:
         return []
@@ -304,7 +304,7 @@ def construction(group: PointGroup) -> list[ResultRow]:
 
 
 def commit_steps(group: PointGroup) -> list[ResultRow]:
-    """Nanoseconds an element of dyn_array for each size of the step."""
+    """Nanoseconds per element of dyn_array for each size of the step."""
     cell = group.by_name.get("dyn_array")
     if cell is None:
         return []
@@ -317,10 +317,10 @@ def commit_steps(group: PointGroup) -> list[ResultRow]:
 
 
 def returning(table: ResultTable[Cell], peers: list[Cell]) -> list[Cell]:
-    """The peers that give back more than half of what they had when everything is freed.
+    """The peers that return more than half of their memory when everything is freed.
 
-    Where none does, the one that has least left: or a bar that no peer can be held to would hold. Mallocs that give
-    memory back do it later, by a clock.
+    If none does, the one that keeps least: otherwise a bar without a peer would hold. Mallocs return memory later, by
+    a clock.
     """
 
     def gives_back(peer: Cell) -> bool:
@@ -332,6 +332,6 @@ def returning(table: ResultTable[Cell], peers: list[Cell]) -> list[Cell]:
 
 
 def keeping(table: ResultTable[Cell], peers: list[Cell]) -> list[Cell]:
-    """The other ones."""
+    """The other peers."""
     back = returning(table, peers)
     return [peer for peer in peers if peer not in back]

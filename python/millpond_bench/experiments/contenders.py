@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Who takes part in comparisons: what a suite's program knows, and every malloc that is put below it.
+"""The contenders of comparisons: those of a suite's program, and every malloc that it can run on.
 
     PROGRAM --list  ──▶ ours, pool peers, monotonic peers, ideals                      one process, no environment
                     └─▶ `malloc` ─┬─ glibc                                             as it is
@@ -8,7 +8,7 @@
                                   └─ --peer NAME=LIBRARY                               LD_PRELOAD, or an adapter
                     └─▶ `vector`, `realloc`, … ── on each malloc: realloc@jemalloc, huge:realloc@jemalloc
 
-A peer that should be here and is not is an error that names it: a comparison without the best peer says nothing.
+A missing standard peer is an error that names it: a comparison without the best peer says nothing.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from millpond_bench.experiments.suite_rounds import Launch, ListedContender, Sui
 from millpond_bench.experiments.surroundings import USUAL, Surroundings
 
 OURS, POOL, MONOTONIC, MALLOC, IDEAL = "ours", "pool_peer", "monotonic_peer", "malloc", "ideal"
-# Arrays: those that grow on whatever malloc the process has, and those that ask the system. Trees over glibc.
+# Arrays that grow on the process's malloc, arrays that get memory from the system, and trees over glibc.
 HEAP_ARRAY, ARRAY, TREE = "heap_array", "array", "tree"
 KEPT = ":kept"
 HARDENED = "multipool:hardened"
 ADAPTER = "adapter"
-# A library that has this function is an adapter for an allocator class; any other one is a malloc.
+# A library with this function is an adapter for an allocator class; any other one is a malloc.
 ADAPTER_SYMBOL = b"millpond_peer_create\0"
-# What lets a malloc use huge pages. Those that are not here have no such setting.
+# The settings that let a malloc use huge pages. Mallocs without an entry have no such setting.
 HUGE = "huge:"
 _HUGE_PAGES = {
     GLIBC: ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),
@@ -46,7 +46,7 @@ _HUGE_PAGES = {
 
 @dataclass(frozen=True)
 class Contender:
-    """One contender: how cells name it, what it is, and how the program is started for it (`asked`, `around`)."""
+    """One contender: its name in cells, its kind, and the start of its program (`asked`, `around`)."""
 
     name: str
     kind: str
@@ -60,7 +60,7 @@ class Contender:
 
     @property
     def kept(self) -> bool:
-        """Whether what it frees stays with it (or above the system's trimming), so that only the allocator counts."""
+        """True if it keeps what it frees (or is above the system's trimming), so that only the allocator counts."""
         return self.source == "kept"
 
     @property
@@ -68,11 +68,11 @@ class Contender:
         return self.kind in (POOL, MONOTONIC, MALLOC, HEAP_ARRAY, ARRAY, TREE)
 
     def launch(self, workload: str, counted_functions: tuple[str, ...] = ()) -> Launch:
-        """How its round of a workload is started."""
+        """The start of its program for a round of a workload."""
         return Launch(self.around, workload, self.asked, self.options, counted_functions)
 
     def record(self) -> Peer:
-        """As `peers` of the benchmark's document lists it."""
+        """The record for `peers` of the benchmark's document."""
         return Peer(name=self.name, kind=self.kind, version=self.version, package=self.package, path=self.path)
 
 
@@ -81,7 +81,7 @@ Takes = Callable[[Contender], bool]
 
 @dataclass(frozen=True)
 class Contenders:
-    """All contenders of a program, by name; `missing` peers by the package that has them."""
+    """All contenders of a program, by name; `missing` peers with the package that has them."""
 
     program: SuiteProgram
     by_name: Mapping[str, Contender]
@@ -92,7 +92,7 @@ class Contenders:
         return [c for c in self.by_name.values() if _family(c) in workload.contenders]
 
     def require_peers(self) -> None:
-        """Failure (status 4) that names every peer that is not here."""
+        """Failure (status 4) that names every missing peer."""
         if self.missing:
             names = ", ".join(f"{name} ({package} has it)" for name, package in self.missing.items())
             raise Failure(
@@ -105,15 +105,15 @@ class Contenders:
 
 
 def _family(contender: Contender) -> str:
-    """The name by which a workload lists a contender: all mallocs are one, and peers kept by the environment too."""
+    """The name by which a workload lists a contender: one for all mallocs, and for peers kept by the environment."""
     return "multipool" if contender.name == HARDENED else contender.asked
 
 
 def find_contenders(program: SuiteProgram, peers: Sequence[str] = ()) -> Contenders:
-    """What the program lists, the mallocs that are here, and the peers that the user names (`NAME=PATH`).
+    """The program's own contenders, the installed mallocs, and the peers that the user names (`NAME=PATH`).
 
-    Failure: status 2 for a peer that is not so given or whose name is taken, 3 for a library that is not there. Missing
-    peers of the standard set are noted, not raised.
+    Failure: status 2 for a peer in another form or whose name is taken, 3 for a missing library. Missing standard
+    peers are recorded, not raised.
     """
     listed = [_listed(c) for c in program.contenders if c.is_built_in and c.name not in (MALLOC, ADAPTER)]
     names = {c.name for c in listed}
@@ -143,7 +143,7 @@ def _listed(listed: ListedContender) -> Contender:
 
 
 def _kept_by_glibc(contender: Contender) -> Contender:
-    """A pool that takes its chunks from the global heap and no other source: over a heap that is never trimmed."""
+    """A pool that takes its chunks only from the global heap, over a heap that is never trimmed."""
     return replace(contender, name=contender.name + KEPT, source="kept", around=Surroundings(kept=True))
 
 
@@ -153,7 +153,7 @@ def _malloc(malloc: Malloc) -> Contender:
 
 
 def _arrays_on_mallocs(contenders: Sequence[Contender]) -> list[Contender]:
-    """Each array that grows on a malloc, on every malloc; and once more where that may be told to use huge pages."""
+    """Each array that grows on a malloc, on every malloc; and again with huge pages, if the malloc can use them."""
     result = []
     for array in contenders:
         if array.kind != HEAP_ARRAY or ":" in array.name:
@@ -171,7 +171,8 @@ def _arrays_on_mallocs(contenders: Sequence[Contender]) -> list[Contender]:
 
 
 def _given(text: str) -> list[Contender]:
-    """A peer of the user's: NAME=PATH; an adapter by what its library exports, `monotonic:` before PATH for that kind.
+    """A peer of the user's: NAME=PATH. Its library's exports tell whether it is an adapter; `monotonic:` before PATH
+    selects that kind.
 
     An adapter runs twice, because we cannot give it a source: as it is, and over a heap that is never trimmed.
     """
@@ -179,14 +180,14 @@ def _given(text: str) -> list[Contender]:
     kind, _, rest = given.partition(":")
     path = Path(rest if kind == "monotonic" else given)
     if not name or not given or any(c in name for c in "/:*"):
-        raise Failure(Status.USAGE, f"--peer {text!r}: it is given as NAME=LIBRARY.so, without / : * in NAME")
+        raise Failure(Status.USAGE, f"--peer {text!r}: write NAME=LIBRARY.so, without / : * in NAME")
     try:
         content = path.read_bytes()
     except OSError as error:
         raise Failure(Status.INPUT, f"--peer {name}: cannot read {path}: {error.strerror or error}") from error
     whole = path.resolve()
     if not content.startswith(b"\x7fELF"):
-        raise Failure(Status.INPUT, f"--peer {name}: {path} is no shared library")
+        raise Failure(Status.INPUT, f"--peer {name}: {path} is not a shared library")
     if ADAPTER_SYMBOL in content:
         which = MONOTONIC if kind == "monotonic" else POOL
         adapter = Contender(name, which, "default", ADAPTER, options=("--peer", str(whole)), path=str(whole))
@@ -195,7 +196,7 @@ def _given(text: str) -> list[Contender]:
 
 
 def _with_packages(contenders: Mapping[str, Contender]) -> dict[str, Contender]:
-    """Adds the package and version of each library, where Debian's tools know them; glibc's own version always."""
+    """Adds the package and version of each library, if Debian's tools know them; glibc's own version always."""
     owners = packages_of([c.path for c in contenders.values() if c.path])
     result = {}
     for name, contender in contenders.items():
@@ -207,10 +208,10 @@ def _with_packages(contenders: Mapping[str, Contender]) -> dict[str, Contender]:
 
 
 def packages_of(paths: Iterable[str]) -> dict[str, tuple[str | None, str | None]]:
-    """Package and version that each of these files belongs to; a file that no package has is left out."""
+    """Package and version of each of these files; a file without a package is left out."""
     found: dict[str, tuple[str | None, str | None]] = {}
     for path in paths:
-        # The name that a library is known by may be a link of another package's, or reach it through a linked folder.
+        # The library's usual name may be a link of another package, or go through a linked folder.
         for name in dict.fromkeys((str(Path(path).resolve()), path)):
             owner = _dpkg("-S", name).partition(":")[0].strip()
             if owner:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What `bench` counts, by its options; events of the processor by their names (`--event`, `--list-events`).
+"""The options of `bench` that count events, and the names of the processor's events (`--event`, `--list-events`).
 
 MEM_LOAD_RETIRED:L3_MISS   a name of libpfm's, [processor::]EVENT[:unit mask]…    millpond-events knows them
 taken=0xc4                 a name of the user's own and the processor's code
@@ -17,38 +17,38 @@ from millpond.system import native, output
 from millpond.system.arguments import STDOUT
 from millpond.system.errors import Failure, Status
 from millpond_bench.experiments.surroundings import USUAL
-from millpond_bench.experiments.window_counters import Counters, Counting, PerfControl
+from millpond_bench.experiments.window_counters import CounterRequest, Counters, PerfControl
 
 PROGRAM = "millpond-events"
 SCHEMA = "millpond.events/1"
-MOST = 16  # that a suite's program takes
+MOST = 16  # the limit of a suite's program
 _CODE = re.compile("0x[0-9a-fA-F]{1,16}")
 
 
 def label_of(text: str) -> str:
-    """What an event is called in results: NAME of NAME=0xCODE. Failure (status 2) for a code that is none."""
+    """The name of an event in results: NAME of NAME=0xCODE. Failure (status 2) for an invalid code."""
     label, sign, code = text.partition("=")
     # libpfm's names have a : or a . before a value: EVENT:c=1.
     has_code = bool(sign) and not set(label) & set(":.")
     if not text or (has_code and not (label and _CODE.fullmatch(code))):
-        raise Failure(Status.USAGE, f"--event {text!r} is neither a name, as MEM_LOAD_RETIRED:L3_MISS, nor NAME=0xCODE")
+        raise Failure(Status.USAGE, f"--event {text!r} is neither an event (MEM_LOAD_RETIRED:L3_MISS) nor NAME=0xCODE")
     return label if has_code else text
 
 
 def require_known(events: Sequence[str], taken: Collection[str], *, counters: bool) -> None:
-    """Failure (status 2) for an event that nobody knows, or whose name is taken; before anything is measured.
+    """Failure (status 2) for an unknown event, or one whose name is taken; before anything is measured.
 
-    `taken`: the metrics of the experiments. One that this processor lacks is known: it is null, with the reason, in
-    every round.
+    `taken`: the metrics of the experiments. An event that only this processor lacks is known: it is null, with the
+    reason, in every round.
     """
     labels = [label_of(text) for text in events]
     if len(events) > MOST:
-        raise Failure(Status.USAGE, f"--event: {len(events)} events are more than the {MOST} there is room for")
+        raise Failure(Status.USAGE, f"--event: {len(events)} events are too many: at most {MOST} fit")
     for label in labels:
         if labels.count(label) > 1:
             raise Failure(Status.USAGE, f"--event {label} is given twice")
         if label in COUNTERS and counters:
-            raise Failure(Status.USAGE, f"--event {label} is one of those that --counters counts")
+            raise Failure(Status.USAGE, f"--counters counts {label} already: leave out --event {label}")
         if label not in COUNTERS and label in taken:
             raise Failure(Status.USAGE, f"--event {label!r}: a metric has that name; choose another")
     named = [text for text, label in zip(events, labels, strict=True) if text == label]
@@ -57,15 +57,15 @@ def require_known(events: Sequence[str], taken: Collection[str], *, counters: bo
 
 
 def listed() -> dict[str, Any]:
-    """The events of this machine, as millpond-events has them."""
+    """The events of this machine, from millpond-events."""
     found = json.loads(_ask("--list"))
     if found.get("schema") != SCHEMA:
-        raise Failure(Status.ENVIRONMENT, f"{PROGRAM} --list gave no list ({SCHEMA}): build it anew")
+        raise Failure(Status.ENVIRONMENT, f"{PROGRAM} --list printed no list ({SCHEMA}): build it again")
     return dict(found)
 
 
 def unavailable() -> dict[str, str]:
-    """The counters that `--counters` cannot count on this machine, each with the reason; none where nothing tells."""
+    """The counters that `--counters` cannot count on this machine, each with the reason; empty if this is unknown."""
     try:
         found = listed()
     except Failure:
@@ -74,7 +74,7 @@ def unavailable() -> dict[str, str]:
 
 
 def text_of(found: dict[str, Any]) -> str:
-    """The list for a terminal: first what `--counters` counts, then every name, with its unit masks."""
+    """The list for a terminal: first the events of `--counters`, then every name, with its unit masks."""
     lines = ["Counted by --counters, on every processor:"]
     for each in found["named"]:
         how = f"as {each['counted_as']}" if each["available"] else f"null here: {each['why_not']}"
@@ -86,14 +86,16 @@ def text_of(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def counting_of(how: Counters | None, events: Sequence[str], control: str | None, taken: Collection[str]) -> Counting:
-    """What is to be counted. Failure (status 2) for an event that nobody knows, or descriptors that are none."""
+def counting_of(
+    how: Counters | None, events: Sequence[str], control: str | None, taken: Collection[str]
+) -> CounterRequest:
+    """The requested counters. Failure (status 2) for an unknown event or invalid descriptors."""
     require_known(events, taken, counters=how is not None)
-    return Counting(how, tuple(events), PerfControl.given(control) if control is not None else None)
+    return CounterRequest(how, tuple(events), PerfControl.given(control) if control is not None else None)
 
 
 def show_events(json: str | None) -> None:
-    """The events of this machine: as JSON, and as lines unless JSON takes their place."""
+    """Shows the events of this machine: as JSON if asked, and as lines unless JSON goes to standard output."""
     found = listed()
     output.write_json(found, json)
     if json != STDOUT:
@@ -103,5 +105,5 @@ def show_events(json: str | None) -> None:
 def _ask(*words: str) -> str:
     done = native.capture([str(native.find(PROGRAM)), *words], USUAL.environment({}))
     if done.status != 0:
-        raise native.failure_of(PROGRAM, native.Finished(done.status, done.said))
+        raise native.failure_of(PROGRAM, native.ProcessEnd(done.status, done.said))
     return done.printed

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What an experiment is: data. Nothing that runs, judges or draws one knows which of them it has.
+"""Experiments as data. The code that runs, judges or draws them does not depend on any particular one.
 
     ExperimentSpec ── name, suite, metrics, claims              what all have
     PublishedSpec  ── axes, strategies, figure ──▶ the cells of a scale       ── rounds ──▶ our figures
-               ── columns of its CSV       ──▶ the document's own figures ────────────▶ beside them, point by point
+                   ── columns of its CSV       ──▶ the paper's own figures ───────────────▶ next to ours at each point
 
-A **point** is a place in the document's tables: a value on each of the experiment's axes. A cell lies on a point if it
-has no other parameter but those that the document leaves open (`free`).
+A **point** is a place in the paper's tables: a value on each of the experiment's axes. A cell lies on a point if its
+only other parameters are those that the paper leaves open (`free`).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond_bench.experiments import quotients
 from millpond_bench.experiments.quotients import Quotient
 
-# `shape`: a document's whole grid with less work at each point, where its own work takes weeks.
+# `shape`: a paper's whole grid with less work at each point, for papers whose own work takes weeks.
 SCALES = ("quick", "standard", "shape", "paper")
 STANDARD = "standard"
 ROUNDS = {"quick": 3, STANDARD: VERDICT_ROUNDS, "paper": 3}
 
-# What every suite's program prints of a round, whichever workload it is.
+# The values that every suite's program prints for a round, in any workload.
 _OF_A_ROUND = {
     "cpu_seconds": "seconds",
     "wall_seconds": "seconds",
@@ -48,16 +48,16 @@ Parameters = tuple[tuple[str, str], ...]
 Point = quotients.Point
 Place = quotients.Place
 PERCENT = "percent_of_AS1"
-# A heap that is littered first, but with nothing.
+# A fresh heap, as a parameter: no litter.
 FRESH = (LITTER, "0")
 FOLDER = "paper"
 Value = TypeVar("Value")
-# Figures, and heat tables, of a page from an experiment's results; their types stand above this one.
+# Makes figures and heat tables of a page from an experiment's results; their types are defined above this layer.
 Draw = Callable[[Any], list[Any]]
 
 
 def at_scale(values: Mapping[str, Value], scale: str) -> Value:
-    """What is given for a scale: for `shape`, where an experiment has none of its own, what it has at standard."""
+    """The value for a scale; for `shape` without a value of its own, that of standard."""
     return values[scale] if scale in values or scale not in SCALES else values[STANDARD]
 
 
@@ -68,10 +68,10 @@ def suite_metrics(**more: str) -> Metrics:
 
 @dataclass(frozen=True)
 class Figure:
-    """The number that the document's tables hold, made from a `metric` of the suite's program.
+    """The figure of the paper's tables, made from a `metric` of the suite's program.
 
-    `per_units`: for so many units of work, where cells may do less than the document did. `twin`: divided by the same
-    of the cell in which that parameter has the other sign.
+    `per_units`: for this many units of work, because cells may do less than the paper did. `twin`: divided by the same
+    metric of the cell in which that parameter has the other sign.
     """
 
     name: str
@@ -82,10 +82,10 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Published:
-    """One cell of the document's tables: as printed (`fail` has no value), and in the figure's unit if it can be.
+class PublishedFigure:
+    """One cell of the paper's tables: as printed (`fail` has no value), and in the figure's unit if possible.
 
-    `metric`: another metric of the suite's program that it is the value of, rather than the experiment's figure.
+    `metric`: the metric of the suite's program, if it is not the experiment's figure.
     """
 
     point: Point
@@ -96,7 +96,7 @@ class Published:
 
     @property
     def value(self) -> float | None:
-        """The printed number; None where the document has a word in its place."""
+        """The printed number; None if the paper has a word in its place."""
         try:
             return float(self.printed)
         except ValueError:
@@ -105,9 +105,10 @@ class Published:
 
 @dataclass(frozen=True)
 class Part:
-    """Points that are measured alike: `points` have the parameters of the workload, in the order of a cell's name.
+    """Points that are measured in the same way: `points` have the parameters of the workload, in the order of a cell's
+    name.
 
-    `strategies`: without, the experiment's own. What is built as the document's allocators were runs beside ours.
+    `strategies`: by default the experiment's own. Allocators that are built as the paper's run next to ours.
     """
 
     points: tuple[Parameters, ...]
@@ -116,11 +117,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Tables:
-    """How the document lays its figures out: a table for each value of `split`, rows of `rows`, columns of `columns`.
+    """The layout of the paper's figures: a table for each value of `split`, rows of `rows`, columns of `columns`.
 
-    `strategy` stands for the strategy among them. `corner` says what the rows are. `relative`: all columns but the
-    baseline's are shares of it. `own_rows`: points of ours that the document has no figures of stand there, too.
-    `quotients`: more tables, behind these.
+    `strategy` among these names means the strategy. `corner`: the kind of the rows. `relative`: all columns except the
+    baseline's are shares of it. `own_rows`: points of ours without figures in the paper have rows, too. `quotients`:
+    more tables, after these.
     """
 
     split: tuple[str, ...]
@@ -136,7 +137,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class Needs:
-    """About what one process of a cell takes where this was laid out."""
+    """The approximate cost of one process of a cell on the reference machine."""
 
     seconds: float
     bytes: int
@@ -144,11 +145,11 @@ class Needs:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExperimentSpec:
-    """What every experiment says of itself.
+    """The data that every experiment has.
 
-    `claims`: its statements in `claims/`, or its bars; empty for none there. `suite`: the program that runs its cells.
-    `rounds`: how many of each cell, by scale. `fewest_rounds`: so many should a verdict rest on. `source` and
-    `machine`: a document's title, and what it was measured on. `notes`: what a reader must know.
+    `claims`: its statements in `claims/`, or its bars; empty if it has none there. `suite`: the program that runs its
+    cells. `rounds`: the number for each cell, by scale. `fewest_rounds`: the least for a verdict. `source` and
+    `machine`: a paper's title, and the machine that it used. `notes`: caveats for the reader.
     """
 
     name: str
@@ -166,29 +167,29 @@ class ExperimentSpec:
 
     @property
     def document(self) -> str:
-        """The document's name: `p0089` of `p0089.1`."""
+        """The paper's name: `p0089` of `p0089.1`."""
         return self.name.partition(".")[0]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PublishedSpec(ExperimentSpec):
-    """A published experiment. `strategies` are canonical names, the baseline first; `aliases` are the document's.
+    """A published experiment. `strategies` are canonical names, the baseline first; `aliases` are the paper's names.
 
-    `table` is the document's own in `paper/`, empty where none of its figures is left. `documents_own`: by label, the
-    strategies whose allocators are built as the document's were, where `strategies` and `aliases` have ours; each runs
-    wherever ours of its label does. `beside`: strategies that the document does not have, run at paper scale.
-    `optional`: those that a program may have been built without, and is then not asked for. The axis `litter` is the
-    share of the heap, in percent, that is littered first. `under`: axes of ours that the document has not, what
-    surrounds the program (`surrounded` adds them), each with its values, the usual one first.
-    `memory_bytes`: the address space that each process may have; 0 for no limit. `counted`: by the least scale at which
-    they run, points of which each is simulated once in every run of the whole experiment (callgrind), and never timed:
-    small ones, on which statements about instructions and misses rest. `extra_runs`: what else is asked of cells, once.
-    `draw` and `tabulate`: figures, and tables before those of `tables`, from ours.
+    `table` is the paper's own in `paper/`, empty if none of its figures is left. `documents_own`: by label, the
+    strategies whose allocators are built as the paper's were, where `strategies` and `aliases` have ours; each runs
+    wherever ours of its label does. `extra_strategies`: strategies that the paper does not have, run at paper scale.
+    `optional`: strategies that a program may have been built without; it then runs without them. The axis `litter` is
+    the share of the heap, in percent, that is littered first. `under`: axes of ours for the program's environment,
+    which the paper does not have (`surrounded` adds them), each with its values, the usual one first. `memory_bytes`:
+    the address space that each process may have; 0 for no limit. `counted`: by the least scale at which they run,
+    points that every run of the whole experiment simulates once (callgrind) and never times: small ones, for
+    statements about instructions and misses. `extra_runs`: one more run of some cells, for other values. `draw` and
+    `tabulate`: make figures, and tables before those of `tables`, from ours.
     """
 
     workload: str
     figure: Figure
-    beside_metrics: tuple[str, ...]
+    extra_metrics: tuple[str, ...]
     axes: tuple[str, ...]
     strategies: tuple[str, ...]
     aliases: Mapping[str, str]
@@ -197,9 +198,9 @@ class PublishedSpec(ExperimentSpec):
     needs: Callable[[Mapping[str, str], str], Needs]
     free: tuple[str, ...] = ()
     table: str = ""
-    published: Callable[[Mapping[str, str]], Published | None] = field(default=lambda _row: None)
+    published: Callable[[Mapping[str, str]], PublishedFigure | None] = field(default=lambda _row: None)
     documents_own: Mapping[str, str] = field(default_factory=dict)
-    beside: tuple[str, ...] = ()
+    extra_strategies: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     counted: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
@@ -211,7 +212,7 @@ class PublishedSpec(ExperimentSpec):
 
     @property
     def measured_strategies(self) -> tuple[str, ...]:
-        """Ours of every label of the document, then those that are built as its own."""
+        """Our strategy for every label of the paper, then those that are built as its own."""
         return (*self.strategies, *self.documents_own.values())
 
     @property
@@ -219,25 +220,25 @@ class PublishedSpec(ExperimentSpec):
         return self.strategies[0]
 
     def alias(self, strategy: str) -> str | None:
-        """What the document calls a strategy."""
+        """The paper's name for a strategy."""
         return next((alias for alias, name in self.aliases.items() if name == strategy), None)
 
     def canonical(self, strategy: str) -> str:
-        """The name behind an alias; any other name is itself."""
+        """The strategy's name for an alias; any other name is returned unchanged."""
         return self.aliases.get(strategy, strategy)
 
     def printed_as(self, strategy: str) -> str:
-        """The strategy under which the document's tables have the figures of this one: of one label, ours."""
+        """The strategy under which the paper's tables have the figures of this one: ours of the same label."""
         return next((self.aliases[label] for label, own in self.documents_own.items() if own == strategy), strategy)
 
-    def built_as_then(self, strategy: str) -> str:
-        """The strategy that a label, or ours of that label, means on the document's own allocators."""
+    def original_allocator(self, strategy: str) -> str:
+        """The paper's own allocator for a label, or for our strategy of that label."""
         name = self.canonical(strategy)
         return next((own for label, own in self.documents_own.items() if self.aliases[label] == name), name)
 
     @cache  # noqa: B019 (an experiment lives as long as the program)
-    def printed(self, metric: str = "") -> dict[Place, Published]:
-        """Every figure of the document's tables as it was printed; or every value of a metric."""
+    def printed(self, metric: str = "") -> dict[Place, PublishedFigure]:
+        """Every figure of the paper's tables as printed; or every value of a metric."""
         if not self.table:
             return {}
         text = (files("millpond_bench.suites") / FOLDER / self.table).read_text(encoding="utf-8")
@@ -246,7 +247,7 @@ class PublishedSpec(ExperimentSpec):
 
     @cache  # noqa: B019
     def published_values(self, metric: str = "") -> dict[Place, float]:
-        """The figures that are numbers, in the units of ours: shares of the baseline turned into what they share."""
+        """The figures that are numbers, in our units; shares of the baseline are converted to absolute values."""
         found = self.printed(metric)
         result = {}
         for place, one in found.items():
@@ -260,7 +261,7 @@ class PublishedSpec(ExperimentSpec):
         return result
 
     def point_of(self, cell: Cell) -> Point | None:
-        """Where in the document's tables a cell lies; None beside them."""
+        """The place of a cell in the paper's tables; None if it has none."""
         given = {**SURROUNDINGS, **dict(cell.parameters)}
         if not {*self.axes} - {LITTER} <= given.keys():
             return None
@@ -269,34 +270,34 @@ class PublishedSpec(ExperimentSpec):
         return tuple((name, _on_axis(name, given)) for name in self.axes)
 
     def published_point(self, point: Point) -> Point:
-        """Where in the document's tables a point of ours lies, whatever surrounds the program there."""
+        """The place of one of our points in the paper's tables, without the program's environment."""
         return tuple(pair for pair in point if pair[0] not in self.under)
 
     def around(self, point: Point) -> Point:
-        """The rest of a point: what surrounds the program."""
+        """The rest of a point: the program's environment."""
         return tuple(pair for pair in point if pair[0] in self.under)
 
     @property
     def usual(self) -> Point:
-        """What surrounds the program where nothing else is said."""
+        """The usual environment of the program."""
         return tuple((name, _on_axis(name, {name: values[0]})) for name, values in self.under.items())
 
     def cells(self, part: Part, given: Parameters = (), every: bool = False) -> Iterable[Cell]:
-        """The cells of a part, point by point. `every`: those beside the document's strategies, too.
+        """The cells of a part, point by point. `every`: also of strategies that the paper does not have.
 
-        `given` takes the place of what a point has of the same names; no litter at all is a fresh heap.
+        `given` replaces a point's parameters of the same names; a heap without litter is a fresh heap.
         """
         kept = tuple(pair for pair in given if pair != FRESH)
         asked = part.strategies or self.strategies
-        built_as_then = (own for label, own in self.documents_own.items() if self.aliases[label] in asked)
-        strategies = (*asked, *built_as_then, *(self.beside if every and not part.strategies else ()))
+        original_allocator = (own for label, own in self.documents_own.items() if self.aliases[label] in asked)
+        strategies = (*asked, *original_allocator, *(self.extra_strategies if every and not part.strategies else ()))
         for point in part.points:
             own = tuple(pair for pair in point if pair[0] not in dict(given))
             for strategy in strategies:
                 yield Cell(Workload(self.workload), Strategy(strategy), (*own, *kept))
 
     def twin_of(self, cell: Cell) -> Cell | None:
-        """The cell that the figure of this one is divided by; None where this is such a cell itself, or none is due."""
+        """The cell that this one's figure is divided by; None if this is such a cell itself, or if none is needed."""
         given = dict(cell.parameters)
         value = given.get(self.figure.twin)
         if value is None or value.startswith("-"):
@@ -306,15 +307,15 @@ class PublishedSpec(ExperimentSpec):
 
 
 def crossed(parts: Iterable[Part], strategies: tuple[str, ...], **values: tuple[str, ...]) -> tuple[Part, ...]:
-    """The points of these parts with every combination of these values behind them, under these strategies."""
+    """The points of these parts, extended by every combination of these values, under these strategies."""
     more = points(**values)
     return tuple(Part(tuple((*point, *each) for point in part.points for each in more), strategies) for part in parts)
 
 
 def surrounded(experiment: PublishedSpec, **under: tuple[str, ...]) -> PublishedSpec:
-    """The experiment with these axes of what surrounds its program, and a table for each of their values.
+    """The experiment with these axes for its program's environment, and a table for each of their values.
 
-    An axis that it has already gets these values. The document's figures stand beside ours under all of them.
+    An axis that it has already gets these values. The paper's figures are next to ours under all of them.
     """
     new = tuple(name for name in under if name not in experiment.axes)
     tables = experiment.tables
@@ -328,7 +329,7 @@ def surrounded(experiment: PublishedSpec, **under: tuple[str, ...]) -> Published
 
 
 def _around(name: str, value: int | str) -> str:
-    """In the title of a table; nothing of what is usual."""
+    """The environment for the title of a table; empty for the usual one."""
     words = {TOOLCHAIN: "by {}", MALLOC: "on {}", LAST_LEVEL: "last level of {}"}
     return words.get(name, f"{name} {{}}").format(value) if value != SURROUNDINGS.get(name) else ""
 
@@ -339,22 +340,22 @@ def percent(given: Mapping[str, str]) -> int:
 
 
 def _on_axis(name: str, given: Mapping[str, str]) -> int | str:
-    """The value of a parameter as it stands in a point."""
+    """The value of a parameter in the form that a point has."""
     return percent(given) if name == LITTER else place_of(given[name])
 
 
 def place_of(text: str) -> int | str:
-    """A value on an axis: a number where it is one, else a word."""
+    """A value on an axis: a number if it is one, else a word."""
     return int(text) if text.lstrip("-").isdecimal() else text
 
 
 def thousands(_name: str, value: int | str) -> str:
-    """A label: `10 000 000` of a number."""
+    """A label: `10 000 000` for a number."""
     return f"{value:,}".replace(",", " ") if isinstance(value, int) else value
 
 
 def points(**axes: Iterable[object]) -> tuple[Parameters, ...]:
-    """Every combination of these values, the last name running fastest."""
+    """Every combination of these values; the last name varies fastest."""
     return tuple(
         tuple((name, str(value)) for name, value in zip(axes, values, strict=True))
         for values in product(*axes.values())

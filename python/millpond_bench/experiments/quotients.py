@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Quotients of two figures, as tables of their own: what is divided by what, at each place of the figures' tables.
+"""Quotients of two figures, as tables of their own, with the layout of the figures' tables.
 
-to_baseline     the baseline at the same point          on_fresh_heap   the same where nothing is littered
+to_baseline     the baseline at the same point          on_fresh_heap   the same on a heap that is not littered
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from millpond.cells.cell import LITTER
 
 Point = tuple[tuple[str, int | str], ...]
-# A point and who takes a turn there, by canonical name: one figure of a document's tables.
+# A point and a strategy by its canonical name: one figure of a paper's tables.
 Place = tuple[Point, str]
 
 
@@ -20,9 +20,9 @@ Place = tuple[Point, str]
 class Quotient:
     """Tables of the quotients of two figures, paired within rounds, in the layout of the figures' own tables.
 
-    `above` and `below`: the places whose figures are divided, from the place in the table and the experiment's
-    baseline; None where there is no quotient. `metric`: of another one than the figure; `other_metric`: that each is a
-    share of first. `printed`: what the document's own table of them is called among its figures.
+    `above` and `below`: return the places whose figures are divided, from the place in the table and the experiment's
+    baseline; None if there is no quotient. `metric`: if not the figure; `other_metric`: each value is first divided by
+    it. `printed`: the name of the paper's own table of these quotients.
     """
 
     title: str
@@ -39,11 +39,11 @@ def to_baseline(place: Place, baseline: str) -> Place | None:
 
 
 def itself(place: Place, _baseline: str) -> Place:
-    """The place that a quotient stands in."""
+    """The place of the quotient itself."""
     return place
 
 
 def on_fresh_heap(place: Place, _baseline: str) -> Place | None:
-    """The same on a heap that is not littered; None for what is there already."""
+    """The same place on a heap that is not littered; None if the place is already there."""
     point = tuple((name, 0 if name == LITTER else value) for name, value in place[0])
     return (point, place[1]) if point != place[0] else None

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The values of an experiment by place, metric and round, and what is made of them.
+"""The values of an experiment by place, metric and round, and the results computed from them.
 
 outcomes ──▶ ResultTable by cell ──▶ medians, the least of several, ratios paired within rounds
                  └─ PublishedTable: the experiment's figure of each cell ─┬─▶ rows: median, interval, ratio
                                                                           └─▶ PlaceTable ──▶ claims
-the document's own tables ──▶ PlaceTable: a value is its only round ─────────────────────────────────────┘
+the paper's own tables ──▶ PlaceTable: a value is its only round ────────────────────────────────┘
              ResultRow: ours, the best peer, the ideal of a comparison at one point
 """
 
@@ -30,10 +30,10 @@ FIGURE = ""
 
 
 class ResultTable(Generic[Key]):
-    """Values by metric and round for each key: a cell, or a place in a document's tables.
+    """Values by metric and round for each key: a cell, or a place in a paper's tables.
 
-    `failed`: the status of what failed, if once; `why`: the reason. `names`: what a reader calls a key. Nothing of it
-    changes once it is made.
+    `failed`: the status of a key that failed in any round; `why`: the reason. `names`: readable names of keys.
+    Immutable.
     """
 
     def __init__(
@@ -47,31 +47,33 @@ class ResultTable(Generic[Key]):
         self._keys: dict[str, tuple[Key, ...]] = {}
 
     def why_failed(self, key: Key) -> str:
-        """The status of what failed, and the reason."""
+        """The status and the reason of a failed key."""
         return f"{self.failed[key]}, {self.why[key]}"
 
     def by_round(self, key: Key, metric: str) -> Mapping[int, float]:
-        """Empty where the key ever failed: what fails in one round is no contender in the others."""
+        """The values by round; empty if the key failed in any round, because it is then no contender in the others."""
         return {} if key in self.failed else self.values.get(key, {}).get(metric, {})
 
     def keys(self, metric: str) -> tuple[Key, ...]:
-        """Those with a value of the metric. O(1) but for the first time: each of some hundred statements asks."""
+        """The keys with a value of the metric. O(1) except for the first call, because some hundred statements call
+        it.
+        """
         if metric not in self._keys:
             self._keys[metric] = tuple(key for key in self.values if self.by_round(key, metric))
         return self._keys[metric]
 
     def median(self, key: Key | None, metric: str) -> float | None:
-        """None where there is no key, or no value."""
+        """The median; None if the key or its values do not exist."""
         values = self.by_round(key, metric) if key is not None else {}
         return statistics.median(values.values()) if values else None
 
     def least(self, keys: Iterable[Key], metric: str) -> Key | None:
-        """The key with the smallest median; None where none has the metric."""
+        """The key with the smallest median; None if none has the metric."""
         found = [(m, key) for key in keys if (m := self.median(key, metric)) is not None]
         return min(found, key=lambda pair: pair[0])[1] if found else None
 
     def ratio(self, of: Key | None, against: Key | None, metric: str, other: str | None = None) -> Summary | None:
-        """Paired within rounds; None where they have no round in common. `other`: the metric of the second."""
+        """The ratio, paired within rounds; None without a common round. `other`: the metric of the second."""
         pairs = self.pairs(of, against, metric, other)
         return summarise(list(pairs.values())) if pairs else None
 
@@ -82,12 +84,12 @@ class ResultTable(Generic[Key]):
         return quotients(self.by_round(of, metric), self.by_round(against, other or metric))
 
 
-# The figures of a document's tables, or ours of the same places.
+# The figures of a paper's tables, or ours at the same places.
 PlaceTable = ResultTable[Place]
 
 
 def quotients(above: Mapping[int, float], below: Mapping[int, float]) -> dict[int, float]:
-    """One by the other in each round that both have."""
+    """One divided by the other in each round that both have."""
     return {n: above[n] / below[n] for n in sorted(above.keys() & below.keys()) if below[n] > 0.0}
 
 
@@ -108,10 +110,10 @@ def table_of(outcomes: Iterable[Outcome]) -> ResultTable[Cell]:
 
 @dataclass(frozen=True)
 class ResultRow:
-    """A comparison at one point. Values are medians in `unit`, None where not measured; `note` says why.
+    """A comparison at one point. Values are medians in `unit`, None if not measured; `note` tells why.
 
-    `pairs`: the ratio to the best peer by round, where it is paired. Under a bar, `figure` is what is held to its
-    limit, and `holds` whether it keeps it.
+    `pairs`: the ratio to the best peer by round, if it is paired. Under a bar, `figure` is the value that must keep
+    the limit, and `holds` tells if it does.
     """
 
     workload: str
@@ -135,7 +137,7 @@ class ResultRow:
     holds: bool | None = None
 
     def record(self) -> ComparisonRow:
-        """A row of `summary`: plain numbers, intervals beside them; what there is not is null."""
+        """A row of `summary`: plain numbers and their intervals; missing values are null."""
         main = self.to_peer or self.to_ideal
         return ComparisonRow(
             workload=self.workload, comparison=self.comparison, ours=self.ours, ours_name=self.ours_name or None,
@@ -151,7 +153,7 @@ class ResultRow:
         )  # fmt: skip
 
     def judged_text(self) -> str:
-        """The row under a bar in a few words, with why it has no figure where it has none."""
+        """A short text for the row under a bar, with the reason if it has no figure."""
         what = f"{self.figure.median:.3g}" if self.figure else self.note or "not measured"
         return f"{self.workload} {self.comparison.partition('_')[0]} {what}"
 
@@ -170,9 +172,9 @@ def size_text(size: int) -> str:
 
 
 def label(benchmark: str, parameters: Mapping[str, str]) -> str:
-    """A workload with its point, as a reader calls it: `vector_string 2^12, seed 1`."""
+    """A readable name for a workload at a point: `vector_string 2^12, seed 1`."""
     words = [f"{benchmark} {size_text(int(parameters['size']))}" if "size" in parameters else benchmark]
-    # Where no strings are drawn, there is one seed, and it decides little.
+    # Without random strings there is one seed, and it decides little.
     named = ("af", "seed") if "string" in benchmark else ("af",)
     words += [f"{name} {parameters[name]}" for name in named if name in parameters]
     words += [f"{parameters['threads']} threads"] if "threads" in parameters else []
@@ -180,9 +182,9 @@ def label(benchmark: str, parameters: Mapping[str, str]) -> str:
 
 
 def published_table(experiment: PublishedSpec) -> PlaceTable:
-    """What the document printed, where the program's surroundings are the usual ones; of a word only that it failed."""
+    """The printed values of the paper, in the usual environment; a word becomes a failure."""
     values: dict[Place, dict[str, dict[int, float]]] = {}
-    for metric in (FIGURE, *experiment.beside_metrics):
+    for metric in (FIGURE, *experiment.extra_metrics):
         for (at, name), value in experiment.published_values(metric).items():
             own = values.setdefault(((*at, *experiment.usual), name), {})
             own[metric] = own[metric or experiment.figure.name] = {0: value}
@@ -192,7 +194,7 @@ def published_table(experiment: PublishedSpec) -> PlaceTable:
 
 
 class PublishedTable(ResultTable[Cell]):
-    """The same of a published experiment: its figure, and its rows beside the document's."""
+    """The result table of a published experiment: its figure, and its rows next to the paper's."""
 
     def __init__(
         self, experiment: PublishedSpec, cells: Sequence[Cell], outcomes: Sequence[Outcome],
@@ -210,12 +212,12 @@ class PublishedTable(ResultTable[Cell]):
 
     @cached_property
     def counters(self) -> list[str]:
-        """The counters of windows that any outcome has a value or a reason for."""
+        """The counters of windows for which any outcome has a value or a reason."""
         return self.experiment.metrics.counted_in(self.outcomes)
 
     @property
     def headings(self) -> list[str]:
-        """The counters of timed cells that have a value anywhere, by name. Why others have none stands in the notes."""
+        """The counters of timed cells that have any value, by name. The notes tell why others have none."""
         timed = [outcome for outcome in self.outcomes if outcome.cell in self._known]
         return [name for name in self.counters if any(name in outcome.values for outcome in timed)]
 
@@ -232,7 +234,7 @@ class PublishedTable(ResultTable[Cell]):
         return dict(values)
 
     def has_figure(self, cell: Cell) -> bool:
-        """Whether a cell should have one: a twin has none of its own."""
+        """True if a cell should have a figure; a twin has none of its own."""
         twin = self.experiment.twin_of(cell)
         return not self.experiment.figure.twin or (twin is not None and twin in self._known)
 
@@ -241,13 +243,13 @@ class PublishedTable(ResultTable[Cell]):
         return self.figure(cell) if name == self.experiment.figure.name else self.by_round(cell, name)
 
     def baseline_of(self, cell: Cell) -> Cell | None:
-        """The baseline strategy at the same parameters, if it was asked for."""
+        """The baseline strategy at the same parameters, if it is among the cells."""
         found = replace(cell, contender=Strategy(self.experiment.baseline))
         return found if found in self._known else None
 
     @cached_property
     def cells_at(self) -> dict[Place, Cell]:
-        """The cell at each place of the document's tables. The first one counts, if it should have a figure."""
+        """The cell at each place of the paper's tables: the first one that should have a figure."""
         found: dict[Place, Cell] = {}
         for cell in self.cells:
             at = self.experiment.point_of(cell)
@@ -258,10 +260,10 @@ class PublishedTable(ResultTable[Cell]):
         return found
 
     def by_place(self) -> PlaceTable:
-        """The figure, metrics and counters, without what lies beside the document's tables. A twin has no figure, nor
-        has a cell that was only counted.
+        """The figure, metrics and counters at the places of the paper's tables. A twin has no figure, nor has a cell
+        that was only counted.
         """
-        metrics = (*self.experiment.beside_metrics, *self.counters)
+        metrics = (*self.experiment.extra_metrics, *self.counters)
         name_of_figure = self.experiment.figure.name
         values = {
             place: {
@@ -285,7 +287,7 @@ class PublishedTable(ResultTable[Cell]):
         rows = []
         for cell in self.cells:
             names = [figure.name] if self.has_figure(cell) else []
-            for name in dict.fromkeys([*names, *self.experiment.beside_metrics, *self.counters]):
+            for name in dict.fromkeys([*names, *self.experiment.extra_metrics, *self.counters]):
                 unit = figure.unit if name == figure.name else self.experiment.metrics.unit(name)
                 row = self._row(cell, name, unit)
                 if row.n or name == figure.name:
@@ -295,10 +297,10 @@ class PublishedTable(ResultTable[Cell]):
         return [*rows, *(row for row in counted if row.n)]
 
     def counted(self, cell: Cell) -> dict[str, float | None]:
-        """The counters of a cell's window, by the median: for each unit of work where the program says how many it did,
-        but working sets, which are of the whole window.
+        """The medians of a cell's window counters, divided by its units of work if the program counts them. Working
+        sets are not divided, because they are of the whole window.
 
-        None where there is no value. Empty where nothing was counted.
+        None if a counter has no value. Empty if nothing was counted.
         """
         units = self.by_round(cell, "units")
         each = summarise(list(units.values())).median if units else 1.0
@@ -310,7 +312,7 @@ class PublishedTable(ResultTable[Cell]):
         return found
 
     def has_published_row(self, row: PublishedRow) -> bool:
-        """Whether a row of the summary lies in the tables, if of the baseline alone where the document has any."""
+        """True if a row of the summary lies in the tables, even if the paper has only the baseline there."""
         at = self._points.get(row.cell)
         if not self.experiment.table or at is None:
             return at is not None
@@ -322,7 +324,7 @@ class PublishedTable(ResultTable[Cell]):
         values = self.values_of(cell, name)
         found = summarise(list(values.values())) if values else None
         return PublishedRow(
-            experiment=experiment.name, workload=cell.subject.words[0],
+            experiment=experiment.name, workload=cell.subject.argv[0],
             parameters={k: place_of(v) for k, v in cell.parameters if k != LITTER},
             strategy=cell.contender.name, alias=experiment.alias(cell.contender.name), heap_state=heap_state(cell),
             toolchain=parameters.get(TOOLCHAIN, SURROUNDINGS[TOOLCHAIN]),
@@ -343,7 +345,7 @@ class PublishedTable(ResultTable[Cell]):
         return summarise(list(pairs.values())) if pairs else None
 
     def _published(self, cell: Cell, name: str) -> dict[str, Any]:
-        """What the document printed at the same point for the same label, and its ratio to its baseline there."""
+        """The paper's value at the same point for the same label, and its ratio to the paper's baseline there."""
         experiment = self.experiment
         at = experiment.point_of(cell) if name == experiment.figure.name else None
         here = experiment.published_point(at) if at is not None else ()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A suite's program: what it says of itself, and one round of one cell: a fresh process, and what it printed.
+"""A suite's program: its list of workloads and contenders, and one round of one cell: a fresh process and its output.
 
     millpond-NAME-suite --list                                              ──▶ workloads, contenders
     env … millpond-NAME-suite --workload W --contender C --PARAMETER VALUE …  ──▶ one line of JSON ──▶ Outcome
     valgrind --tool=callgrind … --instructions N, and 3 N: half the difference over N ──▶ instructions of one unit
 
-What a contender cannot do is a value: `bad_alloc` where memory ran out, `refused` where it would have, by what the cell
-needs and the machine has. What a process needs of memory is tried out under a limit of its own only (`Launch`).
+The inability of a contender is a value: `bad_alloc` if memory ran out, `refused` if it would have, by the cell's needs
+and the machine's memory. Only under a limit of its own does a process test how much memory it needs (`Launch`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from millpond.system.records import NONE, NULL, Record
 from millpond_bench.experiments import window_counters
 from millpond_bench.experiments.bench_document import SuiteRecord
 from millpond_bench.experiments.surroundings import Surroundings, said
-from millpond_bench.experiments.window_counters import UNCOUNTED, Counting, WindowCounter
+from millpond_bench.experiments.window_counters import UNCOUNTED, CounterRequest, WindowCounter
 from millpond_bench.programs.checksums import Checksums
 
 Schema = Literal["millpond.suite/2"]
@@ -36,30 +36,31 @@ SCHEMA: Schema = "millpond.suite/2"
 Kind = TypeVar("Kind")
 _LEAST_PATIENCE_SECONDS = 120.0
 _SLOWER = 30.0
-# What the program says of a contender that ran out of memory, or saw beforehand that it would.
+# The statuses of a contender that ran out of memory, or that foresaw it.
 _BAD_ALLOC, _PREDICTED = "bad_alloc", "predicted_bad_alloc"
-# Instructions are the difference between two runs that differ in length alone.
+# Instructions are the difference of two runs that differ only in length.
 _COUNTS = (1000, 3000)
 
 
 class SuiteParameter(Record, frozen=True):
-    """A parameter of a workload: a number with its range, or a word, without one."""
+    """A parameter of a workload: a number with its range, or a word without one."""
 
     name: str
     least: int | None = field(default_factory=NULL)
     most: int | None = field(default_factory=NULL)
 
     def takes(self, value: str) -> bool:
-        """Whether a number lies in the range; True of a word, which the program itself looks at."""
+        """True if a number lies in the range; also for a word, which the program checks itself."""
         if self.least is None or self.most is None or not value.lstrip("-").isdecimal():
             return True
         return self.least <= int(value) <= self.most
 
 
 class SuiteWorkload(Record, frozen=True, kw_only=True):
-    """What a program knows of a workload: the unit that its times are for, its parameters, and who can run it.
+    """A workload in a program's list: the unit of its times, its parameters, and the contenders that can run it.
 
-    `counted_functions`: what is kept out of line to be counted alone, with all that it calls.
+    `counted_functions`: functions that are not inlined, so that they can be counted separately, with all that they
+    call.
     """
 
     name: str
@@ -70,7 +71,7 @@ class SuiteWorkload(Record, frozen=True, kw_only=True):
 
 
 class ListedContender(Record, frozen=True, kw_only=True):
-    """A contender as a program lists it."""
+    """A contender in a program's list."""
 
     name: str
     kind: str = ""
@@ -81,7 +82,7 @@ class ListedContender(Record, frozen=True, kw_only=True):
 
 
 class SuiteList(Record, frozen=True, kw_only=True):
-    """What a program prints of itself."""
+    """A program's output for --list."""
 
     schema: Schema
     compiler: str | None = None
@@ -92,7 +93,7 @@ class SuiteList(Record, frozen=True, kw_only=True):
 
 
 class SuiteRound(Record, frozen=True, kw_only=True):
-    """What a program prints of a round."""
+    """A program's output for a round."""
 
     schema: Schema
     status: str = "ok"
@@ -104,7 +105,7 @@ class SuiteRound(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class SuiteProgram:
-    """What a suite's program says of itself. `malloc`: the library that its malloc is in. `contenders`: as listed."""
+    """A suite's program with its list. `malloc`: the library that its malloc is in. `contenders`: as listed."""
 
     name: str
     around: Surroundings
@@ -120,24 +121,25 @@ class SuiteProgram:
         return ", ".join(filter(None, (self.compiler, self.standard_library)))
 
     def remedy(self, contender: str) -> str:
-        """What would bring in a contender that the program was built without; empty where no package would."""
+        """The package to install for a contender that the program was built without; empty if no package has it."""
         for one in self.contenders:
             if one.name == contender and not one.is_built_in and one.package:
                 return f"; install {one.package} and build it again"
         return ""
 
     def workload(self, name: str) -> SuiteWorkload:
-        """Failure (status 4) where the program does not know it."""
+        """Returns the workload. Failure (status 4) if the program does not know it."""
         if name not in self.workloads:
             have = ", ".join(self.workloads)
             raise Failure(Status.ENVIRONMENT, f"{self.name} has no workload {name}; it has {have}: build it again")
         return self.workloads[name]
 
     def require(self, cells: Sequence[Cell]) -> None:
-        """Failure for the first cell that the program has no workload or contender for (status 4), or that has a number
-        out of its range (status 2)."""
+        """Failure for the first cell whose workload or contender the program lacks (status 4), or with a number out of
+        its range (status 2).
+        """
         for cell in cells:
-            (name,) = cell.subject.words
+            (name,) = cell.subject.argv
             workload = self.workload(name)
             if cell.contender.name not in workload.contenders:
                 raise Failure(
@@ -147,10 +149,10 @@ class SuiteProgram:
             for one in workload.parameters:
                 value = given.get(one.name, "")
                 if not one.takes(value):
-                    raise Failure(Status.USAGE, f"{name}: {one.name} is from {one.least} to {one.most}, not {value}")
+                    raise Failure(Status.USAGE, f"{name}: {one.name} is {value}, not {one.least} to {one.most}")
 
     def record(self) -> SuiteRecord:
-        """As a document names it."""
+        """The record for a document."""
         around = self.around
         return SuiteRecord(
             name=self.name, compiler=self.compiler, standard_library=self.standard_library,
@@ -160,11 +162,11 @@ class SuiteProgram:
 
 
 def read_suite(name: str, aliases: Mapping[str, str], around: Surroundings) -> SuiteProgram:
-    """Asks the program for its list. Failure (status 4) where it is missing or has none, or runs on another malloc."""
+    """Reads the program's list. Failure (status 4) if it is missing or has none, or runs on another malloc."""
     done = native.capture([str(around.program(name)), "--list"], around.environment({}))
     listed = _decoded(SuiteList, done)
     if listed is None:
-        raise Failure(Status.ENVIRONMENT, _said(done) or f"{name} --list gave no list ({SCHEMA})")
+        raise Failure(Status.ENVIRONMENT, _said(done) or f"{name} --list printed no list ({SCHEMA})")
     malloc = listed.malloc or ""
     around.confirm(name, malloc)
     workloads = {
@@ -176,10 +178,10 @@ def read_suite(name: str, aliases: Mapping[str, str], around: Surroundings) -> S
 
 @dataclass(frozen=True)
 class Launch:
-    """How the program is started for a cell, besides the cell's own parameters.
+    """The start of the program for a cell, besides the cell's own parameters.
 
-    `counted_functions`: their instructions are counted, and nothing is timed. `memory_bytes`: the address space
-    that the process may have (util-linux's prlimit sets it); 0 for no limit.
+    `counted_functions`: their instructions are counted, and nothing is timed. `memory_bytes`: the address space that
+    the process may have (util-linux's prlimit sets it); 0 for no limit.
     """
 
     around: Surroundings
@@ -191,20 +193,20 @@ class Launch:
 
     @property
     def limited(self) -> tuple[str, ...]:
-        """What stands before the command line of a round."""
+        """The words before the command line of a round."""
         return ("prlimit", f"--as={self.memory_bytes}", "--") if self.memory_bytes else ()
 
 
 def usual_launch(cell: Cell) -> Launch:
-    """A contender that the program knows, surrounded as the cell's parameters say."""
-    return Launch(Surroundings.of(cell), cell.subject.words[0], cell.contender.name)
+    """The launch of a contender that the program knows, in the environment of the cell's parameters."""
+    return Launch(Surroundings.of(cell), cell.subject.argv[0], cell.contender.name)
 
 
 class SuiteRunner:
     """A runner for `interleaved_rounds.run_rounds`. Not thread-safe: the environment's size comes from one sequence.
 
-    `refused`: cells that are not run, and why. `seconds`: what a process of a cell is expected to take. `room_bytes`:
-    the memory that there is; the program, too, does not run what it knows to need more. `counting`: by the processor.
+    `refused`: cells that are not run, and why. `seconds`: the expected time of a process of a cell. `room_bytes`: the
+    available memory; the program, too, refuses to run if it knows that it needs more. `counting`: by the processor.
     """
 
     def __init__(
@@ -216,7 +218,7 @@ class SuiteRunner:
         seconds: Mapping[Cell, float],
         room_bytes: int,
         *,
-        counting: Counting = UNCOUNTED,
+        counting: CounterRequest = UNCOUNTED,
         launch: Callable[[Cell], Launch] = usual_launch,
     ) -> None:
         self._program = program
@@ -231,7 +233,9 @@ class SuiteRunner:
         self._checksums = Checksums()
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        """One round. Failure where the program itself refuses; a contender that dies or runs on gives `killed`."""
+        """Runs one round. Raises `Failure` if the suite rejects the request; a crash or time-out is reported as
+        `killed`.
+        """
         if cell in self._refused:
             return Outcome.failed(cell, stage, number, "refused", self._refused[cell])
         if self._launch(cell).counted_functions:
@@ -246,11 +250,11 @@ class SuiteRunner:
         return self._outcome(cell, stage, number, printed)
 
     def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """The outcomes, `killed` where a contender did not compute what most of those at the same point did."""
+        """The outcomes, with `killed` for contenders whose checksum differs from most of those at the same point."""
         return self._checksums.without_other_work(outcomes)
 
     def argv(self, cell: Cell) -> list[str]:
-        """The command line of a round, without what is counted."""
+        """The command line of a round, without the counters."""
         launch = self._launch(cell)
         own = dict(said(cell.parameters))
         options = [word for name, value in {**own, "seed": own.get("seed", str(self._seed))}.items()
@@ -258,7 +262,7 @@ class SuiteRunner:
         return [str(launch.around.program(self._program)), "--workload", launch.workload, "--contender",
                 launch.contender, *options, "--memory-limit-bytes", str(self._room_bytes), *launch.options]  # fmt: skip
 
-    def _start(self, argv: Sequence[str], cell: Cell, patience: float) -> native.Captured:
+    def _start(self, argv: Sequence[str], cell: Cell, patience: float) -> native.ProgramOutput:
         environment = self._launch(cell).around.environment(self._padding.environment())
         return native.capture(argv, environment, seconds=patience, descriptors=self._counting.descriptors)
 
@@ -276,7 +280,7 @@ class SuiteRunner:
             collected.append(found["Ir"])
         return Outcome(cell, stage, number, {"instructions": (collected[1] - collected[0]) / (_COUNTS[1] - _COUNTS[0])})
 
-    def _printed(self, done: native.Captured, cell: Cell) -> SuiteRound:
+    def _printed(self, done: native.ProgramOutput, cell: Cell) -> SuiteRound:
         printed = _decoded(SuiteRound, done)
         if printed is not None:
             return printed
@@ -300,13 +304,13 @@ class SuiteRunner:
         return Outcome(cell, stage, number, values | counted, absent=absent)
 
 
-def _decoded(kind: type[Kind], done: native.Captured) -> Kind | None:
-    """What a program printed; None where it failed, or printed something else."""
+def _decoded(kind: type[Kind], done: native.ProgramOutput) -> Kind | None:
+    """The program's output; None if it failed, or printed something else."""
     try:
         return msgspec.json.decode(done.printed, type=kind) if done.status == 0 else None
     except msgspec.MsgspecError:
         return None
 
 
-def _said(done: native.Captured) -> str:
+def _said(done: native.ProgramOutput) -> str:
     return done.said.strip().removeprefix("millpond: ")[-500:]

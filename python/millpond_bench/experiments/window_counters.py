@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Counters of the measured window of a suite's round: by the processor, or simulated where it gives none.
+"""Counters of the measured window of a suite's round: by the processor, or simulated if it has none.
 
-    --counters            each round counts, beside its clocks                    kind `counted`
+    --counters            each round counts, next to its clocks                   kind `counted`
     --event NAME          … and that event of the processor                       kind `counted`
-    --counters=simulated  two processes more for each cell, under callgrind and
+    --counters=simulated  two more processes for each cell, under callgrind and
                           under our capturing tool, which counts working sets     kind `simulated`
-    --perf-control C,A    an outer perf counts what it was told to, in each round's window
+    --perf-control C,A    an outer perf counts its events in each round's window
 
-What is not available is null, with the reason. Simulated caches are callgrind's: those of this machine, two levels of
-them; misses are of reads.
+An unavailable counter is null, with the reason. Simulated caches are callgrind's: the first and last level of this
+machine; misses are of reads.
 
-perf stat --delay=-1 --control fd:CTL,ACK -- millpond bench … --perf-control CTL,ACK
-    ▲ "enable", "disable" ── CTL ── the process of a round, around its window ◀── "ack" ── ACK ──┘
+    perf stat --delay=-1 --control fd:CTL,ACK -- millpond bench … --perf-control CTL,ACK
+        ▲ "enable", "disable" ── CTL ── the process of a round, around its window ◀── "ack" ── ACK ──┘
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from millpond.system.temporary import temporary_folder
 from millpond_bench.experiments.surroundings import LAST_LEVELS, Surroundings
 
 STAGE = "simulated"
-# What the suites' frame keeps out of line, so that a simulator can be told what to count.
+# The function that the suites do not inline, so that a simulator can count only its events.
 _WINDOW = "millpond_measured_window"
-# What callgrind calls them; of branches it has conditional and indirect ones apart.
+# Callgrind's names for them; it splits branches into conditional and indirect ones.
 _EVENTS = {
     "instructions": ("Ir",),
     "l1d_loads": ("Dr",),
     "stores": ("Dw",),
     "l1d_misses": ("D1mr",),
-    # Its second level is its last: it is asked for what the first one misses, and for nothing else.
+    # Its second level is its last: it receives the misses of the first one, and nothing else.
     "llc_loads": ("D1mr",),
     "llc_misses": ("DLmr",),
     "branch_misses": ("Bcm", "Bim"),
@@ -55,10 +55,10 @@ _NO_TLB = "callgrind simulates no TLB"
 NOT_SIMULATED = dict.fromkeys(("cycles", "stalled_cycles", "l1d_stall_cycles"), _NO_CLOCK) | dict.fromkeys(
     ("dtlb_misses", "page_walks"), _NO_TLB
 )
-# Lines of 64 bytes and pages of 4 KiB that are referred to within the window: what the simulators call distinct.
+# The names of the simulators' `distinct` counts: lines of 64 bytes and pages of 4 KiB referenced within the window.
 _WORKING_SET = dict(zip((64, 4096), WORKING_SETS, strict=True))
 SIMULATED = (*_EVENTS, *WORKING_SETS)
-# How much longer both processes take together, about: one with caches and branches simulated, one with distances.
+# The time of both processes relative to a round, about: one simulates caches and branches, one distances.
 SLOWDOWN = 200.0
 _LEAST_PATIENCE_SECONDS = 600.0
 _NUMBERS = re.compile(r"\d{1,9}(,\d{1,9})?", re.ASCII)
@@ -68,13 +68,13 @@ _NOTHING_SEEN = f"saw nothing of {_WINDOW}: the program lacks symbols, or does n
 
 @dataclass(frozen=True)
 class PerfControl:
-    """Descriptors of an outer `perf`: one, or the one that is written and the one that answers."""
+    """Descriptors of an outer `perf`: one, or one to write and one to read."""
 
     text: str
 
     @classmethod
     def given(cls, text: str) -> PerfControl:
-        """From the command line. Failure (status 2) for what are no numbers, 4 where nothing is open there."""
+        """From the command line. Failure (status 2) for other than numbers, 4 if no file is open there."""
         if not _NUMBERS.fullmatch(text):
             raise Failure(
                 Status.USAGE, f"--perf-control {text!r} is not CTL,ACK: the numbers of perf stat --control fd:CTL,ACK"
@@ -97,15 +97,15 @@ class PerfControl:
 
 
 class Counters(StrEnum):
-    """How a window's events are counted."""
+    """The ways to count a window's events."""
 
     MEASURED = "measured"
     SIMULATED = "simulated"
 
 
 @dataclass(frozen=True)
-class Counting:
-    """What the user wants counted: `how` for COUNTERS, `events` by name beside them, and whether perf counts too."""
+class CounterRequest:
+    """The user's counters: `how` for COUNTERS, more `events` by name, and whether an outer perf counts too."""
 
     how: Counters | None = None
     events: tuple[str, ...] = ()
@@ -117,26 +117,26 @@ class Counting:
 
     @property
     def words(self) -> list[str]:
-        """The options of a round's program."""
+        """The options for a round's program."""
         counters = ["--counters"] if self.how == Counters.MEASURED else []
         control = ["--perf-control", self.control.text] if self.control else []
         return [*counters, *(word for event in self.events for word in ("--event", event)), *control]
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """What a round's program inherits."""
+        """The descriptors that a round's program inherits."""
         return self.control.descriptors if self.control else ()
 
     @cached_property
     def subject(self) -> list[str]:
-        """What makes the rounds others than those without counters.
+        """The part of a run's identity that tells rounds with counters from rounds without.
 
-        Where perf counts, no other run's are taken over, nor are these by others: perf would not have seen them.
+        If perf counts, no rounds are shared with other runs: perf would not have seen them.
         """
         return [*self.words, *([f"perf {secrets.token_hex(8)}"] if self.control else [])]
 
 
-UNCOUNTED = Counting()
+UNCOUNTED = CounterRequest()
 
 
 class WindowCounter(Record, frozen=True):
@@ -148,9 +148,9 @@ class WindowCounter(Record, frozen=True):
 
 
 def read(printed: Mapping[str, WindowCounter]) -> tuple[dict[str, float], dict[str, str]]:
-    """The counters in a round's line: those that have a value, and why the others have none.
+    """The counters in a round's line: those that have a value, and the reasons why the others have none.
 
-    A value that was scaled has the share beside it for which its event ran.
+    A scaled value comes with the share of the window for which its event ran.
     """
     values, absent = {}, {}
     for name, found in printed.items():
@@ -164,15 +164,15 @@ def read(printed: Mapping[str, WindowCounter]) -> tuple[dict[str, float], dict[s
 
 
 def notes_on_turns(outcomes: Iterable[Outcome]) -> list[str]:
-    """What a reader must know of events that took turns on the processor's counters: their values are scaled."""
+    """Caveats about events that took turns on the processor's counters: their values are scaled."""
     least: dict[str, float] = {}
     for outcome in outcomes:
         for name, share in outcome.values.items():
             if name.endswith(RUNNING):
                 least[name] = min(share, least.get(name, 1.0))
     return [
-        f"{name.removesuffix(RUNNING)} took turns with other events: counted for {100 * share:.0f} % of a window at "
-        "the least, and scaled"
+        f"{name.removesuffix(RUNNING)} took turns with other events: it was counted for at least {100 * share:.0f} % "
+        "of each window and scaled"
         for name, share in sorted(least.items())
     ]
 
@@ -180,8 +180,8 @@ def notes_on_turns(outcomes: Iterable[Outcome]) -> list[str]:
 class SimulatedRunner:
     """A runner for `interleaved_rounds.run_rounds`: a round's window under callgrind, and under our capturing tool.
 
-    `argv_of`: the command line of a cell's round, which gets the cell's surroundings. `seconds`: what a process of a
-    cell is expected to take.
+    `argv_of`: returns the command line of a cell's round, which gets the cell's environment. `seconds`: the expected
+    time of a process of a cell.
     """
 
     def __init__(self, argv_of: Mapping[Cell, Sequence[str]], seconds: Mapping[Cell, float]) -> None:
@@ -194,7 +194,9 @@ class SimulatedRunner:
         return [*self._valgrind, *([f"--LL={last_level}"] if last_level else []), *self._argv_of[cell]]
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        """Two processes. Its outcome is ok in any case: a cell that cannot be simulated was measured all the same."""
+        """Runs two processes. The outcome is always ok, because the cell has been measured, even if it cannot be
+        simulated.
+        """
         patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
         environment = Surroundings.of(cell).environment({})
         values, absent = self._events(cell, environment, patience)
@@ -207,7 +209,7 @@ class SimulatedRunner:
     def _events(
         self, cell: Cell, environment: dict[str, str], patience: float
     ) -> tuple[dict[str, float], dict[str, str]]:
-        """What callgrind counts, and why it does not count the rest."""
+        """Callgrind's counts, and the reasons for the counters that it does not have."""
         done = native.capture(self._command(cell), environment, seconds=patience)
         totals = callgrind.collected(done.said) if done.status == 0 else {}
         values = {
@@ -224,7 +226,7 @@ class SimulatedRunner:
 
 
 def _working_set(argv: Sequence[str], environment: dict[str, str], patience: float) -> dict[str, float]:
-    """How many lines and pages the window refers to. LookupError where that cannot be counted."""
+    """The number of lines and pages that the window references. LookupError if they cannot be counted."""
     simulators = [word for size in _WORKING_SET for word in ("--simulate", f"distances:line={size}")]
     try:
         with temporary_folder() as folder:
@@ -242,9 +244,9 @@ def _working_set(argv: Sequence[str], environment: dict[str, str], patience: flo
     return {_WORKING_SET[row.line_bytes]: float(row.value) for row in rows if row.line_bytes in _WORKING_SET}
 
 
-def _why_none(done: native.Captured, patience: float, tool: str = "callgrind") -> str:
+def _why_none(done: native.ProgramOutput, patience: float, tool: str = "callgrind") -> str:
     if done.timed_out:
         return f"under {tool} it took longer than {patience:.0f} s"
     if done.status != 0:
-        return f"under {tool} it ended otherwise: {describe(max(done.status, 0), max(-done.status, 0))}"
+        return f"under {tool} it failed: {describe(max(done.status, 0), max(-done.status, 0))}"
     return f"{tool} {_NOTHING_SEEN}"

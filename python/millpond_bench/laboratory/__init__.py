@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The benchmark of the laboratory's own costs."""
+"""Benchmarks of the laboratory: its own costs, and the quality of its advice."""

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The rows of bench-lab for what advice rests on: replay, its error, the report, and whether advice comes out twice.
+"""Steps of `bench laboratory` for the inputs of advice: replay, its error, the report, and the repeatability of
+advice.
 
-replay      peak live bytes of the script / of the characterisation      must be the same number
-            CPU seconds of a round on 10 M events                        decoding and the loop included
-its error   predicted − measured difference between two mallocs          `millpond doctor --validate`
-report      wall seconds and bytes of a page with 5 000 subsystems
-advice      values of two complete runs whose intervals meet; verdicts that differ
+    replay      peak live bytes of the script / of the characterisation      must be the same number
+                CPU seconds of a round on 10 M events                        decoding and the loop included
+    its error   predicted − measured difference between two mallocs          `millpond doctor --validate`
+    report      wall seconds and bytes of a page with 5 000 subsystems
+    advice      values of two complete runs whose intervals meet; verdicts that differ
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ _NO_INPUT = RealProgram("", ())
 
 
 def run_verb(arguments: Sequence[str], *accepted: int, workload: RealProgram = _NO_INPUT) -> None:
-    """`millpond ARGUMENTS` in a process of its own, with the input and the environment of a workload.
+    """Runs `millpond ARGUMENTS` in a process of its own, with the input and the environment of a workload.
 
-    Failure (4) where its status is neither 0 nor accepted.
+    Failure (4) if its status is neither 0 nor accepted.
     """
     with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
         done = subprocess.run(
@@ -69,7 +70,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def replay_exact(bench: Bench) -> list[Verdict]:
-    """Peak live bytes as replay's script has them, less what the characterisation counts, on a real program."""
+    """The peak live bytes of replay's script minus those of the characterisation, on a real program."""
     workload = real_programs.perl(bench.inputs)
     bench.record(workload)
     script, prepared, counted = (bench.folder / n for n in ("script", "script.json", "counted.json"))
@@ -85,7 +86,7 @@ def replay_exact(bench: Bench) -> list[Verdict]:
 
 
 def replay_speed(bench: Bench) -> list[Verdict]:
-    """CPU of whole rounds on 10 M events with 1 M objects live, and what the slowest needs of memory."""
+    """CPU of whole rounds on 10 M events with 1 M live objects, and the memory of the slowest."""
     trace, script = bench.folder / "replay.mpt", bench.folder / "replay.script"
     make_big_trace(trace, 10_000_000, 1_000_000)
     native.require(REPLAY, ["--prepare", str(trace), "--per-subsystem", "-o", str(script), "--json", "/dev/null"])
@@ -108,7 +109,7 @@ def _replay_row(strategy: str, measured: Measured, workload: str) -> Verdict:
 
 
 def validation(bench: Bench) -> list[Verdict]:
-    """Replay's error by `millpond doctor --validate`: the median over programs, as a multiple of what is allowed."""
+    """Replay's error by `millpond doctor --validate`: the median over programs, as a multiple of the allowed error."""
     out = bench.folder / "validation.json"
     rounds = ["--rounds", str(min(bench.rounds, 11)), "--budget", "900"]
     run_verb(["doctor", "--validate", *rounds, "--store", str(bench.folder / "validated"), f"--json={out}"])
@@ -132,7 +133,7 @@ def validation(bench: Bench) -> list[Verdict]:
 
 
 def report(bench: Bench) -> list[Verdict]:
-    """A page from a store with a run of 5 000 subsystems: the largest are shown, the rest stated."""
+    """A page from a store with a run of 5 000 subsystems: it shows the largest, and counts the rest."""
     store = Store(bench.folder / "report-store")
     run = _large_run(bench, store)
     page = bench.folder / "report.html"
@@ -149,7 +150,7 @@ def report(bench: Bench) -> list[Verdict]:
 
 
 def _large_run(bench: Bench, store: Store) -> str:
-    """A run whose documents are those of a large trace, each subsystem many times over under other names."""
+    """Stores a run with the documents of a large trace: each subsystem many times, under different names."""
     trace, found, contexts = (bench.folder / n for n in ("large.mpt", "large.json", "large-contexts.json"))
     make_big_trace(trace, 2_000_000, 200_000)
     native.require("millpond-characterise", ["--json", str(found), "--contexts", str(contexts), str(trace)])
@@ -175,7 +176,7 @@ def _large_run(bench: Bench, store: Store) -> str:
 
 
 def _advice_of(found: Characterisation, run: str) -> Advice:
-    """Advice that tried nothing."""
+    """An advice that tried nothing."""
     kept = ("name", "kind", "events", "bytes", "peak_live_bytes", "dvluc", "legality")
     rows = (Row(best=NOTHING, reason="not tried", **{k: getattr(s, k) for k in kept}) for s in found.subsystems)
     return Advice(
@@ -186,7 +187,7 @@ def _advice_of(found: Characterisation, run: str) -> Advice:
 
 
 def twice(bench: Bench) -> list[Verdict]:
-    """Two complete runs of `advise` on what the demo advises on: do their values and verdicts agree?"""
+    """Compares the values and verdicts of two complete runs of `advise` on the demo's program."""
     program = [str(native.find("orders")), "--orders", str(EXAMPLE_ORDERS)]
     documents = []
     for number in (1, 2):
@@ -209,7 +210,7 @@ def twice(bench: Bench) -> list[Verdict]:
 
 
 def _values(advice: Advice) -> Iterator[tuple[str, Estimate]]:
-    """Every figure with an interval: the effects, and what each subsystem saves."""
+    """Every figure with an interval: the effects, and the savings of each subsystem."""
     for name, found in advice.every_effect.items():
         if found.n:
             yield name, found
@@ -222,14 +223,16 @@ def _values(advice: Advice) -> Iterator[tuple[str, Estimate]]:
 
 
 def _meet(a: Estimate, b: Estimate) -> bool:
-    """Whether the interval of their difference (each side's half-width towards the other, in quadrature) has zero."""
+    """True if the interval of their difference (each side's half-width towards the other, in quadrature) contains
+    zero.
+    """
     low, high = sorted(filter(None, (a.known, b.known)), key=lambda one: one.median)
     reach = math.hypot(low.high - low.median, high.median - high.low)
     return high.median - low.median <= reach
 
 
 def _flips(first: Advice, second: Advice) -> list[str]:
-    """Subsystems and effects of which one run says "do it" and the other does not."""
+    """Subsystems and effects for which only one of the two runs says "do it"."""
     best = {row.name: row.best for row in first.subsystems}
     flips = [
         f"{row.name}: {best[row.name]} / {row.best}"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Steps of `millpond bench references`: plans that follow what is accessed together, against the plan by subsystem.
+"""Steps of `millpond bench references`: plans by joint access, compared with the plan by subsystem.
 
-program ──capture──▶ recording ──characterise──▶ plans ──layouts──▶ predicted misses, time
-                                                   └─────trial────▶ CPU, net
+    program ──capture──▶ recording ──characterise──▶ plans ──layouts──▶ predicted misses, time
+                                                       └─────trial────▶ CPU, net
 
-Each row is a plan's CPU as tried, with what was predicted for it in the note. Nothing has a bar: it is a comparison.
+Each row is the CPU of a plan in its trial, with the prediction in the note. There are no bars.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from millpond_bench.laboratory.bench_advice import run_verb
 from millpond_bench.laboratory.bench_rows import Bench, Step, observed
 from millpond_bench.programs.captured_programs import ProgramMaker
 
-# Plans of `millpond characterise --plan-out`, by the name of their file, and what their rows call them.
+# Plans of `millpond characterise --plan-out`, by the name of their file, with their names in rows.
 PLANS = {"all": "by subsystem", "affinity": "affinity", "affinity-in-order": "affinity, in order"}
 
 
 def comparing_affinity(make: ProgramMaker) -> Step:
-    """A row for each plan that the program's recording gives; one that says so where no subsystems are joined."""
+    """A row for each plan from the program's recording; a single row that says so if no subsystems are joined."""
 
     def step(bench: Bench) -> list[Verdict]:
         workload = make(bench.inputs)

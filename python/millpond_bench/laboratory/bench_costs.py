@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What allocators cost a program in instructions, counted exactly, and in memory: figure 1 of the 1993 study.
+"""The costs of allocators in instructions, counted exactly, and in memory: figure 1 of Grunwald 1993.
 
-under callgrind         instructions in all, and those that lie in the allocator's library
-with MILLPOND_STATS=1   objects allocated and freed, and the size of the heap at the end, which is its largest
+    under callgrind         instructions in all, and those that lie in the allocator's library
+    with MILLPOND_STATS=1   objects allocated and freed, and the size of the heap at the end, which is its largest
 
-The five of the document come first, then classes of bounded waste, classes chosen from another input of the program
-(CUSTOMALLOC), these with an arena for short-lived call sites, and the C library. Where i386 programs can be had
-(rounds/i386_programs.py), the five, bounded waste and the C library are counted in these as well, built for 32 bits:
-words of 4 bytes, as the document's were. Nothing here is a time, so one run of each is exact, and they run on all
+The paper's five allocators come first, then classes of bounded waste, classes chosen from another input of the program
+(CUSTOMALLOC), these with an arena for short-lived call sites, and the C library. If i386 programs are available
+(programs/grunwald1993_i386.py), the five, bounded waste and the C library are counted in these as well: built for 32
+bits, with words of 4 bytes like the paper's. Nothing here is a time, so one run of each is exact, and they run on all
 processors at once.
 """
 
@@ -37,26 +37,27 @@ from millpond_bench.laboratory.bench_advice import run_verb
 from millpond_bench.laboratory.bench_mallocs import library_of
 from millpond_bench.laboratory.bench_rows import Bench, Step, observed
 from millpond_bench.programs import i386_programs
-from millpond_bench.programs.study_programs import StudyProgram
-from millpond_bench.tables import study_tables
+from millpond_bench.programs.grunwald1993_programs import StudyProgram
+from millpond_bench.tables import grunwald1993_tables
 
-# Those of the document.
-STUDIED = tuple(study_tables.ALIASES.values())
+# The paper's allocators.
+STUDIED = tuple(grunwald1993_tables.ALIASES.values())
 CHOSEN, CHOSEN_ARENA = "synthesized", "synthesized_arena"
 # Classes of bounded waste.
 BOUNDED = "size_map"
-# Pairs of the document that are closer say nothing.
+# Closer pairs of the paper are not compared.
 _CLEAR = 1.01
-# A line for the allocator, and one for the general one behind its lists.
+# A line for the allocator, and one for the general allocator behind its lists.
 _COUNTED = re.compile(r"millpond [^:]+: (\d+) allocations of \d+ bytes in \d+, (\d+) frees")
 _USED = re.compile(r"(\d+) bytes used,")
 
 
 @dataclass(frozen=True)
 class AllocatorCost:
-    """Of one program on one allocator. `own`: instructions in the allocator's library; None for the C library's.
+    """The cost of one program on one allocator. `own`: instructions in the allocator's library; None for the C
+    library's.
 
-    `heap_bytes`, `allocated`, `freed`: None where the allocator does not tell.
+    `heap_bytes`, `allocated`, `freed`: None if the allocator does not report them.
     """
 
     instructions: int
@@ -71,7 +72,7 @@ class AllocatorCost:
 
 
 def costs(of: StudyProgram) -> Step:
-    """The rows of one program: figure 1, the document's order, and what chosen classes give on another input."""
+    """The rows of one program: figure 1, the paper's order, and the result of chosen classes on another input."""
 
     def step(bench: Bench) -> list[Verdict]:
         program = of.measured(bench.inputs)
@@ -87,7 +88,7 @@ def costs(of: StudyProgram) -> Step:
         leanest = min(each.heap_bytes or 0 for each in five)
         for malloc, source in ((CHOSEN, "classes chosen on another input"), (BOUNDED, "classes of bounded waste")):
             what = f"{name}: {source}, by the least of the five"
-            # The document's claim is about classes that were measured.
+            # The paper's claim is about classes from measurements.
             limit = 1.0 if malloc == CHOSEN else None
             ours = found[malloc]
             rows.append(bar_of(f"{what}: instructions", name, "×", ours.instructions / least, limit))
@@ -103,7 +104,7 @@ def costs(of: StudyProgram) -> Step:
 
 
 def i386_costs(programs: Mapping[str, StudyProgram], names: Sequence[str]) -> Step:
-    """Figure 1 and the document's order for i386 programs; one row that says why where there are none."""
+    """Figure 1 and the paper's order for i386 programs; one row with the reason if there are none."""
 
     def step(bench: Bench) -> list[Verdict]:
         try:
@@ -131,15 +132,17 @@ def _i386_rows(of: StudyProgram, mallocs: Sequence[Malloc], bench: Bench) -> lis
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """What was made from the other input: classes, the same with an arena, and how well its call sites predicted."""
+class ChosenAllocators:
+    """Allocators from a recording of the other input: classes, the same with an arena, and the accuracy of its call
+    sites.
+    """
 
     mallocs: tuple[Malloc, ...]
-    arena: ArenaUse | None  # on the input that is measured; None: no call site is worth an arena
+    arena: ArenaUse | None  # on the measured input; None: no call site is worth an arena
 
 
-def _chosen_for(of: StudyProgram, bench: Bench) -> Chosen:
-    """Allocators with classes chosen from a recording of the other input."""
+def _chosen_for(of: StudyProgram, bench: Bench) -> ChosenAllocators:
+    """Builds allocators with classes chosen from a recording of the other input."""
     folder = bench.folder.resolve()
     bench.record(of.trained(bench.inputs))
     trained = folder / "trained.mpt"
@@ -156,11 +159,11 @@ def _chosen_for(of: StudyProgram, bench: Bench) -> Chosen:
         found = Synthesis.from_json(json.loads(told.read_text(encoding="utf-8")))
         if found.has_arena or not options:
             made.append(Malloc(name, library))
-    return Chosen(tuple(made), found.traces[-1].arena)
+    return ChosenAllocators(tuple(made), found.traces[-1].arena)
 
 
 def _arena_rows(name: str, found: Mapping[str, AllocatorCost], arena: ArenaUse | None) -> list[Verdict]:
-    """What an arena for short-lived call sites does on an input that it was not made from."""
+    """The effects of an arena for short-lived call sites, on an input that it was not made from."""
     if arena is None or CHOSEN_ARENA not in found:
         return []
     wrong = f"{100 * arena.predicted_share:.1f} % of all bytes are predicted, {arena.objects} objects"
@@ -179,7 +182,7 @@ def _arena_rows(name: str, found: Mapping[str, AllocatorCost], arena: ArenaUse |
 
 
 def _run(command: list[str], program: RealProgram, more: Mapping[str, str]) -> str:
-    """Standard error of the program. Failure (4) where it does not end well."""
+    """The standard error of the program. Failure (4) if it does not end well."""
     with (program.stdin or Path(os.devnull)).open("rb") as stdin:
         done = subprocess.run(
             command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False, cwd=program.folder,
@@ -192,7 +195,7 @@ def _run(command: list[str], program: RealProgram, more: Mapping[str, str]) -> s
 
 
 def _costs(program: RealProgram, mallocs: Iterable[Malloc], bench: Bench) -> dict[str, AllocatorCost]:
-    """By the allocator's name."""
+    """The costs by the allocator's name."""
     mallocs = list(mallocs)
     with ThreadPoolExecutor(this_machine().cores) as pool:
         found = pool.map(lambda malloc: _cost(program, malloc, bench), mallocs)
@@ -214,7 +217,7 @@ def _cost(program: RealProgram, malloc: Malloc, bench: Bench) -> AllocatorCost:
 
 
 def _statistics(said: str) -> tuple[int | None, int | None, int | None]:
-    """The heap's bytes, and objects allocated and freed: of the program, which ends after all that it started."""
+    """The heap's bytes, and the objects allocated and freed, of the program itself: it ends after its children."""
     usages = list(_USED.finditer(said))
     if not usages:
         return None, None, None
@@ -242,7 +245,7 @@ def _row(program: str, allocator: str, cost: AllocatorCost, package: str = "") -
 
 
 def _order(program: str, stands_for: str, found: Mapping[str, AllocatorCost]) -> Verdict:
-    """The share of the document's pairs of allocators that come in its order here, by instructions in all."""
+    """The share of the paper's pairs of allocators that have the same order here, by instructions in all."""
     published = _base_times(stands_for)
     swapped, clear = [], 0
     for one, other in combinations(STUDIED, 2):
@@ -260,9 +263,9 @@ def _order(program: str, stands_for: str, found: Mapping[str, AllocatorCost]) ->
 
 @cache
 def _base_times(program: str) -> dict[str, float]:
-    """Seconds without cache misses by the document's tables 4 and 5, which differ by rounding: their mean."""
+    """Seconds without cache misses from the paper's tables 4 and 5, which differ by rounding: their mean."""
     found: dict[str, list[float]] = {}
-    for (name, allocator, _), (base, _) in study_tables.times().items():
+    for (name, allocator, _), (base, _) in grunwald1993_tables.times().items():
         if name == program:
             found.setdefault(allocator, []).append(base)
     return {allocator: sum(each) / len(each) for allocator, each in found.items()}

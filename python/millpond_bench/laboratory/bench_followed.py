@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The steps of laboratory.real: advice on real programs, and the same advice followed by hand.
+"""The steps of laboratory.real: advice on real programs, and the effect of following it by hand.
 
-    millpond advise -- PROGRAM  ─▶ the best malloc's figure, what is advised, how long it took
-    fresh rounds: as it is, on that malloc, on the advised one; `millpond trial` of an advised plan  ─▶ what it gives
+    millpond advise -- PROGRAM  ─▶ the best malloc's figure, the advice, the time that it took
+    fresh rounds: bare, on that malloc, on the advised one; `millpond trial` of an advised plan  ─▶ the effect
 
-best malloc         predicted CPU against preloading it                     within 3 points
-CPU, peak followed  what is advised, by hand, against the program as it is  not above 1.01 beyond the noise
-seconds of advise   wall time of the verb                                   at most 5 % above the budget
+    best malloc         predicted CPU compared with preloading it               within 3 points
+    CPU, peak followed  the advice followed by hand, compared with the bare program   at most 1.01, beyond the noise
+    seconds of advise   wall time of the verb                                   at most 5 % above the budget
 
-No user can follow an advised plan without the program's source. Its trial, without what look-ups cost, stands for it.
+No user can follow an advised plan without the program's source. Its trial, minus the cost of look-ups, replaces it.
 Each advice is kept as results/bench/advice/NAME.json.
 """
 
@@ -40,17 +40,18 @@ TRIAL = "millpond-trial"
 BUDGET_SECONDS = 120  # the default of `advise`
 AS_IT_IS = "as it is"
 METRICS = {"cpu_seconds": "cpu_seconds", "peak_bytes": "peak_bytes"}
-# Points of the program's CPU between the figure of the best malloc and the same malloc preloaded by hand.
+# The allowed difference, in points of the program's CPU, between the best malloc's figure and that malloc preloaded.
 POINTS = 3
 HARM = 1.01  # no advice may make a program slower or larger than this beyond the noise
 _OVERRUN = 1.05
 _WORDS = {"cpu_seconds": "CPU", "peak_bytes": "peak"}
-# What follows, by metric: the ratio to the program as it is.
+# The effect of following the advice, by metric: the ratio to the bare program.
 Followed = Mapping[str, Summary]
 
 
 def ask(bench: Bench, workload: RealProgram, out: Path | None = None) -> tuple[Advice, float]:
-    """The advice on a workload ("millpond.advice/1"), also left in `out`, and the wall seconds of `millpond advise`.
+    """The advice on a workload ("millpond.advice/1"), which it also writes to `out`, and the wall seconds of `millpond
+    advise`.
 
     With the default budget. Failure (4).
     """
@@ -63,7 +64,7 @@ def ask(bench: Bench, workload: RealProgram, out: Path | None = None) -> tuple[A
 
 
 def choice_of(advice: Advice) -> Option:
-    """What is advised; `undecided` where no verdict was possible."""
+    """The advised option; `undecided` if no verdict was possible."""
     return advice.choice or Option(kind="undecided")
 
 
@@ -73,7 +74,7 @@ def judged_mallocs(advice: Advice) -> list[str]:
 
 
 def measure(bench: Bench, workloads: Mapping[str, RealProgram], judged: Sequence[str]) -> dict[str, list[Round]]:
-    """Interleaved rounds of each workload, by its name, and of the one called AS_IT_IS on each of these mallocs."""
+    """Interleaved rounds of each workload, by its name, and of the workload AS_IT_IS on each of these mallocs."""
     settings = {m.name: m.setting for m in mallocs.contenders()[0]}
     turns = {name: _by_hand(bench, name, workload) for name, workload in workloads.items()}
     turns |= {name: _by_hand(bench, name, workloads[AS_IT_IS], settings[name]) for name in judged}
@@ -104,7 +105,7 @@ def ratio(of: Sequence[Round], against: Sequence[Round], metric: str) -> Summary
 
 
 def malloc_row(name: str, advice: Advice, cpu: float, best: str, values: tuple[Outcome, ...] = ()) -> Verdict:
-    """The advice's figure for its best malloc against `cpu`, the ratio with that malloc preloaded by hand."""
+    """The advice's figure for its best malloc, compared with `cpu`, the ratio with that malloc preloaded by hand."""
     found = next(a.cpu.known for a in advice.alternatives if a.kind == "malloc" and a.name == best and a.cpu)
     assert found is not None
     points = 100 * abs(found.median - cpu)
@@ -141,7 +142,7 @@ def real(name: str, make: Callable[[Path], RealProgram]) -> Step:
 
 
 def _trial(bench: Bench, workload: RealProgram, plan: PlanFile) -> Followed:
-    """What a plan gives by `millpond trial`, without the look-ups that only a trial pays."""
+    """The effect of a plan in `millpond trial`, without the look-ups that only a trial needs."""
     given, out = bench.folder / "advised.plan.json", bench.folder / "trial.json"
     of_file(plan, "advised").write(given)
     cells = [word for cell in ("bare", "looked_up", "plan:advised") for word in ("--cells", cell)]
@@ -157,7 +158,7 @@ def net_effects(plan: TrialPlan) -> Followed:
 
 
 def following(name: str, advice: Advice, followed: Followed | None) -> list[Verdict]:
-    """What the user has who follows the advice: a row for CPU and one for peak memory, against the program as it is.
+    """The effect of following the advice: a row for CPU and one for peak memory, relative to the bare program.
 
     A row holds unless its whole interval lies above HARM. Without a change there is nothing to measure.
     """
@@ -165,12 +166,12 @@ def following(name: str, advice: Advice, followed: Followed | None) -> list[Verd
     said = _said(advice)
     if advised.kind not in ("malloc", "plan"):
         followed = dict.fromkeys(METRICS, summarise([1.0]))
-        said += ": nothing to follow, so the program stays as it is"
+        said += ": the program stays as it is"
     assert followed is not None
     values = {m: (observed("followed", 1, f"{m}_ratio", r.median),) for m, r in followed.items()}
     predicted = {"cpu_seconds": advised.cpu, "peak_bytes": advised.peak}
     return [
-        bar_of(f"{name}: {_WORDS[m]} with the advice followed, against as it is", name, "×", found, HARM,
+        bar_of(f"{name}: {_WORDS[m]} with the advice followed, relative to the bare program", name, "×", found, HARM,
             note=said + (f"; predicted {p.median:.3f} ×" if (p := predicted[m]) else ""),
             outcomes=values[m], or_noise=True)
         for m, found in followed.items()
@@ -178,19 +179,19 @@ def following(name: str, advice: Advice, followed: Followed | None) -> list[Verd
 
 
 def _said(advice: Advice) -> str:
-    """What is advised, and how it was followed."""
+    """A phrase for the advice, and how it was followed."""
     advised = choice_of(advice)
     purpose = f" to save {advised.purpose}" if advised.purpose else ""
     if advised.kind == "malloc":
         return f"advised: {advised.name}{purpose}, preloaded by hand"
     if advised.kind == "plan" and advice.plan:
         pools = ", ".join(route.pool for route in advice.plan.routes)
-        return f"advised: pools for {pools}{purpose}, by `millpond trial`, for no source was changed"
+        return f"advised: pools for {pools}{purpose}, by `millpond trial`, without a change of the source"
     return "advised: do nothing" if advised.kind == "nothing" else f"no advice: {advice.verdict.removesuffix('.')}"
 
 
 def budget_row(name: str, wall_seconds: float) -> Verdict:
-    """The wall time of `advise` against its budget."""
+    """The wall time of `advise`, compared with its budget."""
     value = observed("advise", 1, "wall_seconds", wall_seconds)
     return bar_of(f"{name}: seconds of advise", name, "s", wall_seconds, _OVERRUN * BUDGET_SECONDS,
                note=f"budget {BUDGET_SECONDS} s", outcomes=(value,))  # fmt: skip

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Our malloc against the mallocs of this machine, on real programs and on what programs do to a malloc.
+"""Our malloc compared with the mallocs of this machine, on real programs and under stress.
 
-a program   CPU, wall time, peak resident bytes and page faults, each by the C library's     at most 1, or noise
-            beside it the same ratio of every other malloc
-mean        geometric mean over the programs of CPU × peak bytes, by each other malloc's     below 1
-stress      growth of resident bytes under everything at random, contents checked            at most 5 %
-            ten minutes of multipool at the standard scale, five seconds at the quick one;
-            MILLPOND_STRESS_SECONDS says another length
+    a program   CPU, wall time, peak resident bytes and page faults, each divided by the C library's   at most 1, or
+    noise
+                with the same ratio of every other malloc in the note
+    mean        geometric mean over the programs of CPU × peak bytes, divided by each other malloc's   below 1
+    stress      growth of resident bytes under random operations, contents checked           at most 5 %
+                ten minutes of multipool at the standard scale, five seconds at the quick one;
+                MILLPOND_STRESS_SECONDS sets another length
 
-All mallocs of a program take turns in fresh processes. A malloc that fails a program is named and left out there.
-Only our libraries are stressed. Debian's mimalloc 2.0.9 fails that workload, and is wrong: aligned_alloc(256, 256),
-(256, 512) and (512, 512), which C promises, return blocks that are aligned to 128. Its authors mended that later.
+All mallocs of a program take turns in fresh processes. A malloc that fails a program is named and left out there. Only
+our libraries are stressed. Debian's mimalloc 2.0.9 fails that workload, and has an error: aligned_alloc(256, 256),
+(256, 512) and (512, 512), which C allows, return blocks that are aligned to 128. Later versions have a fix.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ Rounds = Mapping[str, Sequence[Outcome]]
 
 @dataclass
 class MallocTable:
-    """The rounds of each program on each malloc, for what is judged of all programs together."""
+    """The rounds of each program on each malloc, for results over all programs."""
 
     measured: dict[str, Rounds] = field(default_factory=dict)
 
     def program(self, make: Callable[[Bench], RealProgram]) -> Step:
-        """A row for each metric of one program. Failure where it does not end well on ours or on the C library's."""
+        """A row for each metric of one program. Failure if it does not end well on our malloc or on the C library's."""
 
         def step(bench: Bench) -> list[Verdict]:
             workload = make(bench)
@@ -103,7 +104,7 @@ def _row(program: str, rounds: Rounds, metric: str, failed: Sequence[str]) -> Ve
 
 
 def _stress_seconds(bench: Bench, seconds: int) -> int:
-    """How long one stress runs. Failure (2) where the environment says no number above 0."""
+    """The seconds of one stress run. Failure (2) if the environment variable is not a number above 0."""
     said = os.environ.get("MILLPOND_STRESS_SECONDS", "")
     if not said:
         return 5 if bench.quick else seconds
@@ -113,7 +114,7 @@ def _stress_seconds(bench: Bench, seconds: int) -> int:
 
 
 def growth_of(metrics: Mapping[str, float]) -> Summary:
-    """The growth that `stress` found, in per cent: the slope of twelve means with its interval."""
+    """The growth that `stress` measured, in percent: the slope of twelve means with its interval."""
     share, low, high = (100 * float(metrics[name]) for name in ("slope_share", "slope_low", "slope_high"))
     return Summary(n=12, median=share, low=low, high=high, level=0.95, method="least squares")
 
@@ -153,7 +154,7 @@ def suite(workload: str, **parameters: int) -> Callable[[Bench], RealProgram]:
 
 
 def library_of(name: str) -> Malloc:
-    """One of our malloc libraries, by the name of its allocator. Failure (4) where it is not built."""
+    """One of our malloc libraries, by the name of its allocator. Failure (4) if it is not built."""
     path = native.libraries(SUITE) / f"libmillpond-{name}.so"
     if not path.is_file():
         raise Failure(Status.ENVIRONMENT, f"{path} is missing: `make build` builds it")
@@ -165,7 +166,7 @@ def real(make: Callable[[Path], RealProgram]) -> Callable[[Bench], RealProgram]:
 
 
 def steps(programs: Mapping[str, Callable[[Path], RealProgram]], libraries: Sequence[str]) -> dict[str, Step]:
-    """All steps, by name: the suite's workloads, the real programs, what is judged of all of them, and stress."""
+    """All steps, by name: the suite's workloads, the real programs, the results over all of them, and stress."""
     table = MallocTable()
     made = {
         "own": suite("own"), "handover": suite("handover"), "larson": suite("larson"),

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The steps of `millpond bench references`: what capturing and simulating data references costs, and how exact it is.
+"""The steps of `millpond bench references`: the costs and the accuracy of capturing and simulating data references.
 
-capturing    CPU of a discarded capture / CPU of `valgrind --tool=none`         at most 1.4
-together     CPU of a capture with the usual simulators / CPU of Cachegrind    at most 1.25, geometric mean 1.0
-stored       bytes of a recording / references in it                           at most 0.3; 0.6 for pointer chasing
-simulating   references a second of CPU, all usual simulators together         at least 40 million; each alone shown
-misses       misses of four caches / Cachegrind's, in the same environment     the same within one in a million
-memory       peak of a capture with simulators, four times as long / once      at most 1.05
-predicting   misses and page faults predicted for another malloc / Cachegrind's    within 10 %, in the median 2 %
-affinity     CPU, net, of the plan by subsystem and of affinity plans        shown beside the predicted misses and time
+    capturing    CPU of a discarded capture / CPU of `valgrind --tool=none`         at most 1.4
+    together     CPU of a capture with the usual simulators / CPU of Cachegrind    at most 1.25, geometric mean 1.0
+    stored       bytes of a recording / references in it                           at most 0.3; 0.6 for pointer chasing
+    simulating   references per second of CPU, all usual simulators together       at least 40 million; each also by
+    itself
+    misses       misses of four caches / Cachegrind's, in the same environment     the same within one in a million
+    memory       peak of a capture with simulators, four times as long / once      at most 1.05
+    predicting   misses and page faults predicted for another malloc / Cachegrind's    within 10 %, in the median 2 %
+    affinity     CPU, net, of the plan by subsystem and of affinity plans          with the predicted misses and time
 
-Programs under one Valgrind tool and under another take turns in fresh processes. Cachegrind does other work, too: it
-simulates instruction fetches and a second level, and counts by source line. For `misses`, both tools are found in one
-folder, because the names of Valgrind's libraries are in the program's environment and so move its stack.
+Programs under different Valgrind tools take turns in fresh processes. Cachegrind also does other work: it simulates
+instruction fetches and a second level, and counts by source line. For `misses`, both tools are in one folder, because
+the names of Valgrind's libraries are in the program's environment and so move its stack.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def stored(make: Program, limit: float) -> Step:
 
 
 def simulating(make: Program | None, limit: float) -> Step:
-    """References a second of each simulator alone and of all together, on a recording or on a made-up stream."""
+    """References per second of each simulator and of all together, on a recording or on a synthetic stream."""
 
     def step(bench: Bench) -> list[Verdict]:
         of: tuple[str, ...] = ()
@@ -173,7 +174,7 @@ def _speed_row(speed: Mapping[str, Any], name: str, limit: float) -> Verdict:
 
 
 def misses(make: Program) -> Step:
-    """The misses of four caches as a capture counts them, against Cachegrind's: same environment, same stack."""
+    """The misses of four caches counted by a capture, compared with Cachegrind's: same environment, same stack."""
 
     def step(bench: Bench) -> list[Verdict]:
         workload = make(bench.inputs)

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The steps of the laboratory's benchmark: what is measured, how its figure is made, and the bar that it is held to.
+"""The steps of the laboratory's benchmark: the measurements, their figures, and their bars.
 
-recording      CPU of the recorded program / CPU of the bare one          compression, afterwards, is not in it
-stored         bytes of the trace / events in it
-aliasing       contexts that differed / contexts checked                  counted by the recorder itself
-characterise   events / CPU second; peak resident bytes                   on a made-up trace of 100 M events
-trial          CPU under the empty plan / CPU of the bare program
-demo           wall seconds of `make demo`
+    recording      CPU of the recorded program / CPU of the bare one          without compression, which comes
+    afterwards
+    stored         bytes of the trace / events in it
+    aliasing       contexts that differed / contexts checked                  counted by the recorder itself
+    characterise   events / CPU second; peak resident bytes                   on a synthetic trace of 100 M events
+    trial          CPU under the empty plan / CPU of the bare program
+    demo           wall seconds of `make demo`
 
-Contenders take turns in fresh processes, behind one warm-up that is thrown away. A round's CPU is that of wait4: every
-process that the contender waited for is in it. What the contender itself did (a recorder compresses after its program)
-is known apart.
+Contenders take turns in fresh processes, after one warm-up that is discarded. The CPU of a round comes from wait4: it
+includes every process that the contender waited for. The contender's own CPU (a recorder compresses after its program)
+is measured separately.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ BARE = "bare"
 
 @dataclass(frozen=True)
 class Round:
-    """What one fresh process cost. `cpu_seconds` is that of all its processes, `own_cpu_seconds` of the first alone."""
+    """The cost of one fresh process. `cpu_seconds` includes all its children, `own_cpu_seconds` does not."""
 
     cpu_seconds: float
     own_cpu_seconds: float
@@ -52,11 +53,11 @@ class Round:
 
     @property
     def below_cpu_seconds(self) -> float:
-        """The CPU of the processes that it started: for a recorder, of the recorded program."""
+        """The CPU of its children: for a recorder, of the recorded program."""
         return self.cpu_seconds - self.own_cpu_seconds
 
 
-# What a round of a contender is.
+# Runs one round of a contender.
 Turn = Callable[[], Round]
 # The rounds of each contender, by its name.
 Measured = Mapping[str, Sequence[Round]]
@@ -71,7 +72,7 @@ def observed(
 
 
 def values_of(rounds: Measured, metrics: Mapping[str, str]) -> tuple[Outcome, ...]:
-    """Every value of these rounds. `metrics`: by name the attribute of a round."""
+    """Every value of these rounds. `metrics`: the attribute of a round for each name."""
     return tuple(
         observed(contender, number, metric, float(getattr(one, attribute)), time_utc=one.time_utc)
         for contender, own in rounds.items()
@@ -87,7 +88,7 @@ def _own_cpu_seconds(pid: int) -> float:
 
 @dataclass
 class Bench:
-    """Where rounds run and how many; what all steps share. Traces are written below `folder`."""
+    """The shared state of all steps: the number of rounds, and the folder for traces."""
 
     folder: Path
     inputs: Path
@@ -104,7 +105,7 @@ class Bench:
         return self.folder.resolve() / "bench.mpt"
 
     def run(self, argv: Sequence[str], workload: RealProgram) -> Round:
-        """One round of `argv` with the input of `workload`; output is dropped. Failure (4) where it fails."""
+        """One round of `argv` with the input of `workload`; output is dropped. Failure (4) if it fails."""
         log = self.folder / "stderr"
         with (workload.stdin or Path(os.devnull)).open("rb") as stdin, log.open("wb") as stderr:
             started = time.monotonic()
@@ -124,21 +125,21 @@ class Bench:
         return Round(used.ru_utime + used.ru_stime, own, wall, used.ru_maxrss * 1024, utc_now())
 
     def interleave(self, turns: Mapping[str, Turn], rounds: int | None = None) -> dict[str, list[Round]]:
-        """The rounds of each contender behind one warm-up, interleaved. `rounds`: so many instead of the usual."""
+        """The interleaved rounds of each contender after one warm-up. `rounds`: their number, if not the usual one."""
         cells = [Cell(Workload("bench"), Control(name)) for name in turns]
         runner = _Turns(turns)
         run_rounds(cells, runner, Silence(), stage="bench", rounds=rounds or self.rounds, seed=self.seed)
         return runner.measured
 
     def record(self, workload: RealProgram, *options: str) -> Round:
-        """One recorded round; what earlier ones left is removed first, so that they cannot fill the disk."""
+        """One recorded round. Removes the files of earlier ones first, so that they cannot fill the disk."""
         for old in self.folder.glob(f"{self.trace.name}*"):
             old.unlink()
         recorder = str(native.find("millpond-record"))
         return self.run([recorder, "-o", str(self.trace), *options, "--", *workload.command], workload)
 
     def trial(self, variant: str, workload: RealProgram) -> Round:
-        """One round of `millpond-trial`, whose own CPU is left out."""
+        """One round of `millpond-trial`, without its own CPU."""
         result = ["--result", str(self.folder / "round.json"), "--stdout", "/dev/null", "--stderr", "/dev/null"]
         stdin = ["--stdin", str(workload.stdin or "/dev/null")]
         trial = str(native.find("millpond-trial"))
@@ -154,7 +155,7 @@ class Bench:
 
 
 class _Turns:
-    """A runner for `run_rounds` whose cells are turns of contenders; what a measured round cost is kept as it is."""
+    """A runner for `run_rounds` whose cells are turns of contenders; keeps the cost of each measured round."""
 
     def __init__(self, turns: Mapping[str, Turn]) -> None:
         self._turns = turns
@@ -167,7 +168,7 @@ class _Turns:
         return Outcome(cell, stage, number, {}, done.time_utc)
 
 
-# Measures, and makes bars of it. Failure where it cannot.
+# Measures and returns bars. Failure if it cannot.
 Step = Callable[[Bench], list[Verdict]]
 
 
@@ -220,7 +221,7 @@ def aliasing(make: Callable[[Bench], RealProgram]) -> Step:
 
 
 def trial(make: Callable[[Bench], RealProgram]) -> Step:
-    """CPU under the interposer alone against the bare program, both started by millpond-trial."""
+    """CPU under the empty plan, compared with the bare program, both started by millpond-trial."""
 
     def step(bench: Bench) -> list[Verdict]:
         workload = make(bench)
@@ -236,7 +237,7 @@ def trial(make: Callable[[Bench], RealProgram]) -> Step:
 
 
 def make_big_trace(trace: Path, events: int, live: int) -> None:
-    """A made-up trace. What makes it is built with the tests, and lies among them. Failure (4) where it is not."""
+    """Writes a synthetic trace, with a program that is built with the tests. Failure (4) if it is not built."""
     maker = native.find("millpond-characterise").parent.parent / "tests" / "bin" / "make_big_trace"
     if not maker.exists():
         raise Failure(Status.ENVIRONMENT, f"{maker} is missing: `make build` builds the tests, which it belongs to")
@@ -248,7 +249,9 @@ def make_big_trace(trace: Path, events: int, live: int) -> None:
 
 
 def characterising(bench: Bench) -> list[Verdict]:
-    """Speed and memory on one large trace. Reading it once warms the page cache: it is the reader that is measured."""
+    """Speed and memory on one large trace. A first read warms the page cache, because the reader is measured, not the
+    disk.
+    """
     events = 10_000_000 if bench.quick else 100_000_000
     trace = bench.folder / "big.mpt"
     make_big_trace(trace, events, 1_000_000)
@@ -282,12 +285,12 @@ def _time_demo(folder: Path, name: str, limit: float) -> list[Verdict]:
 
 
 def demo(_bench: Bench) -> list[Verdict]:
-    """Wall time of `make demo` where everything is built."""
+    """Wall time of `make demo` if everything is built."""
     return _time_demo(REPOSITORY, "make demo, everything built", 120)
 
 
 def demo_from_clone(_bench: Bench) -> list[Verdict]:
-    """Wall time of `git clone` and `make demo`, set-up included as far as this machine still needs it."""
+    """Wall time of `git clone` and `make demo`, with as much set-up as this machine still needs."""
     with temporary_folder() as place:
         clone = place / "millpond"
         subprocess.run(["git", "clone", "-q", str(REPOSITORY), str(clone)], check=True)

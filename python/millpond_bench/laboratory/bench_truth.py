@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The steps of laboratory.truth and laboratory.examples: programs whose right change is known, and advice on them.
+"""The steps of laboratory.truth and laboratory.examples: advice on programs whose right change is known.
 
-    millpond advise -- PROGRAM                                                  ─▶ predicted, and what is advised
-    fresh rounds: as it is, changed by hand, on each judged malloc by hand      ─▶ what is so
+    millpond advise -- PROGRAM                                                  ─▶ the prediction and the advice
+    fresh rounds: bare, changed by hand, on each judged malloc by hand          ─▶ the truth
 
-predicted CPU   of the judged plan against the same change by hand      within 20 % of the effect or 2 % of the program
-predicted peak  of the judged plan against the same change by hand      within 10 %
-best malloc     predicted CPU against preloading it                     within 3 points
-following it    what is advised against the best of what can be tried   within 3 points
+    predicted CPU   of the judged plan, compared with the same change by hand      within 20 % of the effect or 2 % of
+    the program
+    predicted peak  of the judged plan, compared with the same change by hand      within 10 %
+    best malloc     predicted CPU, compared with preloading it                     within 3 points
+    following it    the advice, compared with the best that can be tried           within 3 points
 
-A trial keeps every free, so an arena that was judged is held against one by hand whose destructors run. A change that
-no trial can make yet has no predicted figures; its row says what it would give.
+A trial executes every free, so a judged arena is compared with a hand-written arena that runs destructors. A change
+that no trial can make yet has no predicted figures; its row has its effect.
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ _BY_HAND, _ARENA = "by hand", "by hand in an arena, destroyed"
 
 
 @dataclass(frozen=True)
-class Known:
-    """A program whose right change is known: its command lines as it is and with the change made by hand.
+class KnownChange:
+    """A program whose right change is known: its bare command line, and the one with the change made by hand.
 
-    `arena`: with an arena whose destructors run, which a trial can be held against. `no_trial_can`: what `by_hand`
-    needs that no trial can do yet; empty where one can.
+    `arena`: with an arena that runs destructors, which a trial can be compared with. `no_trial_can`: the part of
+    `by_hand` that no trial can do yet; empty if a trial can.
     """
 
     name: str
@@ -67,13 +68,13 @@ class Known:
         return {label: RealProgram(self.name, argv) for label, argv in forms.items() if argv}
 
     def form_of(self, plan: PlanFile | None) -> str | None:
-        """The contender that makes the change of a plan by hand; None where there is none."""
+        """The contender that makes the change of a plan by hand; None without one."""
         if plan and plan.has_arena:
             return _ARENA if self.arena else None
         return None if self.arena or self.no_trial_can else _BY_HAND
 
 
-def truth(known: Known) -> Step:
+def truth(known: KnownChange) -> Step:
     """The rows of one program."""
 
     def step(bench: Bench) -> list[Verdict]:
@@ -92,9 +93,9 @@ def truth(known: Known) -> Step:
 
 
 def _following(
-    known: Known, advice: Advice, cpu: dict[str, float], peak: dict[str, float], values: tuple[Outcome, ...]
+    known: KnownChange, advice: Advice, cpu: dict[str, float], peak: dict[str, float], values: tuple[Outcome, ...]
 ) -> Verdict:
-    """What the user has who follows the advice, against the best of what can be tried, both as measured by hand."""
+    """The effect of following the advice, compared with the best that can be tried, both measured by hand."""
     choice, name = choice_of(advice), known.name
     said, followed = "no verdict", AS_IT_IS
     follows = None
@@ -102,7 +103,7 @@ def _following(
         form = known.form_of(advice.plan)
         said, followed = "an arena" if advice.plan and advice.plan.has_arena else "the pools", form or AS_IT_IS
         if form is None:
-            # No source was changed in this way, so what follows from it is what its trial gave.
+            # The source has no such change, so its effect is the trial's.
             follows = advice.sums["net"].median or 1.0
             said += f", in its trial {100 * (follows - 1):+.1f} % CPU"
     elif choice.kind == "malloc":
@@ -123,8 +124,8 @@ def _effects(cpu: dict[str, float], peak: dict[str, float], contender: str) -> s
     return f"{100 * (cpu[contender] - 1):+.1f} % CPU, {100 * (peak[contender] - 1):+.1f} % peak"
 
 
-def _predicted(known: Known, advice: Advice, cpu: dict[str, float], peak: dict[str, float]) -> list[Verdict]:
-    """The judged plan's figures against the same change by hand; no row where no trial could make the change."""
+def _predicted(known: KnownChange, advice: Advice, cpu: dict[str, float], peak: dict[str, float]) -> list[Verdict]:
+    """The judged plan's figures, compared with the same change by hand; no row if no trial could make the change."""
     if known.no_trial_can and known.arena is None:
         return []
     words = (f"{known.name}: CPU of the plan, predicted against by hand", f"{known.name}: peak of the plan, predicted "
@@ -138,7 +139,7 @@ def _predicted(known: Known, advice: Advice, cpu: dict[str, float], peak: dict[s
     if form is None:
         judged, hand = ("pools were", "an arena") if known.arena else ("an arena was", "a pool")
         return [missing_bar(w, f"{judged} judged, and the change by hand is {hand}") for w in words]
-    # Advice to do nothing that judged no plan says that none of them changes anything.
+    # Advice to do nothing that judged no plan predicts that no plan changes anything.
     cpu_ratio, bytes_ratio = 1.0, 1.0
     if not nothing:
         cpu_ratio, bytes_ratio = net.median or 1.0, net.other_metrics["peak_bytes"].median or 1.0
@@ -156,26 +157,26 @@ def _predicted(known: Known, advice: Advice, cpu: dict[str, float], peak: dict[s
 
 
 def steps() -> dict[str, Step]:
-    """One step a program of millpond-known_truth, by its name."""
+    """One step for each program of millpond-known_truth, by its name."""
     program = str(native.find(_PROGRAM))
     found = []
     for line in native.answer(_PROGRAM, ["--list"]).splitlines():
         name, _, rest = line.partition("\t")
         argv = (program, name)
         arena = (*argv, "--by-hand=destroy") if rest.endswith("\tdestroy") else None
-        found.append(Known(name, argv, (*argv, "--by-hand"), arena, NO_TRIAL_CAN.get(name, "")))
+        found.append(KnownChange(name, argv, (*argv, "--by-hand"), arena, NO_TRIAL_CAN.get(name, "")))
     return {known.name: truth(known) for known in found}
 
 
 def examples() -> dict[str, Step]:
-    """One step an example (`examples/NAME`), which is two programs: as it is, and changed."""
+    """One step for each example (`examples/NAME`), which is two programs: bare and changed."""
     found = []
     for name in ("request_server", "parser", "order_queues", "catalogue", "pipeline", "heat_plate"):
         as_it_is, changed = ((str(native.find(f"{name}{form}")),) for form in ("", "_changed"))
         if name in ("request_server", "parser"):
-            found.append(Known(name, as_it_is, (*changed, "--wink-out"), changed, _WINKED_OUT))
+            found.append(KnownChange(name, as_it_is, (*changed, "--wink-out"), changed, _WINKED_OUT))
         else:
-            # The records of `catalogue` live until the end: an arena for them is reset nowhere.
+            # The records of `catalogue` live until the end, so an arena for them is never reset.
             why = "an arena as long as the program" if name == "catalogue" else ""
-            found.append(Known(name, as_it_is, changed, None, why))
+            found.append(KnownChange(name, as_it_is, changed, None, why))
     return {known.name: truth(known) for known in found}

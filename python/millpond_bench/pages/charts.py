@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The document's tables and ours as heat tables: published, ours, ours / published, bytes, each with its numbers.
+"""The tables of a paper and ours as heat tables: published, ours, ours / published, and bytes.
 
-All tables of a chart have one colour scale for the document's figures and ours together; ratios have one of their own.
-Where a table's columns are shares of the baseline, the baseline's column has the figures and no colour.
+All tables of a chart share one colour scale for the paper's figures and ours; ratios have one of their own. If a
+table's columns are shares of the baseline, the baseline's column has the figures and no colour.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from millpond_bench.experiments.experiment import Place, PublishedSpec
 from millpond_bench.experiments.result_table import PublishedTable
 from millpond_bench.pages.surfaces import Axes, surface
 from millpond_bench.tables.heat_tables import ColourScale, Heat, HeatTable, heat_table, legend
-from millpond_bench.tables.look import NOWHERE, Look, QuotientLook, percent_of, text_of
+from millpond_bench.tables.table_model import NOWHERE, QuotientTableModel, TableModel, percent_of, text_of
 
 PUBLISHED = "published"
 _STRATEGY = "strategy"
@@ -25,7 +25,7 @@ Draw = Callable[[Place], Heat | None]
 
 @dataclass(frozen=True)
 class Chart:
-    """One table of the document with what belongs to it. `ratio_legend`: empty where no figure has a published one."""
+    """One table of the paper, with the tables of ours. `ratio_legend`: empty if no figure has a published one."""
 
     title: str
     tables: list[HeatTable]
@@ -36,7 +36,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Which figure stands where: rows and columns of one table."""
+    """The rows and columns of one table, with the place of each figure."""
 
     title: str
     headings: list[tuple[str, str]]
@@ -44,21 +44,21 @@ class _Layout:
 
 
 def charts(results: PublishedTable) -> list[Chart]:
-    """A chart for each table of the document of which anything was measured. O(figures).
+    """A chart for each table of the paper that has any measured figure. O(figures).
 
-    Behind them stand the quotients that the experiment asks for.
+    They are followed by the quotients that the experiment defines.
     """
-    look = Look(results)
+    look = TableModel(results)
     layouts = _layouts(results, look)
     found = _drawn(layouts, look)
     for quotient in results.experiment.tables.quotients:
         titled = [replace(one, title=f"{one.title}: {quotient.title}") for one in layouts]
-        found += _drawn(titled, QuotientLook(results, quotient))
+        found += _drawn(titled, QuotientTableModel(results, quotient))
     return found
 
 
-def _drawn(layouts: Sequence[_Layout], look: Look) -> list[Chart]:
-    """Charts of the layouts in which anything was measured; their ratios to the document share one scale."""
+def _drawn(layouts: Sequence[_Layout], look: TableModel) -> list[Chart]:
+    """Charts of the layouts that have any measured figure; their ratios to the paper share one scale."""
     kept = [one for one in layouts if any(key in look.ours for _, row in one.rows for key in row)]
     known = [level for one in kept for _, row in one.rows for level in map(look.to_published, row) if level is not None]
     ratios = ColourScale.over(known)
@@ -66,7 +66,7 @@ def _drawn(layouts: Sequence[_Layout], look: Look) -> list[Chart]:
     return [_chart(one, look, ratios, ratio_legend) for one in kept]
 
 
-def _chart(layout: _Layout, look: Look, ratios: ColourScale, ratio_legend: list[tuple[str, str]]) -> Chart:
+def _chart(layout: _Layout, look: TableModel, ratios: ColourScale, ratio_legend: list[tuple[str, str]]) -> Chart:
     keys = [key for _, row in layout.rows for key in row]
     scale = ColourScale.over([*map(look.published_level, keys), *map(look.our_level, keys)])
 
@@ -88,8 +88,8 @@ def _chart(layout: _Layout, look: Look, ratios: ColourScale, ratio_legend: list[
     )  # fmt: skip
 
 
-def _surfaces(layout: _Layout, look: Look, scale: ColourScale) -> list[tuple[str, Markup]]:
-    """The same over two axes of numbers; nothing where the columns are strategies."""
+def _surfaces(layout: _Layout, look: TableModel, scale: ColourScale) -> list[tuple[str, Markup]]:
+    """Surfaces over two axes of numbers; nothing if the columns are strategies."""
     if look.experiment.tables.columns == _STRATEGY:
         return []
     drawn = []
@@ -104,8 +104,8 @@ def _surfaces(layout: _Layout, look: Look, scale: ColourScale) -> list[tuple[str
     return drawn
 
 
-def _layouts(results: PublishedTable, look: Look) -> list[_Layout]:
-    """The tables as the document has them, with our rows and strategies among its own."""
+def _layouts(results: PublishedTable, look: TableModel) -> list[_Layout]:
+    """The tables with the paper's layout, with our rows and strategies added."""
     experiment = results.experiment
     tables = experiment.tables
     known = look.printed
@@ -128,9 +128,9 @@ def _layouts(results: PublishedTable, look: Look) -> list[_Layout]:
 
 
 def _has_row(experiment: PublishedSpec, key: Place, known: set[Place]) -> bool:
-    """Whether a figure of ours stands in the document's tables: the same table, be it in a row or column of its own."""
+    """True if a figure of ours belongs into the paper's tables: the same table, if need be in a new row or column."""
     if not known:
-        return True  # nothing was published: the tables are ours alone
+        return True  # nothing was published: the tables have only our figures
     point, strategy = key
     if _STRATEGY in experiment.tables.split:
         tables, at, theirs = experiment.tables, dict(point), dict(next(iter(known))[0])
@@ -145,7 +145,7 @@ def _values(key: Place, names: Sequence[str]) -> tuple[int | str, ...]:
 
 
 def _sortable(experiment: PublishedSpec) -> Callable[[tuple[int | str, ...]], tuple[tuple[int, str], ...]]:
-    """Numbers rise, strategies stand in the document's order, others behind them; what is usual comes first."""
+    """The sort order: numbers rise, strategies in the paper's order, then others; the usual values come first."""
     order = {name: place for place, name in enumerate(experiment.measured_strategies)}
     order |= {name: place for values in experiment.under.values() for place, name in enumerate(values)}
     reverse = -1 if _STRATEGY in experiment.tables.split else 1

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The page of experiments: each of a document's tables beside ours, their ratio, then its statements, or our bars.
+"""The page of experiments: each of a paper's tables next to ours, their ratio, then its statements, or our bars.
 
-    table of the document │ the same of ours │ ours / the document's │ peak resident bytes      one row for each table
-    statement │ rule │ the document's figure │ ours with its interval │ verdict                 one row for each;
-                              figure and verdict twice where the document's allocators were built otherwise than ours
+    table of the paper │ the same of ours │ ours / the paper's │ peak resident bytes      one row for each table
+    statement │ rule │ the paper's figure │ ours with its interval │ verdict             one row for each;
+                              two figures and verdicts if the paper's allocators were built otherwise than ours
 
-One offline file: no network, no script but the report's own, colours by class.
+One offline file: no network, no script except the report's own, colours by class.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from millpond_bench.claims.claims import Claim, Verdict, heading, number_text
 from millpond_bench.experiments.result_table import PublishedTable, ResultRow
 from millpond_bench.experiments.suite_rounds import SuiteProgram
 from millpond_bench.pages.charts import PUBLISHED, Chart, charts
-from millpond_bench.pages.study_figures import StudyFigure
+from millpond_bench.pages.grunwald1993_figures import CaptionedFigure
 from millpond_bench.runs.experiment_run import ExperimentRun
 from millpond_bench.runs.published_run import PublishedRun
-from millpond_bench.tables.look import text_of
+from millpond_bench.tables.table_model import text_of
 from millpond_bench.tables.terminal_table import claims_line
 
 _BESIDE_AT_MOST = 400
 _BOTH = (
-    "Published on the left, ours beside it with the same colours, pale for little and dark for much; then ours / "
-    "published, and the bytes that were resident at most."
+    "Published on the left, ours to its right in the same colours: pale is little, dark is much. Then ours / "
+    "published, and the peak resident bytes."
 )
-_OURS = "Ours, pale for little and dark for much, and the bytes resident at most. There are no published figures."
+_OURS = "Ours (pale is little, dark is much), and the peak resident bytes. There are no published figures."
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Section:
     notes: list[str]
     reading: str
     charts: list[Chart]
-    figures: list[StudyFigure]
+    figures: list[CaptionedFigure]
     claims_heading: str
     claims: list[dict[str, Any]]
     is_judged_twice: bool
@@ -67,7 +67,7 @@ def render(runs: Sequence[ExperimentRun]) -> str:
     """The page for these experiments, in their order."""
     page = load("report.js", "report.css", "simulation.css", "experiment.css")
     names = ", ".join(run.spec.name for run in runs)
-    beside = " beside the published figures" if any(isinstance(run, PublishedRun) for run in runs) else ""
+    beside = " with the published figures" if any(isinstance(run, PublishedRun) for run in runs) else ""
     return page.render(
         "experiment.html.j2",
         title=f"Millpond: {names}{beside}",
@@ -127,7 +127,7 @@ def _comparison(row: ResultRow) -> dict[str, str]:
 
 
 def _programs(programs: Sequence[SuiteProgram]) -> list[str]:
-    """Who built the programs, and what they ran on: `clang, tcmalloc: clang++ 19.1.7, libstdc++ 12, …/libtcmalloc…`."""
+    """The builder and malloc of each program: `clang, tcmalloc: clang++ 19.1.7, libstdc++ 12, …/libtcmalloc…`."""
     facts = []
     for one in programs:
         around = str(one.around)
@@ -173,7 +173,7 @@ def _class(judged: Verdict) -> str:
 
 
 def _aside(claim: Claim) -> str:
-    """What the document has against its own statement, or why it has no figures for it."""
+    """A remark if the paper contradicts its own statement, or has no figures for it."""
     if claim.paper_disagrees:
         return f"The document itself: {claim.paper_disagrees}."
     return f"No published figures: {claim.published_lost}." if claim.published_lost else ""
@@ -190,7 +190,7 @@ _KINDS = {
 
 
 def _rule_text(judged: Verdict) -> str:
-    """What is put against the bound, in a few words."""
+    """A short text for the value that is compared with the bound."""
     claim = judged.claim
     if claim.kind == "untestable":
         return ""
@@ -216,7 +216,7 @@ def _where(wanted: Any) -> str:
 
 
 def _beside(run: PublishedRun) -> list[dict[str, str]]:
-    """Figures that lie beside the document's tables: other orders, other shuffles, shared allocators."""
+    """Figures that are not in the paper's tables: other orders, other shuffles, shared allocators."""
     figure = run.spec.figure
     if run.spec.tables.own_rows:
         return []

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Every round in the form of Google Benchmark's JSON, so that its compare.py and whatever else reads that can.
+"""Every round as Google Benchmark JSON, so that its compare.py and other tools can read it.
 
     cell ─▶ family    round ─▶ repetition, its metrics as counters    several rounds ─▶ mean, median, stddev as well
 
-compare.py divides the times of all entries, whatever else they say, and takes their logarithms. So a round without
-times is no entry: what failed stands apart, under `failed`, and what a simulation counted of a cell goes with each of
+compare.py divides the times of all entries and takes their logarithms, whatever else an entry holds. So a round
+without times is not an entry: failed rounds are under `failed`, and the simulated counters of a cell are in each of
 its rounds, as `simulated_…`.
 """
 
@@ -31,7 +31,7 @@ _AGGREGATES: Mapping[str, Callable[[Sequence[float]], float]] = {
 
 
 def document(runs: Sequence[ExperimentRun]) -> dict[str, Any]:
-    """The context, an entry for each measured round, and those that failed; one name for the rounds of a cell."""
+    """The context, an entry for each measured round, and the failed rounds; all rounds of a cell have the same name."""
     outcomes = [outcome for one in runs for outcome in one.outcomes if outcome.round > 0]
     families: dict[Cell, list[Outcome]] = {cell: [] for one in runs for cell in one.cells}
     for outcome in outcomes:
@@ -69,7 +69,7 @@ def _entries(cell: Cell, family: int, outcomes: Sequence[Outcome]) -> Iterator[d
 
 
 def _figures(outcome: Outcome) -> dict[str, float]:
-    """The times, which stand for the whole round, in microseconds; then what else was measured, in its own unit."""
+    """The times of the whole round in microseconds, then all other values in their own units."""
     times = dict(zip(_TIMES, (1e6 * outcome.values[_WALL], 1e6 * outcome.values[_CPU]), strict=True))
     return times | {key: value for key, value in outcome.values.items() if key not in (_CPU, _WALL)}
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Verdicts that stay ("millpond.results/1"): what a whole run said of a document's statements, with when and where.
+"""Permanent verdicts ("millpond.results/1"): a whole run's verdicts on a paper's statements, with date and machine.
 
     bench --store DIR ─▶ DIR/results/RUN.json.gz ─┐
     another machine's store, copied into it ──────┼─▶ merged ─▶ docs/results/DOCUMENT.json, pages (results_page)
     docs/results/DOCUMENT.json of an earlier day ─┘
 
-A **part** is one experiment at one scale on one machine, built by one toolchain, on one malloc. A later part takes the
-place of an earlier one of the same; all other parts stay as they are, with their own date.
+A **part** is one experiment at one scale on one machine, built by one toolchain, on one malloc. A later part replaces
+an earlier one of the same; all other parts stay as they are, with their own date.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ SCHEMA: Literal["millpond.results/1"] = "millpond.results/1"
 # The kind of document in a store.
 KIND = "results"
 QUICK = "quick"
-# A reader's order: the standard scale has most rounds, a quick one is no evidence.
+# The order for readers: the standard scale has most rounds, and a quick one is no evidence.
 _SCALES = ("standard", "shape", "paper", QUICK)
 
 
 class KeptPart(BenchRecord, frozen=True, kw_only=True):
-    """The verdicts on one experiment. `measured`: the time of its last round, UTC. `compiler`: as the program says."""
+    """The verdicts on one experiment. `measured`: the time of its last round, UTC. `compiler`: from the program's
+    output.
+    """
 
     experiment: str
     title: str
@@ -54,19 +56,19 @@ class KeptPart(BenchRecord, frozen=True, kw_only=True):
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Where it was measured and built, its scale apart: a later part of the same place takes its place."""
+        """The place of measurement and build, without the scale: a later part of the same place replaces it."""
         return (self.experiment, self.machine, self.toolchain, self.malloc)
 
     @property
     def order(self) -> tuple[object, ...]:
-        """What parts are sorted by: the usual surroundings come first."""
+        """The sort key of parts: the usual environment comes first."""
         scale = _SCALES.index(self.scale) if self.scale in _SCALES else len(_SCALES)
         usual = (self.toolchain != SURROUNDINGS[TOOLCHAIN], self.malloc != SURROUNDINGS[MALLOC])
         return (self.experiment, scale, usual, self.toolchain, self.malloc, self.machine)
 
 
 class KeptResults(BenchRecord, frozen=True, kw_only=True):
-    """All parts of one document. `source`: its title."""
+    """All parts of one paper. `source`: its title."""
 
     schema: Literal["millpond.results/1"] = SCHEMA
     document: str
@@ -75,16 +77,16 @@ class KeptResults(BenchRecord, frozen=True, kw_only=True):
 
 
 def keep(run: PublishedRun, store: Store, options: str) -> None:
-    """Leaves a run's verdicts in the store. `options`: how the verb was asked for it. Failure (status 4)."""
+    """Keeps a run's verdicts in the store. `options`: the verb's options for it. Failure (status 4)."""
     results = results_of(run, f"millpond bench {run.spec.name} {options}".rstrip())
     if results is not None:
         store.write_document(KIND, run.journal.run, results.to_json())
 
 
 def results_of(run: PublishedRun, command: str) -> KeptResults | None:
-    """What stays of a run: a part for each toolchain and malloc that the user named, else one.
+    """The permanent part of a run: a part for each toolchain and malloc that the user named, else one.
 
-    None for a run without statements, and for a shard: whoever has all rounds judges. `command`: what made the run.
+    None for a run without statements, and for a shard, which is not judged. `command`: the command that made the run.
     """
     ran = [outcome for outcome in run.outcomes if outcome.round > 0]
     if run.request.shard != WHOLE or not run.claims or not ran:
@@ -111,13 +113,13 @@ def results_of(run: PublishedRun, command: str) -> KeptResults | None:
 
 
 def _without_cells(claim: JudgedClaim) -> JudgedClaim:
-    """The same without the names of all cells behind it."""
+    """The same without the names of all its cells."""
     own = claim.on_documents and msgspec.structs.replace(claim.on_documents, evidence=())
     return msgspec.structs.replace(claim, evidence=(), on_documents=own)
 
 
 def _surroundings(run: PublishedRun) -> list[tuple[tuple[str, str], ...]]:
-    """What surrounds the program in each part: every combination that the user named and that has cells."""
+    """The program's environment in each part: every combination that the user named and that has cells."""
     axes = [
         [(name, value) for value in run.spec.under.get(name, ()) if value in run.request.named]
         for name in (TOOLCHAIN, MALLOC)
@@ -127,9 +129,9 @@ def _surroundings(run: PublishedRun) -> list[tuple[tuple[str, str], ...]]:
 
 
 def merged(found: Iterable[KeptResults]) -> list[KeptResults]:
-    """One of each document, by name. Of parts of one place and scale the latest stays; of equal times, the last.
+    """One result for each paper, by name. Of parts of one place and scale the latest stays; of equal times, the last.
 
-    A part of quick scale stays only while its place has none of another scale. O(parts).
+    A part of quick scale stays only if its place has none of another scale. O(parts).
     """
     sources: dict[str, str] = {}
     parts: dict[str, dict[tuple[str, ...], KeptPart]] = {}
@@ -154,7 +156,9 @@ def _worth_showing(parts: Iterable[KeptPart]) -> tuple[KeptPart, ...]:
 
 
 def in_store(store: Store) -> list[KeptResults]:
-    """What the runs of a store have left, the oldest first. What does not fit is then among `store.skipped`."""
+    """The results that runs have left in a store, the oldest first. Files that do not fit are then among
+    `store.skipped`.
+    """
     found = []
     for run in store.runs():
         data = store.document(KIND, run.run) if store.has(KIND, run.run) else None
@@ -165,7 +169,7 @@ def in_store(store: Store) -> list[KeptResults]:
 
 
 def in_folder(folder: Path) -> list[KeptResults]:
-    """What a folder of results holds already. Failure (status 3) for a file that holds something else."""
+    """The results in a folder. Failure (status 3) for a file with other content."""
     found = []
     for path in sorted(folder.glob("*.json")):
         try:
@@ -174,5 +178,5 @@ def in_folder(folder: Path) -> list[KeptResults]:
                 raise ValueError(flaw)
             found.append(KeptResults.from_json(data))
         except (OSError, ValueError) as error:
-            raise Failure(Status.INPUT, f"{path} holds no results ({SCHEMA}): {error}") from error
+            raise Failure(Status.INPUT, f"{path} does not hold results ({SCHEMA}): {error}") from error
     return found

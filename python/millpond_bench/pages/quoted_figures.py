@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Figures that a text quotes from kept results: found by a marker, written by the tool, checked by a test.
+"""Figures that a text quotes from kept results: marked in the text, written by a tool, checked by a test.
 
     sets load <!-- result unique_chars u.loads -->0.6 (0.59 – 0.61)<!-- end --> times as often
 
-The marker names the document and the statement. Of several parts the first counts, as the document's page lists them.
+The marker names the paper and the statement. Of several parts the first counts, in the order of the paper's page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _QUOTED = re.compile(r"(<!-- result (\S+) (\S+) -->)(.*?)(<!-- end -->)", re.DOT
 
 
 def quoted(text: str, results: Iterable[KeptResults]) -> str:
-    """The text with the figures of today between its markers. ValueError for a statement that has none.
+    """The text with current figures between its markers. ValueError for a statement without a figure.
 
     O(text + statements).
     """

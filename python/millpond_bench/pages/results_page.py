@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Kept results as Markdown: a page for each document, a matrix of all statements, an index. The same data, same bytes.
+"""Kept results as Markdown: a page for each paper, a matrix of all statements, an index. Same data, same bytes.
 
-README.md      which documents, and how many of the statements of each part hold
+README.md      the papers, and the number of statements that hold in each part
 DOCUMENT.md    every statement of each part: figure, interval, rounds, verdict; above them machine, command, date
 matrix.md      statement × (machine, toolchain, malloc)
-DOCUMENT.json  what the pages are made of
+DOCUMENT.json  the data of the pages
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _document(results: KeptResults) -> str:
 
 
 def _which(part: KeptPart, results: KeptResults) -> str:
-    """What tells a part from others of its experiment, behind its heading; its column is that of the matrix."""
+    """The suffix of a heading that tells a part from others of its experiment; its column is that of the matrix."""
     if sum(other.experiment == part.experiment for other in results.parts) == 1:
         return ""
     return f" ({part.scale} scale, {_letters(results)[_column(part)]})"
@@ -129,7 +129,7 @@ def _part(part: KeptPart, which: str) -> list[str]:
 
 
 def _has_both(part: KeptPart) -> bool:
-    """Whether any statement was judged on allocators built as the document's, too."""
+    """True if any statement was also judged on allocators built as the paper's."""
     return any(claim.on_documents for claim in part.claims)
 
 
@@ -214,7 +214,7 @@ def _around(part: KeptPart) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text inside of a cell, where no list can begin: `7.12`."""
+    """Text for the inside of a cell, where no list can begin: `7.12`."""
     return text.replace("|", "\\|")
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Tables of what a round tells besides the experiment's figure: operations, memory, latencies, dimensions.
+"""Tables of the values of a round next to the experiment's figure: operations, memory, latencies, dimensions.
 
 five_operations   suballocator.2     a row for each allocator: five operations; memory at three moments
-latencies         reserve_commit.3   a row for each array: its appends by how long they took, DTrace's beside them
-dials             p0089.dials        a row for each setting: the dial, and the five dimensions that came out
+latencies         reserve_commit.3   a row for each array: its appends by duration, with DTrace's histogram
+dials             p0089.dials        a row for each setting: the dial, and the five measured dimensions
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from millpond_bench.experiments.experiment import Place, Point, thousands
 from millpond_bench.experiments.result_table import PlaceTable, PublishedTable, published_table
 from millpond_bench.pages.charts import PUBLISHED, Chart
 from millpond_bench.tables.heat_tables import ColourScale, Heat, HeatTable, heat_table, legend
-from millpond_bench.tables.look import text_of
+from millpond_bench.tables.table_model import text_of
 
 HERE = "here"
 _MB = 1e6
-# The histogram that the document prints as text: probe, the least microseconds of a bucket, how many.
+# The histogram that the paper prints as text: probe, the least microseconds of a bucket, its count.
 Probes = Iterable[tuple[str, int, int]]
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of a table by metric: its heading, and what a value is multiplied by."""
+    """A column of a table by metric: its heading, and the factor of its values."""
 
     heading: str
     metric: str
@@ -37,7 +37,7 @@ class _Column:
 
 
 def five_operations(results: PublishedTable) -> list[Chart]:
-    """The document's two graphs for each length of the array: nanoseconds an element, and resident megabytes."""
+    """The paper's two graphs for each length of the array: nanoseconds per element, and resident megabytes."""
     found = []
     for point in _points(results):
         (count,) = (int(value) for _, value in point)
@@ -61,7 +61,7 @@ def five_operations(results: PublishedTable) -> list[Chart]:
 
 
 def _by_metric(title: str, results: PublishedTable, point: Point, columns: Sequence[_Column]) -> list[Chart]:
-    """One chart with the document's values and ours on one scale; none where nothing of ours is there."""
+    """One chart with the paper's values and ours on one scale; none if there are no values of ours."""
     published, ours = published_table(results.experiment), results.by_place()
     strategies = [name for name in results.experiment.strategies if (point, name) in results.cells_at]
     scale = ColourScale.over(
@@ -97,9 +97,10 @@ def _summary(of: PlaceTable, place: Place, metric: str) -> Summary | None:
 
 
 def latencies(results: PublishedTable, probes: Probes) -> list[Chart]:
-    """How many appends took how long, the shortest and the longest, for each point; DTrace's behind the last of each.
+    """The numbers of appends by their duration, the shortest and the longest, for each point; DTrace's after the last
+    of each.
 
-    A bucket holds what took its nanoseconds or more, and less than twice that. O(values).
+    A bucket holds the appends that took at least its nanoseconds, and less than twice that. O(values).
     """
     published = _of_probes(probes)
     found = []
@@ -123,7 +124,7 @@ def latencies(results: PublishedTable, probes: Probes) -> list[Chart]:
     return found
 
 
-# What the document's array calls to get memory.
+# The calls by which the paper's array gets memory.
 _CALLS = ("VirtualAlloc", "NtAllocateVirtualMemory")
 _SHARES = ColourScale(1e-8, 1.0)
 _FIRST, _LAST = "shortest", "longest"
@@ -134,7 +135,7 @@ def _share(share: float) -> str:
 
 
 def _of_probes(probes: Probes) -> dict[str, dict[int, float]]:
-    """Counts by the least nanoseconds of a bucket: a microsecond of the document is 1024 of them; 0 is below one."""
+    """Counts by the least nanoseconds of a bucket: a microsecond of the paper is 1024 of them; 0 is below one."""
     found: dict[str, dict[int, float]] = defaultdict(dict)
     for probe, at_least_us, count in probes:
         if count:
@@ -194,7 +195,7 @@ def _duration(ns: int) -> str:
 
 
 def dials(names: Sequence[str], centre: Mapping[str, int], results: PublishedTable) -> list[Chart]:
-    """A row for each setting of each dial, under the baseline: what it asks for and what came out, in percent."""
+    """A row for each setting of each dial, under the baseline: the setting and the measured dimensions, in percent."""
     ours, base = results.by_place(), results.experiment.baseline
     rows = []
     for name in names:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Figures of experiments that suites' programs run: curves of quotients over an axis, and the littered heap.
+"""Figures of experiments on suites' programs: curves of quotients over an axis, and the littered heap.
 
 unique_chars   a curve for each contender over the length of a string: relative to std::set, littered / fresh
                64 KiB of the littered heap: a row is a page of 64 lines, dark where blocks are held
@@ -16,23 +16,23 @@ from millpond.report.figures.log_plot import Curve, log_plot
 from millpond.statistics.order_statistics import summarise
 from millpond_bench.experiments.quotients import Quotient
 from millpond_bench.experiments.result_table import PublishedTable
-from millpond_bench.pages.study_figures import COLOURS, DASHES, StudyFigure
+from millpond_bench.pages.grunwald1993_figures import COLOURS, DASHES, CaptionedFigure
 from millpond_bench.tables.heat_tables import STEPS
-from millpond_bench.tables.look import QuotientLook
+from millpond_bench.tables.table_model import QuotientTableModel
 
 _A_BILLION = 10**9
 _LINE_BYTES, _LINES_OF_A_ROW, _ROW_PIXELS = 64, 64, 12.0
 
 
-def unique_characters(results: PublishedTable) -> list[StudyFigure]:
+def unique_characters(results: PublishedTable) -> list[CaptionedFigure]:
     """The talk's charts, and its picture of a fragmented heap."""
     quotients = results.experiment.tables.quotients
     return [*(one for quotient in quotients for one in _curves(results, quotient)), *heap_pictures(results)]
 
 
-def _curves(results: PublishedTable, quotient: Quotient) -> list[StudyFigure]:
+def _curves(results: PublishedTable, quotient: Quotient) -> list[CaptionedFigure]:
     """A figure for each state of the heap that has such quotients at two lengths or more."""
-    look, found = QuotientLook(results, quotient), []
+    look, found = QuotientTableModel(results, quotient), []
     strategies = [name for name in results.experiment.strategies if any(name == own for _, own in look.ours)]
     for litter in sorted({int(dict(at)[LITTER]) for at, _ in look.ours}):
         curves, legend = [], []
@@ -50,16 +50,16 @@ def _curves(results: PublishedTable, quotient: Quotient) -> list[StudyFigure]:
                 legend.append((colour, dash, label))
         heap = results.experiment.tables.titles({LITTER: litter})
         caption = f"{heap}: {quotient.title}, in percent, by the length of a string"
-        found += [StudyFigure(caption, log_plot(curves, caption, shares=True), legend)] if curves else []
+        found += [CaptionedFigure(caption, log_plot(curves, caption, shares=True), legend)] if curves else []
     return found
 
 
-def heap_pictures(results: PublishedTable) -> list[StudyFigure]:
-    """A piece of each state of the heap, line by line; the first point that was pictured stands for all of its state.
+def heap_pictures(results: PublishedTable) -> list[CaptionedFigure]:
+    """A piece of each state of the heap, line by line, from the first recorded point of each state.
 
     O(lines).
     """
-    found: dict[str, StudyFigure] = {}
+    found: dict[str, CaptionedFigure] = {}
     for cell in results.cells:
         state = dict(cell.parameters).get(LITTER, "")
         lines = _lines(results, cell)
@@ -70,7 +70,7 @@ def heap_pictures(results: PublishedTable) -> list[StudyFigure]:
                 f"blocks freed at random, before {cell.name}: a box is a line of {_LINE_BYTES} bytes, a row 4 KiB; "
                 f"dark is held, {share:.0%} of all bytes"
             )
-            found[state] = StudyFigure(caption, _grid(lines), [])
+            found[state] = CaptionedFigure(caption, _grid(lines), [])
     return list(found.values())
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """A table over two axes as a surface in isometric view, without a library: tiles of SVG, painted from back to front.
 
-      ◇            row and column of a tile: its place; the mean of its four corners: its height and its colour
-   ◇  ◇  ◇         heights and colours are logarithms, on the scale of the flat table beside it
-◇  ◇  ◇  ◇  ◇      a tile with a corner that was not measured is left out
+      ◇            position of a tile: its row and column; height and colour: the mean of its four corners
+   ◇  ◇  ◇         heights and colours are logarithms, on the scale of the flat table next to it
+◇  ◇  ◇  ◇  ◇      a tile with an unmeasured corner is left out
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Axes:
-    """What rows (back to front) and columns (left to right) are called."""
+    """The labels of rows (back to front) and columns (left to right)."""
 
     rows: Sequence[str]
     columns: Sequence[str]
@@ -75,7 +75,7 @@ def _place(grid: Grid, row: float, column: float, height: float) -> Place:
 
 
 def _names(grid: Grid, axes: Axes) -> Markup:
-    """The first, a middle and the last row and column, along the two front edges."""
+    """The labels of the first, a middle and the last row and column, along the two front edges."""
     last_row, last_column = len(grid) - 1, len(grid[0]) - 1
     marks = []
     for row in sorted({0, last_row // 2, last_row}):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Real programs with their inputs, and how they are captured, counted and run as 32-bit code."""
+"""Real programs with their inputs, and the code that captures, counts and runs them, also as 32-bit programs."""

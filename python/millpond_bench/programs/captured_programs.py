@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The programs on which captures and simulators are measured: real ones, with inputs that suit an observer.
+"""Programs for measurements of captures and simulators: real ones, with inputs of a suitable size.
 
-Under a Valgrind tool a program takes ten to fifty times as long. The short forms are those that Cachegrind runs, too.
+Under a Valgrind tool a program takes ten to fifty times as long. Cachegrind runs only the short forms.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SHORT_LINES = 10_000
 
 
 def _lines(folder: Path, count: int) -> Path:
-    """The first lines of the words that gawk reads."""
+    """The first lines of the text that gawk reads."""
 
     def make() -> str:
         with (real_programs.gawk(folder).stdin or Path()).open(encoding="ascii") as words:
@@ -64,7 +64,7 @@ def orders_short(folder: Path) -> RealProgram:
 
 
 def catalogue_short(_folder: Path) -> RealProgram:
-    """Standard containers too; unlike orders, it looks at no clock, so that two runs access the same."""
+    """Standard containers too; unlike `orders`, it does not read the clock, so that two runs make the same accesses."""
     return RealProgram("catalogue", (str(native.find("catalogue")), "--repeats", "5"))
 
 
@@ -121,7 +121,7 @@ def request_server(_folder: Path) -> RealProgram:
 
 
 ProgramMaker = Callable[[Path], RealProgram]
-# The programs for which predictions are held against the truth, by the names that a user gives.
+# The programs on which predictions are validated, by the names that a user gives.
 PREDICTED: Mapping[str, ProgramMaker] = {
     "gawk": gawk_short,
     "sqlite3": sqlite3_short,
@@ -129,14 +129,14 @@ PREDICTED: Mapping[str, ProgramMaker] = {
     "containers": layout_containers,
     "threads": layout_threads,
 }
-# What may be named besides them.
+# More programs that a user may name.
 MORE_PREDICTED: Mapping[str, ProgramMaker] = {
     "ghostscript": ghostscript_short,
     "sort": sort_short,
     "od": od_short,
     "orders": orders_short,
 }
-# Those on which the affinity plan is compared with the plan by subsystem.
+# The programs on which the affinity plan is compared with the plan by subsystem.
 AFFINE: Mapping[str, ProgramMaker] = {
     "orders": orders_affine,
     "xmllint": xmllint_short,

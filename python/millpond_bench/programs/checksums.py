@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Whether contenders did the same work: what each computed at a point, and who differs from most of the others."""
+"""Checks that contenders did the same work: compares the checksums of all cells at a point."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millpond.cells.cell import Cell, Outcome
 
 
 class Checksums:
-    """What the cells of one run computed, by point: subject and parameters."""
+    """The checksums that the cells of one run computed, by point: subject and parameters."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[object, object], dict[str, str]] = {}
@@ -20,7 +20,7 @@ class Checksums:
         self._found.setdefault((cell.subject, cell.parameters), {})[cell.contender.name] = checksum
 
     def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """The outcomes, `killed` where a contender did not compute what most of those at the same point did."""
+        """The outcomes, with `killed` for contenders whose checksum differs from most of those at the same point."""
         odd: dict[tuple[object, object, str], str] = {}
         for (subject, parameters), found in self._found.items():
             usual = Counter(found.values()).most_common(1)[0][0]

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the rounds of cells that are counted, not timed: the same whatever runs beside, so on all processors at once.
+"""Runs the rounds of cells that are counted, not timed. Other processes do not change counts, so it uses all
+processors.
 
-    processor 1    A  C    x ...      cells in the order given, each by whichever processor is free next;
+    processor 1    A  C    x ...      cells in the order given, each on the next free processor;
     processor 2    B    y  z ...      a round begins when the last one has ended
 
-Neither a warm-up nor a changing order nor pairs are wanted: an outcome that an earlier run has left counts by itself.
+There is no warm-up, no changing order and no pairs: each outcome of an earlier run counts by itself.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ def run_counted(
     shard: Shard = WHOLE,
     processors: int | None = None,
 ) -> list[Outcome]:
-    """All outcomes: those recalled from earlier runs, then the new ones as they came. `runner` has to be thread-safe.
+    """Returns all outcomes: those recalled from earlier runs, then the new ones as they came. `runner` must be
+    thread-safe.
 
-    `processors`: how many runs are under way at once; None for as many as this process has. A cell whose program was
-    killed is left out of the later rounds. Whatever the runner raises ends the run, once what was started has ended.
+    `processors`: the number of simultaneous runs; None for all processors of this process. A cell whose program was
+    killed is left out of the later rounds. An exception of the runner ends the run, when the started rounds have
+    ended.
     """
     work = Work.of(cells, stage=stage, rounds=rounds, shard=shard, memory=memory, paired=False)
     outcomes = work.recalled()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Programs of the study as Debian builds them for i386, on the allocators of 1993 with real words of 4 bytes.
+"""Programs of Grunwald 1993 as Debian builds them for i386, on the allocators of 1993 with real words of 4 bytes.
 
     build/i386/programs           loader, libraries and programs, unpacked and not installed (scripts/unpack_i386)
     build/i386/lib/millpond       the allocators, built for 32 bits (scripts/build i386)
@@ -25,12 +25,12 @@ from millpond.system.errors import Failure, Status
 _FOLDER = Path(__file__).resolve().parents[3] / "build" / "i386"
 _LIBRARIES = ("lib/i386-linux-gnu", "usr/lib/i386-linux-gnu")
 _LOADER = f"{_LIBRARIES[0]}/ld-linux.so.2"
-# What ghostscript reads of its own; it was built to find these below /usr/share.
+# Ghostscript's own files; it was built to find these below /usr/share.
 _RESOURCES = ("Resource/Init", "lib", "Resource/Font")
 
 
 def folder() -> Path:
-    """Where the programs and the allocators lie."""
+    """The folder of the programs and the allocators."""
     chosen = os.environ.get("MILLPOND_I386")
     return Path(chosen).absolute() if chosen else _FOLDER
 
@@ -40,7 +40,7 @@ def _programs() -> Path:
 
 
 def require() -> None:
-    """Failure (4) with what is missing, where i386 programs cannot run here or be counted."""
+    """Failure (4), with the missing part, if i386 programs cannot run here or be counted."""
     loader = _programs() / _LOADER
     if not loader.is_file():
         raise Failure(
@@ -48,9 +48,9 @@ def require() -> None:
             f"there are no i386 programs in {_programs()}; `scripts/setup bench-study-i386` fetches and unpacks them",
         )
     if not _succeeds([str(loader), "--version"]):
-        raise Failure(Status.ENVIRONMENT, "this machine runs no i386 programs: its kernel refuses them")
+        raise Failure(Status.ENVIRONMENT, "this machine cannot run i386 programs: its kernel rejects them")
     if not _succeeds([callgrind.find_valgrind(), "-q", "--tool=none", str(loader), "--version"]):
-        raise Failure(Status.ENVIRONMENT, "this machine's valgrind runs no i386 programs")
+        raise Failure(Status.ENVIRONMENT, "this machine's valgrind cannot run i386 programs")
 
 
 def _succeeds(command: list[str]) -> bool:
@@ -64,7 +64,7 @@ def _succeeds(command: list[str]) -> bool:
 
 
 def library_of(name: str) -> Malloc:
-    """A classic allocator for i386 programs, by its name. Failure (4) where it is not built."""
+    """A classic allocator for i386 programs, by its name. Failure (4) if it is not built."""
     path = folder() / "lib" / "millpond" / f"libmillpond-{name}.so"
     if not path.is_file():
         raise Failure(Status.ENVIRONMENT, f"{path} is missing: `scripts/build i386` builds it")
@@ -72,7 +72,7 @@ def library_of(name: str) -> Malloc:
 
 
 def for_i386(program: RealProgram) -> RealProgram:
-    """The same program and input, run by the i386 loader. Failure (4) where that program was not unpacked."""
+    """The same program and input, run by the i386 loader. Failure (4) if that program was not unpacked."""
     place = _programs()
     ours = place / "usr" / "bin" / Path(program.command[0]).name
     if not ours.is_file():
@@ -90,7 +90,7 @@ def for_i386(program: RealProgram) -> RealProgram:
 
 
 def package_of(program: RealProgram) -> str:
-    """The Debian package and version that the program was unpacked from: `gawk 1:5.2.1-2`; empty where not known."""
+    """The Debian package and version that the program was unpacked from: `gawk 1:5.2.1-2`; empty if unknown."""
     name = {"gs": "ghostscript"}.get(program.name.split()[0], program.name.split()[0])
     try:
         lines = (_programs() / "packages.txt").read_text(encoding="utf-8").splitlines()

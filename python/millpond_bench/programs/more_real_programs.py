@@ -192,7 +192,7 @@ def _repository(folder: Path, git: str, environment: dict[str, str]) -> Path:
 
 
 def _ninja() -> str:
-    """300 folders of 100 sources; sources and headers are written by the build, so that none has to exist."""
+    """300 folders of 100 sources; the build writes sources and headers, so that none has to exist."""
     parts = ["rule compile\n  command = compile -MD -c $in -o $out $flags\n", "rule write\n  command = write $out\n",
              "rule link\n  command = link -o $out $in\n"]  # fmt: skip
     for g in range(300):
@@ -209,7 +209,7 @@ def _ninja() -> str:
 
 
 def python3(folder: Path) -> RealProgram:
-    """The interpreter of the system as its user runs it: small objects come from its own pools."""
+    """The system's interpreter in its default mode: small objects come from its own pools."""
     workload = real_programs.python3(folder, search=defpath)
     return replace(workload, environment={"PYTHONHASHSEED": "0"})
 
@@ -219,12 +219,12 @@ def _require(name: str) -> str:
 
 
 def cc1plus(folder: Path) -> RealProgram:
-    """The compiler proper on a file of its own: that of the other rows takes it five seconds."""
+    """The compiler proper, on a short file of its own: the file of the other rows takes it five seconds."""
     return real_programs.cc1plus(folder, "small", lambda: _CPP)
 
 
 def xmllint(folder: Path, items: int = _ITEMS) -> RealProgram:
-    """Other numbers of items than usual have a file of their own."""
+    """Numbers of items other than the usual one have a file of their own."""
     name = "items.xml" if items == _ITEMS else f"items_{items}.xml"
     file = write_once(folder / name, lambda: _xml(items))
     query = "count(//item[note/@by = '7']) + sum(//item[@shelf = '5']/price)"
@@ -232,7 +232,7 @@ def xmllint(folder: Path, items: int = _ITEMS) -> RealProgram:
 
 
 def xsltproc(folder: Path, items: int = _FEW_ITEMS) -> RealProgram:
-    """Other numbers of items than usual have a file of their own."""
+    """Numbers of items other than the usual one have a file of their own."""
     style = write_once(folder / "items.xsl", lambda: _STYLE)
     file = write_once(folder / ("few_items.xml" if items == _FEW_ITEMS else f"items_{items}.xml"), lambda: _xml(items))
     return RealProgram("xsltproc", (_require("xsltproc"), "-o", "/dev/null", str(style), str(file)))

@@ -23,7 +23,7 @@ from millpond.system.errors import Failure, Status, cannot_write
 _VOCABULARY = 20_000
 _WORDS = 1_800_000
 _WORDS_A_LINE = 12
-# Of examples/orders, where advice is asked for.
+# The number of orders for examples/orders when advice is asked for.
 EXAMPLE_ORDERS = 70_000
 
 _AWK = """
@@ -133,7 +133,7 @@ def _preprocessed(source: Path) -> str:
 
 
 def write_once(path: Path, make: Callable[[], str]) -> Path:
-    """The input at `path`, made where it does not exist yet. Failure (4) where it cannot be written."""
+    """Creates the input at `path` unless it exists. Failure (4) if it cannot be written."""
     if not path.exists():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -155,7 +155,7 @@ def hot_loop(events: int) -> RealProgram:
 
 
 def call_trees(shape: int, rounds: int) -> RealProgram:
-    """Programs whose stacks seldom recur; the shapes are in its source."""
+    """Programs whose stacks seldom recur; the source explains the shapes."""
     return RealProgram(
         f"call_trees shape {shape}", (str(native.find("call_trees")), "--shape", str(shape), "--rounds", str(rounds))
     )
@@ -195,7 +195,7 @@ def ghostscript(folder: Path) -> RealProgram:
 
 
 def cc1plus(folder: Path, name: str = "big", make: Callable[[], str] = _cpp) -> RealProgram:
-    """The compiler proper: g++ itself only starts it. `name` is that of the source that `make` writes."""
+    """The compiler proper, without the driver g++. `name` is the name of the source that `make` writes."""
     gpp = require_program("g++")
     asked = subprocess.run([gpp, "-print-prog-name=cc1plus"], capture_output=True, text=True, check=True)
     source = write_once(folder / f"{name}.cpp", make)

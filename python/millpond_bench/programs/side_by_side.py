@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Contenders of one round side by side: all are started, and a few hundredths of a second long each has the processor.
+"""Runs the contenders of one round in parallel: all are started, and take turns of a few hundredths of a second.
 
-    A  ██      ██      ██          one processor for all; who is not at turn is stopped (SIGSTOP, with its children)
+    A  ██      ██      ██          one processor for all; waiting contenders are stopped (SIGSTOP, with their children)
     B    ██      ██      ██
     C      ██      ██    ──end
 
-Where a neighbour on the host slows a processor down for seconds, contenders that run one after the other differ by
-the neighbour; side by side all have it alike, and the spread of their paired differences falls tenfold. What it costs:
-caches are filled anew at each turn, and a program's wall time means nothing; CPU time, bytes and faults are its own.
-A program of several threads has one processor. Should this process be killed, our native programs die with it; of other
-programs the kernel ends those that are stopped (it hangs up on a process group that nobody is left to continue).
+If a neighbour on the host slows a processor down for seconds, contenders that run one after the other differ by the
+neighbour. With turns, all are slowed down equally, and the spread of their paired differences falls tenfold. The
+price: caches are refilled at each turn, and a program's wall time means nothing; CPU time, bytes and faults are its
+own. A program of several threads has one processor. If this process is killed, our native programs die with it; the
+kernel ends stopped programs of other kinds (it hangs up on a process group that no process is left to continue).
 
-Use it where differences of CPU time are smaller than a machine's noise. Do not use it for wall time.
+Use it if differences of CPU time are smaller than a machine's noise. Do not use it for wall time.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Contender:
             self.end(signal.SIGTERM)
 
     def end(self, how: signal.Signals) -> None:
-        """Ends what runs, and whatever this round would start next."""
+        """Ends the running process, and all that this round would start next."""
         self.ending = True
         self.signal(how)
         self.signal(signal.SIGCONT)
@@ -81,11 +81,11 @@ class _Contender:
 
 @dataclass
 class SideBySide:
-    """A runner that runs all cells of a group when the first of them is asked for, and has the others' outcomes ready.
+    """A runner that runs all cells of a group when the first of them is requested, and keeps the others' outcomes.
 
-    `runners` has one for each cell: they run at once, so that none may share files with another. A cell that was killed
-    is not run again. `turn_seconds` None: nobody is stopped, for contenders that mostly wait, and whose CPU time does
-    not matter. Not thread-safe. Failure: that of a contender; the others are then ended.
+    `runners` has one for each cell: they run at once, so they must not share files. A cell that was killed is not run
+    again. `turn_seconds` None: no contender is stopped, for contenders that mostly wait, and whose CPU time does not
+    matter. Not thread-safe. Failure: that of a contender; the others are then ended.
     """
 
     runners: dict[Cell, Runner]
@@ -95,7 +95,7 @@ class SideBySide:
     _dead: set[Cell] = field(default_factory=set)
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        """One round; the outcomes of the others of its round are kept until they are asked for."""
+        """One round; the outcomes of the other cells of its round are kept until they are requested."""
         if (cell, stage, number) not in self._ready:
             alive = [c for c in self.runners if c not in self._dead]
             for outcome in self._round(order_of(alive, self.seed, number), stage, number):
@@ -133,7 +133,7 @@ class SideBySide:
 
     @staticmethod
     def _end(contenders: Sequence[_Contender], threads: Sequence[threading.Thread]) -> None:
-        """Ends whoever still runs, because of an interruption or another's failure."""
+        """Ends all contenders that still run, because of an interruption or another's failure."""
         started = [(c, t) for c, t in zip(contenders, threads, strict=True) if t.ident is not None]
         for contender, _ in started:
             if not contender.ended.is_set():

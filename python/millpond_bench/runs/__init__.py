@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""How an experiment is run and judged."""
+"""Runs experiments and judges them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A run of comparisons: who takes part, their cells, and the rows and bars that their rounds amount to.
+"""A run of comparisons: its contenders, their cells, and the rows and bars from their rounds.
 
 A missing peer fails the run before anything is measured (status 4).
 """
@@ -28,7 +28,7 @@ Sizes = Mapping[str, tuple[int, ...]]
 
 
 def sizes_given(texts: Sequence[str], workloads: Sequence[str]) -> Sizes:
-    """`vector_string=2^13,5000`: these sizes of that workload. Failure (status 2) for what is not so given."""
+    """Parses `vector_string=2^13,5000`: these sizes for that workload. Failure (status 2) for any other form."""
     result: dict[str, tuple[int, ...]] = {}
     for text in texts:
         workload, _, numbers = text.partition("=")
@@ -37,7 +37,7 @@ def sizes_given(texts: Sequence[str], workloads: Sequence[str]) -> Sizes:
         if workload not in workloads or 0 in sizes:
             raise Failure(
                 Status.USAGE,
-                f"--sizes {text!r}: it is given as WORKLOAD=SIZE,SIZE, a size as 5000 or 2^13; the workloads are "
+                f"--sizes {text!r}: write WORKLOAD=SIZE,SIZE, with a size such as 5000 or 2^13; the workloads are "
                 f"{', '.join(workloads)}",
             )
         result[workload] = tuple(sizes)
@@ -45,7 +45,7 @@ def sizes_given(texts: Sequence[str], workloads: Sequence[str]) -> Sizes:
 
 
 class ComparisonRun(SuiteRun):
-    """One experiment of comparisons with the cells that were chosen of it; all of them until `choose`."""
+    """One experiment of comparisons with its chosen cells; all cells until `choose`."""
 
     spec: ComparisonSpec
 
@@ -77,18 +77,18 @@ class ComparisonRun(SuiteRun):
         return [c.record() for c in self.contenders.peers() if not c.name.endswith(KEPT)]
 
     def require(self) -> None:
-        """Failure (status 4) for whatever is missing, before anything is measured."""
+        """Failure (status 4) for a missing part, before anything is measured."""
         self.contenders.require_peers()
         for contender in self.contenders.by_name.values():
             if contender.around.path is not None:
                 read_suite(self.spec.suite, {}, contender.around)
         if any(cell.contender.name == HARDENED for cell in self.cells):
             self.contenders.by_name[HARDENED].around.program(self.spec.suite)
-        if any(cell.subject.words[0] in self.spec.counted for cell in self.cells):
+        if any(cell.subject.argv[0] in self.spec.counted for cell in self.cells):
             callgrind.find_valgrind()
 
     def launch(self, cell: Cell) -> Launch:
-        (name,) = cell.subject.words
+        (name,) = cell.subject.argv
         workload = self.spec.counted.get(name, name)
         program = self.contenders.program
         functions = program.workload(workload).counted_functions or () if name in self.spec.counted else ()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""One run of one experiment: its cells, its rounds, and what these amount to, whichever kind of experiment it is.
+"""One run of one experiment of any kind: its cells, its rounds, and their results.
 
     require ──▶ measure: rounds, interleaved, a fresh process each ──▶ bars, claims, summary, notes ──▶ document, page
 
-A part of the rounds (`--shard`) judges nothing: whoever has all parts does.
+A part of the rounds (`--shard`) is not judged: this needs all parts together.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ from millpond_bench.experiments.bench_document import (
 from millpond_bench.experiments.experiment import ExperimentSpec, Needs, at_scale
 from millpond_bench.experiments.result_table import ResultRow
 from millpond_bench.experiments.suite_rounds import Launch, SuiteProgram, SuiteRunner
-from millpond_bench.experiments.window_counters import UNCOUNTED, Counting
+from millpond_bench.experiments.window_counters import UNCOUNTED, CounterRequest
 from millpond_bench.programs.counted_rounds import run_counted
 
 STAGE = "bench"
 PLACE = Path("results/bench")
-# What the system and this process itself may have of the memory.
+# The share of the memory that the system and this process may use themselves.
 _SHARE_OF_MEMORY = 0.85
 
 
 def memory_bytes() -> int:
-    """What this machine, or the container around us, lets a process have."""
+    """The memory that this machine, or its container, can give to a process."""
     whole = this_machine().memory_bytes
     return int(_SHARE_OF_MEMORY * min(whole, memory_limit() or whole))
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What the user asks of a run, the same for all experiments. `rounds`: in the place of the scale's own.
+    """The user's request for a run, the same for all experiments. `rounds`: replaces the scale's own number.
 
-    `room_bytes`: the memory that a process may have. `named`: toolchains and mallocs that the user named: without one
-    of them nothing is measured.
+    `room_bytes`: the memory that a process may have. `named`: toolchains and mallocs that the user named: if one of
+    them is missing, nothing is measured.
     """
 
     scale: str
@@ -69,7 +69,7 @@ class RunRequest:
     shard: Shard
     store: Store | None
     room_bytes: int
-    counting: Counting = UNCOUNTED
+    counting: CounterRequest = UNCOUNTED
     named: frozenset[str] = frozenset()
 
     def rounds_of(self, spec: ExperimentSpec) -> int:
@@ -77,14 +77,14 @@ class RunRequest:
 
 
 class ExperimentRun(ABC):
-    """One experiment with the cells that were chosen of it. `needs`: what a process of a cell takes, where known.
+    """One experiment with its chosen cells. `needs`: the cost of a process of a cell, if known.
 
-    `refused`: cells that are not run, and why. `source`: what `needs` was told from.
+    `refused`: cells that are not run, and why. `source`: the origin of `needs`.
     """
 
     journal: Journal
-    source = "what processes took where this was laid out"
-    # Whether a round of one cell is compared with that of another. Not so: counts, made on all processors at once.
+    source = "measurements on the reference machine"
+    # True if rounds of different cells are compared. False for counts, which are made on all processors at once.
     paired = True
 
     def __init__(self, spec: ExperimentSpec, cells: Sequence[Cell], request: RunRequest) -> None:
@@ -98,18 +98,18 @@ class ExperimentRun(ABC):
 
     @abstractmethod
     def require(self) -> None:
-        """Failure (status 4) for whatever is missing, before anything is measured."""
+        """Failure (status 4) for a missing part, before anything is measured."""
 
     @abstractmethod
     def measure(self) -> None:
-        """Effects: all rounds, into `outcomes`. With a store, rounds that an earlier run has left are not run again."""
+        """Effects: all rounds, into `outcomes`. With a store, rounds of an earlier run are not run again."""
 
     @abstractmethod
     def print_results(self) -> None:
-        """Shows tables on standard output."""
+        """Prints tables on standard output."""
 
     def rounds_of(self, cell: Cell) -> int:
-        """How many measured rounds a cell gets."""
+        """The number of measured rounds of a cell."""
         return self.request.rounds_of(self.spec)
 
     def passes(self, cells: Sequence[Cell]) -> list[tuple[int, list[Cell]]]:
@@ -125,16 +125,16 @@ class ExperimentRun(ABC):
         return [
             outcome
             for rounds, own in self.passes(cells)
-            for outcome in run(own, runner, _Named(self.spec.name), stage=STAGE, rounds=rounds, memory=log,
+            for outcome in run(own, runner, _NamedProgress(self.spec.name), stage=STAGE, rounds=rounds, memory=log,
                                shard=self.request.shard)
         ]  # fmt: skip
 
     def earlier_rounds(self) -> RoundLog | None:
-        """What the store has of them."""
+        """The store's log of earlier rounds."""
         return RoundLog(self.request.store, self.journal, resume=True) if self.request.store else None
 
     def forecast(self) -> dict[str, Any]:
-        """What is left to run, how long that takes, what memory it needs, what is refused. Writes nothing."""
+        """The runs left, their duration, the memory that they need, and the cells that are refused. Writes nothing."""
         log = self.earlier_rounds()
         seconds = {cell: 0.0 if cell in self.refused else need.seconds for cell, need in self.needs.items()}
         found = []
@@ -170,22 +170,22 @@ class ExperimentRun(ABC):
 
     @property
     def holds(self) -> bool:
-        """Whether no bar was missed."""
+        """True if no bar was missed."""
         return self.request.shard != WHOLE or all(bar.holds is not False for bar in self.bars)
 
     @property
     def programs(self) -> list[SuiteProgram]:
-        """What runs the cells."""
+        """The programs that run the cells."""
         return []
 
     @property
     def peers(self) -> list[Peer]:
-        """Whom ours are held against, for the document."""
+        """The contenders that ours are compared with, for the document."""
         return []
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know beside the figures."""
+        """Caveats for a reader of the figures."""
         ran = measured_rounds(self.outcomes)
         failed: dict[str, list[str]] = {}
         for outcome in self.outcomes:
@@ -207,7 +207,7 @@ class ExperimentRun(ABC):
         return {key for cell in self.cells for key, _ in cell.parameters}
 
     def observations(self) -> list[ObservationRow]:
-        """Every value behind the figures: of this run, and of the earlier ones whose rounds were taken over."""
+        """Every value behind the figures: of this run, and of the earlier runs whose rounds it reused."""
         found = self.journal.rows_with_recalled(self.outcomes, self.began, self.parameters())
         return [ObservationRow.from_json(row) for row in found]
 
@@ -223,7 +223,7 @@ class ExperimentRun(ABC):
         print_warnings(self.notes, console(sys.stdout))
 
     def record(self) -> ExperimentRecord:
-        """As `experiments` of the document lists it."""
+        """The record of the experiment for the document."""
         spec, programs = self.spec, tuple(program.record() for program in self.programs)
         return ExperimentRecord(
             name=spec.name, title=spec.title, section=spec.section, measured=spec.measured, run=self.journal.run,
@@ -236,11 +236,11 @@ class SuiteRun(ExperimentRun):
 
     @abstractmethod
     def launch(self, cell: Cell) -> Launch:
-        """How the program is started for a cell."""
+        """The program's start for a cell."""
 
     @abstractmethod
     def built_by(self, cell: Cell) -> str | None:
-        """The compiler and standard library of the program that runs a cell, as it says itself."""
+        """The compiler and standard library of the program that runs a cell, from its own output."""
 
     @cached_property
     def journal(self) -> Journal:  # type: ignore[override]
@@ -261,11 +261,11 @@ class SuiteRun(ExperimentRun):
         self.outcomes = runner.without_other_work(outcomes)
 
     def more_rounds(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
-        """Rounds of another kind, behind those of all cells."""
+        """Runs rounds of another kind, after those of all cells."""
         return []
 
 
-class _Named(ProgressReport):
+class _NamedProgress(ProgressReport):
     """Progress under the experiment's name rather than the stage's."""
 
     def __init__(self, name: str) -> None:
@@ -277,7 +277,7 @@ class _Named(ProgressReport):
 
 
 def document(runs: Sequence[ExperimentRun]) -> BenchDocument:
-    """The benchmark schema, for one experiment or several."""
+    """The document ("millpond.bench/1") of one experiment or several."""
     return BenchDocument(
         **runs[0].journal.head(SCHEMA),
         seed=runs[0].request.seed,
@@ -292,7 +292,9 @@ def document(runs: Sequence[ExperimentRun]) -> BenchDocument:
 
 
 def write(document: BenchDocument, target: str) -> None:
-    """Writes the document whole or not at all: for a reader, but an observation a line, of which there are many."""
+    """Writes the document whole or not at all: indented for a reader, but one line for each of its many
+    observations.
+    """
     data = document.to_json()
     head = output.json_text({**data, "observations": []}).rstrip().removesuffix("[]\n}")
     rows = ",\n".join(output.json_text(row, compact=True).rstrip() for row in data["observations"])

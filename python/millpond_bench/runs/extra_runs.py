@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Extra runs: one process more of some cells, behind all rounds, for what would disturb a measured one.
+"""Extra runs: one more process of some cells, after all rounds, for looks that would disturb a measured round.
 
     --picture-heap                          a littered heap, line by line                  heap_taken:OFFSET
-    millpond-record … ─▶ characterise       dimensions of what the workload asks for       measured_density …
+    millpond-record … ─▶ characterise       dimensions of the workload's allocations       measured_density …
 
-An outcome is ok in any case: a cell that cannot be looked at was measured all the same, and what is missing has a
-reason.
+An outcome is always ok, because the cell has been measured; a missing value has a reason.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from millpond_bench.experiments.surroundings import Surroundings
 
 _LEAST_PATIENCE_SECONDS = 300.0
 _SLOWER = 100.0
-# The dimensions as a document of millpond-characterise names them.
+# The names of the dimensions in a document of millpond-characterise.
 DIMENSIONS = {
     "measured_density": "D", "measured_variation": "V", "measured_utilization": "U", "measured_contention": "C",
 }  # fmt: skip
@@ -39,10 +38,10 @@ Look = Callable[[Sequence[str], Mapping[str, str], float], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class ExtraRun:
-    """One process more of each cell of the baseline that `takes` names.
+    """One more process of each cell of the baseline that `takes` selects.
 
-    `slowdown`: how much longer it takes than a round. `runner`: from the command lines of the cells' rounds, and the
-    seconds that these are expected to take.
+    `slowdown`: its duration relative to a round. `runner`: made from the command lines of the cells' rounds, and their
+    expected seconds.
     """
 
     stage: str
@@ -52,9 +51,10 @@ class ExtraRun:
 
 
 class LookRunner:
-    """A runner for `interleaved_rounds.run_rounds`: `look` tells the values, of `metrics`, or why there are none.
+    """A runner for `interleaved_rounds.run_rounds`: `look` returns the values, of `metrics`, or the reason why there
+    are none.
 
-    `look` gets a round's command line, its environment and the patience in seconds, and raises `LookupError`.
+    `look` gets a round's command line, its environment and the time limit in seconds, and raises `LookupError`.
     """
 
     def __init__(self, metrics: Sequence[str], look: Look, argv_of: Argv, seconds: Mapping[Cell, float]) -> None:
@@ -62,7 +62,7 @@ class LookRunner:
         self._argv_of, self._seconds = argv_of, seconds
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        """One process."""
+        """Runs one process."""
         patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
         environment = Surroundings.of(cell).environment({})
         try:
@@ -76,7 +76,7 @@ def _picture(argv: Sequence[str], environment: Mapping[str, str], patience: floa
     printed = _figures(native.capture([*argv, "--picture-heap"], environment, seconds=patience))
     values = {name: value for name, value in printed.items() if name.partition(":")[0] == HEAP_TAKEN and ":" in name}
     if not values:
-        raise LookupError("the program pictures no heap: build it again")
+        raise LookupError("the program printed no picture of the heap: build it again")
     return values
 
 
@@ -86,7 +86,9 @@ HEAP_PICTURE = ExtraRun(
 
 
 def _dimensions(argv: Sequence[str], environment: Mapping[str, str], patience: float) -> Mapping[str, float]:
-    """D, V, U and C of the blocks that the dials' rings ask for, recorded; L as the program counts it itself."""
+    """D, V, U and C of the blocks that the dials' rings allocate, from a recording; L as counted by the program
+    itself.
+    """
     with temporary_folder() as folder:
         trace = folder / "trace.mpt"
         record = [str(native.find("millpond-record")), "-o", str(trace), "--", *argv]
@@ -100,8 +102,8 @@ def _dimensions(argv: Sequence[str], environment: Mapping[str, str], patience: f
     return {name: float(value) for name, value in found.items() if value is not None}
 
 
-def _subsystem(done: native.Captured, trace: Path) -> Mapping[str, Any]:
-    """The dimensions of the rings. LookupError where they are not in what was printed."""
+def _subsystem(done: native.ProgramOutput, trace: Path) -> Mapping[str, Any]:
+    """The dimensions of the rings. LookupError if they are not in the output."""
     try:
         subsystems = json.loads(done.printed)["subsystems"]
         return dict(next(one["dvluc"] for one in subsystems if one["name"] == _RINGS))
@@ -112,13 +114,13 @@ def _subsystem(done: native.Captured, trace: Path) -> Mapping[str, Any]:
 RECORDED = ExtraRun("recorded", 40.0, partial(LookRunner, (*DIMENSIONS, LOCALITY), _dimensions))
 
 
-def _figures(done: native.Captured) -> dict[str, float]:
-    """Every number that a round printed, metrics or not. LookupError where it printed no round."""
+def _figures(done: native.ProgramOutput) -> dict[str, float]:
+    """Every number that a round printed, metrics or not. LookupError if it printed no round."""
     try:
         printed = json.loads(done.printed) if done.status == 0 else {}
         both = {**(printed.get("details") or {}), **(printed.get("metrics") or {})}
     except (ValueError, AttributeError) as error:
         raise LookupError(f"it printed no round: {done.said.strip()[-200:]}") from error
     if not both:
-        raise LookupError(f"it ended otherwise: {done.said.strip()[-200:]}")
+        raise LookupError(f"it failed:  {done.said.strip()[-200:]}")
     return {name: float(value) for name, value in both.items() if isinstance(value, int | float)}

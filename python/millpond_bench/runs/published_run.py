@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A run of a published experiment: cells in surroundings, counters, and claims on the document's figures and ours."""
+"""A run of a published experiment: cells in environments, counters, and claims on the paper's figures and ours."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ def cells_of(
     experiment: PublishedSpec, scale: str, litter: str, more: Sequence[Parameters] = (),
     around: Sequence[Parameters] = ((),),
 ) -> list[Cell]:  # fmt: skip
-    """The cells of a scale, each once. `more`: points that the user named. `around`: each cell once with each of them,
-    in the place of what it has itself."""
+    """The cells of a scale, each once. `more`: points that the user named. `around`: each cell once in each of these
+    environments, instead of its own.
+    """
     parts = [*at_scale(experiment.parts, scale), *(Part((point,)) for point in more)]
     littered = ((LITTER, litter),) if litter else ()
     return list(dict.fromkeys(
@@ -50,25 +51,25 @@ def cells_of(
 
 
 def counted_cells(experiment: PublishedSpec, scale: str, around: Sequence[Parameters] = ((),)) -> list[Cell]:
-    """The cells that every run of a scale simulates once, in each of these surroundings."""
+    """The cells that every run of a scale simulates once, in each of these environments."""
     least = SCALES[: SCALES.index(scale) + 1]
     parts = [part for name in least for part in experiment.counted.get(name, ())]
     return [cell for part in parts for each in around for cell in experiment.cells(part, each)]
 
 
 class PublishedRun(SuiteRun):
-    """One published experiment with the cells that were chosen of it. `counted`: those that are only simulated."""
+    """One published experiment with its chosen cells. `counted`: cells that are only simulated."""
 
     spec: PublishedSpec
-    source = "what a machine of 2020 takes"
+    source = "measurements on a machine of 2020"
 
     def __init__(
         self, spec: PublishedSpec, cells: Sequence[Cell], request: RunRequest, counted: Sequence[Cell] = ()
     ) -> None:
         super().__init__(spec, cells, request)
         self.counted = [cell for cell in counted if cell not in set(cells)]
-        self.left_out: list[str] = []  # what is not measured, each with the reason
-        self.missing: dict[str, str] = {}  # toolchains and mallocs that are not here, each with the reason
+        self.left_out: list[str] = []  # cells that are not measured, each with the reason
+        self.missing: dict[str, str] = {}  # absent toolchains and mallocs, each with the reason
         self._programs: dict[Surroundings, SuiteProgram] = {}
         every = [*cells, *self.counted]
         self.needs = {cell: spec.needs(dict(cell.parameters), cell.contender.name) for cell in every}
@@ -77,7 +78,7 @@ class PublishedRun(SuiteRun):
 
     @property
     def programs(self) -> list[SuiteProgram]:
-        """A program for each of the cells' surroundings. Failure (status 4) where one is missing."""
+        """A program for each of the cells' environments. Failure (status 4) if one is missing."""
         return [self._program(around) for around in dict.fromkeys(map(Surroundings.of, self.cells))]
 
     def built_by(self, cell: Cell) -> str | None:
@@ -92,10 +93,10 @@ class PublishedRun(SuiteRun):
         return replace(usual_launch(cell), memory_bytes=self.spec.memory_bytes)
 
     def require(self) -> None:
-        """Failure (status 4) where a program is missing or knows less than it should: before anything is measured.
+        """Failure (status 4) if a program is missing or lacks something: before anything is measured.
 
-        Effects: strategies that a program need not have, and has not, are left out; and so are cells of the experiment
-        whose toolchain or malloc is not here, unless the user named it or nothing would be left.
+        Effects: leaves out optional strategies that a program lacks, and cells whose toolchain or malloc is absent,
+        unless the user named it or nothing would be left.
         """
         by_around: dict[Surroundings, list[Cell]] = {}
         for cell in self.cells:
@@ -126,7 +127,7 @@ class PublishedRun(SuiteRun):
             self.counted = []
 
     def _required(self, program: SuiteProgram, cells: Sequence[Cell]) -> set[Cell]:
-        """The cells, but for strategies that the program need not have. Failure (status 4) for others that it lacks."""
+        """The cells, except optional strategies that the program lacks. Failure (status 4) for others that it lacks."""
         have = program.workload(self.spec.workload).contenders
         asked = {cell.contender.name for cell in cells}
         lacks = [name for name in self.spec.optional if name not in have and name in asked]
@@ -139,7 +140,7 @@ class PublishedRun(SuiteRun):
         return set(kept)
 
     def forecast(self) -> dict[str, Any]:
-        """As of any experiment; with the processes under callgrind: one more of each cell, and slow ones."""
+        """The forecast of any experiment, plus one slow process for each cell that runs under callgrind."""
         grid = super().forecast()
         for extra, cells in self._extra_runs(self.refused):
             work = Work.of(cells, stage=extra.stage, rounds=1, shard=self.request.shard,
@@ -154,7 +155,7 @@ class PublishedRun(SuiteRun):
         return grid
 
     def _extra_runs(self, without: Collection[Cell]) -> list[tuple[ExtraRun, list[Cell]]]:
-        """What else is asked, once, and of which cells; nothing of those that do not run."""
+        """The extra runs, each with its cells; only cells that run."""
         cells = [cell for cell in self.cells if cell not in without]
         base = [cell for cell in cells if cell.contender.name == self.spec.baseline]
         counted = [cell for cell in self.counted if cell not in without]
@@ -163,8 +164,8 @@ class PublishedRun(SuiteRun):
         return [(one, own) for one, own in found if own]
 
     def more_rounds(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
-        """One process more of each cell that ran, under callgrind, if asked, of those that are only counted, and of
-        extra runs. One round is enough.
+        """One process more of each cell that ran, under callgrind, if asked; one of each cell that is only counted;
+        and the extra runs. One round is enough.
         """
         failed = {outcome.cell for outcome in outcomes if outcome.status != "ok"}
         found: list[Outcome] = []
@@ -186,7 +187,7 @@ class PublishedRun(SuiteRun):
         return self.claims_under(())
 
     def claims_under(self, around: Parameters) -> list[Verdict]:
-        """The statements; those that name no toolchain or malloc are judged where `around` surrounds the program."""
+        """The statements; those that name no toolchain or malloc are judged in the environment `around`."""
         under = {**self.spec.under, **{name: (value,) for name, value in around}}
         spec = replace(self.spec, under=under)
         missing = {**self._uncountable, **self.missing, **dict(self._uncounted)}
@@ -194,7 +195,9 @@ class PublishedRun(SuiteRun):
 
     @cached_property
     def _uncounted(self) -> list[tuple[str, str]]:
-        """Counters that were asked for, or that a simulator has, and are null somewhere: each with a reason."""
+        """Counters that are null somewhere, although they were asked for or a simulator has them: each
+        with a reason.
+        """
         absent = {(name, why) for o in self.outcomes for name, why in o.absent.items()
                   if self.spec.metrics.is_counter(name)
                   and (o.cell not in self.counted or name in window_counters.SIMULATED)}  # fmt: skip
@@ -202,7 +205,7 @@ class PublishedRun(SuiteRun):
 
     @cached_property
     def _uncountable(self) -> dict[str, str]:
-        """Counters that no simulator has and this machine cannot count, where statements are about them."""
+        """Counters that statements need, but that no simulator has and this machine cannot count."""
         wanted = {claim.metric for claim in load(self.spec.claims) if claim.experiment == self.spec.name}
         if not wanted & window_counters.NOT_SIMULATED.keys():
             return {}
@@ -210,7 +213,7 @@ class PublishedRun(SuiteRun):
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know beside the figures."""
+        """Caveats for a reader of the figures."""
         own = len(self.spec.notes)
         usual = [str(value) for name, value in self.spec.usual if value != SURROUNDINGS.get(name, value)]
         judged = f"statements that name no toolchain or malloc are judged under {', '.join(usual)}"
@@ -233,7 +236,7 @@ class PublishedRun(SuiteRun):
 
 
 def judge_together(runs: Sequence[ExperimentRun]) -> dict[str, list[PublishedRun]]:
-    """Judges the statements of each file (those of a document) at once, where several experiments of it ran.
+    """Judges the statements of each file (those of a paper) together, if several of its experiments ran.
 
     Effects: their verdicts. Returns these experiments by the file's name.
     """
@@ -256,4 +259,4 @@ def judge_together(runs: Sequence[ExperimentRun]) -> dict[str, list[PublishedRun
 def _too_large(needs: Needs, room_bytes: int) -> str:
     if needs.bytes <= room_bytes:
         return ""
-    return f"it needs {bytes_text(needs.bytes)} of memory, and there are {bytes_text(room_bytes)} to give"
+    return f"it needs {bytes_text(needs.bytes)} of memory; {bytes_text(room_bytes)} are available"

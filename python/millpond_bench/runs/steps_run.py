@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A run of steps that measure whole programs of ours: each step makes bars, with the rounds behind them.
+"""A run of steps that measure whole programs of ours: each step makes bars, and keeps their rounds.
 
-A bar that could not be measured says why and does not hold: the others are still worth having. Steps are not resumed:
-what a store has of earlier runs stays there, and each run measures all of its own.
+A bar that could not be measured is missed and has the reason: the others still count. Steps are not resumed: each run
+measures all of its own, and the store keeps those of earlier runs.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from millpond_bench.runs.experiment_run import PLACE, ExperimentRun, RunRequest
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StepsSpec(ExperimentSpec):
-    """An experiment of steps. `steps`: by name; some are asked of a program. `seconds`: about what each takes.
+    """An experiment of steps. `steps`: by name; some need a program. `seconds`: about the time of each.
 
-    `at_paper_scale`: those that no other scale has.
+    `at_paper_scale`: steps that only the largest scale has.
     """
 
     steps: Callable[[], Mapping[str, Step]]
@@ -39,19 +39,19 @@ class StepsSpec(ExperimentSpec):
     at_paper_scale: tuple[str, ...] = ()
 
     def cells(self, scale: str) -> list[Cell]:
-        """One for each step."""
+        """One cell for each step."""
         names = [name for name in self.steps() if scale == "paper" or name not in self.at_paper_scale]
         return [Cell(Program(("millpond", "bench", self.name)), Control(name)) for name in names]
 
 
 class StepsRun(ExperimentRun):
-    """One experiment of steps with those that were chosen of it."""
+    """One experiment of steps with its chosen steps."""
 
     spec: StepsSpec
 
     def __init__(self, spec: StepsSpec, cells: Sequence[Cell], request: RunRequest) -> None:
         if request.shard != WHOLE:
-            raise Failure(Status.USAGE, f"{spec.name} has no parts: --shard is for experiments of cells")
+            raise Failure(Status.USAGE, f"{spec.name} consists of steps; --shard works only for experiments of cells")
         super().__init__(spec, cells, request)
         self.needs = {cell: Needs(spec.seconds, 0) for cell in cells}
         self._bars: list[Verdict] = []
@@ -62,10 +62,10 @@ class StepsRun(ExperimentRun):
         return Journal(name, ("millpond", "bench", name), metrics=self.spec.metrics, seed=self.request.seed)
 
     def require(self) -> None:
-        """Nothing: a step whose program is missing is a bar that says so."""
+        """Does nothing: a step whose program is missing becomes a bar with this reason."""
 
     def rounds_of(self, cell: Cell) -> int:
-        """A step has its rounds inside."""
+        """One: a step has its rounds inside."""
         return 1
 
     def earlier_rounds(self) -> None:
@@ -103,11 +103,11 @@ class StepsRun(ExperimentRun):
         ]
 
     def print_results(self) -> None:
-        """Nothing but the bars."""
+        """Prints nothing: there are only bars."""
 
 
 def measure(steps: Sequence[tuple[str, Step]], bench: Bench) -> Iterator[Verdict]:
-    """The bars of all steps, as they are made. A step that fails becomes a bar that says why."""
+    """The bars of all steps, as they are made. A step that fails becomes a bar with the reason."""
     for number, (name, step) in enumerate(steps, 1):
         started = time.monotonic()
         try:

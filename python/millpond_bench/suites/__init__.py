@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What the source documents measured, as experiments: cells, figures, statements. Data alone."""
+"""The measurements of papers as experiments: cells, figures, statements. Only data."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Every experiment that there is: published ones, document by document, and ours. A new document adds its own here."""
+"""All experiments: published ones, paper by paper, and our own. Add the experiments of a new paper here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from millpond_bench.suites import (
     unique_chars,
 )
 
-# Published ones that a suite's program runs: counters, toolchains and mallocs are of these.
+# Published experiments on a suite's program: counters, toolchains and mallocs apply only to these.
 OF_SUITES = (
     *p0089.EXPERIMENTS,
     p0089_memory.EXPERIMENT,

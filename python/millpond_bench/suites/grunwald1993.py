@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from millpond.cells.metrics import Metrics
 from millpond_bench.laboratory.bench_costs import costs, i386_costs
 from millpond_bench.laboratory.bench_rows import Step
-from millpond_bench.programs.study_programs import PROGRAMS
+from millpond_bench.programs.grunwald1993_programs import PROGRAMS
 from millpond_bench.runs.steps_run import StepsSpec
 
 METRICS = Metrics(
     {"instructions": "instructions", "own_instructions": "instructions", "heap_bytes": "bytes"}, is_open=True
 )
-# Those that the document measured, and that Debian has for i386.
+# The programs that the paper measured, and that Debian has for i386.
 I386_PROGRAMS = ("gawk", "gs small", "gs text", "gs curves", "make")
 
 

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The tables and figures of Grunwald, Zorn and Henderson (1993) on locality, as data. All read the same captures.
+"""The tables and figures of Grunwald, Zorn and Henderson (1993) on locality, as data. All use the same captures.
 
-grunwald1993.programs   tables 1 to 3, figure 1   what the programs do, and the share of it in allocation
-grunwald1993.paging     figures 2 and 3           page faults of memories of all sizes, and how steeply they rise
-grunwald1993.time       tables 4 and 5, figures 4 and 5   I + (M x P) x D, without misses and with
-grunwald1993.caches     figures 6 to 8            miss rates of direct-mapped caches, and of a hierarchy of today
-grunwald1993.tags       table 6                   GNU LOCAL with eight bytes more an object, and with real tags
-grunwald1993.model      footnote 1                the model's seconds against real ones, with this machine's latencies
-grunwald1993.words      tables 4 and 5            the same with words of 4 bytes: i386 programs, where they are unpacked
-grunwald1993.predicted  beside                    misses predicted from one recording, and their error
-grunwald1993.ablation   section 5                 one thing taken away from an allocator: coalescing, search, tags
+    grunwald1993.programs   tables 1 to 3, figure 1   facts about the programs, and the share of allocation
+    grunwald1993.paging     figures 2 and 3           page faults of memories of all sizes, and how steeply they rise
+    grunwald1993.time       tables 4 and 5, figures 4 and 5   I + (M x P) x D, without misses and with
+    grunwald1993.caches     figures 6 to 8            miss rates of direct-mapped caches, and of a hierarchy of today
+    grunwald1993.tags       table 6                   GNU LOCAL with eight bytes more per object, and with real tags
+    grunwald1993.model      footnote 1                the model's seconds and real ones, with this machine's latencies
+    grunwald1993.words      tables 4 and 5            the same with words of 4 bytes: i386 programs, if they are
+    unpacked
+    grunwald1993.predicted  ours                      misses predicted from one recording, and their error
+    grunwald1993.ablation   section 5                 an allocator without one part: coalescing, search, tags
 
 Every figure is of a direct run: the program under capture, with the allocator preloaded. Caches allocate a line at a
-store as at a load (write-allocate); `caches` also tells two in which a store that misses goes around the cache.
+store as at a load (write-allocate); `caches` also has two in which a store that misses bypasses the cache.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from functools import partial
 
 from millpond.cells.metrics import Metrics
 from millpond_bench.experiments.experiment import Figure, Needs, Parameters, Part, Tables, points, thousands
-from millpond_bench.pages.study_charts import table_6, tables_2_and_3, tables_4_and_5
-from millpond_bench.pages.study_figures import fault_curves, miss_curves, overlaid_times, programs
-from millpond_bench.programs import study_words
-from millpond_bench.programs.study_captures import (
+from millpond_bench.pages.grunwald1993_charts import table_6, tables_2_and_3, tables_4_and_5
+from millpond_bench.pages.grunwald1993_figures import fault_curves, miss_curves, overlaid_times, programs
+from millpond_bench.programs import grunwald1993_i386
+from millpond_bench.programs.grunwald1993_captures import (
     CACHES_KIBIBYTES,
     INPUT,
     LINES_BYTES,
@@ -36,13 +37,13 @@ from millpond_bench.programs.study_captures import (
     ROLES,
     TRAINED,
 )
-from millpond_bench.programs.study_predictions import METRICS as PREDICTED_METRICS
-from millpond_bench.programs.study_predictions import SHAPES, PredictionRunner
-from millpond_bench.runs.study import StudySpec, Values
-from millpond_bench.tables import study_tables as printed
+from millpond_bench.programs.grunwald1993_predictions import METRICS as PREDICTED_METRICS
+from millpond_bench.programs.grunwald1993_predictions import SHAPES, PredictionRunner
+from millpond_bench.runs.capture_run import CaptureSpec, Values
+from millpond_bench.tables import grunwald1993_tables as printed
 
 CLASSICS = tuple(printed.ALIASES.values())
-# Beside the document's: what it recommends (figure 9), the mallocs of today, and ours.
+# Allocators that the paper does not have: its recommendation (figure 9), the mallocs of today, and ours.
 TODAY = ("size_map", "glibc", "jemalloc", "mimalloc", "tcmalloc", "multipool", "monotonic")
 PROGRAMS = ("ESPRESSO", "GS", "PTC", "GAWK", "MAKE")
 INPUTS = ("GS-Small", "GS-Medium", "GS")
@@ -52,10 +53,10 @@ _QUICK = ("multipool",)
 _FEW = ("PTC", "GAWK", "MAKE")
 _TAGGED = ("gnu_local", "gnu_local_padded", "gnu_local_tagged")
 _EVERY = tuple(ROLES)
-_USUAL = tuple(role for role in ROLES if role != "F2C")  # which takes half a minute under first_fit
+_USUAL = tuple(role for role in ROLES if role != "F2C")  # it takes half a minute under first_fit
 _MIB = 1 << 20
-_ATTRIBUTED = 64  # KB of the cache whose misses are told by whose code made them
-# Seconds of a capture: by program, on the input that is measured.
+_ATTRIBUTED = 64  # KB of the cache whose misses are attributed to the code that made them
+# Seconds of a capture: by program, on the measured input.
 _SECONDS = {"ESPRESSO": 15.0, "GS": 13.0, "PTC": 9.0, "MAKE": 5.0, "PERL": 10.0, "F2C": 35.0}
 
 
@@ -77,7 +78,7 @@ def _parts(
 
 
 def _label(name: str, value: int | str) -> str:
-    """`GAWK: gawk` of a program, `64 KB` of a cache."""
+    """`GAWK: gawk` for a program, `64 KB` for a cache."""
     if name == PROGRAM:
         return f"{value}: {ROLES[str(value)]}"
     return f"{thousands(name, value)} KB" if name in ("cache", "memory") else str(value)
@@ -126,7 +127,7 @@ def _of_times(values: Values, _base: Values | None) -> Iterable[tuple[Parameters
 
 
 def _told_apart(values: Values, size: int) -> dict[str, float]:
-    """Misses of first touches, and those that the allocator's own accesses make, where a capture tells them."""
+    """Misses of first touches, and of the allocator's own accesses, if a capture separates them."""
     if "cold_misses" not in values:
         return {}
     cold = {"cold_share": values["cold_misses"]}
@@ -168,12 +169,12 @@ def _of_tags(values: Values, without: Values | None) -> Iterable[tuple[Parameter
 
 
 def _kept(values: Values, *names: str) -> dict[str, float]:
-    """What a capture may not have: an allocator need not tell its heap."""
+    """The optional values of a capture: an allocator may not report its heap."""
     return {name: values[name] for name in names if name in values}
 
 
 def _of_model(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    """Ours: with two levels of cache and this machine's latencies. The document's: its table 5 by its table 2."""
+    """Ours: with two levels of cache and this machine's latencies. The paper's: its table 5 divided by its table 2."""
     yield (), {**values, "model_to_measured": values["model_seconds"] / values["cpu_seconds"]}
 
 
@@ -209,15 +210,15 @@ _NOTE = (
 _PROGRAMS_NOTE = (
     "ESPRESSO, a logic optimiser: berkeley-abc collapses and factors a random table. GS, PostScript without display: "
     "ghostscript on 2, 20 and 40 pages of text and curves. PTC, a translator to C that frees nothing: spin on a model "
-    "of 20 processes. GAWK: gawk lays words out as a dictionary. MAKE: make on 500 targets, dry. PERL, beside the "
-    "document: perl keeps words and those that follow them. F2C, beside the document: f2c on 150 subroutines."
+    "of 20 processes. GAWK: gawk lays words out as a dictionary. MAKE: make on 500 targets, dry. PERL, not in the "
+    "document: perl keeps words and those that follow them. F2C, not in the document: f2c on 150 subroutines."
 )
 _SECONDS_NOTE = (
     "Seconds are those of the document's machine: its tables imply 62.5 ns an instruction, and a miss waits 25."
 )
 
 _experiment = partial(
-    StudySpec, source=_SOURCE, machine="DECstation 5000/120 (MIPS), simulated caches, 1993",
+    CaptureSpec, source=_SOURCE, machine="DECstation 5000/120 (MIPS), simulated caches, 1993",
     metrics=Metrics({**METRICS.units, **PREDICTED_METRICS.units, **_DERIVED}, is_open=True),
     aliases=printed.ALIASES, claims="grunwald1993.toml",
     workload="capture", strategies=(*CLASSICS, *TODAY), optional=TODAY, needs=_needs, free=(INPUT,),
@@ -237,9 +238,9 @@ def _one_table(title: str, *rows: str, split: tuple[str, ...] = (), relative: bo
 
 WHAT_PROGRAMS_DO = _experiment(
     name="grunwald1993.programs", title="What the programs do (tables 1 to 3, figure 1)", section="3.1",
-    measured="Data references in millions; beside them instructions and the share in allocation, objects, heap",
+    measured="Data references in millions; also instructions and the share in allocation, objects, heap",
     figure=Figure("references_1e6", "millions", "references_1e6"),
-    beside_metrics=("instructions_executed", "allocator_share", "objects_allocated", "objects_freed", "freed_share",
+    extra_metrics=("instructions_executed", "allocator_share", "objects_allocated", "objects_freed", "freed_share",
                     "requested_bytes", "mean_object_bytes", "common_sizes_share", "tag_share", "heap_bytes", "pages"),
     axes=(PROGRAM,), tables=_one_table("Data references", PROGRAM), figures=printed.of_programs, unfold=_of_programs,
     draw=programs, tabulate=tables_2_and_3,
@@ -250,7 +251,7 @@ PAGING = _experiment(
     name="grunwald1993.paging", title="Page faults by memory (figures 2 and 3)", section="4.1",
     measured="Page faults in a million references in LRU memories of pages of 4 KB, first touches among them",
     figure=Figure("faults_a_million", "faults", "faults_a_million"),
-    beside_metrics=("warm_faults_a_million", "pages", "heap_bytes", "fault_slope"),
+    extra_metrics=("warm_faults_a_million", "pages", "heap_bytes", "fault_slope"),
     axes=(PROGRAM, "memory"), tables=_one_table("Page faults in a million references", "memory", split=(PROGRAM,)),
     unfold=_of_pages, draw=fault_curves,
     notes=("The document's curves are pictures. `heap_bytes` is the memory that the allocator has requested, the "
@@ -261,7 +262,7 @@ TIME = _experiment(
     name="grunwald1993.time", title="Time with cache misses (tables 4 and 5, figures 4 and 5)", section="4.2",
     measured="I + (M x P) x D with P = 25 in seconds of the document's machine, as a share of FIRSTFIT's",
     figure=Figure("time_seconds", "seconds", "time_seconds"),
-    beside_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand", "cold_share", "own_miss_share",
+    extra_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand", "cold_share", "own_miss_share",
                     *(f"seconds_at_{p}" for p in printed.PENALTIES)),
     axes=(PROGRAM, "cache"), tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True),
     figures=printed.of_times, unfold=_of_times, notes=(_NOTE, _SECONDS_NOTE), draw=overlaid_times,
@@ -269,9 +270,9 @@ TIME = _experiment(
 )  # fmt: skip
 CACHES = _experiment(
     name="grunwald1993.caches", title="Miss rates by cache size (figures 6 to 8)", section="4.2",
-    measured="Share of data references that miss in direct-mapped caches, in percent; beside it today's hierarchy",
+    measured="Share of data references that miss in direct-mapped caches, in percent; also today's hierarchy",
     figure=Figure("miss_rate", "%", "miss_rate"),
-    beside_metrics=("misses", "around_rate", "level_1_rate", "level_2_rate", "heap_bytes", "base_seconds"),
+    extra_metrics=("misses", "around_rate", "level_1_rate", "level_2_rate", "heap_bytes", "base_seconds"),
     axes=(PROGRAM, "line", "cache"), tables=_one_table("Miss rate", "cache", split=(PROGRAM, "line")),
     figures=printed.of_caches, unfold=_of_caches, draw=miss_curves,
     notes=(_NOTE, "Published rates follow from tables 4 and 5 and the references of table 2; the curves are pictures. "
@@ -284,7 +285,7 @@ TAGS = _experiment(
     measured="Miss rate in percent, 64 KB direct-mapped: GNU LOCAL, the same with eight bytes more for each object "
     "(the document's \"with tags\"), and with a tag that is written and read",
     figure=Figure("miss_rate", "%", "miss_rate"),
-    beside_metrics=("miss_penalty", "tag_penalty", "tag_growth", "slower", "heap_bytes",
+    extra_metrics=("miss_penalty", "tag_penalty", "tag_growth", "slower", "heap_bytes",
                     *(f"tag_penalty_at_{p}" for p in printed.PENALTIES)),
     strategies=_TAGGED, axes=(PROGRAM,), optional=(),
     tables=_one_table("Miss rate", PROGRAM), figures=printed.of_tags, unfold=_of_tags,
@@ -295,21 +296,21 @@ TAGS = _experiment(
 )  # fmt: skip
 _ABLATED = ("first_fit", "first_fit_uncoalesced", "gnu_gxx", "gnu_gxx_uncoalesced", "gnu_gxx_heads")
 ABLATION = _experiment(
-    name="grunwald1993.ablation", title="Search and coalescing, each alone (section 5)", section="4.4",
+    name="grunwald1993.ablation", title="Search and coalescing, each by itself (section 5)", section="4.4",
     measured="I + (M x P) x D as a share of FIRSTFIT's: FIRSTFIT and GNU G++ without coalescing, GNU G++ that looks at "
     "the first block of a list only",
     figure=Figure("time_seconds", "seconds", "time_seconds"),
-    beside_metrics=("base_seconds", "miss_seconds", "misses_a_thousand"),
+    extra_metrics=("base_seconds", "miss_seconds", "misses_a_thousand"),
     strategies=_ABLATED, axes=(PROGRAM, "cache"), optional=(), figures=printed.of_times, unfold=_of_times,
     tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True),
     parts=_parts(_ABLATED, _ABLATED, PROGRAMS, few=_FEW),
-    notes=(_NOTE, _SECONDS_NOTE, "Tags alone are taken away in grunwald1993.tags."),
+    notes=(_NOTE, _SECONDS_NOTE, "grunwald1993.tags takes only the tags away."),
 )  # fmt: skip
 
 MODEL = _experiment(
     name="grunwald1993.model", title="The model against real seconds (footnote 1)", section="4.2",
     measured="Modelled seconds by measured CPU seconds, with this machine's cycle and latencies, and two levels",
-    figure=Figure("model_to_measured", "ratio", "model_to_measured"), beside_metrics=("model_seconds", "cpu_seconds"),
+    figure=Figure("model_to_measured", "ratio", "model_to_measured"), extra_metrics=("model_seconds", "cpu_seconds"),
     axes=(PROGRAM,), tables=_one_table("Modelled / measured", PROGRAM), figures=printed.of_model, unfold=_of_model,
     notes=("A processor of today executes several instructions a cycle and overlaps its waits, which the model does "
            "not know: the order of the allocators is what can be compared.",),
@@ -318,9 +319,10 @@ WORDS = _experiment(
     name="grunwald1993.words", title="Tables 4 and 5 with words of 4 bytes", section="4.2",
     measured="I + (M x P) x D as a share of FIRSTFIT's, of Debian's i386 programs on the classics built for 32 bits",
     figure=Figure("time_seconds", "seconds", "time_seconds"),
-    beside_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand",
+    extra_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand",
                     *(f"seconds_at_{p}" for p in printed.PENALTIES)),
-    workload="words", runner=study_words.WordsRunner, lacking=study_words.lacking, identity=study_words.identity_of,
+    workload="words", runner=grunwald1993_i386.I386Runner, lacking=grunwald1993_i386.lacking,
+    identity=grunwald1993_i386.identity_of,
     strategies=_OF_WORDS, optional=(), axes=(PROGRAM, "cache"), figures=printed.of_times, unfold=_of_times,
     tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True), tabulate=tables_4_and_5,
     draw=overlaid_times, parts=_parts(_OF_WORDS, (), ("GS", "GAWK", "MAKE")),
@@ -331,7 +333,7 @@ PREDICTED = _experiment(
     name="grunwald1993.predicted", title="The same, predicted from one recording", section="4.2",
     measured="Misses predicted from one recording on glibc, by those of the direct run: 1 is exact",
     figure=Figure("predicted_to_direct", "ratio", "predicted_to_direct"),
-    beside_metrics=("predicted_misses", "direct_misses"), workload="prediction",
+    extra_metrics=("predicted_misses", "direct_misses"), workload="prediction",
     runner=PredictionRunner, strategies=_PREDICTED, optional=(), axes=(PROGRAM, "cache"), unfold=_of_predictions,
     tables=_one_table("Predicted / direct misses", PROGRAM, split=("cache",)),
     parts=_parts(_PREDICTED, (), PROGRAMS), rounds={"quick": 1, "standard": 1, "paper": 8}, fewest_rounds=1,

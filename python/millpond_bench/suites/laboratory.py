@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The laboratory's own costs and how good its advice is, as data: steps with their limits. See docs/benchmarks.md.
+"""The laboratory's own costs and the quality of its advice, as data: steps with their limits. See docs/benchmarks.md.
 
 laboratory            recording, characterising, trials, replay, the report, advice twice, the demo
 laboratory.truth      advice on programs for which the right change is known
-laboratory.examples   advice on the programs of examples/, against their changed form
+laboratory.examples   advice on the programs of examples/, compared with their changed form
 laboratory.real       advice on real programs, followed by hand
 """
 
@@ -66,7 +66,7 @@ def _hot_loop(bench: Bench) -> RealProgram:
 
 _GAWK, _PERL, _SQLITE3 = _real(real_programs.gawk), _real(real_programs.perl), _real(real_programs.sqlite3)
 _CC1PLUS, _PYTHON3 = _real(real_programs.cc1plus), _real(real_programs.python3)
-# CPU against bare, and stored bytes an event, at most.
+# The highest ratio of CPU to the bare program, and of stored bytes per event.
 _STEPS: dict[str, Step] = {
     "recording heap_churn, 1 thread": recording(_churn(1, 8_000_000), 1.6, None),
     "recording heap_churn, 2 threads": recording(_churn(2, 12_000_000), 1.6, None),
@@ -101,16 +101,16 @@ LABORATORY = StepsSpec(
 )  # fmt: skip
 TRUTH = StepsSpec(
     name="laboratory.truth", title="Advice where the right change is known", metrics=METRICS, rounds=_ROUNDS,
-    measured="What is predicted and advised, against the change made by hand", seconds=180.0, steps=bench_truth.steps,
+    measured="Predictions and advice, compared with the change made by hand", seconds=180.0, steps=bench_truth.steps,
 )  # fmt: skip
 EXAMPLES = StepsSpec(
     name="laboratory.examples", title="Advice on the programs of examples/", metrics=METRICS, rounds=_ROUNDS,
-    measured="What is predicted and advised, against the programs' changed form", seconds=180.0,
+    measured="Predictions and advice, compared with the programs' changed form", seconds=180.0,
     steps=bench_truth.examples,
 )  # fmt: skip
 REAL = StepsSpec(
     name="laboratory.real", title="Advice on real programs", metrics=METRICS, rounds=_ROUNDS, seconds=240.0,
-    measured="What is predicted, and what the advice gives when it is followed by hand",
+    measured="Predictions, and the effect of following the advice by hand",
     steps=lambda: {name: real(name, make) for name, make in PROGRAMS.items()},
 )  # fmt: skip
 EXPERIMENTS = (LABORATORY, TRUTH, EXAMPLES, REAL)

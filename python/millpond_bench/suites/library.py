@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The library's benchmark, as data: our allocators and containers against every peer. Bars: claims/library.toml.
+"""The library's benchmark, as data: our allocators and containers compared with every peer. Bars: claims/library.toml.
 
     question   default          the better of multipool and monotonic    best of all peers and mallocs, nothing tuned
                kept_multipool   multipool                                best pool peer over kept chunks
                kept_monotonic   monotonic                                best monotonic peer over kept chunks
-               held…            the bytes of whoever answered these      leanest peer within 10 % of our time
+               held…            the bytes of the contenders above        leanest peer within 10 % of our time
                …                those of the workloads with a bar of their own
 
-Sizes are those of the published tables with one between them, and two string seeds, so that nothing is tuned
-to a point. Warm passes are compared; the cold ratio stands beside them. What each row means: docs/benchmarks.md.
+Sizes are those of the published tables with one between them, and there are two string seeds, so that nothing is tuned
+to a point. Warm passes are compared, and the cold ratio is shown next to them. docs/benchmarks.md explains each row.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ METRICS = Metrics({"warm_ns": "ns", "cold_ns": "ns", **_WARM}, is_open=True, war
 FEW = 5
 BAR_ROUNDS = 15
 
-# Bindings and disposals that no bar is about, and pools that lock for nothing where one thread runs: at paper scale.
+# Only at paper scale: bindings and disposals without a bar, and pools whose lock is useless with one thread.
 ASIDE_AMONG_THREADS = ("*:base", "*:wink", "multipool(monotonic)")
 ASIDE = (*ASIDE_AMONG_THREADS, "*synchronized*")
 _KIB = 1024
@@ -58,22 +58,22 @@ def powers(first: int, last: int, step: int = 1) -> tuple[int, ...]:
 
 
 def threads_here() -> tuple[int, ...]:
-    """2, and 16 where the machine has so many cores."""
+    """2, and 16 if the machine has that many cores."""
     return (2, 16) if len(os.sched_getaffinity(0)) >= 16 else (2,)
 
 
 _CHURNED = ("multipool", "glibc")
 _LARGEST = (60_000, 256 * _KIB, 2048 * _KIB)
-# Each once over its own source: what is kept above the heap is the same above every one.
+# Each runs once over its own source: the memory kept above the heap is the same above every source.
 _RESIDENT_ASIDE = ("*:base", "*:kept", "*:wink", "ideal_*", "multipool(*", "multipool:*", "synchronized(*")
-# Mallocs are a hundred times slower after shuffling than any pool for each list, and take the time of all others.
+# After shuffling, mallocs are a hundred times slower than any pool for each list, and would take most of the time.
 _LISTED = ("multipool", "pmr_pool:kept", "boost_pool:kept", "ideal_free_list")
 _LISTED_DEFAULT = ("pmr_pool", "boost_pool", "multipool_2015*")
 _SWEPT = ("multipool", "ideal_free_list")
 _TINY = ("multipool", "multipool:hardened", "monotonic", "glibc")
 _COUNTED = ("multipool", "multipool:base", "monotonic", "monotonic:base")
 _MILLION = 1_000_000
-# A sweep over mallocs is what realloc is for: on it std::vector and std::deque would only be slower.
+# Only realloc profits from a sweep over mallocs: std::vector and std::deque would only be slower.
 _GROWING = ("dyn_array", "reserved", "vector", "deque", "mremap", "realloc*")
 _GROWING_HUGE = ("dyn_array", "reserved", "mremap", "huge:vector", "huge:deque", "huge:realloc*", "realloc@tcmalloc")
 _PAUSING = ("dyn_array", "reserved", "vector")
@@ -82,17 +82,17 @@ _SLOT_PEERS = ("compact_pool", "glibc", "jemalloc", "mimalloc", "tcmalloc", "tbb
                "fast_pool", "fast_pool_no_mutex", "boost_*pool")  # fmt: skip
 # libstdc++'s pools take more than two minutes for 50 M slots.
 _SLOW_SLOT_PEERS = ("pmr_*pool",)
-# A process takes twenty seconds: the leanest, the fastest to insert, those whose nodes lie closest after shrinking.
+# A process takes twenty seconds: the leanest, the fastest to insert, and those with the closest nodes after shrinking.
 _SET_PEERS = ("glibc", "jemalloc", "mimalloc", "tbb", "fast_pool_no_mutex", "pmr_pool")
 _SET = ("suballocator", "pooled_set")
-# std::set over each allocator of ours, against the set with a pool inside.
+# std::set over each allocator of ours, compared with the set with a pool inside.
 _OTHER_SETS = ("suballocator", "compact_pool", "multipool", "monotonic")
 _LIVE = (1000, 100_000, 10 * _MILLION, 100 * _MILLION)
 _SMALL = ("dyn_array*", "vector", "vector:cleared")
 
 
 def _quick() -> list[WorkloadPart]:
-    """Every workload once, small: whether it all works, in a minute or two. Its figures are no evidence."""
+    """Every workload once, small: checks in a minute or two that everything works. Its figures are no evidence."""
     few = 2**16
     return [
         WorkloadPart("vector_string", powers(8, 8), 0.02, units=few),
@@ -121,7 +121,7 @@ def _quick() -> list[WorkloadPart]:
 
 
 def _arrays(elements: int, pauses: int, seconds: float) -> list[WorkloadPart]:
-    """Arrays that grow: so many elements, and small ones."""
+    """Growing arrays with that many elements, and small ones."""
     return [
         WorkloadPart("push_back", (elements,), seconds, seeds=0, only=_GROWING),
         WorkloadPart("push_back_huge", (elements,), seconds, seeds=0, only=_GROWING_HUGE),
@@ -136,8 +136,9 @@ def _slots(
     slots: int, elements: int, seconds: float, live: tuple[int, ...] = (1000, _MILLION),
     peers: tuple[str, ...] = (*_SLOT_PEERS, *_SLOW_SLOT_PEERS), set_peers: tuple[str, ...] = (),
 ) -> list[WorkloadPart]:  # fmt: skip
-    """Very many blocks of one size, and a set of numbers: so many slots, elements and live slots. A process takes many
-    seconds, so the rounds are few."""
+    """Very many blocks of one size, and a set of numbers: the numbers of slots, elements and live slots. A process
+    takes many seconds, so there are few rounds.
+    """
     return [
         WorkloadPart("slots", (slots,), 4 * seconds, seeds=0, rounds=FEW, only=peers),
         WorkloadPart("slots_sparse", (slots,), 4 * seconds, rounds=FEW, only=_SLOT_PEERS[:1]),
@@ -164,7 +165,7 @@ def _instructions() -> list[WorkloadPart]:
 
 
 def _standard() -> list[WorkloadPart]:
-    """What the bars are about, within half an hour on two cores. Processes take a tenth of a second where they can."""
+    """All workloads with bars, within half an hour on two cores. Processes take a tenth of a second if they can."""
     half, quarter = 2**19, 2**18
     return [
         WorkloadPart("vector_string", powers(12, 14, 2), 0.04, seeds=2, units=quarter),
@@ -180,9 +181,9 @@ def _standard() -> list[WorkloadPart]:
         WorkloadPart("free_allocate", tuple(_KIB << n for n in (0, 1, 2, 3, 4, 5)), 0.05, units=2**20),
         WorkloadPart("size_sweep", seconds=0.1, only=_SWEPT),
         WorkloadPart("threads_own", (256,), 0.1, units=2**19, threads=threads_here(), aside=ASIDE_AMONG_THREADS),
-        # Some peers take microseconds a block there.
+        # Some peers take microseconds per block there.
         WorkloadPart("threads_handover", (256,), 0.1, units=2**17, threads=threads_here(), aside=ASIDE_AMONG_THREADS),
-        # A hundred thousand pools take seconds to shuffle: these lists are shuffled once rather than five times over.
+        # A hundred thousand pools take seconds to shuffle, so these lists are shuffled once instead of five times.
         WorkloadPart("lists_shuffled", powers(4, 8, 4), 1.2, shuffles=1, factors=(1, 16), only=_LISTED),
         WorkloadPart("lists_shuffled", powers(12, 20, 4), 0.5, factors=(1,), only=(*_LISTED, *_LISTED_DEFAULT)),
         WorkloadPart("lists_shuffled", powers(12, 20, 4), 0.5, factors=(16,), only=_LISTED),
@@ -200,7 +201,7 @@ def _standard() -> list[WorkloadPart]:
 
 
 def _paper() -> list[WorkloadPart]:
-    """The whole grids of the published tables, every contender; hours, best in shards."""
+    """The whole grids of the published tables, every contender: takes hours, best in shards."""
     nested, flat = powers(4, 12, 2), powers(6, 16, 2)
     return [
         WorkloadPart("vector_string", flat, 0.3, seeds=2),
@@ -265,7 +266,9 @@ def _against_glibc(ours: str, metric: str = WARM) -> Question:
 
 
 def _three(metric: str, *ours: str) -> list[Question]:
-    """The three comparisons of `ours` (both without): at defaults, over kept chunks, and the bytes held meanwhile."""
+    """The three comparisons of `ours` (both without it): at defaults, over kept chunks, and the bytes
+    held meanwhile.
+    """
     asked = [
         Question("default", ours or _BOTH, _peer, metric, _ideal),
         Question("kept_multipool", ("multipool",), _kept(POOL), metric, _ideal),
@@ -282,7 +285,7 @@ def _hardened(metric: str) -> Question:
 
 
 def _growing() -> list[Question]:
-    """Against the best array, and resident bytes against the elements alone, of four bytes each."""
+    """Compares with the best array, and resident bytes with those of the elements, four bytes each."""
     return [
         Question("growth", ("dyn_array",), lambda c: c.is_peer, COLD, _ideal),
         Question("peak", ("dyn_array",), metric=RESIDENT, unit="bytes", payload=4),
@@ -290,7 +293,7 @@ def _growing() -> list[Question]:
 
 
 def _small_arrays() -> list[Question | Special]:
-    """A fresh one without its reservation, and one that is kept: each against the vector that is used alike."""
+    """A fresh array without its reservation, and one that is kept: each compared with a vector used in the same way."""
     pairs = {"fresh": "", "cleared": ":cleared"}
     return [
         *(Question(n, (f"dyn_array{how}",), _named(f"vector{how}"), ideals=_ideal) for n, how in pairs.items()),
@@ -299,7 +302,7 @@ def _small_arrays() -> list[Question | Special]:
 
 
 def _slots_freed(order: str, metric: str, *, kept: bool = True) -> list[Question]:
-    """Frees against the best peer that gives memory back, and against the best that keeps it."""
+    """Frees compared with the best peer that returns memory, and with the best that keeps it."""
     against = {"returned": returning, "kept": keeping} if kept else {"returned": returning}
     return [Question(f"slots_{how}_{order}", ("compact_pool",), _peer, metric, unit="ns a slot", narrow=narrow)
             for how, narrow in against.items()]  # fmt: skip
@@ -310,7 +313,7 @@ def _slots_held(comparison: str, metric: str) -> Question:
 
 
 def _alone(comparison: str, ours: str, metric: str, unit: str, other: str, name: str) -> Question:
-    """A metric of ours against another one of the same process."""
+    """A metric of ours compared with another one of the same process."""
     return Question(comparison, (ours,), metric=metric, unit=unit, itself=(other, name))
 
 

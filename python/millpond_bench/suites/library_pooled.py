@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The library's benchmark on the standard's containers with a pool inside, against the same without: small and joined.
+"""The library's benchmark on standard containers with and without a pool inside: small ones and joined ones.
 
 small_sets, small_lists   many containers of ten numbers: time and bytes
 merged_sets               nodes that move from one set to another
@@ -14,13 +14,13 @@ from millpond_bench.experiments.comparisons import RESIDENT, WARM, Question, Spe
 from millpond_bench.experiments.contenders import Contender
 
 _BOTH = ("pooled", "standard")
-# So many that pages count: the kernel sees 256 KiB at the least.
+# Enough containers to measure pages: the kernel's counter has a resolution of 256 KiB.
 _SMALL_SIZES = (1000, 100_000)
 _ROUNDS = 5
 
 
 def pooled_containers(nodes: int, seconds: float) -> list[WorkloadPart]:
-    """Small containers, and two of so many nodes each that become one."""
+    """Small containers, and two containers of that many nodes each that become one."""
     return [
         *(WorkloadPart(name, _SMALL_SIZES, seconds / 2, only=_BOTH) for name in ("small_sets", "small_lists")),
         *(

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The library's benchmark on sequences and sorted sets: its points, and what is asked of them.
+"""The library's benchmark on sequences and sorted sets: its points and its questions.
 
-sequence               vector_tree against the best tree with an index; its traversal against std::vector's
-sequence_crossing      from how many numbers on it overtakes std::vector
-ordered_numbers        ordered_set against absl::btree_set, and against sets of nodes
-small_ordered_numbers  the same of few numbers, and against boost's flat_set
-ranked_numbers         ordered_set against pb_ds's tree with order statistics
+sequence               vector_tree compared with the best tree with an index; its traversal with std::vector's
+sequence_crossing      the number of elements from which it is faster than std::vector
+ordered_numbers        ordered_set compared with absl::btree_set, and with sets of nodes
+small_ordered_numbers  the same with few numbers, and compared with boost's flat_set
+ranked_numbers         ordered_set compared with pb_ds's tree with order statistics
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ROUNDS = 5
 
 
 def trees(elements: int, seconds: float, crossing: tuple[int, ...] = _CROSSING) -> list[WorkloadPart]:
-    """Sequences and sets of so many numbers, small sets, and where a tree overtakes an array."""
+    """Sequences and sets of that many numbers, small sets, and the point from which a tree is faster than an array."""
     return [
         WorkloadPart("sequence", (elements,), 6 * seconds, rounds=_ROUNDS, only=_SEQUENCES),
         WorkloadPart("sequence_crossing", crossing, seconds / 2, rounds=_ROUNDS, only=_SHIFTING),

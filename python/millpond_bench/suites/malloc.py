@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Our malloc against the mallocs of this machine, as data. See docs/benchmarks.md."""
+"""Our malloc compared with the mallocs of this machine, as data. See docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from millpond_bench.laboratory.bench_mallocs import steps
 from millpond_bench.programs.more_real_programs import PROGRAMS
 from millpond_bench.runs.steps_run import StepsSpec
 
-# Besides the multipool.
+# The libraries besides the multipool.
 LIBRARIES = (
     "first_fit",
     "gnu_gxx",

@@ -20,7 +20,7 @@ from millpond_bench.experiments.experiment import (
     Parameters,
     Part,
     Point,
-    Published,
+    PublishedFigure,
     PublishedSpec,
     Tables,
     crossed,
@@ -50,41 +50,41 @@ MACHINE = "dual Intel Xeon E5-2620v2, 12 cores at 2.1 GHz, 16 GB, gcc 5.1, Linux
 LEAVES = 2**27
 _FIRST_NESTED, _LOG2_INNER = 5, 7  # containers of containers, of 2^7 elements each
 SHUFFLES, TRAVERSALS = 5, 2560
-GAIN = "gain"  # what local allocators gain: the document's tables 20 and 21
-# The document first held af × rf at 256 (section 8), and then at ten times that, "at the cost of literally weeks".
+GAIN = "gain"  # the gain of local allocators: the paper's tables 20 and 21
+# The paper first held af × rf at 256 (section 8), and then at ten times that, "at the cost of literally weeks".
 FIRST_TRAVERSALS = 256
 COLUMNS = range(9)  # of Benchmark II: the access factor is 2^8 … 2^0
 _DESTROYED = tuple(name for name in ALIASES.values() if name.endswith(":destroy"))
-# Every allocator that a subsystem can have to itself, beside the global one.
+# The global allocator, and every allocator that a subsystem can have for itself.
 _LOCAL = (ALIASES["AS1"], *_DESTROYED[2:])
 STRUCTURES = (
     "vector<int>", "vector<string>", "unordered_set<int>", "unordered_set<string>",
     *(f"{outer}<{inner}>" for outer in ("vector", "unordered_set")
       for inner in ("vector<int>", "vector<string>", "unordered_set<int>", "unordered_set<string>")),
 )  # fmt: skip
-# The document tried other compilers and other global allocators, and says what it saw without figures: few points.
+# The paper tried other compilers and other global allocators, and reports the result without figures: few points.
 AROUND = {
     "toolchain": ("release", "gcc", "clang", "clang-libc++"),
     "malloc": ("glibc", "tcmalloc", "jemalloc", "mimalloc"),
 }
 COMPILERS, MALLOCS = AROUND["toolchain"][1:3], AROUND["malloc"][1:3]
 _GLOBAL_AND_LOCAL = (ALIASES["AS1"], ALIASES["AS3"], ALIASES["AS7"])
-BESIDE = ("cpu_seconds", "peak_bytes", "held_bytes", "page_faults")
+EXTRA_METRICS = ("cpu_seconds", "peak_bytes", "held_bytes", "page_faults")
 
 
 def point(**axes: object) -> Point:
     return tuple((name, int(str(value))) for name, value in axes.items())
 
 
-def _structures(row: Mapping[str, str]) -> Published:
+def _structures(row: Mapping[str, str]) -> PublishedFigure:
     at = point(ds=row["data_structure"].removeprefix("DS"), log2_size=row["log2_size"])
-    return Published(at, ALIASES[row["strategy"]], row["seconds"], "seconds")
+    return PublishedFigure(at, ALIASES[row["strategy"]], row["seconds"], "seconds")
 
 
 def structures_at(
     structures: Iterable[int], sizes: Iterable[int], leaves: int, **more: Iterable[int | str]
 ) -> tuple[Parameters, ...]:
-    """Points of Benchmark I with 2^`leaves` leaves, and more where these would be fewer than 16 lives."""
+    """Points of Benchmark I with 2^`leaves` leaves, or more if these would be fewer than 16 lives."""
     return tuple(
         made
         for ds, size in product(structures, sizes)
@@ -94,12 +94,14 @@ def structures_at(
 
 
 def _log2_leaves_of_16_lives(ds: int, log2_size: int) -> int:
-    """The document has 2^27 leaves, which are 16 lives of its largest structures (section 7)."""
+    """The paper has 2^27 leaves, which are 16 lives of its largest structures (section 7)."""
     return log2_size + (_LOG2_INNER if ds >= _FIRST_NESTED else 0) + 4
 
 
 def _structures_parts(leaves: int, flat: Iterable[int], nested: Iterable[int]) -> tuple[Part, ...]:
-    """Each structure at these sizes. Below the document's own number of leaves, more of those that take a few ns."""
+    """Each structure at these sizes. Below the paper's number of leaves, structures that take a few ns have more of
+    them.
+    """
     more = {1: 4, 2: 0, 3: 1, 0: 0} if 2**leaves < LEAVES else {}
     return tuple(
         Part(structures_at((ds,), nested if ds >= _FIRST_NESTED else flat,
@@ -109,7 +111,7 @@ def _structures_parts(leaves: int, flat: Iterable[int], nested: Iterable[int]) -
 
 
 def _counted_structures() -> tuple[Part, ...]:
-    """Flat structures and nested ones, few times each: what is counted needs no time to be told from noise."""
+    """Flat and nested structures, with few repetitions: counts have no noise."""
     flat = points(ds=[2, 3, 4], log2_size=[7], log2_leaves=[14], text_most=[1000])
     nested = points(ds=[6, 7], log2_size=[6], log2_leaves=[16], text_most=[1000])
     return (Part((*flat, *nested), (ALIASES["AS1"], ALIASES["AS7"])),)
@@ -123,7 +125,7 @@ EXPERIMENT = partial(
     PublishedSpec, source=SOURCE, machine=MACHINE, suite=SUITE, metrics=METRICS, aliases=ALL_ALIASES, claims=CLAIMS
 )
 
-# What single sentences of section 7 are about and no other point shows, at standard scale.
+# The points at standard scale that only single sentences of section 7 are about.
 _SENTENCES_OF_7 = (
     # 16 lives of the largest take longer than all other points together.
     Part(structures_at((5, 9), (12,), 19)),
@@ -139,7 +141,7 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
     measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all",
     workload="structures",
     figure=Figure("leaves_cpu_seconds", "seconds for 2^27 leaves", "cpu_seconds", per_units=LEAVES),
-    beside_metrics=("lives", "cold_cpu_seconds", *BESIDE), axes=("ds", "log2_size"),
+    extra_metrics=("lives", "cold_cpu_seconds", *EXTRA_METRICS), axes=("ds", "log2_size"),
     free=("log2_leaves", "lives", "text_most"), strategies=tuple(ALIASES.values()),
     table="p0089_benchmark1.csv", published=_structures,
     tables=Tables(("ds",), ("log2_size",), "strategy", "elements", labels=_power,
@@ -149,7 +151,7 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
         "standard": (
             *_structures_parts(19, (6, 8, 10, 12, 14, 16), (6, 8, 10)),
             *_SENTENCES_OF_7,
-            # What the lock costs, at a few points.
+            # The cost of the lock, at a few points.
             *(replace(part, strategies=(*LOCKED.values(), *OF_2015.values()))
               for part in _structures_parts(19, (10,), (10,))[1:7:5]),
             *crossed(_structures_parts(19, (8,), (8,)), _GLOBAL_AND_LOCAL, malloc=MALLOCS),
@@ -162,7 +164,7 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
         ),
     },
     counted={"quick": _counted_structures()}, needs=needs.structures, documents_own=DOCUMENTS_LOCKED,
-    beside=(*LOCKED.values(), *OF_2015.values()),
+    extra_strategies=(*LOCKED.values(), *OF_2015.values()),
     notes=("AS7 to AS14 are our multipools, without a lock; AS7s to AS14s are ours with one. The document's took a "
            "lock in this benchmark: AS7s-2015 to AS14s-2015 are built like those, with headers, powers of two and a "
            "limit of 2^12 bytes.",
@@ -172,19 +174,19 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
 ), **AROUND)  # fmt: skip
 
 
-def _locality(row: Mapping[str, str]) -> Published:
+def _locality(row: Mapping[str, str]) -> PublishedFigure:
     strategy = {"without": "AS1", "with": "AS7", "ratio": "AS7"}[row["local_allocators"]]
     factor = 2 ** (8 + int(row["column_exponent"]))
     at = point(log2_g=row["log2_G"], log2_s=row["log2_S"], af=factor, sf=SHUFFLES)
     # Tables 20 and 21 have the quotients of the others.
     metric = GAIN if row["local_allocators"] == "ratio" else ""
-    return Published(at, ALIASES[strategy], row["value"], "ratio", metric)
+    return PublishedFigure(at, ALIASES[strategy], row["value"], "ratio", metric)
 
 
 def lists(log2_g: int, sizes: tuple[int, ...], columns: tuple[int, ...], product: int) -> tuple[Parameters, ...]:
-    """Points of Benchmark II and their twins. `product`: traversals of a link in all; 2560 in the document.
+    """Points of Benchmark II and their twins. `product`: traversals of a link in all; 2560 in the paper.
 
-    It is the same in all rows and columns of a table (section 8), so that its columns differ in locality alone.
+    It is the same in all rows and columns of a table (section 8), so that its columns differ only in locality.
     ValueError for an access factor that does not divide it.
     """
     if any(product % 2 ** (8 - c) for c in columns):
@@ -199,14 +201,14 @@ def lists(log2_g: int, sizes: tuple[int, ...], columns: tuple[int, ...], product
 
 
 def _elsewhere(log2_g: int, log2_s: int, mallocs: tuple[str, ...], compilers: tuple[str, ...]) -> tuple[Part, ...]:
-    """Large lists and small ones on other mallocs and by other compilers."""
+    """Large and small lists on other mallocs and with other compilers."""
     some = (Part(lists(log2_g, (log2_s,), (5,), 8)), Part(lists(16, (10,), (8,), 256)))
     strategies = (ALIASES["AS1"], ALIASES["AS7"])
     return (*crossed(some, strategies, malloc=mallocs), *crossed(some, strategies, toolchain=compilers))
 
 
 def _shuffles(log2_g: int, *sizes: int) -> Part:
-    """How fast shuffling takes hold: the document's Table 15, of which only the sentences are left."""
+    """The speed at which shuffling takes effect: the paper's Table 15, of which only the sentences are left."""
     return Part(points(log2_g=[log2_g], log2_s=sizes, af=[8], sf=[1, -1, 5, -5, 8, -8], rf=[1]), (ALIASES["AS1"],))
 
 
@@ -221,7 +223,8 @@ BENCHMARK_2 = surrounded(EXPERIMENT(
     measured="Time to traverse the lists after shuffling / before it, five shuffles; columns: traversals of a "
              "subsystem before the next one, the total held constant",
     workload="locality", figure=Figure("slowdown", "ratio", "access_seconds", twin="sf"),
-    beside_metrics=("access_seconds", "shuffle_seconds", *BESIDE), axes=("log2_g", "log2_s", "af", "sf"), free=("rf",),
+    extra_metrics=("access_seconds", "shuffle_seconds", *EXTRA_METRICS),
+    axes=("log2_g", "log2_s", "af", "sf"), free=("rf",),
     strategies=(ALIASES["AS1"], ALIASES["AS7"]), table="p0089_benchmark2.csv",
     published=_locality,
     tables=Tables(("log2_g", "strategy"), ("log2_s",), "af", "|S|", titles=_locality_title,
@@ -242,7 +245,7 @@ BENCHMARK_2 = surrounded(EXPERIMENT(
         ),
         "shape": (
             Part(lists(21, tuple(range(21, -1, -1)), tuple(COLUMNS), FIRST_TRAVERSALS)),
-            # Where subsystems are smaller still, their pools need more memory than most machines have.
+            # If subsystems are smaller still, their pools need more memory than most machines have.
             Part(lists(25, (25, 24, 21, 18, 14, 10, 6), (0, 4, 8), FIRST_TRAVERSALS)),
             *(Part(lists(g, tuple(range(g, 5, -2)), (0, 4, 8), FIRST_TRAVERSALS)) for g in range(10, 19, 2)),
             _shuffles(23, 23, *range(22, 0, -2)),
@@ -258,7 +261,7 @@ BENCHMARK_2 = surrounded(EXPERIMENT(
     },
     # 2^13 links fill no second-level cache of today, and no first-level one holds them.
     counted={"quick": (Part(lists(13, (9,), (5,), 64)),)}, needs=needs.locality,
-    documents_own={"AS7": DOCUMENTS_LOCKED["AS7"]}, beside=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
+    documents_own={"AS7": DOCUMENTS_LOCKED["AS7"]}, extra_strategies=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
     notation=notation, rounds={**ROUNDS, "shape": 1},
     notes=("AS7 is our multipool, without a lock. The document's took one in this benchmark: AS7s-2015 is built like "
            "that, with headers and powers of two.",
@@ -268,18 +271,18 @@ BENCHMARK_2 = surrounded(EXPERIMENT(
 ), **AROUND)  # fmt: skip
 
 
-def _printed(**columns: str) -> Callable[[Mapping[str, str]], Published]:
+def _printed(**columns: str) -> Callable[[Mapping[str, str]], PublishedFigure]:
     """Reads a row with a strategy, a value and its unit. `columns`: of the table, by the axis that they hold."""
 
-    def read(row: Mapping[str, str]) -> Published:
+    def read(row: Mapping[str, str]) -> PublishedFigure:
         at = point(**{axis: row[column] for axis, column in columns.items()})
-        return Published(at, ALIASES[row["strategy"]], row["value"], row["unit"])
+        return PublishedFigure(at, ALIASES[row["strategy"]], row["value"], row["unit"])
 
     return read
 
 
 def _totals(*totals: int, live: tuple[int, ...] = tuple(range(15, 21))) -> Part:
-    """The document's rows: first more live memory at blocks of 2^10 bytes, then larger blocks at 2^20 live."""
+    """The paper's rows: first more live memory at blocks of 2^10 bytes, then larger blocks at 2^20 live."""
     return Part(tuple(
         made
         for total in totals
@@ -302,7 +305,7 @@ BENCHMARK_3 = surrounded(EXPERIMENT(
     name="p0089.3", title="Benchmark III: utilization", section="9",
     measured="CPU seconds to allocate T bytes in blocks of S with A bytes alive, the oldest block freed first",
     workload="utilization", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
-    beside_metrics=BESIDE[1:], axes=("log2_t", "log2_a", "log2_s"), strategies=_DESTROYED,
+    extra_metrics=EXTRA_METRICS[1:], axes=("log2_t", "log2_a", "log2_s"), strategies=_DESTROYED,
     table="p0089_benchmark3.csv", published=_printed(log2_t="log2_T", log2_a="log2_A", log2_s="log2_S"),
     tables=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S", True, labels=_power,
                   titles=lambda at: f"T = 2^{at['log2_t']} bytes in all"),
@@ -336,7 +339,7 @@ BENCHMARK_4 = surrounded(EXPERIMENT(
     name="p0089.4", title="Benchmark IV: contention", section="10",
     measured="Wall seconds until every thread has allocated and freed its block 2^N times; rows: threads",
     workload="contention", figure=Figure("wall_seconds", "seconds", "wall_seconds"),
-    beside_metrics=BESIDE, axes=("log2_n", "log2_s", "threads"), strategies=_DESTROYED,
+    extra_metrics=EXTRA_METRICS, axes=("log2_n", "log2_s", "threads"), strategies=_DESTROYED,
     table="p0089_benchmark4.csv", published=_printed(log2_n="log2_N", log2_s="log2_S", threads="threads"),
     tables=Tables(("log2_n", "log2_s"), ("threads",), "strategy", "threads", True,
                   titles=lambda at: f"2^{at['log2_n']} iterations, blocks of 2^{at['log2_s']} bytes"),
@@ -358,14 +361,14 @@ BENCHMARK_4 = surrounded(EXPERIMENT(
 
 
 def _open(one: PublishedSpec) -> PublishedSpec:
-    """What the document leaves open is asked of this, without what surrounds it and what lies beside it."""
+    """The experiment as the base of those on open questions, without environments and extra strategies."""
     return replace(
         one,
         aliases=ALIASES,
         claims="p0089_anomalies.toml",
         under={},
         documents_own={},
-        beside=(),
+        extra_strategies=(),
         counted={},
         notation=lambda _text: None,
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""p0089.anomalies: what P0089R0 found and left unexplained, with cells that tell the candidate causes apart.
+"""p0089.anomalies: unexplained results of P0089R0, with cells that separate the candidate causes.
 
-on_stack 1   a structure that is winked out lies on the stack: without the block that winking out takes of the allocator
-kept 1       the process's malloc never gives memory back to the system, and maps no large blocks apart
+    on_stack 1   a structure that is winked out lies on the stack: without the allocator's block for it
+    kept 1       the process's malloc never returns memory to the system, and maps no large blocks separately
 
 The questions and their candidates are data: claims/p0089_anomalies.toml.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from millpond_bench.experiments.experiment import Parameters, Part, Published, Tables
+from millpond_bench.experiments.experiment import Parameters, Part, PublishedFigure, Tables
 from millpond_bench.suites.p0089 import BENCHMARK_1, OPEN_1, point, structures_at
 from millpond_bench.suites.p0089_strategies import ALIASES
 
@@ -24,7 +24,7 @@ _PEAKED = (6, 7, 8, 10, 11, 12)
 _ALL_SIZES = tuple(range(6, 17))
 
 
-def _published(row: Mapping[str, str]) -> Published | None:
+def _published(row: Mapping[str, str]) -> PublishedFigure | None:
     found = BENCHMARK_1.published(row)
     if found is None:
         return None
@@ -60,7 +60,7 @@ EXPERIMENT = replace(
                   labels=BENCHMARK_1.tables.labels),
     parts={
         "quick": (_winks((8, 11), 22), _peaks((7,), (6, 12), 21)),
-        # The largest structure takes longest by far, with its 16 lives: it is looked at once.
+        # The largest structure takes longest by far, with its 16 lives, so it is measured once.
         "standard": (_winks((6, 8, 10, 12), 22), _peaks((7, 11), (6, 9, 12), 21),
                      _peaks((6, 8), (12,), 20, _GLOBAL[:1]), _peaks((7,), (16,), 21, _GLOBAL[:1])),
         "paper": (_winks(_ALL_SIZES, 27), _peaks(_PEAKED, _ALL_SIZES, 27)),

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What P0089R0 left open between the two bindings, with cells that tell the candidate causes apart.
+"""Open questions of P0089R0 about its two bindings, with cells that separate the candidate causes.
 
-p0089.anomalies.virtual   the multipool is faster through the abstract base than directly, in DS4 and DS12
-p0089.anomalies.clang     with Clang the base takes two to three times as long, in vectors of containers, DS5 to DS8
+    p0089.anomalies.virtual   the multipool is faster through the abstract base than directly, in DS4 and DS12
+    p0089.anomalies.clang     with Clang the base takes two to three times as long, in vectors of containers, DS5 to
+    DS8
 
-type_called, type_padded, type_written   type with one thing changed   (lab/suites/p0089/tried_bindings.hpp)
-base_may_throw, base_copied              base with one thing changed
-short_by 1   the outer vector is reserved for one element too few, and grows at the last; so did the authors' program's
-counted 1    the program also counts the blocks of one structure: `blocks_each`
+    type_called, type_padded, type_written   type with one thing changed   (lab/suites/p0089/tried_bindings.hpp)
+    base_may_throw, base_copied              base with one thing changed
+    short_by 1   the outer vector is reserved for one element too few, and grows at the last, as in the authors'
+    program
+    counted 1    the program also counts the blocks of one structure: `blocks_each`
 
 The questions and their candidates are data: claims/p0089_anomalies.toml.
 """
@@ -18,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from millpond.cells.cell import TOOLCHAIN
-from millpond_bench.experiments.experiment import Parameters, Part, Published, Tables, surrounded
+from millpond_bench.experiments.experiment import Parameters, Part, PublishedFigure, Tables, surrounded
 from millpond_bench.suites.p0089 import (
     AROUND,
     BENCHMARK_1,
@@ -59,7 +61,7 @@ _WINKED = (
 _TABLED = {4: (_DIRECT, _DIRECT_WINKED, _VIRTUAL_WINKED), 12: _DESTROYED[:4]}
 
 
-def _published_virtual(row: Mapping[str, str]) -> Published | None:
+def _published_virtual(row: Mapping[str, str]) -> PublishedFigure | None:
     found = BENCHMARK_1.published(row)
     return found if found and found.strategy in _TABLED.get(int(dict(found.point)["ds"]), ()) else None
 
@@ -94,8 +96,8 @@ _BASES = tuple(f"multipool:{name}:destroy" for name in ("base_may_throw", "base_
 _OF_VECTORS = (5, 6, 7, 8)
 
 
-def _published_clang(row: Mapping[str, str]) -> Published | None:
-    """By gcc: the document printed no table of Clang's."""
+def _published_clang(row: Mapping[str, str]) -> PublishedFigure | None:
+    """The figures of gcc: the paper printed no table for Clang."""
     found = BENCHMARK_1.published(row)
     if found is None or found.strategy not in (_DIRECT, _VIRTUAL) or dict(found.point)["ds"] not in _OF_VECTORS:
         return None
@@ -103,7 +105,7 @@ def _published_clang(row: Mapping[str, str]) -> Published | None:
 
 
 def _clang(structures: tuple[int, ...], sizes: tuple[int, ...], leaves: int) -> tuple[Part, ...]:
-    # A number takes a hundredth of what a text takes, an element of a set somewhat less than a text.
+    # A number takes a hundredth of the time of a text, an element of a set somewhat less than a text.
     more = {5: 4, 6: 0, 7: 1, 8: 0} if leaves < 27 else dict.fromkeys(_OF_VECTORS, 0)
     axes = {"short_by": (0, 1), "counted": (1,)}
     return tuple(
@@ -117,7 +119,7 @@ CLANG = surrounded(replace(
     OPEN_1, name="p0089.anomalies.clang", title="What the document leaves open: Clang through the base",
     measured="CPU seconds to build, write once and drop vectors of containers again and again, for 2^27 leaf elements "
              "in all, with one thing changed that may be the cause",
-    beside_metrics=(*BENCHMARK_1.beside_metrics, "blocks_each"), axes=("ds", "log2_size", "short_by"),
+    extra_metrics=(*BENCHMARK_1.extra_metrics, "blocks_each"), axes=("ds", "log2_size", "short_by"),
     free=(*BENCHMARK_1.free, "counted"), strategies=(_DIRECT, _VIRTUAL, *_BASES), published=_published_clang,
     tables=Tables(("ds", "short_by"), ("log2_size",), "strategy", "elements", titles=_title,
                   labels=BENCHMARK_1.tables.labels),

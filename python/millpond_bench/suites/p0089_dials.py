@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""p0089.dials: the benchmark that P0089R0 found hard to invent (section 6): one workload, a dial for each dimension.
+"""p0089.dials: a benchmark that P0089R0 found hard to invent (section 6): one workload, a dial for each dimension.
 
-One dial at a time is turned around a centre. What the dials mean stands in lab/suites/p0089/dials_shape.hpp; that what
-`millpond characterise` measures follows them is a test of the laboratory. There is nothing published to compare with.
+One dial at a time is turned around a centre. lab/suites/p0089/dials_shape.hpp explains the dials. A test of the
+laboratory checks that the results of `millpond characterise` follow them. There are no published figures.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from functools import partial
 from millpond_bench.experiments.experiment import Figure, Parameters, Part, Tables, points, suite_metrics
 from millpond_bench.pages import suite_charts
 from millpond_bench.runs.extra_runs import DIMENSIONS, LOCALITY, RECORDED
-from millpond_bench.suites.p0089 import BESIDE
 from millpond_bench.suites.p0089 import EXPERIMENT as OF_DOCUMENT
+from millpond_bench.suites.p0089 import EXTRA_METRICS
 from millpond_bench.suites.p0089_needs import dials as needs
 from millpond_bench.suites.p0089_strategies import ALIASES, LOCKED, OF_2015
 
 DIALS = ("density", "variation", "locality", "utilization", "contention")
 CENTRE: Mapping[str, int] = {"density": 400, "variation": 800, "locality": 500, "utilization": 100, "contention": 0}
-# Thousandths, the least first. Two threads at the centre's density cannot contend more than the last one says.
+# Thousandths, the smallest first. Two threads at the centre's density cannot contend more than the last value.
 SETTINGS: Mapping[str, tuple[int, ...]] = {
     "density": (50, 200, 400, 700, 950),
     "variation": (0, 500, 800, 900, 950),
@@ -28,12 +28,12 @@ SETTINGS: Mapping[str, tuple[int, ...]] = {
     "utilization": (10, 50, 100, 300, 900),
     "contention": (0, 40, 80, 120, 160),
 }
-# The dimensions that come out, of the program recorded under AS1: shares of 1.
+# The measured dimensions of the program, recorded under AS1: shares of 1.
 METRICS = suite_metrics(**dict.fromkeys((*DIMENSIONS, LOCALITY), "share"))
 
 
 def turned(dial: str, settings: tuple[int, ...], log2_operations: int) -> tuple[Parameters, ...]:
-    """One dial at these settings, the others at the centre. A thread alone meets nobody."""
+    """One dial at these settings, the others at the centre. A single thread has no contention."""
     axes = {name: settings if name == dial else (CENTRE[name],) for name in DIALS}
     return points(**axes, threads=[2 if dial == "contention" else 1], log2_operations=[log2_operations])
 
@@ -51,7 +51,7 @@ EXPERIMENT = OF_DOCUMENT(
     name="p0089.dials", title="A dial for each dimension", section="6",
     measured="CPU seconds for the same work under each strategy, one dial of D, V, L, U and C turned at a time",
     workload="dials", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
-    metrics=METRICS, beside_metrics=(*BESIDE, *DIMENSIONS, LOCALITY), axes=(*DIALS, "threads"),
+    metrics=METRICS, extra_metrics=(*EXTRA_METRICS, *DIMENSIONS, LOCALITY), axes=(*DIALS, "threads"),
     free=("log2_operations",),
     strategies=tuple(ALIASES[name] for name in ("AS1", "AS3", "AS7", "AS11")),
     tables=Tables(("threads",), DIALS, "strategy", "dials", True,
@@ -59,8 +59,8 @@ EXPERIMENT = OF_DOCUMENT(
                   labels=_label),
     parts={"quick": _parts(18, 2), "standard": _parts(20), "paper": _parts(22)},
     needs=needs, extra_runs=(RECORDED,), tabulate=partial(suite_charts.dials, DIALS, CENTRE),
-    beside=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
-    notes=("What comes out of a dial is measured once, of the program recorded under AS1; L it counts itself.",
+    extra_strategies=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
+    notes=("The dimensions are measured once, in the program recorded under AS1; it counts L itself.",
            "Nothing was published of this: the document names it as what it would have liked to have.",
            "D is a share of the work in which a pair of allocation and free counts as 20 accesses to memory: what the "
            "global allocator takes. A strategy that takes less has a lower density of its own."),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""p0089.memory: which strategies of Benchmark III exhaust the memory of the document's machine, shown by runs.
+"""p0089.memory: the strategies of Benchmark III that exhaust the memory of the paper's machine, shown by runs.
 
-    document   T = 2^32 … 2^35 bytes in all, a machine of 16 GB      ── both a 64th ──▶      T = 2^26 … 2^29, 256 MiB
+    paper      T = 2^32 … 2^35 bytes in all, a machine of 16 GB      ── both a 64th ──▶      T = 2^26 … 2^29, 256 MiB
 
-Each process may have so much address space (prlimit), whatever this machine has. What is alive at once, A, is at most
-2^20 bytes and stays as it is, as do blocks, whose sizes decide which pool serves them.
+Each process gets that much address space (prlimit), whatever this machine has. The live memory, A, is at most 2^20
+bytes and is not scaled; nor are blocks, whose sizes decide which pool serves them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millpond_bench.claims.claim_terms import RAN, RAN_OUT
-from millpond_bench.experiments.experiment import Figure, Needs, Part, Published, Tables, points
-from millpond_bench.suites.p0089 import BESIDE, point
+from millpond_bench.experiments.experiment import Figure, Needs, Part, PublishedFigure, Tables, points
 from millpond_bench.suites.p0089 import EXPERIMENT as OF_DOCUMENT
+from millpond_bench.suites.p0089 import EXTRA_METRICS, point
 from millpond_bench.suites.p0089_needs import utilization
 from millpond_bench.suites.p0089_strategies import ALIASES, DOCUMENTS_UNLOCKED
 
@@ -23,23 +23,23 @@ LIMIT_BYTES = 2**34 >> LOG2_SCALE
 _TOTALS = range(32 - LOG2_SCALE, 36 - LOG2_SCALE)
 
 
-def _published(row: Mapping[str, str]) -> Published | None:
+def _published(row: Mapping[str, str]) -> PublishedFigure | None:
     if int(row["log2_T"]) - LOG2_SCALE not in _TOTALS:
         return None
     at = point(log2_t=int(row["log2_T"]) - LOG2_SCALE, log2_a=row["log2_A"], log2_s=row["log2_S"])
-    # Times of sixty-four times the work are no figures of ours: only whether the run came to its end.
+    # Times of sixty-four times the work cannot be compared with ours: only whether the run ended.
     printed = row["value"] if row["value"] in RAN_OUT else RAN
-    return Published(at, ALIASES[row["strategy"]], printed, row["unit"])
+    return PublishedFigure(at, ALIASES[row["strategy"]], printed, row["unit"])
 
 
 def _needs(at: Mapping[str, str], strategy: str) -> Needs:
-    """As of Benchmark III, and never more than the limit."""
+    """The needs of Benchmark III, limited to the address space."""
     own = utilization(at, strategy)
     return Needs(own.seconds, min(own.bytes, LIMIT_BYTES))
 
 
 def _rows(*live: int) -> tuple[Part, ...]:
-    """The document's rows of each total: with blocks of 2^10 bytes, then larger ones."""
+    """The paper's rows of each total: with blocks of 2^10 bytes, then larger ones."""
     return tuple(Part((*points(log2_t=[total], log2_a=live, log2_s=[10]),
                        *points(log2_t=[total], log2_a=[20], log2_s=range(11, 16)))) for total in _TOTALS)  # fmt: skip
 
@@ -53,7 +53,7 @@ EXPERIMENT = OF_DOCUMENT(
     name="p0089.memory", title="Benchmark III: where memory ends", section="9",
     measured="Whether T bytes in all, in blocks of S with A alive, end within a 64th of the document's 16 GB",
     workload="utilization", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"), memory_bytes=LIMIT_BYTES,
-    beside_metrics=BESIDE[1:], axes=("log2_t", "log2_a", "log2_s"),
+    extra_metrics=EXTRA_METRICS[1:], axes=("log2_t", "log2_a", "log2_s"),
     strategies=tuple(ALIASES[name] for name in ("AS1", "AS2", "AS3", "AS5", "AS7", "AS9", "AS11", "AS13")),
     table="p0089_benchmark3.csv", published=_published,
     tables=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S",

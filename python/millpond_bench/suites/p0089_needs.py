@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a process of each experiment of P0089R0 takes, roughly: for a forecast, a time limit, and to refuse in time.
+"""The approximate needs of a process of each experiment of P0089R0: for forecasts, time limits, and refusals in time.
 
-Seconds are for one core of 2020 or so, of which the document's were half as fast. Bytes err upwards: a cell that is
-refused in vain costs a figure, one that is let through takes the machine down with it.
+Seconds are for one core of 2020 or so; the paper's were half as fast. Bytes err upwards: a cell that is refused
+without need costs a figure, but one that needs more than there is takes the machine down.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from millpond_bench.experiments.experiment import Needs
 _START_SECONDS = 0.03
 _MIB = 2**20
 _FAULT_SECONDS = 5e-7  # for each KiB that a monotonic allocator touches for the first time
-# ns a leaf of each structure with the global allocator, and bytes of a leaf, its node and its share of the table.
+# ns per leaf of each structure with the global allocator, and bytes of a leaf, its node and its share of the table.
 _LEAF_NS = (3.0, 350.0, 150.0, 700.0, 5.0, 450.0, 220.0, 800.0, 7.0, 450.0, 220.0, 800.0)
 _INT_BYTES, _NODE_BYTES, _TEXT_BYTES = 8, 40, 620
-# A list's node with its header, the same in a multipool of 2015, and what a pool keeps for itself.
+# A list's node with its header, the same in a multipool of 2015, and the bytes that a pool needs for itself.
 _LINK_BYTES, _OLD_LINK_BYTES, _POOL_BYTES = 32, 48, 1300
-# Blocks above this are never used again by a multipool over a monotonic allocator: ours, and that of 2015.
+# A multipool over a monotonic allocator never reuses larger blocks than these: ours, and that of 2015.
 _LARGEST_BYTES = {"multipool(monotonic)": 2**20, "multipool_2015(monotonic)": 2**12}
 # Seconds of an access, of a pop and a push, and of making and freeing a link that was shuffled among all others.
 _HIT, _MISS, _NEAR_MISS, _PAIR, _APART = 1.5e-9, 120e-9, 20e-9, 120e-9, 500e-9
@@ -32,7 +32,7 @@ Estimate = Callable[[Mapping[str, str], str], Needs]
 
 
 def _power(exponent: str, less: int = 0) -> int:
-    """2 to this power. What a user sets may be out of all range, and is refused later: it is not worked out here."""
+    """2 to this power. A user may set a value out of all range; it is rejected later, and not computed here."""
     return int(2 ** min(int(exponent) - less, 63))
 
 
@@ -40,7 +40,7 @@ _NEVER_FREES = "monotonic:type:destroy"
 
 
 def _is_never_reused(strategy: str, block_bytes: int) -> bool:
-    """Whether a block of this size, once freed, is memory that no later one has."""
+    """True if a freed block of this size is never reused."""
     pool = strategy.partition(":")[0].removeprefix("synchronized(")
     over = next((most for name, most in _LARGEST_BYTES.items() if pool.startswith(name)), None)
     return pool == "monotonic" or (over is not None and block_bytes > over)
@@ -68,7 +68,7 @@ def structures(at: Mapping[str, str], strategy: str) -> Needs:
     leaves = in_one * int(at.get("lives", "0")) or max(in_one, _power(at["log2_leaves"]))
     text, hashed = ds % 2 == 0, ds in (3, 4, 7, 8, 11, 12)
     each = _INT_BYTES + (_NODE_BYTES if hashed else 0) + (_TEXT_BYTES if text else 0)
-    # A vector that copies its containers when it grows builds all of them twice, and has both for a while.
+    # A vector that copies its containers when it grows builds all of them twice, and holds both for a while.
     builds = 2 if ":base_" in strategy and at.get("short_by") == "1" else 1
     counted = in_one if at.get("counted") == "1" else 0
     # A monotonic allocator grows by doubling: half of what it holds may be unused.
@@ -79,7 +79,7 @@ def structures(at: Mapping[str, str], strategy: str) -> Needs:
 
 @_littered_first
 def locality(at: Mapping[str, str], strategy: str) -> Needs:
-    """Benchmark II. Links that do not fit into a cache cost most where they lie apart."""
+    """Benchmark II. Links that do not fit into a cache cost most if they lie apart."""
     links = int(at["links"]) if "links" in at else _power(at["log2_g"])
     links_each = int(at["links_each"]) if "links_each" in at else _power(at["log2_s"])
     subsystems = max(1, links // links_each)
@@ -99,7 +99,7 @@ def locality(at: Mapping[str, str], strategy: str) -> Needs:
 
 @_littered_first
 def utilization(at: Mapping[str, str], strategy: str) -> Needs:
-    """Benchmark III. A monotonic allocator needs all T bytes, and doubling may ask for as much again."""
+    """Benchmark III. A monotonic allocator needs all T bytes, and doubling may need as many again."""
     total, live = 2 ** int(at["log2_t"]), 2 ** int(at["log2_a"])
     blocks = total >> int(at["log2_s"])
     never_freed = _is_never_reused(strategy, 2 ** int(at["log2_s"]))
@@ -120,7 +120,7 @@ def contention(at: Mapping[str, str], strategy: str) -> Needs:
 
 @_littered_first
 def dials(at: Mapping[str, str], strategy: str) -> Needs:
-    """The dials. Sizes are four an octave from 80 bytes on, alike, as many as the variation says."""
+    """The dials. Sizes are four per octave from 80 bytes on, equally frequent, as many as the variation says."""
     blocks = _power(at["log2_operations"], 1)
     sizes = max(1.0, 1.0 / (1.0 - int(at["variation"]) / 1000))
     mean = 80.0 * (2.0 ** (sizes / 4) - 1.0) / (sizes * (2.0**0.25 - 1.0))

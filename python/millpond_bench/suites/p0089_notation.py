@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The document's own names of runs of Benchmark II (section 8 of P0089R0)."""
+"""The paper's own notation for runs of Benchmark II (section 8 of P0089R0)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _NOTATION = re.compile(r"(?:-(\d{1,2}) (\d{1,2})|(\d{1,10}) (\d{1,10})) (\d{1,4}
 
 
 def notation(text: str) -> Parameters | None:
-    """`-21 18 8 +3 32`: the document's way to name a run of Benchmark II; None for anything else.
+    """Parses `-21 18 8 +3 32`, the paper's notation for a run of Benchmark II; None for anything else.
 
-    A negative |G| and the |S| behind it are exponents of 2; `10000000 1000 10 +5 1` has numbers of links.
+    A negative |G| and the |S| after it are exponents of 2; `10000000 1000 10 +5 1` has numbers of links.
     """
     found = _NOTATION.fullmatch(" ".join(text.split()))
     if found is None:

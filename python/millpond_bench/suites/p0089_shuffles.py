@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""p0089.shuffles: Table 15 of P0089R0 (section 8): how fast shuffling takes hold, by numbers of links.
+"""p0089.shuffles: Table 15 of P0089R0 (section 8): the effect of each shuffle, by numbers of links.
 
-Its runs are named by numbers, not by powers of 2: `10000000 1000 10 +5 1` is |G| = 10^7 links, |S| = 1000, af = 10,
-sf = 5, rf = 1. The table was a picture; its sentences are left.
+Its runs are named by numbers, not by powers of 2: `10000000 1000 10 +5 1` is |G| = 10^7 links, |S| = 1000, af = 10, sf
+= 5, rf = 1. The table was a picture, of which only sentences are left.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _ALL_SHUFFLES = (1, 2, 3, 4, 5, 6, 8, 10)
 
 
 def table_15(links: int, sizes: Iterable[int], shuffles: Iterable[int] = _ALL_SHUFFLES) -> tuple[Part, ...]:
-    """Rows of subsystems of so many links, columns of so many shuffles, each beside its twin before the shuffles."""
+    """Rows of subsystems with that many links, columns with that many shuffles, each with its twin before the
+    shuffles.
+    """
     signed = [sf for times in shuffles for sf in (times, -times)]
     return (Part(points(links=[links], links_each=sizes, af=[_ACCESSES], sf=signed, rf=[_VISITS])),)
 
@@ -44,6 +46,6 @@ EXPERIMENT = replace(
         "paper": table_15(_LINKS, powers_of_ten(_LINKS)),
     },
     rounds={**ROUNDS, "standard": 6, "shape": 3}, notation=BENCHMARK_2.notation,
-    notes=("Table 15 was a picture: its sentences alone are left. Its first column, no shuffles, is 1 by definition.",
+    notes=("Table 15 was a picture: only its sentences are left. Its first column, no shuffles, is 1 by definition.",
            "Lists have as many links as the row says before they are shuffled, and on average after it."),
 )  # fmt: skip

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""p0089.anomalies.spike: Benchmark II where a subsystem is one link, with cells that tell the candidate causes apart.
+"""p0089.anomalies.spike: Benchmark II with subsystems of one link, with cells that separate the candidate causes.
 
-walk lists              a visit takes every link of the list, af times, as the document says
-walk links              a visit takes af × |S| links, over the end to the first again, as the authors' program counts
-walk links_unbranched   the same, by no branch that depends on what is read
-chained 1               a visit waits for what the last one read: nothing of it can overlap with the last one
-subtracted 1            as many visits without a link are taken off the time, as the document took it
+    walk lists              a visit takes every link of the list, af times, as the paper says
+    walk links              a visit takes af × |S| links, from the end back to the first, as the authors' program
+    counts
+    walk links_unbranched   the same, without a branch that depends on the data
+    chained 1               a visit waits for the value that the last one read, so that they cannot overlap
+    subtracted 1            the time of as many visits without a link is subtracted, as in the paper
 
 The questions and their candidates are data: claims/p0089_anomalies.toml.
 """
@@ -15,21 +16,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from millpond_bench.experiments.experiment import Parameters, Part, Published, Tables, points
+from millpond_bench.experiments.experiment import Parameters, Part, PublishedFigure, Tables, points
 from millpond_bench.suites.p0089 import BENCHMARK_2, OPEN_2, SHUFFLES, TRAVERSALS
 from millpond_bench.suites.p0089_strategies import ALIASES
 
 _HOW = ("walk", "chained", "subtracted")
 _How = tuple[str, int, int]
 _AS_THE_AUTHORS: _How = ("links", 0, 1)
-# Where |S| is 8, too, so that |S| = 1 has something to stand out from.
+# Also with |S| = 8, for a comparison with |S| = 1.
 _BESIDE: tuple[_How, ...] = (_AS_THE_AUTHORS, ("links", 0, 0), ("lists", 0, 0))
 _ALONE: tuple[_How, ...] = (("links_unbranched", 0, 0), ("links", 1, 0))
 _ONE_LINK, _EIGHT_LINKS = 0, 3
 _TWICE_AND_ONCE = (2, 1)
 
 
-def _published(row: Mapping[str, str]) -> Published | None:
+def _published(row: Mapping[str, str]) -> PublishedFigure | None:
     found = BENCHMARK_2.published(row)
     if found is None or found.strategy != ALIASES["AS1"]:
         return None
@@ -41,7 +42,7 @@ def _published(row: Mapping[str, str]) -> Published | None:
 
 
 def _visits(log2_g: int, product: int) -> tuple[Parameters, ...]:
-    """Each way to visit, after shuffling and before. `product`: how often a link is come to in all, about."""
+    """Each way to visit, after shuffling and before. `product`: about the number of visits to a link in all."""
     return tuple(
         made
         for how in (*_BESIDE, *_ALONE)
@@ -73,5 +74,5 @@ EXPERIMENT = replace(
         "paper": (Part(_visits(21, TRAVERSALS)), Part(_visits(25, TRAVERSALS))),
     },
     notes=("The document says that a visit takes a list af times. Its authors' published program takes af × |S| links, "
-           "whatever the list's length is by then; its figures stand beside those of that walk.",),
+           "whatever the list's length is by then; its figures are next to those of that walk.",),
 )  # fmt: skip

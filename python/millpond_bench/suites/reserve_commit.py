@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
 """The measurements of "Reserve and commit" (2023), as data.
 
-reserve_commit.1   memory        growth        what is resident at most while an array grows
-reserve_commit.2   throughput    growth        the time of all appends, at three levels of optimisation
-reserve_commit.3   latency       latency       the time of each append, and which of them had the memory grow
-reserve_commit.4   commit step   commit_step   memory in steps of one page up to 16 MiB
-reserve_commit.5   giving back   give_back     MADV_FREE against MADV_DONTNEED
+    reserve_commit.1   memory        growth        peak resident bytes while an array grows
+    reserve_commit.2   throughput    growth        the time of all appends, at three levels of optimisation
+    reserve_commit.3   latency       latency       the time of each append, and which appends made the memory grow
+    reserve_commit.4   commit step   commit_step   memory in steps of one page up to 16 MiB
+    reserve_commit.5   giving back   give_back     MADV_FREE and MADV_DONTNEED
 
-The document's tables were pictures, and their numbers are lost: it is compared with by its sentences. What is left in
-text are histograms of DTrace (`dtrace`); their sums give the lengths back.
+The paper's tables were pictures, and their numbers are lost, so only its sentences are judged. Histograms of DTrace
+are left as text (`dtrace`); their sums give the lengths.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MACHINE = "AMD Ryzen 7 2700X, 16 GB: Windows 10, FreeBSD 13.1, Debian 11 with gc
 ALIASES: Mapping[str, str] = {
     "std::vector": "vector", "DynArray": "dyn_array_2023", "MADV_FREE": "madv_free", "MADV_DONTNEED": "madv_dontneed",
 }  # fmt: skip
-# Any element; those that move bytes take ints alone.
+# For any element; arrays that move bytes take only ints.
 _ANY = ("vector", "dyn_array_2023", "dyn_array", "deque", "chunked")
 _INT = (*_ANY, "realloc", "mremap")
 _STEPPED = ("dyn_array_2023", "dyn_array")
@@ -65,7 +65,7 @@ _PUBLISHED_TWIN = (
 
 @cache
 def dtrace() -> tuple[tuple[str, int, int], ...]:
-    """The histograms that the document prints as text: probe, the least microseconds of a bucket, how many."""
+    """The histograms that the paper prints as text: probe, the least microseconds of a bucket, its count."""
     text = (files("millpond_bench.suites") / "paper" / "reserve_commit_dtrace.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(StringIO(text))
     return tuple((row["probe"], int(row["at_least_us"]), int(row["count"])) for row in rows)
@@ -86,7 +86,7 @@ def _one_table(title: str, corner: str, *rows: str, split: tuple[str, ...] = ())
 def _by_element(
     lengths: Iterable[int], levels: tuple[int, ...] = LEVELS, elements: tuple[str, ...] = ("int", "unique_ptr")
 ) -> tuple[Part, ...]:
-    """Every length and level: ints under all strategies, others under those that take them."""
+    """Every length and level: ints under all strategies, others under strategies that accept them."""
     made = list(lengths)
     return tuple(
         Part(points(length=made, element=[element], optimisation=levels), _INT if element == "int" else _ANY)
@@ -113,7 +113,7 @@ MEMORY = _experiment(
     name="reserve_commit.1", title="Memory", section="Memory",
     measured="Resident bytes at most while so many ints are appended to an array that does not know how many will come",
     workload="growth", figure=Figure("peak_bytes", "bytes", "peak_bytes"),
-    beside_metrics=("end_bytes", "peak_to_end", "capacity_bytes", "used_share", "committed_bytes", "cpu_seconds",
+    extra_metrics=("end_bytes", "peak_to_end", "capacity_bytes", "used_share", "committed_bytes", "cpu_seconds",
                     "page_faults"),
     axes=("pages", "length"), strategies=_INT,
     tables=_one_table("Peak resident bytes", "ints", "length", split=("pages",)),
@@ -131,7 +131,7 @@ THROUGHPUT = _experiment(
     name="reserve_commit.2", title="Throughput", section="Throughput",
     measured="CPU nanoseconds an element to construct the whole array, at each level of optimisation",
     workload="growth", figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
-    beside_metrics=("cpu_seconds", "destroy_seconds", "peak_bytes", "page_faults", "commits", "populates",
+    extra_metrics=("cpu_seconds", "destroy_seconds", "peak_bytes", "page_faults", "commits", "populates",
                     "moves_an_element"),
     axes=("length", "element", "optimisation"), strategies=_INT,
     tables=_one_table("ns an element", "element, length", "element", "length", split=("optimisation",)),
@@ -147,9 +147,9 @@ THROUGHPUT = _experiment(
 
 LATENCY = _experiment(
     name="reserve_commit.3", title="Latency", section="Latency",
-    measured="Wall nanoseconds of the longest append of all; beside it those of the others, and of the steps of memory",
+    measured="Wall nanoseconds of the longest append of all; also of the others, and of the steps of memory",
     workload="latency", figure=Figure("longest_ns", "ns", "longest_ns"),
-    beside_metrics=("clock_ns", "shortest_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "slow",
+    extra_metrics=("clock_ns", "shortest_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "slow",
                     "slow_step_share",
                     "steps", "step_seconds", "step_p50_ns", "step_longest_ns", "plain_p50_ns", "plain_longest_ns",
                     "mode_ratio", "commits", "populates", "commit_seconds", "cpu_seconds", "peak_bytes"),
@@ -170,7 +170,7 @@ COMMIT_STEP = _experiment(
     name="reserve_commit.4", title="Commit step", section="The code",
     measured="CPU nanoseconds an int to grow an array whose memory comes in steps of so many bytes",
     workload="commit_step", figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
-    beside_metrics=("cpu_seconds", "commits", "populates", "committed_bytes", "peak_bytes", "page_faults"),
+    extra_metrics=("cpu_seconds", "commits", "populates", "committed_bytes", "peak_bytes", "page_faults"),
     axes=("length", "log2_step"), strategies=_STEPPED,
     tables=_one_table("ns an element", "ints, bytes of a step", "length", "log2_step"),
     parts={
@@ -185,7 +185,7 @@ GIVE_BACK = _experiment(
     name="reserve_commit.5", title="Giving memory back", section="What about shrinking?",
     measured="CPU seconds to give a touched range back and to touch it again",
     workload="give_back", figure=Figure("both_seconds", "seconds", "both_seconds"),
-    beside_metrics=("touch_seconds", "give_seconds", "again_seconds", "touched_bytes", "given_bytes", "given_share",
+    extra_metrics=("touch_seconds", "give_seconds", "again_seconds", "touched_bytes", "given_bytes", "given_share",
                     "end_bytes", "page_faults"),
     axes=("pages", "log2_bytes"), strategies=_WAYS,
     tables=_one_table("seconds to give back and touch again", "bytes", "log2_bytes", split=("pages",)),

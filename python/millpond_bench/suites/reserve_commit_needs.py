@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a process of each experiment of "Reserve and commit" takes, roughly, on one core of 2020 or so.
+"""The approximate needs of a process of each experiment of "Reserve and commit", on one core of 2020 or so.
 
-Bytes err upwards: a cell that is refused in vain costs a figure, one that is let through takes the machine down.
+Bytes err upwards: a cell that is refused without need costs a figure, but one that needs too much takes the machine
+down.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ _MIB = 2**20
 _BYTES = {"int": 4, "unique_ptr": 8, "counted": 4}
 _NS_AN_APPEND, _NS_UNOPTIMISED, _NS_CLOCK = 3.0, 25.0, 70.0
 _NS_A_BYTE = 0.6  # a page fault and its zeroes
-# What littering holds of the buffers that a vector asks for.
+# The littered share of the buffers that a vector allocates.
 _LITTER_BYTES = 256 * _MIB
 
 
 def growth(at: Mapping[str, str], strategy: str) -> Needs:
-    """Two buffers of a vector are there at once, the new one up to twice what is needed."""
+    """Two buffers of a vector exist at once, the new one up to twice the needed size."""
     length, each = int(at["length"]), _BYTES[at.get("element", "int")]
     ns = _NS_UNOPTIMISED if at.get("optimisation") == "0" else _NS_AN_APPEND
     times = 3 if strategy in ("vector", "realloc") else 2 if strategy in ("mremap", "chunked") else 1
@@ -31,7 +32,7 @@ def growth(at: Mapping[str, str], strategy: str) -> Needs:
 
 
 def latency(at: Mapping[str, str], strategy: str) -> Needs:
-    """The same, with a look at the clock before and after each append."""
+    """The same, with a read of the clock before and after each append."""
     own = growth(at, strategy)
     return Needs(own.seconds + int(at["length"]) * _NS_CLOCK * 1e-9, own.bytes)
 

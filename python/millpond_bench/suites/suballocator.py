@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
 """The benchmarks of the suballocator of the Counter Tree Library (Tapia, 2012), as data.
 
-suballocator.1   section 4.3   doubles           allocated one by one, freed from the first to the last
-suballocator.2   section 4.4   five_operations   what can be done with an array of pointers to single numbers
-suballocator.3   section 4.4   set_inserts       random numbers into a std::set, and its nodes alone
-suballocator.4   section 4.4   containers        the five operations on each container that can have a pool inside
+    suballocator.1   section 4.3   doubles           allocated one by one, freed from the first to the last
+    suballocator.2   section 4.4   five_operations   operations on an array of pointers to single numbers
+    suballocator.3   section 4.4   set_inserts       random numbers into a std::set, and only its nodes
+    suballocator.4   section 4.4   containers        the five operations on each container that can have a pool inside
 
-The document's graphs are lost; the figures of its section 4.1 are left.
+The paper's graphs are lost; the figures of its section 4.1 are left.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from millpond_bench.experiments.experiment import (
     Needs,
     Part,
     Point,
-    Published,
+    PublishedFigure,
     PublishedSpec,
     Tables,
     points,
@@ -53,56 +53,56 @@ ALIASES: Mapping[str, str] = {
 }
 _WITHOUT_MUTEX = "fast_pool_no_mutex:type:destroy"
 OURS = ("compact_pool:type:destroy", "multipool:type:destroy")
-# Each container with its pool inside (section 4.2), in the place of an allocator for it.
+# Each container with its pool inside (section 4.2), instead of an allocator for it.
 POOLED = "pooled:type:destroy"
 STANDARD = ("pmr_pool:base:destroy", "pmr_synchronized_pool:base:destroy")
 STRATEGIES = (*ALIASES.values(), *OURS, *STANDARD, _WITHOUT_MUTEX)
 EVERYONE = (*STRATEGIES, POOLED)
-# Boost's, and what libstdc++ alone has.
+# Boost's allocators, and those that only libstdc++ has.
 OPTIONAL = (
     ALIASES["boost::fast_pool_allocator"], _WITHOUT_MUTEX,
     *(ALIASES[f"{name}_allocator"] for name in ("malloc", "mt", "pool")),
 )  # fmt: skip
 _BESIDE = ("cpu_seconds", "peak_bytes", "held_bytes", "page_faults", "kept_share")
-# In the order of the suite's own words.
+# In the order of the suite's own list.
 _NODES_ALONE = ("list", "forward_list", "set", "multiset", "map", "multimap")
 _HASHED = ("unordered_set", "unordered_multiset", "unordered_map", "unordered_multimap")
-# Boost's pools look for an array among their free nodes, and a hashed container has one.
+# Boost's pools search their free nodes for an array, and a hashed container has one.
 _FOR_NODES = (ALIASES["boost::fast_pool_allocator"], _WITHOUT_MUTEX)
-# Of memory, without the array of pointers: all numbers there, all freed, the array gone, too.
+# Memory at three moments, without the array of pointers: all numbers exist, all are freed, the array is deleted, too.
 MOMENTS = ("elements_bytes", "freed_bytes", "array_gone_bytes")
 _MIB, _START_SECONDS = 2**20, 0.03
 _ALLOCATED, _IN_SET = 50_000_000, 30_000_000
-# Names in the CSV, with the compiler behind them.
+# Names in the CSV, which include the compiler.
 _NAMED = {"std::allocator (GCC 4.6)": "std::allocator", "boost::fast_pool_allocator": "boost::fast_pool_allocator"}
 _NS = {"ns": 1.0, "us": 1000.0}
 
-Reader = Callable[[Mapping[str, str]], Published | None]
+Reader = Callable[[Mapping[str, str]], PublishedFigure | None]
 
 
 def _reader(workload: str, point: Point) -> Reader:
     """Rows of one benchmark: the time of one operation is the figure, memory is that of all elements.
 
-    Totals are left out: they are the same once more, and 1.37 s is not 50 000 000 × 31.2 ns.
+    Totals are left out, because they repeat the figures; besides, 1.37 s is not 50 000 000 × 31.2 ns.
     """
 
-    def read(row: Mapping[str, str]) -> Published | None:
+    def read(row: Mapping[str, str]) -> PublishedFigure | None:
         alias = _NAMED.get(row["allocator"])
         if row["workload"] != workload or alias is None or row["metric"] == "total":
             return None
         if row["metric"] == "memory":
-            return Published(point, ALIASES[alias], f"{float(row['value']) * 1e9:.0f}", "bytes", "elements_bytes")
-        return Published(point, ALIASES[alias], f"{float(row['value']) * _NS[row['unit']]:g}", "ns")
+            return PublishedFigure(point, ALIASES[alias], f"{float(row['value']) * 1e9:.0f}", "bytes", "elements_bytes")
+        return PublishedFigure(point, ALIASES[alias], f"{float(row['value']) * _NS[row['unit']]:g}", "ns")
 
     return read
 
 
 def _blocks(nanoseconds: float) -> Callable[[Mapping[str, str], str], Needs]:
-    """So many nanoseconds for each element in all; at most 48 bytes each, and the pointers."""
+    """Needs of that many nanoseconds for each element in all; at most 48 bytes each, and the pointers."""
 
     def needs(at: Mapping[str, str], _strategy: str) -> Needs:
         count = int(at["count"])
-        # Littering holds the same blocks once more, and has allocated them before.
+        # Littering allocates the same blocks once more, before the workload.
         twice = 2 if "litter" in at else 1
         return Needs(_START_SECONDS + twice * count * nanoseconds * 1e-9, 16 * _MIB + twice * count * 56)
 
@@ -111,7 +111,7 @@ def _blocks(nanoseconds: float) -> Callable[[Mapping[str, str], str], Needs]:
 
 def _set_needs(at: Mapping[str, str], _strategy: str) -> Needs:
     count, before, inserts = int(at["count"]), int(at["collections_before"]), int(at["inserts"])
-    # A search takes a miss or so for each doubling beyond what the caches hold.
+    # A search takes about one miss for each doubling beyond the caches' size.
     insert = 100e-9 * max(1, count.bit_length() - 14)
     twice = 2 if "litter" in at else 1
     seconds = _START_SECONDS + count * (insert * (before + inserts) * twice + 150e-9)
@@ -119,7 +119,7 @@ def _set_needs(at: Mapping[str, str], _strategy: str) -> Needs:
 
 
 def _fill_title(at: Mapping[str, int | str]) -> str:
-    what = "inserted into a set" if at["inserts"] else "its nodes allocated alone"
+    what = "inserted into a set" if at["inserts"] else "only its nodes allocated"
     before = int(at["collections_before"])
     where = f"after {plural(before, 'earlier collection')}" if before else "fresh memory"
     return f"{what}, {where}"
@@ -141,7 +141,7 @@ DOUBLES = _experiment(
     measured="CPU time to allocate a double, all of them one after the other",
     workload="doubles",
     figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
-    beside_metrics=("allocate_seconds", "deallocate_seconds", *MOMENTS, *_BESIDE),
+    extra_metrics=("allocate_seconds", "deallocate_seconds", *MOMENTS, *_BESIDE),
     axes=("count",), tables=_SINGLE,
     parts={
         "quick": (Part(points(count=[100_000, 1_000_000])),),
@@ -154,10 +154,10 @@ DOUBLES = _experiment(
 
 FIVE_OPERATIONS = _experiment(
     name="suballocator.2", title="Five operations on an array of pointers", section="4.4",
-    measured="CPU time to allocate a number of 8 bytes, all of them; beside it, seconds of the four ways to free them",
+    measured="CPU time to allocate a number of 8 bytes, all of them; also seconds of the four ways to free them",
     workload="five_operations",
     figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
-    beside_metrics=("allocate_seconds", *(f"{m}_seconds" for m in _FREES), *MOMENTS, *_BESIDE),
+    extra_metrics=("allocate_seconds", *(f"{m}_seconds" for m in _FREES), *MOMENTS, *_BESIDE),
     axes=("count",), table=TABLE,
     published=_reader(f"allocate {_ALLOCATED} uint64", (("count", _ALLOCATED),)), tables=_SINGLE,
     parts={
@@ -171,12 +171,12 @@ FIVE_OPERATIONS = _experiment(
 )  # fmt: skip
 
 
-# The document explains what it gains by caches of 6 MB and 1 MB: both are simulated, from standard scale on.
+# The paper attributes its gain to caches of 6 MB and 1 MB: both are simulated, from standard scale on.
 _OF_OTHER_CACHES = Part(points(count=[200_000], collections_before=[0], inserts=[1], **{LAST_LEVEL: LAST_LEVELS}),
                         (ALIASES["std::allocator"], ALIASES["suballocator64"]))  # fmt: skip
 
 
-# An insertion into the larger of two sets takes twice as long: only what statements compare is looked at there.
+# An insertion into the larger of two sets takes twice as long: only the points of statements are measured there.
 _LARGE_AT_STANDARD = (
     Part(points(count=[3_000_000], collections_before=[0], inserts=[1, 0]),
          (ALIASES["std::allocator"], ALIASES["boost::fast_pool_allocator"], ALIASES["suballocator64"], *OURS)),
@@ -185,7 +185,7 @@ _LARGE_AT_STANDARD = (
 
 
 def _collections(*counts: int) -> tuple[Part, ...]:
-    """A first collection, a second one in the memory of the first, and the first's nodes alone."""
+    """A first collection, a second one in the memory of the first, and only the first's nodes."""
     return (
         Part(points(count=counts, collections_before=[0, 1], inserts=[1])),
         Part(points(count=counts, collections_before=[0], inserts=[0]), STRATEGIES),
@@ -203,7 +203,7 @@ def _containers(counts: Iterable[int], before: Iterable[int], *kinds: str) -> tu
 
 def _container_needs(at: Mapping[str, str], _strategy: str) -> Needs:
     count, before = int(at["count"]), int(at["collections_before"])
-    # Five fills in all, and as many ways to free; a search takes a miss for each doubling beyond what the caches hold.
+    # Five fills in all, and as many ways to free; a search takes a miss for each doubling beyond the caches' size.
     each = 150e-9 * max(1, count.bit_length() - 14)
     twice = 2 if "litter" in at else 1
     return Needs(_START_SECONDS + count * each * (6 + before) * twice, 16 * _MIB + twice * count * 96)
@@ -220,7 +220,7 @@ SET_INSERTS = surrounded(_experiment(
     measured="CPU time to insert a number; without inserts, to allocate a node of the set",
     workload="set_inserts",
     figure=Figure("insert_ns", "ns", "fill_seconds", per_units=10**9),
-    beside_metrics=("fill_seconds", "clear_seconds", "full_bytes", "empty_bytes", *_BESIDE),
+    extra_metrics=("fill_seconds", "clear_seconds", "full_bytes", "empty_bytes", *_BESIDE),
     axes=("count", "collections_before", "inserts"), strategies=EVERYONE, table=TABLE,
     published=_reader(f"insert {_IN_SET} uint64 into std::set",
                       (("count", _IN_SET), ("collections_before", 0), ("inserts", 1))),
@@ -238,10 +238,10 @@ SET_INSERTS = surrounded(_experiment(
 
 CONTAINERS = _experiment(
     name="suballocator.4", title="Containers, and the same with a pool inside", section="4.4",
-    measured="CPU time to insert an element, all of them; beside it, seconds of the ways to free them",
+    measured="CPU time to insert an element, all of them; also seconds of the ways to free them",
     workload="containers",
     figure=Figure("insert_ns", "ns", "fill_seconds", per_units=10**9),
-    beside_metrics=("fill_seconds", *(f"{m}_seconds" for m in _FREES), "full_bytes", "empty_bytes", "end_bytes",
+    extra_metrics=("fill_seconds", *(f"{m}_seconds" for m in _FREES), "full_bytes", "empty_bytes", "end_bytes",
                     *_BESIDE),
     axes=("container", "count", "collections_before"), strategies=EVERYONE,
     tables=Tables(("container", "collections_before"), ("count",), "strategy", "elements", titles=_container_title,
@@ -252,7 +252,7 @@ CONTAINERS = _experiment(
         "paper": _containers([1_000_000, 3_000_000], [0, 1], *_NODES_ALONE, *_HASHED),
     },
     needs=_container_needs,
-    notes=("The document has this of its arrays alone; its containers with a pool inside are named in section 4.2, "
+    notes=("The document has this only for its arrays; section 4.2 names its containers with a pool inside, "
            "without figures.", _OURS_IS_NOT,
            "Every second element is freed in the order of the container, and inserted again by its number."),
 )  # fmt: skip

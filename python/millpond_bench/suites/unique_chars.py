@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
 """The case studies of "Understanding Allocator Impact on Runtime Performance" (Amini, 2022), as data.
 
-unique_chars   unique_characters   a fresh set for each string counts its different characters, on a heap that is fresh
-                                   (Case Study 1) or littered (Case Study 2)
+    unique_chars   unique_characters   a fresh set for each string counts its different characters, on a fresh heap
+                                       (Case Study 1) or a littered one (Case Study 2)
 
-The talk's figures were charts, and are lost: what is left of it are its contenders and its statements.
+The talk's figures were charts, and are lost; its contenders and its statements are left.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ALIASES: Mapping[str, str] = {
     "4": "bitset",
     "4A": "array",
 }
-# Ours in the places of the talk's.
+# Our contenders in the place of the talk's.
 OURS = (
     "set:monotonic:type:destroy", "set:monotonic(buffer):type:destroy", "set:monotonic(buffer):type:wink",
     "set:multipool:type:destroy", "unordered_set:monotonic:type:destroy", "unordered_set:multipool:type:destroy",
@@ -55,7 +55,7 @@ _FEWEST_CALLS, _LITTER_CALLS = 64, 4096
 
 
 def _strings(characters: int, *lengths: int) -> tuple[Part, ...]:
-    """Strings of each length, about so many characters in all; on a fresh heap and on a littered one."""
+    """Strings of each length, about that many characters in all; on a fresh heap and on a littered one."""
     points: list[Parameters] = []
     for length in lengths:
         made = (("length", str(length)), ("calls", str(max(_FEWEST_CALLS, characters // length))))
@@ -64,7 +64,7 @@ def _strings(characters: int, *lengths: int) -> tuple[Part, ...]:
 
 
 def _needs(at: Mapping[str, str], strategy: str) -> Needs:
-    """Twenty nanoseconds a character, twice that where each is a node of its own."""
+    """Twenty nanoseconds per character, twice that if each is a node of its own."""
     length = int(at["length"])
     each = length * (1e-9 if strategy in ("bitset", "array") else 20e-9) + min(length, 256) * 40e-9
     own = Needs(0.03 + int(at["calls"]) * each, 16 * 2**20 + 2 * length)
@@ -79,7 +79,7 @@ def _title(at: Mapping[str, int | str]) -> str:
     return f"heap littered, {at[LITTER]} % of it freed" if at[LITTER] else "fresh heap"
 
 
-# The talk's charts. What was not counted has none.
+# The talk's charts, as far as they can be counted.
 RELATIVE = Quotient("run time relative to std::set (1.1)", itself, to_baseline)
 LITTERED = Quotient("run time, littered / fresh", itself, on_fresh_heap)
 QUOTIENTS = (
@@ -98,7 +98,7 @@ COUNTING = PublishedSpec(
              "other",
     suite=SUITE, workload="unique_characters", metrics=METRICS,
     figure=Figure("string_ns", "ns a string", "cpu_seconds", per_units=10**9),
-    beside_metrics=("cpu_seconds", "peak_bytes", "held_bytes", "page_faults"), axes=("length", LITTER),
+    extra_metrics=("cpu_seconds", "peak_bytes", "held_bytes", "page_faults"), axes=("length", LITTER),
     free=("calls", "litter_calls", LITTER), strategies=(*ALIASES.values(), *OURS), aliases=ALIASES,
     tables=Tables((LITTER,), ("length",), "strategy", "strings of", titles=_title, own_rows=True,
                   labels=lambda _name, value: f"{value} characters", quotients=QUOTIENTS),
@@ -107,11 +107,11 @@ COUNTING = PublishedSpec(
         "standard": _strings(2**22, 4, 16, 64, 256, 1024, 4096, 16384),
         "paper": _strings(2**24, *(2**n for n in range(17))),
     },
-    # Strings whose sets have more nodes than a few lines hold.
+    # Strings whose sets have more nodes than fit into a few lines.
     counted={"quick": (replace(*_strings(2**14, 256), strategies=tuple(ALIASES[name] for name in _COUNTED)),)},
     needs=_needs, extra_runs=(HEAP_PICTURE,), draw=suite_figures.unique_characters, claims="unique_chars.toml",
-    beside=_OTHER_WAYS,
-    notes=("The talk's charts are lost: there are no figures beside ours, and lengths are our own.",
+    extra_strategies=_OTHER_WAYS,
+    notes=("The talk's charts are lost: there are only our figures, and the lengths are our own.",
            "Littered: 4096 strings were counted by the talk's sets first, their blocks held, half of them freed at "
            "random."),
 )  # fmt: skip

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Tables of numbers coloured by size: one scale for all tables of a chart, even steps of the logarithm.
+"""Tables of numbers coloured by size: one scale for all tables of a chart, with even steps of the logarithm.
 
-      AS1    AS7          a cell has its number, a class of the scale (h0 … h8), and what is known of it as its title
-2^6  [1.18] [0.27]        what was not measured is left open, what failed says so
+      AS1    AS7          a cell has its number, a class of the scale (h0 … h8), and a title with details
+2^6  [1.18] [0.27]        an unmeasured cell is empty, a failed one shows its status
 2^7  [0.92] [0.25]
 """
 
@@ -26,14 +26,16 @@ class Heat:
 
 @dataclass(frozen=True)
 class ColourScale:
-    """From the smallest to the largest level of a chart; at least a factor of two, lest noise be painted in full."""
+    """The range from the smallest to the largest level of a chart. It spans at least a factor of two, so that noise
+    does not get the full range of colours.
+    """
 
     low: float
     high: float
 
     @classmethod
     def over(cls, levels: Iterable[float | None]) -> ColourScale:
-        """The scale that all these levels fit on; levels that have no logarithm are left out."""
+        """The scale that covers all these levels; levels without a logarithm are left out."""
         known = [level for level in levels if level is not None and level > 0.0 and math.isfinite(level)]
         low = min(known, default=1.0)
         return cls(low, max(max(known, default=low), 2.0 * low))
@@ -46,7 +48,7 @@ class ColourScale:
         return min(STEPS - 1, int(share * STEPS))
 
     def edges(self) -> list[float]:
-        """Where each class begins."""
+        """The lower limit of each class."""
         return [self.low * (self.high / self.low) ** (n / STEPS) for n in range(STEPS)]
 
 
@@ -54,7 +56,7 @@ class ColourScale:
 class HeatTable:
     """A table for the template: headings with titles, rows with a label and (class, text, title) for each cell.
 
-    `corner`: what the labels of the rows are.
+    `corner`: the kind of the rows' labels.
     """
 
     caption: str
@@ -64,7 +66,7 @@ class HeatTable:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing stands in it."""
+        """True if it has no text."""
         return not any(words for _, cells in self.rows for _, words, _ in cells)
 
 
@@ -90,5 +92,5 @@ def _cell(cell: Heat | None, scale: ColourScale | None) -> tuple[str, str, str]:
 
 
 def legend(scale: ColourScale, show: Callable[[float], str]) -> list[tuple[str, str]]:
-    """The classes in their order, each with the number that it begins at."""
+    """The classes in their order, each with its lower limit."""
     return [(f"h{n}", show(edge)) for n, edge in enumerate(scale.edges())]

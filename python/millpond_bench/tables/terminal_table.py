@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What experiments have found, on a terminal.
+"""Prints the results of experiments on a terminal.
 
-published      each strategy against the baseline here and there, then the claims; a line for each strategy
-counted        … and what was counted in the windows of its cells, for each unit of work; working sets in all
+published      a line for each strategy: ours and the paper's ratio to the baseline; then the claims
+counted        … and the counts in the windows of its cells, for each unit of work; working sets in all
 comparisons    a block for each workload with a line for each comparison:
 
 vector_string    kept_multipool    multipool 28.1    boost_pool:kept 34   0.83 (0.81 – 0.84)    1.02        0.91
@@ -32,12 +32,12 @@ from millpond_bench.claims.claims import BROKEN, HOLDS, UNDECIDED, VERDICTS, Ver
 from millpond_bench.claims.verdicts import FEWEST_ROUNDS
 from millpond_bench.experiments.bench_document import PublishedRow
 from millpond_bench.experiments.result_table import PublishedTable, ResultRow
-from millpond_bench.tables.look import text_of
+from millpond_bench.tables.table_model import text_of
 
 _PEAK = "peak_bytes"
 _USUAL = f"{SURROUNDINGS[TOOLCHAIN]}, {SURROUNDINGS[MALLOC]}"
 _NONE = "–"
-# A sweep has lines by the hundred: of these only the worst stand in the table, JSON has them all.
+# A sweep has hundreds of lines: the table shows only the worst of them, JSON has all.
 _MANY = 8
 
 
@@ -46,7 +46,7 @@ def _table(title: str) -> Table:
 
 
 def print_published(results: PublishedTable, claims: Sequence[Verdict]) -> None:
-    """The strategies, and how many of the document's statements hold, on standard output."""
+    """Prints the strategies, and the number of the paper's statements that hold, on standard output."""
     shown_on = console(sys.stdout)
     shown_on.print(_strategies(results))
     if results.headings:
@@ -56,19 +56,19 @@ def print_published(results: PublishedTable, claims: Sequence[Verdict]) -> None:
 
 
 def print_together(document: str, claims: Sequence[Verdict]) -> None:
-    """How many of a document's statements hold, over all of its experiments that ran."""
+    """Prints the number of a paper's statements that hold, over all of its experiments that ran."""
     console(sys.stdout).print(Text(f"{document}, judged together: {claims_line(claims)}"))
 
 
 def claims_line(claims: Sequence[Verdict]) -> str:
     """`12 of 18 statements hold; 2 do not: weaker 1, opposite 1; undecided 3, not measured 1`.
 
-    On the document's own allocators and on ours, where any statement has two verdicts; the others count in both.
+    On the paper's own allocators and on ours, if any statement has two verdicts; the others count in both.
     """
     if not any(claim.on_documents for claim in claims):
         return _counted_claims(claims)
     on_documents = _counted_claims([claim.on_documents or claim for claim in claims])
-    return f"On the document's allocators {on_documents}. On ours {_counted_claims(claims)}"
+    return f"On the paper's allocators {on_documents}. On ours {_counted_claims(claims)}"
 
 
 def _counted_claims(claims: Sequence[Verdict]) -> str:
@@ -79,7 +79,7 @@ def _counted_claims(claims: Sequence[Verdict]) -> str:
     parts += [f"{broken} {'does' if broken == 1 else 'do'} not: {how}"] if broken else []
     others = [name for name in VERDICTS if name not in (HOLDS, *BROKEN) and counted[name]]
     short = {c.ours.n for c in claims if c.verdict == UNDECIDED and c.ours and c.ours.n < FEWEST_ROUNDS}
-    few = f" ({plural(min(short), 'round')}, a verdict takes {FEWEST_ROUNDS})" if short else ""
+    few = f" ({plural(min(short), 'round')}, a verdict needs {FEWEST_ROUNDS})" if short else ""
     parts += (
         [", ".join(f"{name} {counted[name]}{few if name == UNDECIDED else ''}" for name in others)] if others else []
     )
@@ -87,9 +87,9 @@ def _counted_claims(claims: Sequence[Verdict]) -> str:
 
 
 def _strategies(results: PublishedTable) -> Table:
-    """Ratios to the baseline: the geometric mean over the points that have one, ours and the document's alike.
+    """Ratios to the baseline, ours and the paper's: the geometric mean over the points that have one.
 
-    Where some cells have other surroundings than usual, each of them has its rows below a heading.
+    If some cells run in other environments than usual, each environment has its rows below a heading.
     """
     experiment, figure = results.experiment, results.experiment.figure
     table = _table(f"{experiment.name}, {experiment.title}: {figure.name} against {experiment.baseline}")
@@ -109,7 +109,7 @@ def _strategies(results: PublishedTable) -> Table:
 
 
 def _figures(rows: Sequence[PublishedRow], figure: str) -> list[str]:
-    """How many points, ours and the document's ratio, and bytes, of one strategy."""
+    """The number of points, our ratio and the paper's, and the bytes, of one strategy."""
     own = [row for row in rows if row.metric == figure]
     ours = [row.ratio_to_baseline for row in own if row.ratio_to_baseline]
     theirs = [row.published_ratio for row in own if row.published_ratio and row.ratio_to_baseline]
@@ -118,7 +118,7 @@ def _figures(rows: Sequence[PublishedRow], figure: str) -> list[str]:
 
 
 def _around(row: PublishedRow) -> str:
-    """What surrounded the program of a row: `clang, tcmalloc`."""
+    """The environment of a row's program: `clang, tcmalloc`."""
     return f"{row.toolchain}, {row.malloc}"
 
 
@@ -127,7 +127,7 @@ def _mean(ratios: Sequence[float]) -> str:
 
 
 def _by_strategy(results: PublishedTable) -> Table:
-    """What was counted: the mean over the points that have a value."""
+    """The counters: the mean over the points that have a value."""
     experiment, names = results.experiment, results.headings
     how = ", simulated" if any(outcome.kind == "simulated" for outcome in results.outcomes) else ""
     table = _table(
@@ -146,7 +146,7 @@ def _by_strategy(results: PublishedTable) -> Table:
 
 
 def print_rows(rows: Sequence[ResultRow]) -> None:
-    """Comparisons, on standard output."""
+    """Prints comparisons on standard output."""
     blocks: dict[str, list[ResultRow]] = {}
     for row in shown(rows):
         blocks.setdefault(row.benchmark, []).append(row)
@@ -155,7 +155,7 @@ def print_rows(rows: Sequence[ResultRow]) -> None:
 
 
 def shown(lines: Sequence[ResultRow]) -> list[ResultRow]:
-    """The lines for a table: of a comparison that one benchmark makes at very many points, the worst alone."""
+    """The lines for a table: of a comparison that one benchmark makes at very many points, only the worst."""
     kinds: dict[tuple[str, str], list[ResultRow]] = {}
     for line in lines:
         kinds.setdefault((line.benchmark, line.comparison), []).append(line)
@@ -206,7 +206,7 @@ def _ratio(summary: Summary | None, *, interval: bool = False) -> str:
 
 
 def print_bars(bars: Sequence[Verdict], title: str) -> None:
-    """One line a bar, on standard output."""
+    """Prints one line for each bar on standard output."""
     table = Table(title=f"{title}, {this_machine()}", title_justify="left", caption_justify="left")
     for heading in ("what", "figure", "interval", "bar", "holds"):
         table.add_column(heading, justify="left" if heading == "what" else "right")

@@ -73,7 +73,7 @@ def test_interrupted_advice_leaves_nothing(
         return
     assert "Traceback" not in said
     lines = said.splitlines()
-    assert lines[-1] == f"millpond: stopped by {number.name}; nothing was kept"
+    assert lines[-1] == f"millpond: stopped by {number.name}; no results were kept"
     assert list((tmp_path / "tmp").iterdir()) == []
     assert not (tmp_path / "results").exists()
 
@@ -97,7 +97,7 @@ def test_an_interrupted_trial_reports_the_rounds_it_keeps(
     assert child.returncode == -signal.SIGTERM, said
     assert "Traceback" not in said
     last = said.splitlines()[-1]
-    assert last.startswith("millpond: stopped by SIGTERM; ") and "goes on from there" in last, said
+    assert last.startswith("millpond: stopped by SIGTERM; ") and "continues from there" in last, said
     assert list((tmp_path / "tmp").iterdir()) == []
 
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from millpond.system.native import Captured
+from millpond.system.native import ProgramOutput
 
 LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
 SOURCES = ("pmr_monotonic", "pmr_pool", "boost_monotonic", "boost_pool", "multipool_2015")
@@ -94,33 +94,33 @@ class FakeSuite:
     def capture(
         self, argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None,
         descriptors: Sequence[int] = (),
-    ) -> Captured:  # fmt: skip
+    ) -> ProgramOutput:  # fmt: skip
         del seconds, descriptors
         words = list(argv)
         library = environment.get("LD_PRELOAD", "")
         if any(refused in library for refused in self.config.get("unloaded", [])) and library:
             refusal = f"ERROR: ld.so: object '{library}' from LD_PRELOAD cannot be preloaded: ignored."
-            return Captured(0, json.dumps({**listed(), "malloc": LIBC}), refusal)
+            return ProgramOutput(0, json.dumps({**listed(), "malloc": LIBC}), refusal)
         if "--list" in words:
-            return Captured(0, json.dumps({**listed(), "malloc": library or LIBC}), "")
+            return ProgramOutput(0, json.dumps({**listed(), "malloc": library or LIBC}), "")
         given = {words[i]: words[i + 1] for i in range(len(words) - 1) if words[i].startswith("--")}
         name = self._name(given["--contender"], words[0], environment, given)
         self.calls.append((name, tuple(words)))
         self.environments.append(environment)
         known = ("multipool:hardened",) if words[0].endswith("-hardened") else WORKLOADS.get(given["--workload"], ())
         if given["--contender"] not in known:
-            return Captured(2, "", f"millpond: {given['--workload']} has no contender {given['--contender']}")
+            return ProgramOutput(2, "", f"millpond: {given['--workload']} has no contender {given['--contender']}")
         if "--instructions" in given:
             count = self.config.get("counts", {}).get((given["--workload"], name), 20)
-            return Captured(0, "", f"==1== Collected : {100000 + count * int(given['--instructions'])}\n")
+            return ProgramOutput(0, "", f"==1== Collected : {100000 + count * int(given['--instructions'])}\n")
         return self._round(name, given, library or LIBC)
 
-    def _round(self, name: str, given: Mapping[str, str], malloc: str) -> Captured:
+    def _round(self, name: str, given: Mapping[str, str], malloc: str) -> ProgramOutput:
         if name in self.config.get("dies", []):
-            return Captured(-11, "", "")
+            return ProgramOutput(-11, "", "")
         if name in self.config.get("bad_alloc", []):
             failed = {"schema": "millpond.suite/2", "status": "bad_alloc", "malloc": malloc}
-            return Captured(0, json.dumps(failed), "")
+            return ProgramOutput(0, json.dumps(failed), "")
         ours = name in (*OURS, *ARRAYS, *SLOTS, *TREES, "pooled") or name.startswith("multipool:")
         usual = 19.5 if name.startswith("ideal") else 20.0 if ours else 100.0 if name in TREE_PEERS else 40.0
         ns = float(self.config.get("ns", {}).get(name, usual))
@@ -151,7 +151,7 @@ class FakeSuite:
             result |= {"cold_ns": ns, "warm_ns": ns, "left_bytes": left, "touched_bytes": 10_000_000}
         else:
             result |= {"cold_ns": 2 * ns, "warm_ns": ns, "before_ns": 5.0, "after_ns": 2.0}
-        return Captured(0, json.dumps({**head, "metrics": result}) + "\n", "")
+        return ProgramOutput(0, json.dumps({**head, "metrics": result}) + "\n", "")
 
     def _name(self, asked: str, program: str, environment: Mapping[str, str], given: Mapping[str, str]) -> str:
         tuned = any(n in environment for n in ("MALLOC_CONF", "MIMALLOC_LARGE_OS_PAGES", "TBB_MALLOC_USE_HUGE_PAGES"))

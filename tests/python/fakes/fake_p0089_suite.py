@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from millpond.cells.cell import LITTER, SURROUNDINGS
 from millpond.system import callgrind, native
-from millpond.system.native import Captured
+from millpond.system.native import ProgramOutput
 from millpond_bench.experiments.experiment import PublishedSpec, percent, place_of
 from millpond_bench.experiments.surroundings import TOOLCHAINS
 from millpond_bench.suites.every_experiment import PUBLISHED
@@ -84,7 +84,7 @@ class FakeP0089:
     def capture(
         self, argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None,
         descriptors: Sequence[int] = (),
-    ) -> Captured:  # fmt: skip
+    ) -> ProgramOutput:  # fmt: skip
         del seconds
         argv = argv[3:] if argv[0] == "prlimit" else argv  # the memory limit
         if Path(argv[0]).name == "millpond-events":
@@ -95,9 +95,9 @@ class FakeP0089:
         if seen := self.look(argv):
             return seen
         if "--list" in argv:
-            return Captured(0, json.dumps({**self.said_by(argv[0]), "malloc": malloc}), "")
+            return ProgramOutput(0, json.dumps({**self.said_by(argv[0]), "malloc": malloc}), "")
         if len(self.calls) >= self.config.get("stop_after", float("inf")):
-            return Captured(4, "", "millpond: no room to write")
+            return ProgramOutput(4, "", "millpond: no room to write")
         self.environments.append(environment)
         if argv[0] == "valgrind":
             return self.simulate(argv)
@@ -107,14 +107,14 @@ class FakeP0089:
         given = {own_words[i].removeprefix("--"): own_words[i + 1] for i in range(1, len(own_words) - 1, 2)}
         strategy = given["contender"]
         if strategy in self.config.get("dies", ()):
-            return Captured(-11, "", "")
+            return ProgramOutput(-11, "", "")
         failed = {"bad_alloc": "bad_alloc", "predicted_bad_alloc": "refuses"}
         status = next((s for s, key in failed.items() if strategy in self.config.get(key, ())), "ok")
         own = {k: v for k, v in given.items() if k not in ("workload", "contender", "seed", "memory-limit-bytes")}
         head = {"schema": "millpond.suite/2", "status": status, "workload": given["workload"], "contender": strategy,
                 "parameters": own, "malloc": malloc}  # fmt: skip
         if status != "ok":
-            return Captured(0, json.dumps(head), "")
+            return ProgramOutput(0, json.dumps(head), "")
         checksum = self.config.get("checksum", {}).get(strategy, "18446744073709551615")
         took = self.seconds(given["workload"], strategy, own) * self.config.get("factor", {}).get(strategy, 1.0)
         times = dict.fromkeys(self.times(given["workload"], own), took)
@@ -123,23 +123,23 @@ class FakeP0089:
         result = {**head, "checksum": checksum, "metrics": metrics}
         if "--counters" in argv or "--event" in argv:
             result["counters"] = self.config.get("counters", {})
-        return Captured(0, json.dumps(result) + "\n", "")
+        return ProgramOutput(0, json.dumps(result) + "\n", "")
 
-    def look(self, argv: Sequence[str]) -> Captured | None:
+    def look(self, argv: Sequence[str]) -> ProgramOutput | None:
         """Answers the extra runs of a cell after its rounds: a picture of the heap, and dimensions of a recording."""
         if argv[-1] == "--picture-heap":
             self.looks.append(tuple(argv))
-            return Captured(0, json.dumps({"metrics": {f"heap_taken:{64 * n}": n % 2 for n in range(128)}}), "")
+            return ProgramOutput(0, json.dumps({"metrics": {f"heap_taken:{64 * n}": n % 2 for n in range(128)}}), "")
         if Path(argv[0]).name == "millpond-references":
-            return Captured(self.config.get("ends", 0), "", "")
+            return ProgramOutput(self.config.get("ends", 0), "", "")
         if Path(argv[0]).name == "millpond-simulate":
-            return Captured(0, json.dumps(self.working_set()), "")
+            return ProgramOutput(0, json.dumps(self.working_set()), "")
         if Path(argv[0]).name == "millpond-record":
             self.looks.append(tuple(argv))
-            return Captured(0, json.dumps({"details": {"accesses": 30, "lines": 10, "transitions": 3}}), "")
+            return ProgramOutput(0, json.dumps({"details": {"accesses": 30, "lines": 10, "transitions": 3}}), "")
         if Path(argv[0]).name == "millpond-characterise":
             dimensions = {letter: {"value": value} for letter, value in zip("DVUC", (0.4, 0.8, 0.1, None), strict=True)}
-            return Captured(0, json.dumps({"subsystems": [{"name": "rings", "dvluc": dimensions}]}), "")
+            return ProgramOutput(0, json.dumps({"subsystems": [{"name": "rings", "dvluc": dimensions}]}), "")
         return None
 
     def working_set(self) -> dict[str, Any]:
@@ -165,19 +165,19 @@ class FakeP0089:
         works = [{**w, "contenders": [c for c in w["contenders"] if c not in lacks]} for w in listed["workloads"]]
         return {**listed, "workloads": works}
 
-    def name_events(self, argv: Sequence[str]) -> Captured:
+    def name_events(self, argv: Sequence[str]) -> ProgramOutput:
         """Fakes the answer of millpond-events."""
         if "--list" in argv:
-            return Captured(0, json.dumps(self.config.get("events", {})), "")
+            return ProgramOutput(0, json.dumps(self.config.get("events", {})), "")
         unknown = [word for word in argv if word in self.config.get("unknown", ())]
         said = "".join(f'millpond: no event is called "{word}"\n' for word in unknown)
-        return Captured(2 if unknown else 0, "", said)
+        return ProgramOutput(2 if unknown else 0, "", said)
 
-    def simulate(self, argv: Sequence[str]) -> Captured:
+    def simulate(self, argv: Sequence[str]) -> ProgramOutput:
         """Fakes a round under callgrind."""
         self.simulated.append(tuple(argv))
         said = self.config.get("callgrind", "")
-        return Captured(self.config.get("ends", 0), "", said(argv) if callable(said) else said)
+        return ProgramOutput(self.config.get("ends", 0), "", said(argv) if callable(said) else said)
 
     @staticmethod
     def seconds(workload: str, strategy: str, given: Mapping[str, str]) -> float:
@@ -199,7 +199,7 @@ class FakeP0089:
     def listed(self, program: str = "millpond-p0089-suite") -> dict[str, Any]:
         own = [e for e in PUBLISHED if e.suite == program]
         known = {
-            *(s for e in own for s in (*e.strategies, *e.documents_own.values(), *e.beside)),
+            *(s for e in own for s in (*e.strategies, *e.documents_own.values(), *e.extra_strategies)),
             *(STRATEGIES if "p0089" in program else ()),
         }
         have = sorted(known - {*self.config.get("lacks", ())})

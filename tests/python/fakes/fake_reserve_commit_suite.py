@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from millpond.system.native import Captured
+from millpond.system.native import ProgramOutput
 from millpond_bench.suites.reserve_commit import EXPERIMENTS, METRICS
 
 
@@ -23,10 +23,10 @@ class FakeReserveCommit:
         self._fails = fails
         self.calls: list[dict[str, str]] = []
 
-    def capture(self, argv: Sequence[str], environment: Mapping[str, str], **_: object) -> Captured:
+    def capture(self, argv: Sequence[str], environment: Mapping[str, str], **_: object) -> ProgramOutput:
         del environment
         if "--list" in argv:
-            return Captured(0, json.dumps(self._listed()), "")
+            return ProgramOutput(0, json.dumps(self._listed()), "")
         given = {argv[i].removeprefix("--"): argv[i + 1] for i in range(1, len(argv) - 1, 2)}
         self.calls.append(given)
         strategy = given["contender"]
@@ -35,7 +35,7 @@ class FakeReserveCommit:
         if status == "ok":
             value = self._values.get(strategy, 1.0)
             printed["metrics"] = {**dict.fromkeys(METRICS.units, value), "units": 10**9}
-        return Captured(0, json.dumps(printed), "")
+        return ProgramOutput(0, json.dumps(printed), "")
 
     @staticmethod
     def _listed() -> dict[str, Any]:

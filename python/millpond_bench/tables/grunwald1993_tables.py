@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The tables of Grunwald, Zorn and Henderson (1993) as points: what they print, and what follows from it by arithmetic.
+"""The tables of Grunwald, Zorn and Henderson (1993) as points: the printed values, and what follows from them.
 
-tables 4, 5   total and miss seconds of each program on each allocator, caches of 16 and 64 KB
-              ─▶ base = total - miss, and with them any penalty P: base + miss · P / 25
-              ─▶ misses a thousand instructions: 1000 · miss / (25 · base)
-table 2       instructions, data references, heap and objects under FIRSTFIT
-              ─▶ miss rate ≈ miss seconds / (25 · 62.5 ns) / references: "other allocators have a similar number"
-table 6       miss rates and penalties of GNU LOCAL with and without tags, 64 KB
+    tables 4, 5   total and miss seconds of each program on each allocator, caches of 16 and 64 KB
+                  ─▶ base = total - miss, and with it any penalty P: base + miss · P / 25
+                  ─▶ misses per thousand instructions: 1000 · miss / (25 · base)
+    table 2       instructions, data references, heap and objects under FIRSTFIT
+                  ─▶ miss rate ≈ miss seconds / (25 · 62.5 ns) / references: "other allocators have a similar number"
+    table 6       miss rates and penalties of GNU LOCAL with and without tags, 64 KB
 
-The tables imply 62.5 ns an instruction: base seconds under FIRSTFIT / instructions is that for every program.
+The tables imply 62.5 ns for each instruction: this is base seconds under FIRSTFIT / instructions for every program.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from functools import cache
 from importlib.resources import files
 from io import StringIO
 
-from millpond_bench.experiments.experiment import Published
+from millpond_bench.experiments.experiment import PublishedFigure
 
 CYCLE_SECONDS = 62.5e-9
 PENALTY_CYCLES = 25
 TAG_BYTES = 8  # "common boundary tag implementations add eight bytes" (section 4.3)
 PENALTIES = (10, 25, 50, 100, 200)
-# The document's names of the allocators.
+# The paper's names of the allocators.
 ALIASES: Mapping[str, str] = {
     "FIRSTFIT": "first_fit", "QUICKFIT": "quick_fit", "GNU G++": "gnu_gxx", "BSD": "bsd", "GNU LOCAL": "gnu_local",
 }  # fmt: skip
 _BASELINE = "first_fit"
 _OF_MACHINE_KB = 64  # the cache of the machine on which table 2 was measured
 _LARGEST_INPUT = {"GS-Large": "GS"}  # the input of the other tables
-Figures = dict[str, list[Published]]
+Figures = dict[str, list[PublishedFigure]]
 
 
 def _rows(name: str) -> list[dict[str, str]]:
@@ -46,7 +46,7 @@ def _number(value: float) -> str:
 
 @cache
 def times() -> Mapping[tuple[str, str, int], tuple[float, float]]:
-    """By program, allocator and KB of cache: base seconds, and seconds of misses at 25 cycles each."""
+    """For each program, allocator and KB of cache: base seconds, and seconds of misses at 25 cycles each."""
     return {
         (row["program"], ALIASES[row["allocator"]], int(row["cache_kbytes"])): (
             float(row["total_seconds"]) - float(row["miss_seconds"]), float(row["miss_seconds"])
@@ -73,7 +73,7 @@ def of_times() -> Figures:
             **{f"seconds_at_{penalty}": base + misses * penalty / PENALTY_CYCLES for penalty in PENALTIES},
         }  # fmt: skip
         for metric, value in values.items():
-            found.setdefault(metric, []).append(Published(point, strategy, _number(value), "seconds", metric))
+            found.setdefault(metric, []).append(PublishedFigure(point, strategy, _number(value), "seconds", metric))
     return found
 
 
@@ -81,7 +81,7 @@ def of_caches() -> Figures:
     """Points of program, line and cache; the figure is the share of references that miss, in percent."""
     return {
         "": [
-            Published((("program", program), ("line", 32), ("cache", cache_kb)), strategy,
+            PublishedFigure((("program", program), ("line", 32), ("cache", cache_kb)), strategy,
                       _number(100 * misses / (PENALTY_CYCLES * CYCLE_SECONDS) / references()[program]), "%")
             for (program, strategy, cache_kb), (_, misses) in times().items()
         ]
@@ -89,7 +89,7 @@ def of_caches() -> Figures:
 
 
 def of_programs() -> Figures:
-    """Points of program, under FIRSTFIT alone; the figure is data references in millions."""
+    """Points of program, only under FIRSTFIT; the figure is data references in millions."""
     metrics = {
         "": ("data_refs_1e6", 1.0), "instructions_executed": ("instructions_1e6", 1e6),
         "heap_bytes": ("max_heap_kbytes", 1024.0),
@@ -99,26 +99,26 @@ def of_programs() -> Figures:
     found = {metric: list(_column(metric, *column)) for metric, column in metrics.items()}
     freed = {one.point: one.value or 0.0 for one in found["objects_freed"]}
     found["freed_share"] = [
-        Published(one.point, one.strategy, _number(freed[one.point] / (one.value or 1.0)), "share", "freed_share")
+        PublishedFigure(one.point, one.strategy, _number(freed[one.point] / (one.value or 1.0)), "share", "freed_share")
         for one in found["objects_allocated"]
     ]
     return found
 
 
-def _column(metric: str, column: str, unit: float) -> Iterator[Published]:
+def _column(metric: str, column: str, unit: float) -> Iterator[PublishedFigure]:
     rows = [*_rows("table2_programs"), *_rows("table3_gs_inputs")]
     for row in rows:
         program = row.get("program") or row["input"]
         if program not in _LARGEST_INPUT:
-            yield Published((("program", program),), _BASELINE, _number(unit * float(row[column])), "", metric)
+            yield PublishedFigure((("program", program),), _BASELINE, _number(unit * float(row[column])), "", metric)
 
 
 def of_model() -> Figures:
-    """Points of program, under FIRSTFIT alone: the time that table 5 estimates, by the one that table 2 lists."""
+    """Points of program, only under FIRSTFIT: the time that table 5 estimates, divided by the time in table 2."""
     measured = {row["program"]: float(row["exec_seconds"]) for row in _rows("table2_programs")}
     return {
         "": [
-            Published((("program", program),), _BASELINE,
+            PublishedFigure((("program", program),), _BASELINE,
                       _number(sum(times()[program, _BASELINE, _OF_MACHINE_KB]) / seconds), "ratio")
             for program, seconds in measured.items()
         ]
@@ -128,8 +128,8 @@ def of_model() -> Figures:
 def of_tags() -> Figures:
     """Points of program; strategies gnu_local without and gnu_local_padded with tags.
 
-    The figure is the miss rate in percent; `miss_penalty` and `tag_penalty` are shares of the time without tags, in
-    percent: the second is what the tags add.
+    The figure is the miss rate in percent. `miss_penalty` and `tag_penalty` are percentages of the time without tags;
+    the second is the time that the tags add.
     """
     rows = {row["metric"]: row for row in _rows("table6_boundary_tags")}
     metrics = {
@@ -140,18 +140,18 @@ def of_tags() -> Figures:
     }  # fmt: skip
     found = {
         metric: [
-            Published((("program", program),), strategy, value, "%", metric)
+            PublishedFigure((("program", program),), strategy, value, "%", metric)
             for strategy, name in columns.items()
             for program, value in rows[name].items()
             if program != "metric"
         ]
         for metric, columns in metrics.items()
     }
-    # With a penalty K times as high, K · added / (1 + (K - 1) · waiting without tags).
+    # The value if the penalty is K times as high: K · added / (1 + (K - 1) · waiting without tags).
     times = PENALTIES[-1] / PENALTY_CYCLES
     waiting = rows["miss_penalty_percent_no_tags"]
     found["tag_growth"] = [
-        Published((("program", program),), "gnu_local_padded",
+        PublishedFigure((("program", program),), "gnu_local_padded",
                   _number(times / (1 + (times - 1) * float(waiting[program]) / 100)), "ratio", "tag_growth")
         for program in waiting if program != "metric"
     ]  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The tables of the 1993 study as it prints them, published and here: several numbers to a program.
+"""The tables of Grunwald 1993 in the paper's layout, published and measured here: several numbers for each program.
 
 tables 2, 3   a row for each program, a column for each of its figures under FIRSTFIT
 tables 4, 5   a row for each allocator, a column for each program: total / miss seconds
@@ -15,7 +15,7 @@ from millpond_bench.experiments.experiment import Place
 from millpond_bench.experiments.result_table import FIGURE, PlaceTable, PublishedTable, published_table
 from millpond_bench.pages.charts import PUBLISHED, Chart
 from millpond_bench.tables.heat_tables import Heat, HeatTable, heat_table
-from millpond_bench.tables.look import text_of
+from millpond_bench.tables.table_model import text_of
 
 HERE = "here"
 Value = Callable[[PlaceTable, str, str], Heat | None]
@@ -36,7 +36,7 @@ _ROWS_6 = (
 
 
 def tables_2_and_3(results: PublishedTable) -> list[Chart]:
-    """Of each program and input under FIRSTFIT."""
+    """Figures of each program and input under FIRSTFIT."""
 
     def value(of: PlaceTable, program: str, metric: str) -> Heat | None:
         return _heat(of, ((("program", program),), "first_fit"), metric, _COLUMNS_2[metric][1])
@@ -78,7 +78,7 @@ def table_6(results: PublishedTable) -> list[Chart]:
 
 
 def _programs(results: PublishedTable) -> list[tuple[str, str]]:
-    """Label and name of each program, in the order of the cells; those of the document alone where nothing ran."""
+    """Label and name of each program, in the order of the cells; only the paper's programs if nothing ran."""
     names = dict.fromkeys(str(dict(at)["program"]) for at, _ in results.cells_at)
     return [(results.experiment.tables.labels("program", name), name) for name in names]
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
 """Experiments on direct captures: one capture of a program on an allocator has the values of many points.
 
-cell (program, allocator) ── captured once a round (rounds/study_captures.py) ──▶ values ─┬─ unfold ─▶ points (cache)
-                                                                                          └─ unfold ─▶ points (memory)
+    cell (program, allocator) ── captured once a round (programs/grunwald1993_captures.py) ──▶ values
+    values ─┬─ unfold ─▶ points (cache)
+            └─ unfold ─▶ points (memory)
 
-Several experiments of the document read the same captures: they are kept in one place for all of them, the store that
-was named, or a folder that lives as long as this process. An experiment differs from another by the points that it
-makes of a capture, its figure and its statements.
+Several experiments of the paper read the same captures. These are kept in one place for all of them: the store, or a
+folder that lives as long as this process. Experiments differ by the points that they make of a capture, their figure
+and their statements.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from millpond.store.round_log import logged
 from millpond.store.store import Store
 from millpond.system.machine import this_machine
 from millpond.system.temporary import temporary_folder
-from millpond_bench.experiments.experiment import Needs, Parameters, Place, Published, PublishedSpec
+from millpond_bench.experiments.experiment import Needs, Parameters, Place, PublishedFigure, PublishedSpec
 from millpond_bench.experiments.result_table import PublishedTable
 from millpond_bench.experiments.suite_rounds import SuiteProgram
-from millpond_bench.programs import study_captures
+from millpond_bench.programs import grunwald1993_captures
 from millpond_bench.runs.experiment_run import PLACE
 from millpond_bench.runs.published_run import PublishedRun
 
@@ -38,45 +39,45 @@ _JOURNAL = "grunwald1993.captures"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StudySpec(PublishedSpec):
-    """`unfold`: from the values of one capture, and those of the baseline's of the same program and round (None where
-    there is none), the parameters and the values of each of its points.
+class CaptureSpec(PublishedSpec):
+    """`unfold`: makes the parameters and the values of each point from the values of one capture, and those of the
+    baseline's capture of the same program and round (None if it does not exist).
 
-    `figures`: the document's own, by metric; "" is the experiment's figure. `runner`: what makes a round's values,
-    thread-safe, given a folder of its own and the one of the inputs. `lacking`: why cells cannot be run here.
-    `identity`: what tells the programs of a cell from other builds.
+    `figures`: the paper's own, by metric; "" is the experiment's figure. `runner`: computes a round's values,
+    thread-safe, from a folder of its own and the folder of the inputs. `lacking`: why cells cannot be run here.
+    `identity`: tells the programs of a cell from other builds.
     """
 
-    runner: Callable[[Path, Path], Runner] = study_captures.CaptureRunner
-    lacking: Callable[[list[Cell]], dict[Cell, str]] = study_captures.lacking
-    identity: Callable[[Cell], str] = study_captures.identity_of
+    runner: Callable[[Path, Path], Runner] = grunwald1993_captures.CaptureRunner
+    lacking: Callable[[list[Cell]], dict[Cell, str]] = grunwald1993_captures.lacking
+    identity: Callable[[Cell], str] = grunwald1993_captures.identity_of
 
     unfold: Callable[[Values, Values | None], Iterable[tuple[Parameters, Values]]]
-    figures: Callable[[], Mapping[str, Iterable[Published]]] = field(default=dict)
+    figures: Callable[[], Mapping[str, Iterable[PublishedFigure]]] = field(default=dict)
 
     @cache  # noqa: B019 (an experiment lives as long as the program)
-    def printed(self, metric: str = "") -> dict[Place, Published]:
+    def printed(self, metric: str = "") -> dict[Place, PublishedFigure]:
         return {(one.point, one.strategy): one for one in self.figures().get(metric, ())}
 
 
-class StudyRun(PublishedRun):
-    """One experiment of the study with the captures that were chosen of it."""
+class CaptureRun(PublishedRun):
+    """One experiment of the study with its chosen captures."""
 
-    spec: StudySpec
-    source = "what captures took where this was laid out"
-    paired = False  # counts, the same whatever runs beside
+    spec: CaptureSpec
+    source = "captures on the reference machine"
+    paired = False  # counts do not depend on what else runs
 
     @property
     def programs(self) -> list[SuiteProgram]:
-        """None: the programs are the system's."""
+        """No programs of ours: they belong to the system."""
         return []
 
     def built_by(self, cell: Cell) -> str | None:
         return None
 
     def require(self) -> None:
-        """Failure (status 4) where nothing can be captured. Effects: cells whose program or allocator is not here are
-        left out, with the reason.
+        """Failure (status 4) if nothing can be captured. Effects: leaves out cells whose program or allocator is
+        absent, with the reason.
         """
         missing = self.spec.lacking(self.cells)
         self.left_out += dict.fromkeys(missing.values())
@@ -89,7 +90,7 @@ class StudyRun(PublishedRun):
                        seed=self.request.seed, programs=programs)  # fmt: skip
 
     def measure(self) -> None:
-        """Captures what no experiment has captured yet; no round is warmed up, and none is timed."""
+        """Makes the captures that no experiment has made yet; there are no warm-up rounds, and none is timed."""
         store = self.request.store or _store_of_this_process()
         store.prepare()
         with temporary_folder() as folder, logged(store, self.journal, resume=True) as log:
@@ -109,7 +110,7 @@ class StudyRun(PublishedRun):
         return PublishedTable(self.spec, list(dict.fromkeys(each.cell for each in outcomes)), outcomes)
 
     def _unfolded(self, outcome: Outcome, base: Values | None) -> list[Outcome]:
-        """The outcomes of a capture's points; one that failed is the same at no point in particular."""
+        """The outcomes of a capture's points; a failed one has no point in particular."""
         if outcome.status != "ok":
             return [outcome]
         return [
@@ -118,7 +119,7 @@ class StudyRun(PublishedRun):
         ]
 
     def forecast(self) -> dict[str, Any]:
-        """Captures are made on all processors at once. Those that an experiment before this one makes in the same run
+        """The forecast. Captures run on all processors at once. Those that an earlier experiment makes in the same run
         take no time again.
         """
         beside = this_machine().cores

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Predictions of what the captures of the 1993 study count, from one recording of each program.
+"""Predicts the counts of the captures of Grunwald 1993 from one recording of each program.
 
-program on glibc ──recorded──▶ calls, played on X ──▶ predicted misses ┐
-program on X     ──recorded──▶ misses of a direct run                 ─┴─▶ values of a round
+    program on glibc ──recorded──▶ calls, played on X ──▶ predicted misses ┐
+    program on X     ──recorded──▶ misses of a direct run                 ─┴─▶ values of a round
 
 A round is one size of the environment, the same for both runs (rounds/predicted_misses.py). For glibc itself the
 recording is made on our multipool.
@@ -21,9 +21,9 @@ from millpond.cells.metrics import Metrics
 from millpond.rounds.capture_tools import one_tool_folder
 from millpond.rounds.layouts import layout_of
 from millpond.rounds.predicted_misses import CACHES, OTHER, RECORDED_ON, SizedEnvironment, misses_of
-from millpond_bench.programs.study_captures import program_of
+from millpond_bench.programs.grunwald1993_captures import program_of
 
-# By the parameter of a point: KiB of a direct-mapped cache with lines of 32 bytes, and today's first level.
+# Caches by the parameter of a point: KiB of a direct-mapped cache with lines of 32 bytes, and today's first level.
 SHAPES = {f"{cache.kibibytes}" if cache.ways == 1 else f"{cache.kibibytes}, 8 ways": cache for cache in CACHES}
 METRICS = Metrics(
     {f"{kind}_{name}": "references" for kind in ("predicted", "direct") for name in SHAPES}, is_open=True
@@ -31,7 +31,7 @@ METRICS = Metrics(
 
 
 class _Kept(threading.local):
-    """A thread's recording, and of which program and round it is."""
+    """A thread's recording, with its program and round."""
 
     of: tuple[object, int] | None = None
     environment: SizedEnvironment | None = None
@@ -49,7 +49,7 @@ class PredictionRunner:
     _kept: _Kept = field(default_factory=_Kept, repr=False)
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        """Failure (4) where a tool is missing, or the program cannot be recorded or played."""
+        """One prediction. Failure (4) if a tool is missing, or the program cannot be recorded or played."""
         environment = self._environment_of(cell, number)
         layout = layout_of(cell.contender.name)
         recorded_on = layout_of(OTHER if layout.name == RECORDED_ON else RECORDED_ON)

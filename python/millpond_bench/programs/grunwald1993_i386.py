@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The study of 1993 with the words of 1993: Debian's i386 programs on the classics built for 32 bits, under Cachegrind.
+"""Grunwald 1993 with words of 4 bytes: Debian's i386 programs on the classic allocators built for 32 bits, under
+Cachegrind.
 
-cell (program, allocator) ──valgrind --tool=cachegrind, a run for each cache──▶ instructions, references, misses
+    cell (program, allocator) ──valgrind --tool=cachegrind, a run for each cache──▶ instructions, references, misses
 
-Words and pointers are of 4 bytes, two tags are 8, as the document's were. Our capturing tool is for x86-64, so each
-cache takes a run of its own. A round is one size of the environment, as in rounds/study_captures.py.
+Words and pointers have 4 bytes, two tags 8, as in the paper. Our capturing tool is for x86-64, so each cache takes a
+run of its own. A round is one size of the environment, as in programs/grunwald1993_captures.py.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from millpond.store.round_log import subject_of
 from millpond.system.errors import Failure
 from millpond.system.temporary import temporary_folder
 from millpond_bench.programs import i386_programs
-from millpond_bench.programs.study_captures import environment_of, program_of
+from millpond_bench.programs.grunwald1993_captures import environment_of, program_of
 
 CACHES = (CacheShape(16, 1, 32), CacheShape(64, 1, 32))
 METRICS = Metrics(
@@ -33,7 +34,7 @@ METRICS = Metrics(
 
 
 def lacking(cells: list[Cell]) -> dict[Cell, str]:
-    """Why cells cannot be counted here: there are no i386 programs or allocators, which are optional."""
+    """The reasons for cells that cannot be counted here: i386 programs and allocators are optional."""
     try:
         i386_programs.require()
     except Failure as failure:
@@ -48,7 +49,7 @@ def lacking(cells: list[Cell]) -> dict[Cell, str]:
 
 
 def identity_of(cell: Cell) -> str:
-    """What tells counts of this cell from those of another build; empty where a part is missing."""
+    """Identifies counts of this cell by build; empty if a part is missing."""
     try:
         library = _malloc_of(cell).path
     except Failure:
@@ -63,7 +64,7 @@ def _malloc_of(cell: Cell) -> Malloc:
 
 
 @dataclass
-class WordsRunner:
+class I386Runner:
     """A runner for `counted_rounds.run_counted`. Thread-safe."""
 
     folder: Path

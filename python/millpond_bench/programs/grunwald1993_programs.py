@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Programs of today that stand for those of Grunwald, Zorn and Henderson 1993 (Tables 1 to 3), each with two inputs.
+"""Programs of today in the place of those of Grunwald, Zorn and Henderson 1993 (Tables 1 to 3), each with two inputs.
 
-GAWK       gawk                words of a text, formatted as a dictionary
-GS         gs, three inputs    pages of text, of curves, and both
-MAKE       make                a dry run of a makefile with many rules
-ESPRESSO   berkeley-abc        a random PLA, collapsed and factored
-PTC        spin                a model of many processes, to C; frees nothing, as PTC does
-           f2c                 a Fortran program, to C; frees what PTC would keep
-besides    perl                words of a text and those that follow them
+    GAWK       gawk                words of a text, formatted as a dictionary
+    GS         gs, three inputs    pages of text, of curves, and both
+    MAKE       make                a dry run of a makefile with many rules
+    ESPRESSO   berkeley-abc        a random PLA, collapsed and factored
+    PTC        spin                a model of many processes, to C; frees nothing, as PTC does
+               f2c                 a Fortran program, to C; frees what PTC would keep
+    besides    perl                words of a text and those that follow them
 
-The first input is what is measured; on the second, made from another seed and smaller, classes are chosen. Each takes
-up to a second natively, some ten to thirty under callgrind. Inputs are the same on every machine and written once.
+The first input is measured; the second, smaller and from another seed, is for the choice of classes. Each takes up to
+a second natively, some ten to thirty under callgrind. Inputs are the same on every machine and written once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ _LOGIC = "read_pla {}; strash; dc2; collapse; sop; fx; strash; dc2; print_stats"
 
 @dataclass(frozen=True)
 class StudyProgram:
-    """A program as it is measured, and as classes are chosen from it; `stands_for` one of the document's, or none."""
+    """A program with the measured input, and with the input for the choice of classes; `stands_for` a program of the
+    paper, or none.
+    """
 
     stands_for: str
     executable: str
@@ -158,7 +160,9 @@ def _model(seed: int, processes: int) -> str:
 
 
 def model_translator(seed: int, processes: int, folder: Path) -> RealProgram:
-    """Its C program lands in a folder of its own. `cat` stands for the preprocessor, which would be another process."""
+    """Writes its C program into a folder of its own. `cat` replaces the preprocessor, which would be
+    another process.
+    """
     model = write_once(folder / f"model_{processes}" / "model.pml", lambda: _model(seed, processes))
     return RealProgram("spin", (_require("spin"), "-Pcat", "-a", model.name), folder=model.parent)
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The figures of the 1993 study from our captures: bars of time and of allocation, curves of faults and of miss rates.
+"""The figures of Grunwald 1993 from our captures: bars of time and of allocation, curves of faults and of miss rates.
 
 figure 1        share of the instructions in allocation     bars, a group for each program
 figures 2, 3    page faults by memory                       curves; a mark on the axis where a heap ends
 figures 4, 5    time without misses, overlaid on time with  bars
 figures 6 to 8  miss rates by cache size                    curves
-figure 9        the class of each request                   curves; nothing of it is measured
+figure 9        the class of each request                   curves, computed without a measurement
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GRANULE, _LARGEST = 16, 2048  # of figure 9, in bytes
 
 
 @dataclass(frozen=True)
-class StudyFigure:
+class CaptionedFigure:
     """One figure with its caption; `legend`: (colour, dash, name) of each allocator."""
 
     caption: str
@@ -39,7 +39,7 @@ class StudyFigure:
 
 
 class _Medians:
-    """The median of a metric at a place, None where nothing was measured; programs and allocators in their order."""
+    """The median of a metric at a place, None if not measured; programs and allocators in their order."""
 
     def __init__(self, results: PublishedTable) -> None:
         self._of = results.by_place()
@@ -66,7 +66,7 @@ class _Medians:
         return [(*self.look(strategy), self.name(strategy)) for strategy in self.strategies]
 
 
-def shares(results: PublishedTable) -> list[StudyFigure]:
+def shares(results: PublishedTable) -> list[CaptionedFigure]:
     """Figure 1."""
     of = _Medians(results)
     values = {
@@ -75,16 +75,16 @@ def shares(results: PublishedTable) -> list[StudyFigure]:
         if (share := of.at(program, strategy, "allocator_share")) is not None
     }  # fmt: skip
     caption = "Figure 1: share of the instructions in malloc and free, in percent, without penalties for misses"
-    return [StudyFigure(caption, _bars(of, values, "%"), of.legend())] if values else []
+    return [CaptionedFigure(caption, _bars(of, values, "%"), of.legend())] if values else []
 
 
-def programs(results: PublishedTable) -> list[StudyFigure]:
+def programs(results: PublishedTable) -> list[CaptionedFigure]:
     """Figures 1 and 9."""
     return [*shares(results), *size_maps()]
 
 
-def size_maps() -> list[StudyFigure]:
-    """Figure 9: requests mapped to classes, as BSD, QUICKFIT and `size_map` do."""
+def size_maps() -> list[CaptionedFigure]:
+    """Figure 9: the class of each request in BSD, QUICKFIT and `size_map`."""
     names = {
         "powers of two (BSD)": class_choice.powers_of_two,
         "four an octave (size_map)": class_choice.four_an_octave,
@@ -97,10 +97,10 @@ def size_maps() -> list[StudyFigure]:
         curves.append(Curve(name, number, 0, f"k{number}", "", points, has_dots=False))
         legend.append((f"k{number}", "", name))
     caption = "Figure 9: the bytes of the class that serves a request, by its bytes; an array of the sizes finds it"
-    return [StudyFigure(caption, log_plot(curves, caption, shares=False), legend)]
+    return [CaptionedFigure(caption, log_plot(curves, caption, shares=False), legend)]
 
 
-def overlaid_times(results: PublishedTable) -> list[StudyFigure]:
+def overlaid_times(results: PublishedTable) -> list[CaptionedFigure]:
     """Figures 4 and 5, and the same for the other caches."""
     of = _Medians(results)
     numbers = {16: "Figure 4: ", 64: "Figure 5: "}
@@ -117,11 +117,11 @@ def overlaid_times(results: PublishedTable) -> list[StudyFigure]:
             f"{numbers.get(size, '')}time by FIRSTFIT's without misses: strong without misses, pale with those of "
         )
         caption += f"{size} KB direct-mapped at 25 cycles each"
-        found += [StudyFigure(caption, _bars(of, values, "×"), of.legend())] if values else []
+        found += [CaptionedFigure(caption, _bars(of, values, "×"), of.legend())] if values else []
     return found
 
 
-def fault_curves(results: PublishedTable) -> list[StudyFigure]:
+def fault_curves(results: PublishedTable) -> list[CaptionedFigure]:
     """Figures 2 and 3, and the same for every program."""
     of = _Medians(results)
     numbers = {"GS": "Figure 2: ", "PTC": "Figure 3: "}
@@ -145,11 +145,11 @@ def fault_curves(results: PublishedTable) -> list[StudyFigure]:
         caption = f"{numbers.get(program, '')}page faults of {program} in a reference, by memory; dots on the axis: "
         caption += f"the memory that an allocator has requested. Slopes: {', '.join(slopes)}"
         if curves:
-            found.append(StudyFigure(caption, log_plot(curves, caption, shares=True, marks=heaps), of.legend()))
+            found.append(CaptionedFigure(caption, log_plot(curves, caption, shares=True, marks=heaps), of.legend()))
     return found
 
 
-def miss_curves(results: PublishedTable) -> list[StudyFigure]:
+def miss_curves(results: PublishedTable) -> list[CaptionedFigure]:
     """Figures 6 to 8, and the same for every program and line."""
     of = _Medians(results)
     numbers = {"GS-Small": "Figure 6: ", "GS-Medium": "Figure 7: ", "GS": "Figure 8: "}
@@ -165,7 +165,7 @@ def miss_curves(results: PublishedTable) -> list[StudyFigure]:
             first = numbers.get(program, "") if line == 32 else ""
             caption = f"{first}share of the references of {program} that miss, direct-mapped, lines of {line} bytes"
             if curves:
-                found.append(StudyFigure(caption, log_plot(curves, caption, shares=True), of.legend()))
+                found.append(CaptionedFigure(caption, log_plot(curves, caption, shares=True), of.legend()))
     return found
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What stands in each place of an experiment's tables: the document's figure, ours, their quotient, the bytes held."""
+"""The value and label of each entry in an experiment's tables: published, measured, ratio, bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOWHERE: Place = ((), "")
 
 
 def text_of(value: float) -> str:
-    """Three digits or so, and no exponent."""
+    """About three digits, and no exponent."""
     for least, form in ((99.95, ".0f"), (9.995, ".1f"), (0.0995, ".2f")):
         if abs(value) >= least:
             return format(value, form)
@@ -28,12 +28,12 @@ def text_of(value: float) -> str:
 
 
 def percent_of(share: float) -> str:
-    """A share as the document prints it, with the sign that it leaves out."""
+    """A share in the paper's notation, with the percent sign that the paper leaves out."""
     return f"{100 * share:.0f} %"
 
 
-class Look:
-    """What is known of each place in the tables, and how it is written."""
+class TableModel:
+    """The table entries of an experiment: their values and their text."""
 
     def __init__(self, results: PublishedTable) -> None:
         self.experiment = results.experiment
@@ -46,7 +46,9 @@ class Look:
         self._medians = {key: summarise(list(found.values())).median for key, found in self.ours.items()}
 
     def _everywhere(self, of: Mapping[Place, Value]) -> dict[Place, Value]:
-        """The document's figures under every surroundings of ours: all under the usual ones, else where ours are."""
+        """The paper's figures in every environment of ours: all in the usual one, elsewhere those that
+        ours have, too.
+        """
         experiment = self.experiment
         ours = dict.fromkeys((experiment.around(at), experiment.published_point(at)) for at, _ in self.cells)
         around = dict.fromkeys(each for each, _ in ours) or {experiment.usual: None}
@@ -61,7 +63,7 @@ class Look:
         return self.experiment.tables.relative and key[1] != self.experiment.baseline
 
     def _level(self, values: Mapping[Place, float], key: Place) -> float | None:
-        """What is coloured: the figure, or its share of the baseline's."""
+        """The value that decides the colour: the figure, or its share of the baseline's."""
         value = values.get(key)
         if not self.experiment.tables.relative or value is None:
             return value
@@ -75,7 +77,7 @@ class Look:
         return self._level(self._medians, key)
 
     def to_published(self, key: Place) -> float | None:
-        """Ours / the document's, of what the tables show: figures, or shares."""
+        """Ours / the paper's, for the values that the tables show: figures, or shares."""
         there = key[0], self.experiment.printed_as(key[1])
         shares = self.our_level(key), self.published_level(there)
         ours, theirs = shares if self._is_share(key) else (self._medians.get(key), self._values.get(there))
@@ -111,8 +113,8 @@ class Look:
         return Heat(1.0, text_of(found.median / _MB), f"{bytes_text(found.low)} to {bytes_text(found.high)}")
 
 
-class QuotientLook(Look):
-    """The same of the quotients of two figures, or of two values of another metric, paired within rounds."""
+class QuotientTableModel(TableModel):
+    """The same for quotients of two figures, or of two values of another metric, paired within rounds."""
 
     def __init__(self, results: PublishedTable, quotient: Quotient) -> None:
         super().__init__(results)
@@ -131,7 +133,7 @@ class QuotientLook(Look):
         self._medians = {key: summarise(list(found.values())).median for key, found in self.ours.items()}
 
     def _place(self, of: Callable[[Place, str], Place | None], key: Place) -> Place:
-        """A place that no figure has where there is none."""
+        """The other place of a quotient; a place without a figure if it does not exist."""
         return of(key, self.experiment.baseline) or NOWHERE
 
     def _by_round(self, cell: Cell) -> Mapping[int, float]:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Direct captures of the programs of the 1993 study: each program on each allocator, its references simulated at once.
+"""Direct captures of the programs of Grunwald 1993: each program on each allocator, with its references simulated at
+once.
 
-cell (program, allocator) ──millpond-references --simulate, the allocator preloaded──▶ counts ──▶ values of a round
+    cell (program, allocator) ──millpond-references --simulate, the allocator preloaded──▶ counts ──▶ values of a round
 
-So the document's tables were made: the program runs on the allocator, and nothing is predicted. All is counted, so that
-captures may run beside one another; only for the footnote's check of the model is CPU time taken as well. A round is
-one size of the environment, which places the stack: all allocators of a round have their stacks at one place, whatever
-the length of their library's name, and address randomisation is off.
+The paper's tables were made in the same way: the program runs on the allocator, and nothing is predicted. All values
+are counts, so captures may run at the same time; only the footnote's check of the model takes CPU time as well. A
+round is one size of the environment, which places the stack: all allocators of a round have their stacks at the same
+address, whatever the length of their library's name, and address randomisation is off.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from millpond.system import native
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 from millpond.system.temporary import temporary_folder
-from millpond_bench.programs.study_programs import PROGRAMS, PURPOSE
+from millpond_bench.programs.grunwald1993_programs import PROGRAMS, PURPOSE
 
-# The document's programs and inputs, by the programs of today that stand for them; and two besides.
+# The paper's programs and inputs, with the programs of today in their place; and two more.
 ROLES = {
     "ESPRESSO": "abc", "GS": "gs large", "PTC": "spin", "GAWK": "gawk", "MAKE": "make", "GS-Small": "gs small",
     "GS-Medium": "gs text", "PERL": "perl", "F2C": "f2c",
@@ -47,11 +48,11 @@ MEASURED, TRAINED = "measured", "trained"  # the inputs of a StudyProgram
 CACHES_KIBIBYTES = (16, 32, 64, 128, 256)
 LINES_BYTES = (32, 64)
 PAGE_BYTES = 4096
-# Memories whose page faults are told: powers of two and the middle between them.
+# Memories whose page faults are counted: powers of two and the middle between them.
 MEMORIES_KIBIBYTES = tuple(sorted({2**i for i in range(6, 17)} | {3 * 2**i for i in range(5, 15)}))
 _SIZES = "/".join(f"{size}K" for size in CACHES_KIBIBYTES)
-_ATTRIBUTED_KIBIBYTES = 64  # whose misses are told by kind and by whose code made them
-_AROUND_KIBIBYTES = (16, 64)  # caches in which a store that misses does not bring its line in
+_ATTRIBUTED_KIBIBYTES = 64  # the cache whose misses are attributed by kind and by the code that made them
+_AROUND_KIBIBYTES = (16, 64)  # caches also simulated without write-allocate
 # Today's hierarchy: 32 KiB in 8 ways, 1 MiB in 16 ways, lines of 64 bytes.
 _DESCRIPTIONS = (
     *(f"direct:line={line},size={_SIZES}" for line in LINES_BYTES),
@@ -77,16 +78,16 @@ METRICS = Metrics(
     is_open=True,
 )  # fmt: skip
 _FEW_SIZES = 8  # of "one of a few different object sizes" (section 4.1)
-_TIMED_RUNS = 3  # of the program alone in a round: the median is its CPU time
+_TIMED_RUNS = 3  # of the program without a tool, in each round: the median is its CPU time
 _USED = re.compile(r"(\d+) bytes used,")
 # Faults between these shares of all touched pages make the slope.
 _SLOPE_FROM, _SLOPE_TO = 1 / 8, 7 / 8
 
 
 def identity_of(cell: Cell) -> str:
-    """What tells captures of this cell from those with another tool, allocator or program.
+    """Identifies captures of this cell by tool, allocator and program.
 
-    Empty where one of them is missing.
+    Empty if one of them is missing.
     """
     try:
         files = [native.find(CAPTURE), native.find(SIMULATE), *filter(None, [layout_of(cell.contender.name).library])]
@@ -101,14 +102,14 @@ _INPUTS = threading.Lock()
 
 
 def program_of(cell: Cell, inputs: Path, place: Path) -> RealProgram:
-    """The program of a cell with its input, which is written into `inputs`. Failure (4) where it is not installed.
+    """The program of a cell with its input, which is written into `inputs`. Failure (4) if it is not installed.
 
-    A program that writes where it runs gets a copy of its folder in `place`, so that runs beside each other do not
-    meet there.
+    A program that writes into its working folder gets a copy of it in `place`, so that simultaneous runs do not
+    collide.
     """
     given = dict(cell.parameters)
     study = PROGRAMS[ROLES[given[PROGRAM]]]
-    with _INPUTS:  # none is written while another one is copied
+    with _INPUTS:  # no input is written while another one is copied
         found = study.trained(inputs) if given[INPUT] == TRAINED else study.measured(inputs)
         if found.folder is None:
             return found
@@ -116,7 +117,7 @@ def program_of(cell: Cell, inputs: Path, place: Path) -> RealProgram:
 
 
 def _require(cell: Cell) -> str:
-    """The path of a cell's program. Failure (4) where it is not installed."""
+    """The path of a cell's program. Failure (4) if it is not installed."""
     return require_program(PROGRAMS[ROLES[dict(cell.parameters)[PROGRAM]]].executable, PURPOSE)
 
 
@@ -131,7 +132,7 @@ class CaptureRunner:
     _probing: threading.Lock = field(default_factory=threading.Lock)
 
     def _latencies(self) -> Path:
-        """What this machine's memory takes, measured once, before anything runs beside it."""
+        """The latencies of this machine's memory, measured once, before the captures start."""
         path = self.folder / "probe.json"
         with self._probing:
             if not path.exists():
@@ -139,7 +140,7 @@ class CaptureRunner:
         return path
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        """One capture. Failure (4) where the tool cannot run; a program that fails gives `killed`."""
+        """One capture. Failure (4) if the tool cannot run; a program that fails gives `killed`."""
         latencies = self._latencies()
         with temporary_folder(self.folder) as own:
             return self._captured(cell, stage, number, own / "study.mpt", latencies)
@@ -170,13 +171,13 @@ class CaptureRunner:
 
 
 def environment_of(workload: RealProgram, layout: Layout, number: int) -> dict[str, str]:
-    """As many bytes for every allocator; after eight sizes the first comes again."""
+    """An environment of equal size for every allocator; after eight sizes the first comes again."""
     return {**user_environment(), **workload.environment, **padding(layout.library, number % 8)}
 
 
 def _heap_bytes(workload: RealProgram, layout: Layout) -> int | None:
-    """What the allocator has taken from the system in all, in a run of its own: an allocator that counts for its
-    statistics executes more. None where it does not tell.
+    """The total memory that the allocator has taken from the system, from a separate run, because an allocator that
+    keeps statistics executes more. None if it does not report it.
     """
     if layout.library is None:
         return None
@@ -191,7 +192,7 @@ def _heap_bytes(workload: RealProgram, layout: Layout) -> int | None:
 
 
 def _cpu_seconds(workload: RealProgram, layout: Layout) -> float:
-    """CPU of the program alone on the allocator, in fresh processes: the median."""
+    """The median CPU time of the program without a tool on the allocator, in fresh processes."""
     preload = {"LD_PRELOAD": str(layout.library)} if layout.library else {}
     found = []
     for _ in range(_TIMED_RUNS):
@@ -207,9 +208,9 @@ def _cpu_seconds(workload: RealProgram, layout: Layout) -> float:
 
 
 def _model_seconds(simulation: Simulation) -> float:
-    """The document's model with two levels and this machine's latencies: instructions at a cycle each, and what misses
-    the first level waits for the second, or for memory. A hit of the first level waits for nothing, and nothing is
-    foreseen.
+    """The paper's model with two levels and this machine's latencies: each instruction takes a cycle, and a miss of
+    the first level waits for the second, or for memory. A hit of the first level does not wait, and nothing is
+    prefetched.
     """
     [found] = simulation.level_times
     ns = {part.part: part.ns_each for part in found.parts}
@@ -266,7 +267,7 @@ def _kibibytes(row: Count) -> int:
 
 
 def _of_pages(simulators: tuple[Simulator, ...]) -> Mapping[str, float]:
-    """Page faults of memories, first touches among them, and how steeply they rise where memory is short."""
+    """Page faults of memories, first touches among them, and the steepness of their rise if memory is short."""
     [pages] = [one for one in simulators if one.kind == "distances"]
     distinct = pages.count("distinct")
     found: dict[str, float] = {"pages": distinct}
@@ -277,12 +278,12 @@ def _of_pages(simulators: tuple[Simulator, ...]) -> Mapping[str, float]:
 
 
 def _faults(pages: Simulator, room: int) -> int:
-    """Of a memory with room for so many pages: what was not seen among so many pages, and first touches."""
+    """The faults of a memory with room for so many pages: references beyond this LRU distance, and first touches."""
     return pages.count("cold") + sum(count for distance, count in pages.curve if distance >= room)
 
 
 def _rooms(distinct: int) -> list[int]:
-    """Sixteen memories between an eighth and seven eighths of what is touched, evenly on a logarithmic axis."""
+    """Sixteen memories between an eighth and seven eighths of the touched pages, evenly on a logarithmic axis."""
     low, high = max(1.0, _SLOPE_FROM * distinct), max(1.0, _SLOPE_TO * distinct)
     return sorted({round(low * (high / low) ** (i / 15)) for i in range(16)})
 
@@ -302,7 +303,7 @@ def fault_slope(faults: Mapping[int, int]) -> float | None:
 
 
 def lacking(cells: list[Cell]) -> dict[Cell, str]:
-    """Why cells cannot be captured here, for those that cannot. Failure (4) where none can, or the tool is missing."""
+    """The reasons for cells that cannot be captured here. Failure (4) if none can, or the tool is missing."""
     native.find(CAPTURE)
     missing: dict[Cell, str] = {}
     first: Failure | None = None
