@@ -97,7 +97,9 @@ class FakeLab:
         log = self.bin / "calls.log"
         return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
-    def native_run(self, name: str, arguments: Sequence[str], *, passing: bool = False, **_: object) -> native.ProcessEnd:
+    def native_run(
+        self, name: str, arguments: Sequence[str], *, passing: bool = False, **_: object
+    ) -> native.ProcessEnd:
         """Replaces `native.run`: calls the fake in this process, a hundred times faster than in its own."""
         finished, _printed = self._call(name, arguments)
         if passing:
