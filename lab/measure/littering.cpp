@@ -102,6 +102,4 @@ std::uint64_t heap_litter::noted_blocks() const noexcept {
     return std::min(noted_.load(std::memory_order_relaxed), most_blocks);
 }
 
-std::uint64_t heap_litter::noted_bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-
 }  // namespace millpond::measure

@@ -22,8 +22,6 @@ from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.json_seal import sealed
 
 READER = "millpond-trial"
-# For subsystems that several threads use.
-SYNCHRONIZED = "synchronized(multipool)"
 # For a scope.
 ARENA = "monotonic"
 SUFFIX = ".plan.json"
