@@ -20,7 +20,7 @@ from millpond.system.wording import plural
 
 Schema = Literal["millpond.characterisation/1"]
 SCHEMA: Schema = "millpond.characterisation/1"
-# The words of "legality" (lab/characterise/legality.cpp).
+# The words of "legality" (lab/characterise/legality_record.cpp).
 NOT_DISPROVED = "not disproved"
 ALIVE_AT_END = "alive at the end"  # never freed after the scope had ended: legal only if nobody touches it
 NOT_DECIDED = "not decided"  # the trace was cut or damaged

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/measure/littering.hpp"
+#include "lab/measure/heap_litter.hpp"
 
 #include <malloc.h>
 #include <sys/mman.h>

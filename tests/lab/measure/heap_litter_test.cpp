@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// littering: holds the noted blocks and frees the given fraction of them.
+// heap_litter: holds the noted blocks and frees the given fraction of them.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "lab/measure/littering.hpp"
+#include "lab/measure/heap_litter.hpp"
 
 namespace {
 
@@ -20,7 +20,7 @@ void note(heap_litter& heap, std::uint64_t blocks) {
     for (std::uint64_t i = 0; i < blocks; ++i) heap.note(block_bytes);
 }
 
-TEST(littering, holds_what_was_noted_until_its_end) {
+TEST(heap_litter, holds_what_was_noted_until_its_end) {
     auto heap = std::make_unique<heap_litter>();
     const std::size_t before = ::mallinfo2().uordblks;
     note(*heap, 500);
@@ -33,7 +33,7 @@ TEST(littering, holds_what_was_noted_until_its_end) {
     EXPECT_LT(::mallinfo2().uordblks, before + 50 * block_bytes);  // except the blocks that malloc keeps for the thread
 }
 
-TEST(littering, frees_the_fraction) {
+TEST(heap_litter, frees_the_fraction) {
     for (const double fraction : {0.0, 0.25, 0.5, 0.999, 1.0}) {
         heap_litter heap;
         note(heap, 400);
@@ -45,7 +45,7 @@ TEST(littering, frees_the_fraction) {
 }
 
 // Freeing half of a row at random leaves holes between live blocks; freeing them in order would leave one hole.
-TEST(littering, frees_at_random_by_the_seed) {
+TEST(heap_litter, frees_at_random_by_the_seed) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "a sanitizer's malloc keeps freed blocks back";
 #else
@@ -64,7 +64,7 @@ TEST(littering, frees_at_random_by_the_seed) {
 #endif
 }
 
-TEST(littering, leaves_out_blocks_beyond_the_budget) {
+TEST(heap_litter, leaves_out_blocks_beyond_the_budget) {
     heap_litter heap;
     heap.note(heap_litter::most_bytes + 1);
     EXPECT_EQ(heap.noted_blocks(), 0u);
@@ -77,7 +77,7 @@ TEST(littering, leaves_out_blocks_beyond_the_budget) {
     EXPECT_EQ(heap.noted_blocks(), 2u);
 }
 
-TEST(littering, may_be_told_by_several_threads) {
+TEST(heap_litter, may_be_told_by_several_threads) {
     heap_litter heap;
     std::vector<std::thread> all;
     for (int i = 0; i < 4; ++i) all.emplace_back([&] { note(heap, 1000); });
