@@ -11,15 +11,32 @@
 // A full slab that gets a block back is the next to be used, so that emptier ones may empty. A slab's record lies in
 // the map's table and not in the slab.
 //
-// Pages are touched late: of blocks that were never given out, a chain gets only those in one page. Before the system
-// is asked for a slab, a larger class serves the request, up to twice the size, if it has many free blocks. The first
-// eight blocks of a small class come from touched pages of a class at most half as large again, so a class with a
-// handful of blocks takes no page of its own.
+// Who serves a request: the first of these that has memory. Before step 2, blocks that were handed over return.
 //
-// If a class needs a slab and another class has much free memory, the slabs of that one become mixed ones, which serve
-// all classes (mix_slabs, mixed_slabs).
+//      a block of a class                                                                 locks
+//   1  the thread's cache: its list of the class (thread_cache)                           none
+//   2  slabs of the class: freed blocks, then untouched ones of at most one more page     the class's
+//   3  a new class, up to 2 KiB: one block in touched pages of a class up to 1.5 × as     the other class's
+//      large; for its first eight blocks, while one is free
+//      any other class: a new slab of the pool's own free pages (page_runs)               the class's, slabs
+//   4  a class up to 2 × as large with 128 KiB of freed blocks: blocks in touched pages   the other class's
+//   5  mixed slabs, which serve all classes (mixed_slabs); if they have none, slabs of    mixed, the other
+//      the class with the most freed bytes (128 KiB, 1/32 of the pool) become mixed ones  class's
+//   6  a new slab: the pool's free pages, then the rest of its extents (pool_slabs),      the class's, slabs,
+//      then an extent of the slab map, which asks the system if it has none               the map's
+//   7  no block: the caller asks the program's own malloc
 //
-// kept_memory decides which empty slabs go back to the system, and when.
+//      a run of pages: requests above the classes, up to 2 MiB
+//   1  the shortest free run that is long enough (page_runs)                              slabs
+//   2  new slabs as in 6; their rest is a free run                                        slabs, the map's
+//   3  no run: as 7
+//
+// Step 5 is only for callers that call mix_slabs. Steps 3 and 4 save pages: a class with a handful of blocks takes no
+// page of its own, and a large stock of freed blocks is used before the system is asked.
+//
+// Who gets a freed block: the freeing thread's cache. When its list is full, the older half goes to the slabs; an empty
+// slab becomes free pages. A run goes to page_runs at once. kept_memory decides which free pages go to the slab map,
+// which returns their memory to the system, and when.
 //
 // Thread-safe: each class has a lock, held for one chain. `self` names the calling thread (holder_lock). A lock cannot
 // be taken if a fork copied it while another thread held it. Its class then supplies nothing more in that child, and

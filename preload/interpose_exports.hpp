@@ -23,7 +23,7 @@
 #include <new>
 
 #include "preload/call_site.hpp"
-#include "preload/caller_registers.hpp"
+#include "preload/caller_words.hpp"
 #include "preload/dlopen_exports.hpp"
 #include "preload/next_new.hpp"
 #include "preload/real.hpp"

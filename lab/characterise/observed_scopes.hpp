@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "lab/characterise/histogram.hpp"
-#include "lab/characterise/legality.hpp"
+#include "lab/characterise/legality_record.hpp"
 #include "lab/symbols/context_functions.hpp"
 #include "lab/symbols/subsystem_map.hpp"
 #include "lab/trace/live_objects.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// subsystem_json: the JSON of one subsystem of a characterisation: figures, DVLUC and legality (legality.cpp).
+// subsystem_json: the JSON of one subsystem of a characterisation: figures, DVLUC and legality (legality_record.cpp).
 #pragma once
 
 #include <cstdint>

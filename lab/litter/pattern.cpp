@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "lab/litter/pattern_layout.hpp"
-#include "lab/measure/littering.hpp"
+#include "lab/measure/heap_litter.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/trace/reader.hpp"
 

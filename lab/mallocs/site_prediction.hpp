@@ -72,9 +72,6 @@ class site_prediction {
         for (const classic::predicted_site& each : Sites::sites) add(each);
     }
 
-    // Returns: the number of sites in this process.
-    [[nodiscard]] static std::size_t known_sites() noexcept { return known_; }
-
   private:
     static constexpr std::size_t nodes_max = [] {
         std::size_t most = 1;
@@ -158,7 +155,6 @@ class site_prediction {
             }
             last = next;
         }
-        ++known_;
     }
     static std::uint32_t node_of(std::uintptr_t address, std::uint32_t sibling) noexcept {
         nodes_[used_] = {address, preload::frame_rule::compute(address), 0, sibling};
@@ -172,7 +168,6 @@ class site_prediction {
         return none;
     }();
     static constinit inline bool has_program_ = false;
-    static constinit inline std::size_t known_ = 0;
     static constinit inline std::uint32_t used_ = 1;  // nodes; 0 stands for no node
     static constinit inline std::array<node, nodes_max> nodes_{};
     // At most a quarter full: most sites that are not in it find an empty slot at once.

@@ -19,16 +19,14 @@
 #include <numeric>
 #include <utility>
 
+#include "lab/measure/clocks.hpp"
+
 namespace millpond::measure {
 namespace {
 
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
-double now_ns() {
-    timespec now;
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
+double now_ns() { return static_cast<double>(wall_ns()); }
 
 // Makes the compiler assume that the memory behind `p` is read.
 void escape(const void* p) { asm volatile("" : : "g"(p) : "memory"); }

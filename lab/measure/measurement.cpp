@@ -4,11 +4,11 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "lab/measure/clocks.hpp"
 #include "lab/program/program.hpp"
 
 namespace millpond::measure {
@@ -64,17 +64,11 @@ double seconds(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-double monotonic_seconds() {
-    timespec now;
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
 }  // namespace
 
 measurement measure(const std::string& path, const std::vector<std::string>& arguments, const start_options& options) {
     signal_guard guard;
-    const double begin = monotonic_seconds();
+    const double begin = wall_seconds();
     const pid_t pid = start(path, arguments, options);
     running_child = pid;
     if (early_signal != 0) ::kill(pid, early_signal);
@@ -87,7 +81,7 @@ measurement measure(const std::string& path, const std::vector<std::string>& arg
     }
     running_child = 0;
     measurement result;
-    result.wall_seconds = monotonic_seconds() - begin;
+    result.wall_seconds = wall_seconds() - begin;
     result.user_seconds = seconds(usage.ru_utime);
     result.system_seconds = seconds(usage.ru_stime);
     result.peak_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;

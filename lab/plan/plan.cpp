@@ -10,7 +10,6 @@
 
 #include "lab/plan/json_seal.hpp"
 #include "lab/plan/strict_json.hpp"
-#include "lab/program/aside_file.hpp"
 #include "lab/program/json.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
@@ -283,12 +282,6 @@ std::string to_text(const plan& printed) {
         if (!r.instances.empty()) root["routes"].back()["instances"] = instances_json(r.instances);
     }
     return program::json_text(root) + "\n";
-}
-
-void write_plan(const plan& written, const std::string& path) {
-    const std::string text = sealed_text(to_text(written));
-    parse_plan(text, path);
-    program::write_whole(path, text);
 }
 
 }  // namespace millpond::plan

@@ -89,8 +89,6 @@ struct plan {
 // message names the file and the place in it.
 plan read_plan(const std::string& path);
 plan parse_plan(const std::string& text, const std::string& name_for_messages);
-// Writes next to `path` and renames, so that no reader sees half a plan. Refuses plans that read_plan would refuse.
-void write_plan(const plan& written, const std::string& path);
 std::string to_text(const plan& printed);
 
 }  // namespace millpond::plan

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "lab/probes/displaced.hpp"
+#include "lab/probes/displaced_instruction.hpp"
 #include "lab/probes/wanted_scopes.hpp"
 
 namespace millpond::probes {

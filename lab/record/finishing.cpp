@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <set>
 #include <system_error>
 
+#include "lab/measure/clocks.hpp"
 #include "lab/measure/module_facts.hpp"
 #include "lab/program/program.hpp"
 #include "lab/record/running.hpp"
@@ -65,10 +65,8 @@ trace::end_record describe_end(const mpt_slot_process& facts, const std::optiona
     trace::end_record record;
     record.exit_status = end ? end->exit_status : -1;
     record.signal = end ? end->signal : 0;
-    struct timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    record.end_ns = measure::wall_ns();
     record.end_ticks = __builtin_ia32_rdtsc();
-    record.end_ns = static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
     record.events_lost = facts.events_lost;
     record.clean = end ? end->signal == 0 : facts.exited != 0;
     record.stopped_early = facts.stopped;

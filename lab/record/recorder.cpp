@@ -13,7 +13,7 @@
 #include "lab/probes/probe_link.hpp"
 #include "lab/record/system.hpp"
 #include "lab/record/variable.hpp"
-#include "preload/caller_registers.hpp"
+#include "preload/caller_words.hpp"
 #include "preload/fork_mark.hpp"
 #include "preload/pages.hpp"
 #include "preload/thread_register.hpp"

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "lab/trace/seal.h"
-#include "preload/caller_registers.hpp"
+#include "preload/caller_words.hpp"
 #include "preload/pages.hpp"
 
 namespace millpond::record {

@@ -21,7 +21,7 @@
 #include <new>
 #include <span>
 
-#include "lab/replay/clocks.hpp"
+#include "lab/measure/clocks.hpp"
 #include "lab/replay/page_array.hpp"
 #include "lab/replay/play.hpp"
 #include "lab/replay/player.hpp"
@@ -61,8 +61,8 @@ class dependency_round {
 
     void play(play_result& result) {
         seconds_a_wait_ = seconds_of_looking_at_the_clock();
-        const std::uint64_t faults = page_faults();
-        const double begin = wall_seconds();
+        const std::uint64_t faults = measure::page_faults();
+        const double begin = measure::wall_seconds();
         try {
             dispatch_all();
         } catch (...) {
@@ -72,8 +72,8 @@ class dependency_round {
             throw;
         }
         end_all();
-        result.wall_seconds = wall_seconds() - begin;
-        result.page_faults = page_faults() - faults;
+        result.wall_seconds = measure::wall_seconds() - begin;
+        result.page_faults = measure::page_faults() - faults;
         for (std::size_t i = 0; i < workers_.size(); ++i) {
             result.cpu_seconds += workers_[i].cpu_seconds;
             result.records += workers_[i].records;
@@ -95,12 +95,12 @@ class dependency_round {
     static double seconds_of_looking_at_the_clock() noexcept {
         constexpr int looks = 256;
         double inside = 0;
-        const double begin = thread_cpu_seconds();
+        const double begin = measure::thread_cpu_seconds();
         for (int i = 0; i < looks; ++i) {
-            const double look = thread_cpu_seconds();
-            inside += thread_cpu_seconds() - look;
+            const double look = measure::thread_cpu_seconds();
+            inside += measure::thread_cpu_seconds() - look;
         }
-        return (thread_cpu_seconds() - begin - inside) / looks;
+        return (measure::thread_cpu_seconds() - begin - inside) / looks;
     }
 
     bool stopped() const noexcept { return state_.load(std::memory_order_relaxed) != play_state::going; }
@@ -172,12 +172,12 @@ class dependency_round {
         for (bool last = false; !last;) {
             const std::span<const turned_record> records = w.queue->wait();
             w.waited_seconds = 0;
-            const double begin = thread_cpu_seconds();
+            const double begin = measure::thread_cpu_seconds();
             for (const turned_record& r : records) {
                 last = r.is_last != 0;
                 if (!last) play_in_turn(plays, r, w);
             }
-            w.cpu_seconds += thread_cpu_seconds() - begin - w.waited_seconds;
+            w.cpu_seconds += measure::thread_cpu_seconds() - begin - w.waited_seconds;
             w.records += records.size() - last;
             w.queue->take(records.size());
         }
@@ -195,12 +195,12 @@ class dependency_round {
 
     [[gnu::noinline]] void wait_for(const std::atomic<std::uint32_t>& turn, std::uint32_t wanted,
                                     worker& w) const noexcept {
-        const double begin = thread_cpu_seconds();
+        const double begin = measure::thread_cpu_seconds();
         constexpr int looks = 64;
         for (int i = 0; turn.load(std::memory_order_acquire) != wanted; ++i) {
             if (i >= looks) ::sched_yield();
         }
-        w.waited_seconds += thread_cpu_seconds() - begin + seconds_a_wait_;
+        w.waited_seconds += measure::thread_cpu_seconds() - begin + seconds_a_wait_;
     }
 
     Heap& heap_;

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "lab/replay/clocks.hpp"
+#include "lab/measure/clocks.hpp"
 #include "lab/replay/page_array.hpp"
 #include "lab/replay/play.hpp"
 #include "lab/replay/player.hpp"
@@ -22,7 +22,7 @@
 namespace millpond::replay {
 
 inline void wait_until(double time) noexcept {
-    const double left = time - wall_seconds();
+    const double left = time - measure::wall_seconds();
     if (left <= 0) return;
     timespec nap;
     nap.tv_sec = static_cast<time_t>(left);
@@ -35,18 +35,18 @@ void play_in_total_order(Heap& heap, script_source& script, bool paced, play_res
     page_array<void*> slots(script.header().slots + std::size_t{1});
     page_array<record> pending(script.header().threads + std::size_t{1});
     player<Heap, Touch> plays(heap, slots.data(), pending.data());
-    const std::uint64_t faults = page_faults();
-    const double begin = wall_seconds();
+    const std::uint64_t faults = measure::page_faults();
+    const double begin = measure::wall_seconds();
     for (auto records = script.next(); !records.empty(); records = script.next()) {
         if (paced) wait_until(begin + static_cast<double>(script.time_ns()) * 1e-9);
-        const double wall = wall_seconds(), cpu = process_cpu_seconds();
+        const double wall = measure::wall_seconds(), cpu = measure::process_cpu_seconds();
         const std::size_t played = plays.play(records);
-        result.cpu_seconds += process_cpu_seconds() - cpu;
-        result.wall_seconds += wall_seconds() - wall;
+        result.cpu_seconds += measure::process_cpu_seconds() - cpu;
+        result.wall_seconds += measure::wall_seconds() - wall;
         result.records += played;
         if (played < records.size()) break;
     }
-    result.page_faults = page_faults() - faults;
+    result.page_faults = measure::page_faults() - faults;
     result.why = words_of(plays.state());
 }
 

@@ -6,7 +6,7 @@
 // thread-safe.
 #pragma once
 
-#include "lab/simulate/memory.hpp"
+#include "lab/simulate/array.hpp"
 
 namespace millpond::simulate {
 

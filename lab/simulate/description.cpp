@@ -2,7 +2,7 @@
 // Parses descriptions, and checks the values that each kind of simulator needs.
 #include "lab/simulate/description.hpp"
 
-#include "lab/simulate/direct_mapped.hpp"
+#include "lab/simulate/direct_mapped_bank.hpp"
 #include "lab/simulate/lru_family.hpp"
 
 namespace millpond::simulate {

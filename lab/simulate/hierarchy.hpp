@@ -39,10 +39,6 @@ class hierarchy {
     void flush();
     void tell(const report& to) const;
 
-    uint64_t references() const { return references_; }
-    // Returns the references that missed level `level` (0 is the first) and all levels before it.
-    uint64_t misses(unsigned level) const { return misses_[level]; }
-
   private:
     unsigned touch(uint64_t line);  // returns the number of levels that missed
     void fill_levels(uint64_t line, unsigned missed);
@@ -55,7 +51,8 @@ class hierarchy {
     unsigned count_;
     alignas(set_cache) unsigned char levels_[levels_max][sizeof(set_cache)];
     neighbour_table neighbours_;
-    // foreseen_: the misses whose lines were all foreseen. Always 0 for pages.
+    // misses_: the references that missed this level and all before it. foreseen_: those of them whose lines were all
+    // foreseen; always 0 for pages.
     uint64_t references_ = 0, misses_[levels_max] = {}, foreseen_[levels_max] = {};
 };
 

@@ -17,7 +17,7 @@
 
 #include "lab/simulate/block_table.hpp"
 #include "lab/simulate/lanes.hpp"
-#include "lab/simulate/lines.hpp"
+#include "lab/simulate/line_walk.hpp"
 
 namespace millpond::simulate {
 

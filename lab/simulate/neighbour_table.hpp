@@ -11,7 +11,7 @@
 // Cost: O(32). Not thread-safe.
 #pragma once
 
-#include "lab/simulate/lines.hpp"
+#include "lab/simulate/line_walk.hpp"
 
 namespace millpond::simulate {
 

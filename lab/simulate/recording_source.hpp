@@ -13,7 +13,7 @@
 
 #include "lab/layout/moved_reader.hpp"
 #include "lab/references/reader.hpp"
-#include "lab/simulate/source.hpp"
+#include "lab/simulate/reference_source.hpp"
 
 namespace millpond::simulate {
 

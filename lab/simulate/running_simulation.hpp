@@ -9,7 +9,7 @@
 #include "lab/program/program.hpp"
 #include "lab/references/simulators.h"
 #include "lab/simulate/process_system.hpp"
-#include "lab/simulate/source.hpp"
+#include "lab/simulate/reference_source.hpp"
 
 namespace millpond::simulate {
 

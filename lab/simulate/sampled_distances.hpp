@@ -36,9 +36,7 @@ class sampled_distances {
     void tell(const report& to) const;
 
     uint64_t references() const { return references_; }
-    uint64_t sampled_references() const { return sampled_; }
     estimate misses_of_power(unsigned blocks_log2) const;
-    bool is_sampled(uint64_t block) const { return is_sampled_hash(mixed(block)); }
     size_t bytes() const { return stack_.bytes(); }
 
   private:

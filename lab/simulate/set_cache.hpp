@@ -8,8 +8,8 @@
 // bytes a line. Not thread-safe.
 #pragma once
 
-#include "lab/simulate/lines.hpp"
-#include "lab/simulate/memory.hpp"
+#include "lab/simulate/array.hpp"
+#include "lab/simulate/line_walk.hpp"
 
 namespace millpond::simulate {
 

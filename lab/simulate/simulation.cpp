@@ -6,7 +6,7 @@
 
 #include "lab/simulate/attributed_cache.hpp"
 #include "lab/simulate/description.hpp"
-#include "lab/simulate/direct_mapped.hpp"
+#include "lab/simulate/direct_mapped_bank.hpp"
 #include "lab/simulate/hierarchy.hpp"
 #include "lab/simulate/lru_family.hpp"
 #include "lab/simulate/sampled_distances.hpp"

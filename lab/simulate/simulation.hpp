@@ -13,9 +13,9 @@
 // Not thread-safe.
 #pragma once
 
+#include "lab/simulate/array.hpp"
 #include "lab/simulate/instruction_set.hpp"
-#include "lab/simulate/lines.hpp"
-#include "lab/simulate/memory.hpp"
+#include "lab/simulate/line_walk.hpp"
 #include "lab/simulate/report.hpp"
 #include "lab/simulate/touched_lines.hpp"
 

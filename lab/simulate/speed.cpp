@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <ctime>
 
+#include "lab/measure/clocks.hpp"
 #include "lab/program/json.hpp"
 #include "lab/program/program.hpp"
 #include "lab/simulate/running_simulation.hpp"
@@ -15,12 +15,6 @@ namespace millpond::simulate {
 namespace {
 
 using program::json;
-
-double cpu_seconds() {
-    timespec now{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 std::vector<millpond_reference> read_some(reference_source& source, std::size_t most) {
     std::vector<millpond_reference> kept;
@@ -35,9 +29,9 @@ json one_speed(const std::vector<millpond_reference>& references, const std::vec
     std::vector<double> seconds;
     for (unsigned round = 0; round < rounds; ++round) {
         const running_simulation simulation(rules, descriptions);
-        const double begin = cpu_seconds();
+        const double begin = measure::process_cpu_seconds();
         millpond_simulation_take(simulation.get(), references.data(), references.size(), 0);
-        seconds.push_back(cpu_seconds() - begin);
+        seconds.push_back(measure::process_cpu_seconds() - begin);
     }
     std::sort(seconds.begin(), seconds.end());
     const auto count = static_cast<double>(references.size());

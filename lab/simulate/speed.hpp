@@ -12,7 +12,7 @@
 
 #include "lab/program/json.hpp"
 #include "lab/references/simulators.h"
-#include "lab/simulate/source.hpp"
+#include "lab/simulate/reference_source.hpp"
 
 namespace millpond::simulate {
 

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/simulate/source.hpp"
+#include "lab/simulate/reference_source.hpp"
 
 namespace millpond::simulate {
 

@@ -10,8 +10,8 @@
 // Only the branch for several lines depends on the references. Memory: 8 bytes a set, and the list. Not thread-safe.
 #pragma once
 
-#include "lab/simulate/lines.hpp"
-#include "lab/simulate/memory.hpp"
+#include "lab/simulate/array.hpp"
+#include "lab/simulate/line_walk.hpp"
 
 namespace millpond::simulate {
 

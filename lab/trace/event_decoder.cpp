@@ -31,10 +31,9 @@ void event_decoder::open(const mpt_block_header& header, std::span<const std::ui
     now_.time = header.first;
     contexts_ = contexts;
     columns_ = header.layout == mpt_columns;
-    begin_ = payload.data();
     if (!columns_) {
-        now_.at[0] = begin_;
-        end_[0] = begin_ + payload.size();
+        now_.at[0] = payload.data();
+        end_[0] = payload.data() + payload.size();
         return;
     }
     std::span<const std::uint8_t> columns[column_count];

@@ -42,8 +42,6 @@ class event_decoder {
     // Returns null, or the error in the payload. Call after the last event.
     const char* flaw() const { return flaw_; }
     std::uint32_t events_left() const { return left_; }
-    // For rows only: the number of decoded bytes of the payload.
-    std::size_t decoded_bytes() const { return static_cast<std::size_t>(now_.at[0] - begin_); }
     // The number of events whose context was replaced.
     std::uint64_t unknown_contexts() const { return unknown_contexts_; }
 
@@ -64,7 +62,6 @@ class event_decoder {
         return known ? static_cast<std::uint32_t>(context) : 0;
     }
 
-    const std::uint8_t* begin_ = nullptr;
     const std::uint8_t* end_[column_count] = {};
     cursors now_ = {};
     bool columns_ = false;

@@ -195,19 +195,6 @@ std::size_t mend_contexts(std::vector<context_node>& contexts) {
     return cut;
 }
 
-void put_process(const process_record& process, field_writer& to) {
-    to.entry(mpt_key_pid, process.pid);
-    to.entry(mpt_key_parent, process.parent_pid);
-    to.entry(mpt_key_executable, process.executable);
-    to.entry(mpt_key_build_id, process.build_id);
-    for (const std::string& argument : process.arguments) to.entry(mpt_key_argument, argument);
-    to.entry(mpt_key_clock, process.start_ticks, process.start_ns);
-    to.entry(mpt_key_provider, process.malloc_provider);
-    to.entry(mpt_key_image, process.image);
-    to.entry(mpt_key_first_tick, process.first_tick);
-    if (process.recording != 0) to.entry(mpt_key_recording, process.recording);
-}
-
 void put_module(const module_record& module, field_writer& to) {
     to.number(module.id);
     to.number(module.bias);

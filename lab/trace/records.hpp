@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// records: converts the small payloads of a trace (process, modules, contexts, end) to structures and back.
+// records: converts the small payloads of a trace (process, modules, contexts, end) to structures, and all but the
+// process back.
 //
 // Readers use the entries that they know and skip the rest (docs/trace_format.md, "Versions"). Every take_… throws
 // trace_error if the payload contradicts itself; entries read before stay. O(bytes).
@@ -30,7 +31,6 @@ void take_contexts(std::span<const std::uint8_t> payload, const mpt_block_header
 // Returns the number of cuts.
 std::size_t mend_contexts(std::vector<context_node>& contexts);
 
-void put_process(const process_record& process, field_writer& to);
 void put_module(const module_record& module, field_writer& to);
 void put_context(std::uint32_t id, const context_node& node, field_writer& to);
 void put_end(const end_record& end, std::uint64_t contexts, field_writer& to);

@@ -4,8 +4,6 @@
 // Run under a plan, and compared with the allocator that the plan stands for, it shows how much more a trial's pools
 // cost than the library's (pair_costs.hpp). The two take turns, half a millisecond a slice, so that load on the machine
 // affects both.
-#include <time.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/measure/clocks.hpp"
 #include "lab/program/command_line.hpp"
 #include "millpond/local/monotonic.hpp"
 #include "millpond/local/multipool.hpp"
@@ -91,12 +90,6 @@ std::uint64_t make(std::uint64_t pairs, std::size_t batch) {
     return made.make(pairs, batch);
 }
 
-double cpu_seconds() noexcept {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 // Returns how many seconds more a pair of malloc takes than one by hand: the median over pairs of slices.
 template <class ByHand>
 double excess_seconds(std::uint64_t pairs, std::size_t batch) {
@@ -104,11 +97,11 @@ double excess_seconds(std::uint64_t pairs, std::size_t batch) {
     std::vector<double> found;
     std::uint64_t sum = 0;
     for (std::uint64_t made = 0; made < pairs; made += slice) {
-        const double begin = cpu_seconds();
+        const double begin = measure::thread_cpu_seconds();
         sum += make<from_malloc>(slice, batch);
-        const double middle = cpu_seconds();
+        const double middle = measure::thread_cpu_seconds();
         sum += make<ByHand>(slice, batch);
-        found.push_back((2 * middle - begin - cpu_seconds()) / static_cast<double>(slice));
+        found.push_back((2 * middle - begin - measure::thread_cpu_seconds()) / static_cast<double>(slice));
     }
     if (sum == 0) std::abort();  // uses the sum, so that the compiler removes nothing
     std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2), found.end());

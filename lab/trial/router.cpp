@@ -16,7 +16,7 @@
 #include "lab/trial/exported_plan.hpp"
 #include "lab/trial/pool_totals.hpp"
 #include "lab/trial/process_record.hpp"
-#include "preload/caller_registers.hpp"
+#include "preload/caller_words.hpp"
 #include "preload/pages.hpp"
 
 namespace millpond::trial {

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from claim_values import evaluate
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from millpond_bench.claims.claim_rules import evaluate, judge, judge_all
+from millpond_bench.claims.claim_rules import judge, judge_all
 from millpond_bench.claims.claims import BROKEN, HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
 from millpond_bench.claims.verdicts import FEWEST_ROUNDS
 from millpond_bench.experiments.experiment import Point, surrounded

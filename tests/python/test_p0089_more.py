@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from claim_values import evaluate
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.cells.cell import Outcome
@@ -18,7 +19,7 @@ from millpond.cli import main
 from millpond.rounds.interleaved_rounds import WHOLE
 from millpond.system.errors import Status
 from millpond_bench.claims import claim_rules
-from millpond_bench.claims.claim_rules import evaluate, judge, judge_all
+from millpond_bench.claims.claim_rules import judge, judge_all
 from millpond_bench.claims.claims import HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
 from millpond_bench.command import named
 from millpond_bench.experiments import suite_rounds

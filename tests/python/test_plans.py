@@ -44,7 +44,7 @@ def test_a_combination_routes_every_subsystem_once(given_plans: list[Plan]) -> N
 @pytest.mark.lengthy
 @given(some_plans, st.booleans(), st.booleans())
 def test_a_merged_plan_routes_the_same_to_one_pool(plan: Plan, has_rest: bool, several_threads: bool) -> None:
-    rest = PlanRoute((plans.REST,), "the rest", plans.SYNCHRONIZED if several_threads else "multipool")
+    rest = PlanRoute((plans.REST,), "the rest", "synchronized(multipool)" if several_threads else "multipool")
     whole = Plan("p", plan.path, plan.build_id, (*plan.routes, *([rest] if has_rest else [])))
     one = plans.merged(whole)
     kinds = {(r.strategy, r.huge_pages, r.scope) for r in whole.routes}

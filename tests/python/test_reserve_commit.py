@@ -10,13 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from claim_values import evaluate
 from fakes.fake_reserve_commit_suite import FakeReserveCommit
 
 from millpond.cli import main
 from millpond.rounds.interleaved_rounds import groups_of
 from millpond.system import native
 from millpond.system.errors import Status
-from millpond_bench.claims.claim_rules import evaluate
 from millpond_bench.claims.claims import Claim, load
 from millpond_bench.command import named
 from millpond_bench.experiments.experiment import SCALES, PublishedSpec, place_of

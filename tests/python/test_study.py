@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from claim_values import evaluate
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +21,7 @@ from millpond.rounds.interleaved_rounds import WHOLE, Shard
 from millpond.rounds.layouts import Layout
 from millpond.rounds.real_program import RealProgram
 from millpond.store.store import Store
-from millpond_bench.claims.claim_rules import evaluate, judge
+from millpond_bench.claims.claim_rules import judge
 from millpond_bench.claims.claims import NOT_MEASURED, UNTESTABLE, Claim, load
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.result_table import FIGURE, ResultTable

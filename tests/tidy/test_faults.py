@@ -73,7 +73,7 @@ def test_a_fault_is_found_however_its_header_is_broken_into_lines() -> None:
     for text in ("if (a && b) { c(); }", "if (a &&\n        b)\n{\n\tc();\n}", "if(a&&b){c();}"):
         assert faults.plant(text, fault).startswith("if (a) { c();")
     for text in ("if (a || b) { c(); }", "if (a && b) { c(); } if (a && b) { c(); }"):
-        with pytest.raises(faults.Misplaced):
+        with pytest.raises(faults.PlacementError):
             faults.plant(text, fault)
 
 

@@ -57,16 +57,14 @@ class counted_map
     }
 };
 
-template <std::input_iterator First, class Compare = std::less<detail::key_of<std::iter_value_t<First>>>,
-          detail::is_allocator Allocator = std::allocator<detail::element_of<std::iter_value_t<First>>>>
+template <std::input_iterator First, class Compare = std::less<detail::guide_key<First>>,
+          detail::is_allocator Allocator = std::allocator<detail::guide_pair<First>>>
     requires(!detail::is_allocator<Compare>)
 counted_map(First, First, Compare = Compare(), Allocator = Allocator())
-    -> counted_map<detail::key_of<std::iter_value_t<First>>, detail::mapped_of<std::iter_value_t<First>>, Compare,
-                   Allocator>;
+    -> counted_map<detail::guide_key<First>, detail::guide_mapped<First>, Compare, Allocator>;
 template <std::input_iterator First, detail::is_allocator Allocator>
-counted_map(First, First, Allocator)
-    -> counted_map<detail::key_of<std::iter_value_t<First>>, detail::mapped_of<std::iter_value_t<First>>,
-                   std::less<detail::key_of<std::iter_value_t<First>>>, Allocator>;
+counted_map(First, First, Allocator) -> counted_map<detail::guide_key<First>, detail::guide_mapped<First>,
+                                                    std::less<detail::guide_key<First>>, Allocator>;
 template <class Key, class Mapped, class Compare = std::less<Key>,
           detail::is_allocator Allocator = std::allocator<std::pair<const Key, Mapped>>>
     requires(!detail::is_allocator<Compare>)
@@ -76,17 +74,15 @@ template <class Key, class Mapped, detail::is_allocator Allocator>
 counted_map(std::initializer_list<std::pair<Key, Mapped>>, Allocator)
     -> counted_map<std::remove_const_t<Key>, Mapped, std::less<std::remove_const_t<Key>>, Allocator>;
 #if defined(__cpp_lib_containers_ranges)
-template <std::ranges::input_range Range, class Compare = std::less<detail::key_of<std::ranges::range_value_t<Range>>>,
-          detail::is_allocator Allocator = std::allocator<detail::element_of<std::ranges::range_value_t<Range>>>>
+template <std::ranges::input_range Range, class Compare = std::less<detail::guide_range_key<Range>>,
+          detail::is_allocator Allocator = std::allocator<detail::guide_range_pair<Range>>>
     requires(!detail::is_allocator<Compare>)
 counted_map(std::from_range_t, Range&&, Compare = Compare(), Allocator = Allocator())
-    -> counted_map<detail::key_of<std::ranges::range_value_t<Range>>,
-                   detail::mapped_of<std::ranges::range_value_t<Range>>, Compare, Allocator>;
+    -> counted_map<detail::guide_range_key<Range>, detail::guide_range_mapped<Range>, Compare, Allocator>;
 template <std::ranges::input_range Range, detail::is_allocator Allocator>
 counted_map(std::from_range_t, Range&&, Allocator)
-    -> counted_map<detail::key_of<std::ranges::range_value_t<Range>>,
-                   detail::mapped_of<std::ranges::range_value_t<Range>>,
-                   std::less<detail::key_of<std::ranges::range_value_t<Range>>>, Allocator>;
+    -> counted_map<detail::guide_range_key<Range>, detail::guide_range_mapped<Range>,
+                   std::less<detail::guide_range_key<Range>>, Allocator>;
 #endif
 
 // With a pool inside, over an allocator.
@@ -115,16 +111,14 @@ class counted_multimap
     }
 };
 
-template <std::input_iterator First, class Compare = std::less<detail::key_of<std::iter_value_t<First>>>,
-          detail::is_allocator Allocator = std::allocator<detail::element_of<std::iter_value_t<First>>>>
+template <std::input_iterator First, class Compare = std::less<detail::guide_key<First>>,
+          detail::is_allocator Allocator = std::allocator<detail::guide_pair<First>>>
     requires(!detail::is_allocator<Compare>)
 counted_multimap(First, First, Compare = Compare(), Allocator = Allocator())
-    -> counted_multimap<detail::key_of<std::iter_value_t<First>>, detail::mapped_of<std::iter_value_t<First>>, Compare,
-                        Allocator>;
+    -> counted_multimap<detail::guide_key<First>, detail::guide_mapped<First>, Compare, Allocator>;
 template <std::input_iterator First, detail::is_allocator Allocator>
-counted_multimap(First, First, Allocator)
-    -> counted_multimap<detail::key_of<std::iter_value_t<First>>, detail::mapped_of<std::iter_value_t<First>>,
-                        std::less<detail::key_of<std::iter_value_t<First>>>, Allocator>;
+counted_multimap(First, First, Allocator) -> counted_multimap<detail::guide_key<First>, detail::guide_mapped<First>,
+                                                              std::less<detail::guide_key<First>>, Allocator>;
 template <class Key, class Mapped, class Compare = std::less<Key>,
           detail::is_allocator Allocator = std::allocator<std::pair<const Key, Mapped>>>
     requires(!detail::is_allocator<Compare>)
@@ -134,17 +128,15 @@ template <class Key, class Mapped, detail::is_allocator Allocator>
 counted_multimap(std::initializer_list<std::pair<Key, Mapped>>, Allocator)
     -> counted_multimap<std::remove_const_t<Key>, Mapped, std::less<std::remove_const_t<Key>>, Allocator>;
 #if defined(__cpp_lib_containers_ranges)
-template <std::ranges::input_range Range, class Compare = std::less<detail::key_of<std::ranges::range_value_t<Range>>>,
-          detail::is_allocator Allocator = std::allocator<detail::element_of<std::ranges::range_value_t<Range>>>>
+template <std::ranges::input_range Range, class Compare = std::less<detail::guide_range_key<Range>>,
+          detail::is_allocator Allocator = std::allocator<detail::guide_range_pair<Range>>>
     requires(!detail::is_allocator<Compare>)
 counted_multimap(std::from_range_t, Range&&, Compare = Compare(), Allocator = Allocator())
-    -> counted_multimap<detail::key_of<std::ranges::range_value_t<Range>>,
-                        detail::mapped_of<std::ranges::range_value_t<Range>>, Compare, Allocator>;
+    -> counted_multimap<detail::guide_range_key<Range>, detail::guide_range_mapped<Range>, Compare, Allocator>;
 template <std::ranges::input_range Range, detail::is_allocator Allocator>
 counted_multimap(std::from_range_t, Range&&, Allocator)
-    -> counted_multimap<detail::key_of<std::ranges::range_value_t<Range>>,
-                        detail::mapped_of<std::ranges::range_value_t<Range>>,
-                        std::less<detail::key_of<std::ranges::range_value_t<Range>>>, Allocator>;
+    -> counted_multimap<detail::guide_range_key<Range>, detail::guide_range_mapped<Range>,
+                        std::less<detail::guide_range_key<Range>>, Allocator>;
 #endif
 
 // With a pool inside, over an allocator.

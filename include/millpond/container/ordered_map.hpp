@@ -59,16 +59,14 @@ class ordered_map
     }
 };
 
-template <std::input_iterator First, class Compare = std::less<detail::key_of<std::iter_value_t<First>>>,
-          detail::is_allocator Allocator = std::allocator<detail::element_of<std::iter_value_t<First>>>>
+template <std::input_iterator First, class Compare = std::less<detail::guide_key<First>>,
+          detail::is_allocator Allocator = std::allocator<detail::guide_pair<First>>>
     requires(!detail::is_allocator<Compare>)
 ordered_map(First, First, Compare = Compare(), Allocator = Allocator())
-    -> ordered_map<detail::key_of<std::iter_value_t<First>>, detail::mapped_of<std::iter_value_t<First>>, Compare,
-                   Allocator>;
+    -> ordered_map<detail::guide_key<First>, detail::guide_mapped<First>, Compare, Allocator>;
 template <std::input_iterator First, detail::is_allocator Allocator>
-ordered_map(First, First, Allocator)
-    -> ordered_map<detail::key_of<std::iter_value_t<First>>, detail::mapped_of<std::iter_value_t<First>>,
-                   std::less<detail::key_of<std::iter_value_t<First>>>, Allocator>;
+ordered_map(First, First, Allocator) -> ordered_map<detail::guide_key<First>, detail::guide_mapped<First>,
+                                                    std::less<detail::guide_key<First>>, Allocator>;
 template <class Key, class Mapped, class Compare = std::less<Key>,
           detail::is_allocator Allocator = std::allocator<std::pair<const Key, Mapped>>>
     requires(!detail::is_allocator<Compare>)
@@ -78,17 +76,15 @@ template <class Key, class Mapped, detail::is_allocator Allocator>
 ordered_map(std::initializer_list<std::pair<Key, Mapped>>, Allocator)
     -> ordered_map<std::remove_const_t<Key>, Mapped, std::less<std::remove_const_t<Key>>, Allocator>;
 #if defined(__cpp_lib_containers_ranges)
-template <std::ranges::input_range Range, class Compare = std::less<detail::key_of<std::ranges::range_value_t<Range>>>,
-          detail::is_allocator Allocator = std::allocator<detail::element_of<std::ranges::range_value_t<Range>>>>
+template <std::ranges::input_range Range, class Compare = std::less<detail::guide_range_key<Range>>,
+          detail::is_allocator Allocator = std::allocator<detail::guide_range_pair<Range>>>
     requires(!detail::is_allocator<Compare>)
 ordered_map(std::from_range_t, Range&&, Compare = Compare(), Allocator = Allocator())
-    -> ordered_map<detail::key_of<std::ranges::range_value_t<Range>>,
-                   detail::mapped_of<std::ranges::range_value_t<Range>>, Compare, Allocator>;
+    -> ordered_map<detail::guide_range_key<Range>, detail::guide_range_mapped<Range>, Compare, Allocator>;
 template <std::ranges::input_range Range, detail::is_allocator Allocator>
 ordered_map(std::from_range_t, Range&&, Allocator)
-    -> ordered_map<detail::key_of<std::ranges::range_value_t<Range>>,
-                   detail::mapped_of<std::ranges::range_value_t<Range>>,
-                   std::less<detail::key_of<std::ranges::range_value_t<Range>>>, Allocator>;
+    -> ordered_map<detail::guide_range_key<Range>, detail::guide_range_mapped<Range>,
+                   std::less<detail::guide_range_key<Range>>, Allocator>;
 #endif
 
 // With a pool inside, over an allocator.
@@ -117,16 +113,14 @@ class ordered_multimap
     }
 };
 
-template <std::input_iterator First, class Compare = std::less<detail::key_of<std::iter_value_t<First>>>,
-          detail::is_allocator Allocator = std::allocator<detail::element_of<std::iter_value_t<First>>>>
+template <std::input_iterator First, class Compare = std::less<detail::guide_key<First>>,
+          detail::is_allocator Allocator = std::allocator<detail::guide_pair<First>>>
     requires(!detail::is_allocator<Compare>)
 ordered_multimap(First, First, Compare = Compare(), Allocator = Allocator())
-    -> ordered_multimap<detail::key_of<std::iter_value_t<First>>, detail::mapped_of<std::iter_value_t<First>>, Compare,
-                        Allocator>;
+    -> ordered_multimap<detail::guide_key<First>, detail::guide_mapped<First>, Compare, Allocator>;
 template <std::input_iterator First, detail::is_allocator Allocator>
-ordered_multimap(First, First, Allocator)
-    -> ordered_multimap<detail::key_of<std::iter_value_t<First>>, detail::mapped_of<std::iter_value_t<First>>,
-                        std::less<detail::key_of<std::iter_value_t<First>>>, Allocator>;
+ordered_multimap(First, First, Allocator) -> ordered_multimap<detail::guide_key<First>, detail::guide_mapped<First>,
+                                                              std::less<detail::guide_key<First>>, Allocator>;
 template <class Key, class Mapped, class Compare = std::less<Key>,
           detail::is_allocator Allocator = std::allocator<std::pair<const Key, Mapped>>>
     requires(!detail::is_allocator<Compare>)
@@ -136,17 +130,15 @@ template <class Key, class Mapped, detail::is_allocator Allocator>
 ordered_multimap(std::initializer_list<std::pair<Key, Mapped>>, Allocator)
     -> ordered_multimap<std::remove_const_t<Key>, Mapped, std::less<std::remove_const_t<Key>>, Allocator>;
 #if defined(__cpp_lib_containers_ranges)
-template <std::ranges::input_range Range, class Compare = std::less<detail::key_of<std::ranges::range_value_t<Range>>>,
-          detail::is_allocator Allocator = std::allocator<detail::element_of<std::ranges::range_value_t<Range>>>>
+template <std::ranges::input_range Range, class Compare = std::less<detail::guide_range_key<Range>>,
+          detail::is_allocator Allocator = std::allocator<detail::guide_range_pair<Range>>>
     requires(!detail::is_allocator<Compare>)
 ordered_multimap(std::from_range_t, Range&&, Compare = Compare(), Allocator = Allocator())
-    -> ordered_multimap<detail::key_of<std::ranges::range_value_t<Range>>,
-                        detail::mapped_of<std::ranges::range_value_t<Range>>, Compare, Allocator>;
+    -> ordered_multimap<detail::guide_range_key<Range>, detail::guide_range_mapped<Range>, Compare, Allocator>;
 template <std::ranges::input_range Range, detail::is_allocator Allocator>
 ordered_multimap(std::from_range_t, Range&&, Allocator)
-    -> ordered_multimap<detail::key_of<std::ranges::range_value_t<Range>>,
-                        detail::mapped_of<std::ranges::range_value_t<Range>>,
-                        std::less<detail::key_of<std::ranges::range_value_t<Range>>>, Allocator>;
+    -> ordered_multimap<detail::guide_range_key<Range>, detail::guide_range_mapped<Range>,
+                        std::less<detail::guide_range_key<Range>>, Allocator>;
 #endif
 
 // With a pool inside, over an allocator.

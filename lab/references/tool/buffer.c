@@ -2,7 +2,6 @@
 #include "lab/references/tool/buffer.h"
 
 #include <libvex_guest_amd64.h>
-#include "lab/references/tool/sink.h"
 
 _Static_assert(buffer_words * 8 <= buffer_full_bit && buffer_room_words * 8 <= buffer_full_bit, "the bit tells");
 
@@ -12,10 +11,17 @@ static ULong* const words = storage + buffer_full_bit / 8 - buffer_words;
 ULong* buffer_cursor = storage + buffer_full_bit / 8 - buffer_words;
 ULong buffer_state;
 
-UWord buffer_used(void) { return buffer_cursor - words; }
+static void (*pass)(const ULong* first, const ULong* last);
+static ULong passed; /* words, also of gaps */
+
+void buffer_pass_to(void (*take)(const ULong* first, const ULong* last)) { pass = take; }
+
+ULong buffer_first(void) { return passed; }
+ULong buffer_now(void) { return passed + (buffer_cursor - words); }
 
 void buffer_flush(void) {
-    if (buffer_cursor != words) sink_take(words, buffer_cursor);
+    if (buffer_cursor != words) pass(words, buffer_cursor);
+    passed += buffer_cursor - words;
     buffer_cursor = words;
 }
 

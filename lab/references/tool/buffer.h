@@ -30,8 +30,13 @@ extern ULong* buffer_cursor;
 /* thread * 2 + in the allocator, as the records so far say. */
 extern ULong buffer_state;
 
-/* Returns the number of words in the buffer. */
-UWord buffer_used(void);
+/* Says who takes the words: whole records, between `first` and `last`. Call it once, before the program runs. */
+void buffer_pass_to(void (*take)(const ULong* first, const ULong* last));
+/* Returns the position in the stream of the buffer's first word: the number of words that were passed on. */
+ULong buffer_first(void);
+/* Returns the time of a captured process, which is the position in the stream: the number of words written so far.
+ * While words are being passed on, they count as written. */
+ULong buffer_now(void);
 /* Passes the words on and empties the buffer. */
 void buffer_flush(void);
 /* Appends a record. Not in translated code: its helpers fetch the cursor first. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lab/references/tool/contexts.h"
 
-#include "lab/references/tool/clock.h"
+#include "lab/references/tool/buffer.h"
 
 enum { depth_max = 128, list_count = 1 << 12, stacks_in_list_max = 64 };
 
@@ -89,7 +89,7 @@ static UInt module_of(Addr address) {
     m->bias = VG_(DebugInfo_get_text_bias)(info);
     m->first = VG_(DebugInfo_get_text_avma)(info);
     m->last = m->first + VG_(DebugInfo_get_text_size)(info);
-    m->load_tick = clock_now();
+    m->load_tick = buffer_now();
     m->unload_tick = 0;
     m->path = path_of(info);
     m->changed = True;
@@ -235,7 +235,7 @@ void contexts_on_unmap(Addr first, SizeT bytes) {
     for (UInt i = 0; i < module_count; ++i) {
         context_module* m = &modules[i];
         if (m->unload_tick != 0 || m->first >= last || first >= m->last) continue;
-        m->unload_tick = clock_now();
+        m->unload_tick = buffer_now();
         m->changed = code = True;
     }
     if (!code) return;

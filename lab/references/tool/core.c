@@ -8,7 +8,6 @@
  *   exec    a program that Valgrind cannot run, or cannot reach, runs without a capture */
 #include "lab/references/tool/channel.h"
 #include "lab/references/tool/tool.h"
-#include "lab/references/tool/trace_file.h"
 
 enum { path_max = 4096, text_max = 1024, instruction_bytes = 16, empty_path = 0x1000 };
 static const UWord current_folder = -100;

@@ -2,7 +2,7 @@
 #include "lab/references/tool/heap_events.h"
 
 #include "lab/references/stream.h"
-#include "lab/references/tool/clock.h"
+#include "lab/references/tool/buffer.h"
 #include "lab/references/tool/trace_file.h"
 #include "lab/trace/writer.h"
 
@@ -28,7 +28,7 @@ static mpt_writer* writer_of(ThreadId thread) {
     event_stream* s = streams[thread];
     if (s->is_open && mpt_full(&s->writer)) close_block(s);
     if (!s->is_open) {
-        mpt_open_block(&s->writer, s->block, block_bytes, thread, s->sequence++, clock_now());
+        mpt_open_block(&s->writer, s->block, block_bytes, thread, s->sequence++, buffer_now());
         s->is_open = True;
     }
     return &s->writer;
@@ -38,13 +38,13 @@ void heap_events_allocate(ThreadId thread, Addr address, SizeT bytes, UInt conte
     if (!trace_file_is_open()) return;
     mpt_write_allocate(writer_of(thread), flags & millpond_flag_realloc ? mpt_realloc_allocate : mpt_allocate,
                        flags & millpond_flag_zeroed ? mpt_zeroed : 0, address, bytes, context,
-                       flags >> millpond_flag_alignment_shift, clock_now(), 0);
+                       flags >> millpond_flag_alignment_shift, buffer_now(), 0);
 }
 
 void heap_events_free(ThreadId thread, Addr address, UInt flags) {
     if (!trace_file_is_open()) return;
-    mpt_write_free(writer_of(thread), flags & millpond_flag_realloc ? mpt_realloc_free : mpt_free, address, clock_now(),
-                   0);
+    mpt_write_free(writer_of(thread), flags & millpond_flag_realloc ? mpt_realloc_free : mpt_free, address,
+                   buffer_now(), 0);
 }
 
 void heap_events_finish(void) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * heap_events: writes the heap events of a captured process a second time, as `events` blocks, so that readers of heap
- * traces can read them. Their time is the position in the stream (clock.h). One open block of 64 KiB for each thread.
+ * traces can read them. Their time is the position in the stream (buffer.h). One open block of 64 KiB for each thread.
  * */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_HEAP_EVENTS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_HEAP_EVENTS_H

@@ -3,7 +3,6 @@
 
 #include "lab/references/encoder.h"
 #include "lab/references/tool/buffer.h"
-#include "lab/references/tool/clock.h"
 #include "lab/references/tool/code_table.h"
 #include "lab/references/tool/simulating.h"
 #include "lab/references/tool/trace_file.h"
@@ -21,14 +20,10 @@ static struct millpond_prediction* prediction;
 static UInt root_room;
 static UChar* columns[millpond_columns];
 static SizeT column_room[millpond_columns];
-static ULong taken;          /* words, also of gaps */
 static ULong block_state;    /* thread * 2 + in the allocator: at the block's start … */
 static ULong state_before;   /* … and where the next words begin */
 static ULong block_first;    /* position of the block's first word */
 static Bool is_open = False; /* a block has words */
-
-/* While words are taken, those of the buffer are counted: they are written, and its cursor is behind them. */
-ULong clock_now(void) { return taken + buffer_used(); }
 
 /* ---- blocks ---- */
 
@@ -59,7 +54,7 @@ static void begin_block(void) {
     encoder.prediction = prediction;
     millpond_encoder_begin(&encoder);
     block_state = state_before;
-    block_first = taken;
+    block_first = buffer_first();
     is_open = True;
 }
 
@@ -192,7 +187,6 @@ void sink_take(const ULong* first, const ULong* last) {
             encode(first, last);
     }
     state_before = buffer_state;
-    taken += last - first;
 }
 
 void sink_finish(void) {

@@ -158,7 +158,7 @@ static void before_system_call(ThreadId thread, UInt number, UWord* arguments, U
     if (number != __NR_execve && number != __NR_execveat) return;
     write_all();
     tell_window();
-    trace_file_write_end(NULL);
+    trace_file_write_end(NULL, calls_failed());
 }
 
 static void after_system_call(ThreadId thread, UInt number, UWord* arguments, UInt count, SysRes result) {
@@ -240,15 +240,17 @@ static void finish(Int status) {
     (void)status;
     write_all();
     tell_window();
-    trace_file_close(dies_of_instruction ? "Valgrind does not know an instruction of the program" : NULL);
+    trace_file_close(dies_of_instruction ? "Valgrind does not know an instruction of the program" : NULL,
+                     calls_failed());
 }
 
 void tool_stop(const HChar* why) {
     write_all();
-    trace_file_close(why);
+    trace_file_close(why, calls_failed());
 }
 
 static void before_options(void) {
+    buffer_pass_to(&sink_take);
     VG_(details_name)("millpond");
     VG_(details_version)("1");
     VG_(details_description)("captures every data reference of a program");

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lab/references/tool/trace_file.h"
 
-#include "lab/references/tool/calls.h"
+#include "lab/references/tool/buffer.h"
 #include "lab/references/tool/channel.h"
-#include "lab/references/tool/clock.h"
 #include "lab/references/tool/code_table.h"
 #include "lab/references/tool/contexts.h"
 #include "lab/references/tool/regions.h"
@@ -253,8 +252,8 @@ static void write_process(ULong recording) {
     put_field(mpt_key_argument, VG_(args_the_exename));
     for (Word i = 0; i < VG_(sizeXA)(VG_(args_for_client)); ++i)
         put_field(mpt_key_argument, *(HChar**)VG_(indexXA)(VG_(args_for_client), i));
-    put_numbers_field(mpt_key_clock, 2, clock_now(), now_ns());
-    put_numbers_field(mpt_key_first_tick, 1, clock_now(), 0);
+    put_numbers_field(mpt_key_clock, 2, buffer_now(), now_ns());
+    put_numbers_field(mpt_key_first_tick, 1, buffer_now(), 0);
     if (recording != 0) put_numbers_field(mpt_key_recording, 1, recording, 0);
     write_payload(mpt_process, 1, 0);
 }
@@ -281,17 +280,17 @@ Bool trace_file_is_open(void) { return stream != closed; }
 
 void trace_file_abandon(void) { stream = closed; }
 
-void trace_file_write_end(const HChar* stopped) {
+void trace_file_write_end(const HChar* stopped, ULong failed) {
     if (stream == closed) return;
     write_superblocks();
     write_modules(False);
     write_contexts();
     write_regions();
     payload_begin();
-    put_numbers_field(mpt_end_clock, 2, clock_now(), now_ns());
+    put_numbers_field(mpt_end_clock, 2, buffer_now(), now_ns());
     put_numbers_field(mpt_end_clean, 1, stopped == NULL, 0);
     put_numbers_field(mpt_end_contexts, 1, contexts_count(), 0);
-    put_numbers_field(mpt_end_failed, 1, calls_failed(), 0);
+    put_numbers_field(mpt_end_failed, 1, failed, 0);
     if (stopped != NULL) {
         put_numbers_field(mpt_end_stopped, 1, cannot, 0);
         put_field(mpt_end_reason, stopped);
@@ -299,8 +298,8 @@ void trace_file_write_end(const HChar* stopped) {
     write_payload(mpt_end, 1, 0);
 }
 
-void trace_file_close(const HChar* stopped) {
-    trace_file_write_end(stopped);
+void trace_file_close(const HChar* stopped, ULong failed) {
+    trace_file_write_end(stopped, failed);
     if (stream != closed) channel_send(millpond_message_close, stream, NULL, 0);
     stream = closed;
 }

@@ -25,10 +25,10 @@ void trace_file_write_events(void* block, UInt events);
 void trace_file_write_counts(const struct millpond_simulation* simulation, const ULong instructions[2],
                              const ULong kinds[3], const struct millpond_rules* rules);
 /* A block that says how the capture ended, unless others follow: an exec may fail. `stopped`: why it ended before the
- * program did, or null. */
-void trace_file_write_end(const HChar* stopped);
+ * program did, or null. `failed`: the number of allocations that failed. */
+void trace_file_write_end(const HChar* stopped, ULong failed);
 /* The same, and nothing may follow. */
-void trace_file_close(const HChar* stopped);
+void trace_file_close(const HChar* stopped, ULong failed);
 
 /* The file of the program, as Valgrind has it open. */
 const HChar* trace_file_executable(void);

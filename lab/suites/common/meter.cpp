@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "meter.hpp"
 
+#include "lab/measure/clocks.hpp"
 #include "lab/measure/resident.hpp"
-#include "lab/replay/clocks.hpp"
 
 namespace millpond::suites {
 
 std::uint64_t resident_bytes() noexcept { return measure::resident_now().now_bytes; }
 
-double cpu_ns() noexcept { return replay::process_cpu_seconds() * 1e9; }
+double cpu_ns() noexcept { return measure::process_cpu_seconds() * 1e9; }
 
 resident_meter::resident_meter() noexcept : base_bytes_(resident_bytes()) { measure::reset_peak(); }
 

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "lab/replay/clocks.hpp"
+#include "lab/measure/clocks.hpp"
 
 namespace millpond::suites {
 
@@ -35,8 +35,8 @@ class team {
         int met = 0;
         const auto stamp = [&]() noexcept {
             if (met < 2) {
-                wall[met] = replay::wall_seconds() * 1e9;
-                cpu[met] = replay::process_cpu_seconds() * 1e9;
+                wall[met] = measure::wall_seconds() * 1e9;
+                cpu[met] = measure::process_cpu_seconds() * 1e9;
             }
             ++met;
         };

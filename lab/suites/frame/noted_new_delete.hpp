@@ -4,12 +4,12 @@
 //   noting = &blocks;   suites::by_type<noted_new_delete>, resource<noted_new_delete>: every block is noted in `blocks`
 //
 // try_allocate, which a pool calls on its source, is not noted: this class stands for the heap of the process itself.
-// Thread-safety: that of operator new, and of littering::note.
+// Thread-safety: that of operator new, and of heap_litter::note.
 #pragma once
 
 #include <cstddef>
 
-#include "lab/measure/littering.hpp"
+#include "lab/measure/heap_litter.hpp"
 #include "millpond/block/new_delete.hpp"
 
 namespace millpond::frame {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "lab/replay/clocks.hpp"
+#include "lab/measure/clocks.hpp"
 
 namespace millpond::frame {
 namespace {
@@ -27,7 +27,7 @@ void measure_groups(pass& work, std::uint64_t units, std::uint64_t scale_units, 
     // Large structures get fewer groups, because each group costs a whole repetition.
     const unsigned wanted = units * 2 > scale_units ? 3 : most_groups;
     std::array<double, most_groups> groups{};
-    const std::uint64_t faults = replay::page_faults();
+    const std::uint64_t faults = measure::page_faults();
     const double begun = suites::cpu_ns();
     unsigned done = 0;
     double now = begun;
@@ -37,7 +37,7 @@ void measure_groups(pass& work, std::uint64_t units, std::uint64_t scale_units, 
         now = suites::cpu_ns();
         groups[done++] = (now - started) / static_cast<double>(repetitions * units);
     }
-    result.set("page_faults", static_cast<double>(replay::page_faults() - faults) / done);
+    result.set("page_faults", static_cast<double>(measure::page_faults() - faults) / done);
     result.set("warm_ns", median({groups.data(), done}));
     result.set_count("units", units * repetitions * done);
 }

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "contender.hpp"
-#include "lab/measure/littering.hpp"
+#include "lab/measure/heap_litter.hpp"
 #include "workload.hpp"
 
 namespace millpond::frame {

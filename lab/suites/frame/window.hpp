@@ -12,9 +12,9 @@
 
 #include <optional>
 
+#include "lab/measure/clocks.hpp"
 #include "lab/measure/counters.hpp"
 #include "lab/measure/perf_control.hpp"
-#include "lab/replay/clocks.hpp"
 #include "lab/suites/common/meter.hpp"
 #include "workload.hpp"
 
@@ -64,12 +64,12 @@ class window {
         if (in_use != nullptr && in_use->control) in_use->control->enable();
         if (in_use != nullptr && in_use->counters) in_use->counters->start();
         faults_ = minor_faults();
-        wall_seconds_ = replay::wall_seconds();
-        cpu_seconds_ = replay::process_cpu_seconds();
+        wall_seconds_ = measure::wall_seconds();
+        cpu_seconds_ = measure::process_cpu_seconds();
     }
     void stop(outcome& result) const {
-        const double cpu_seconds = replay::process_cpu_seconds() - cpu_seconds_;
-        const double wall_seconds = replay::wall_seconds() - wall_seconds_;
+        const double cpu_seconds = measure::process_cpu_seconds() - cpu_seconds_;
+        const double wall_seconds = measure::wall_seconds() - wall_seconds_;
         const std::uint64_t faults = minor_faults() - faults_;
         if (in_use != nullptr && in_use->counters) in_use->counters->stop();
         if (in_use != nullptr && in_use->control) in_use->control->disable();

@@ -15,7 +15,7 @@
 #include "peers_boost.hpp"
 #endif
 
-#include "adapter.hpp"
+#include "adapter_pool.hpp"
 #include "ideal.hpp"
 #include "lab/suites/common/bindings.hpp"
 #include "lab/suites/common/multipool_2015.hpp"

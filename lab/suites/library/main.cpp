@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-library-suite: the library's allocators and containers, and their peers, measured in passes.
-#include "adapter.hpp"
+#include "adapter_pool.hpp"
 #include "contenders.hpp"
 #include "lab/suites/common/peers_std.hpp"
 #include "lab/suites/frame/suite.hpp"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "contenders.hpp"
-#include "lab/replay/clocks.hpp"
+#include "lab/measure/clocks.hpp"
 #include "lab/suites/common/arrays.hpp"
 #include "lab/suites/frame/passes.hpp"
 #include "workload.hpp"
@@ -34,11 +34,11 @@ template <class Array>
 template <class Array>
 [[gnu::noinline]] double append_watched(Array& to, std::uint64_t elements) {
     double longest = 0;
-    double before = replay::wall_seconds();
+    double before = measure::wall_seconds();
     while (to.size() < elements) {
         const std::uint64_t last = std::min<std::uint64_t>(elements, to.size() + part);
         for (std::uint64_t i = to.size(); i < last; ++i) to.push_back(static_cast<int>(i * 7));
-        const double now = replay::wall_seconds();
+        const double now = measure::wall_seconds();
         longest = std::max(longest, now - before);
         before = now;
     }

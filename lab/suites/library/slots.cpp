@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "lab/suites/common/random_numbers.hpp"
-#include "lab/suites/common/slots.hpp"
+#include "lab/suites/common/slot_array.hpp"
 #include "lab/suites/frame/passes.hpp"
 #include "node_contenders.hpp"
 #include "workload.hpp"

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "contenders.hpp"
-#include "lab/replay/clocks.hpp"
+#include "lab/measure/clocks.hpp"
 #include "lab/suites/common/hidden.hpp"
 #include "lab/suites/frame/passes.hpp"
 #include "millpond/container/dyn_array.hpp"
@@ -55,7 +55,7 @@ template <class Array>
     return total;
 }
 
-double wall_ns() noexcept { return replay::wall_seconds() * 1e9; }
+double wall_ns() noexcept { return measure::wall_seconds() * 1e9; }
 
 [[maybe_unused]] double ns_to_read_the_clock() noexcept {
     double least = std::numeric_limits<double>::max();

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base_pool.hpp"
-#include "lab/replay/clocks.hpp"
+#include "lab/measure/clocks.hpp"
 #include "lab/suites/frame/window.hpp"
 #include "life.hpp"
 #include "millpond/bind/resource.hpp"
@@ -92,9 +92,9 @@ outcome run(const point& asked) {
     outcome result;
     frame::window measured;
     if (asked["cold"] != 0 && !asked.is_for_littering) {
-        const double before = replay::process_cpu_seconds();
+        const double before = measure::process_cpu_seconds();
         result.checksum = live_once(wanted, from);
-        result.set("cold_cpu_seconds", replay::process_cpu_seconds() - before);
+        result.set("cold_cpu_seconds", measure::process_cpu_seconds() - before);
     }
     measured.run(result, [&] {
         for (std::uint64_t i = 0; i < count; ++i) {

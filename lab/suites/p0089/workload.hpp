@@ -2,7 +2,7 @@
 // workload: the benchmarks of P0089R0, each defined next to the code that it runs.
 #pragma once
 
-#include "lab/measure/littering.hpp"
+#include "lab/measure/heap_litter.hpp"
 #include "lab/suites/frame/workload.hpp"
 #include "strategy.hpp"
 

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lab/replay/clocks.hpp"
+#include "lab/measure/clocks.hpp"
 #include "millpond/os/pages.hpp"
 
 namespace millpond::reserve_commit {
@@ -41,7 +41,7 @@ struct counted_pages : os::pages {
     }
 
   private:
-    static double now() noexcept { return Timed ? replay::wall_seconds() : 0.0; }
+    static double now() noexcept { return Timed ? measure::wall_seconds() : 0.0; }
 };
 
 }  // namespace millpond::reserve_commit

@@ -14,6 +14,7 @@
 #include "counted_pages.hpp"
 #include "growing.hpp"
 #include "histogram.hpp"
+#include "lab/measure/clocks.hpp"
 
 namespace millpond::reserve_commit {
 namespace {
@@ -44,12 +45,6 @@ constexpr metric metrics[] = {"clock_ns",
                               {"stepped", "appends", "ns"}};
 constexpr std::uint64_t slow_ns = 1024;  // a microsecond, rounded to a bucket's start
 
-std::uint64_t now_ns() noexcept {
-    timespec now;
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 // Returns a value that changes exactly when the array's memory does; 0 if that cannot be told.
 template <class Array>
 std::uint64_t steps_of(const Array& array) noexcept {
@@ -73,9 +68,9 @@ template <class Array>
     using element = typename Array::value_type;
     std::uint64_t steps = steps_of(to);
     for (std::uint64_t i = 0; i < elements; ++i) {
-        const std::uint64_t before = now_ns();
+        const std::uint64_t before = measure::wall_ns();
         to.push_back(made<element>(i + seed));
-        const std::uint64_t took = now_ns() - before;
+        const std::uint64_t took = measure::wall_ns() - before;
         const std::uint64_t steps_now = steps_of(to);
         (steps_now == steps ? noted.plain : noted.stepped).note(took);
         steps = steps_now;
@@ -85,8 +80,8 @@ template <class Array>
 double clock_ns() noexcept {
     histogram idle;
     for (int i = 0; i < 1000; ++i) {
-        const std::uint64_t before = now_ns();
-        idle.note(now_ns() - before);
+        const std::uint64_t before = measure::wall_ns();
+        idle.note(measure::wall_ns() - before);
     }
     return idle.quantile_ns(0.5).value_or(0);
 }

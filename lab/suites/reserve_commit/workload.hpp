@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "lab/measure/littering.hpp"
+#include "lab/measure/heap_litter.hpp"
 #include "lab/suites/common/arrays.hpp"
 #include "lab/suites/frame/workload.hpp"
 

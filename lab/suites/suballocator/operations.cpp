@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "contenders.hpp"
-#include "lab/suites/common/slots.hpp"
+#include "lab/suites/common/slot_array.hpp"
 #include "lab/suites/frame/window.hpp"
 #include "workload.hpp"
 

@@ -15,7 +15,7 @@
 
 #include "contenders.hpp"
 #include "lab/suites/common/number_set.hpp"
-#include "lab/suites/common/slots.hpp"
+#include "lab/suites/common/slot_array.hpp"
 #include "lab/suites/frame/window.hpp"
 #include "workload.hpp"
 

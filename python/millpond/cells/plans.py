@@ -23,8 +23,6 @@ from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.json_seal import sealed
 
 READER = "millpond-trial"
-# The strategy for subsystems that several threads use.
-SYNCHRONIZED = "synchronized(multipool)"
 # The strategy for a scope.
 ARENA = "monotonic"
 SUFFIX = ".plan.json"

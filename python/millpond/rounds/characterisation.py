@@ -20,7 +20,7 @@ from millpond.system.wording import plural
 
 Schema = Literal["millpond.characterisation/1"]
 SCHEMA: Schema = "millpond.characterisation/1"
-# The values of "legality" (lab/characterise/legality.cpp).
+# The values of "legality" (lab/characterise/legality_record.cpp).
 NOT_DISPROVED = "not disproved"
 ALIVE_AT_END = "alive at the end"  # not freed by the end, although the scope had ended: legal only if no code uses it
 NOT_DECIDED = "not decided"  # the trace was cut off or damaged

@@ -94,7 +94,7 @@ def _untestable(
     named = {*judged.claim.surroundings(), judged.claim.metric}
     claim = judged.claim
     ends = [end for end in (claim.first, claim.last) if claim.axis == THREADS and isinstance(end, int)]
-    if max(ends, default=0) > cores or read(_named(claim, experiment, names), ours):
+    if max(ends, default=0) > cores or read(in_our_names(claim, experiment, names), ours):
         named.add(THREADS)
     reasons = dict.fromkeys(why for name, why in missing.items() if name in named)
     if not reasons:
@@ -111,8 +111,8 @@ def judge(
     """
     if claim.kind == "untestable":
         return Verdict(claim, None, UNTESTABLE)
-    printed = None if claim.published_lost else read(_named(claim, experiment, experiment.canonical), published)
-    found = read(_named(claim, experiment, names or experiment.canonical), ours)
+    printed = None if claim.published_lost else read(in_our_names(claim, experiment, experiment.canonical), published)
+    found = read(in_our_names(claim, experiment, names or experiment.canonical), ours)
     said: dict[str, Any] = {}
     if printed:
         said = {"published": printed.figure.median, "published_satisfies": printed.satisfied}
@@ -129,13 +129,7 @@ def judge(
     return controlled([replace(judged, region=found.region, p=found.p)])[0]
 
 
-def evaluate(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> tuple[list[float], list[Place]]:
-    """The rule's value in each round that all its terms have, and the figures that it rests on."""
-    found = read(_named(claim, experiment, experiment.canonical), figures)
-    return (list(found.values), list(found.places)) if found else ([], [])
-
-
-def _named(claim: Claim, experiment: PublishedSpec, names: Names) -> Claim:
+def in_our_names(claim: Claim, experiment: PublishedSpec, names: Names) -> Claim:
     """The claim with canonical names instead of the paper's, in the usual environment."""
     given = (claim.of, claim.against, _rivals(claim, experiment))
     of, against, among = (tuple(map(names, some)) for some in given)

@@ -25,6 +25,7 @@
 #include "lab/trace/records.hpp"
 #include "lab/trace/slot_file.h"
 #include "lab/trace/writer.h"
+#include "tests/lab/trace/recording.hpp"
 
 namespace {
 
@@ -171,7 +172,7 @@ void make(const shape& wanted) {
     process.arguments = {"make_big_trace"};
     process.start_ticks = process.first_tick = 1000;
     process.start_ns = 1000;
-    trace::put_process(process, payload);
+    test::put_process(process, payload);
     put(mpt_process, 1, 0, 0);
     trace::put_module({1, 0, 0x1000, 0x7fff'ffff, self, functions.build_id(), 0, 0}, payload);
     put(mpt_modules, 1, 0, 0);

@@ -8,7 +8,7 @@
 
 #include "lab/characterise/address_map.hpp"
 #include "lab/characterise/page_survey.hpp"
-#include "lab/characterise/pinning.hpp"
+#include "lab/characterise/pinned_pages.hpp"
 #include "tests/lab/trace/seed.hpp"
 #include "tests/unit/support/scale.hpp"
 

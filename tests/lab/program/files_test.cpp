@@ -154,6 +154,7 @@ TEST_F(files, places_that_cannot_be_written_are_named) {
                 ADD_FAILURE() << place << " was written";
             } catch (const failure& error) {
                 EXPECT_NE(std::string(error.what()).find(place.string()), std::string::npos) << error.what();
+                EXPECT_EQ(error.status, millpond::program::environment);
             }
         }
     EXPECT_EQ(listing().size(), 1u);

@@ -32,6 +32,19 @@ std::vector<std::string> scratch_folder::names() const {
     return found;
 }
 
+void put_process(const trace::process_record& process, trace::field_writer& to) {
+    to.entry(mpt_key_pid, process.pid);
+    to.entry(mpt_key_parent, process.parent_pid);
+    to.entry(mpt_key_executable, process.executable);
+    to.entry(mpt_key_build_id, process.build_id);
+    for (const std::string& argument : process.arguments) to.entry(mpt_key_argument, argument);
+    to.entry(mpt_key_clock, process.start_ticks, process.start_ns);
+    to.entry(mpt_key_provider, process.malloc_provider);
+    to.entry(mpt_key_image, process.image);
+    to.entry(mpt_key_first_tick, process.first_tick);
+    if (process.recording != 0) to.entry(mpt_key_recording, process.recording);
+}
+
 void recording::put(mpt_kind kind, std::uint32_t count, std::span<const std::uint8_t> payload, std::uint64_t first) {
     std::vector<std::uint8_t> bytes(mpt_header_bytes + payload.size());
     mpt_block_header header{};
@@ -50,7 +63,7 @@ void recording::put(mpt_kind kind, std::uint32_t count, std::span<const std::uin
 
 void recording::put_process(const trace::process_record& process) {
     trace::field_writer payload;
-    trace::put_process(process, payload);
+    test::put_process(process, payload);
     put(mpt_process, 1, payload.bytes());
 }
 

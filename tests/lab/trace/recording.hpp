@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/trace/fields.hpp"
 #include "lab/trace/finish.hpp"
 #include "lab/trace/reader.hpp"
 #include "lab/trace/writer.h"
@@ -31,6 +32,9 @@ class scratch_folder {
 
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& bytes);
+
+// Writes the payload of a process block.
+void put_process(const trace::process_record& process, trace::field_writer& to);
 
 class recording {
   public:

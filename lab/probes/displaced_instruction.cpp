@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/probes/displaced.hpp"
+#include "lab/probes/displaced_instruction.hpp"
 
 #include <Zydis/Zydis.h>
 #include <string.h>

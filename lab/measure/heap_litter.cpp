@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/measure/littering.hpp"
+#include "lab/measure/heap_litter.hpp"
 
 #include <malloc.h>
 #include <sys/mman.h>
@@ -101,7 +101,5 @@ heap_litter::lines heap_litter::picture() const {
 std::uint64_t heap_litter::noted_blocks() const noexcept {
     return std::min(noted_.load(std::memory_order_relaxed), most_blocks);
 }
-
-std::uint64_t heap_litter::noted_bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
 
 }  // namespace millpond::measure

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/characterise/pinning.hpp"
+#include "lab/characterise/pinned_pages.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// adapter: makes a pool of a foreign library (peer_adapter.h) an allocator that binds by type.
+// adapter_pool: makes a pool of a foreign library (peer_adapter.h) an allocator that binds by type.
 //
 //   container ─▶ allocator<T, adapter_pool> ─▶ one indirect call ─▶ millpond_peer_allocate(pool, bytes, alignment)
 //

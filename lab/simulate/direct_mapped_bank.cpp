@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Passes a list of lines through the caches, one cache after the other.
-#include "lab/simulate/direct_mapped.hpp"
+#include "lab/simulate/direct_mapped_bank.hpp"
 
 namespace millpond::simulate {
 

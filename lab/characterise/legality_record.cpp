@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/characterise/legality.hpp"
+#include "lab/characterise/legality_record.hpp"
 
 #include <algorithm>
 

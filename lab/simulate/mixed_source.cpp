@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Generates the addresses of the mixed source.
-#include "lab/simulate/generator.hpp"
+#include "lab/simulate/mixed_source.hpp"
 
 namespace millpond::simulate {
 

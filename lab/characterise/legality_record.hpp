@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// legality: counts the objects that outlived each scope, and keeps witnesses.
+// legality_record: counts the objects that outlived each scope, and keeps witnesses.
 //
 //   scopes around a context   main(1) ─ run(2) ─ parse(3) ─ add(4)
 //   outlived, row of context    [0]       [1]      [2]        [3]      [d]: d scopes were still active

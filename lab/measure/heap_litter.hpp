@@ -46,8 +46,6 @@ class heap_litter {
     [[nodiscard]] lines picture() const;
 
     [[nodiscard]] std::uint64_t noted_blocks() const noexcept;
-    [[nodiscard]] std::uint64_t noted_bytes() const noexcept;
-    [[nodiscard]] std::uint64_t held_blocks() const noexcept { return held_; }
 
   private:
     std::atomic<std::uint64_t> bytes_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "adapter.hpp"
+#include "adapter_pool.hpp"
 
 #include <dlfcn.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// caller_registers: the callee-saved registers of the caller of malloc and operator new, and the first words of its
+// caller_words: the callee-saved registers of the caller of malloc and operator new, and the first words of its
 // stack. The owner of an allocation may be found in them.
 //
 //   list::push_back   rbx = this   │ call operator new ─▶ entry keeps rbx, rbp, r12-r15 of this thread ─▶ hook

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// slots: very many objects of one type, each in a block of its own, held by an array of pointers.
+// slot_array: very many objects of one type, each in a block of its own, held by an array of pointers.
 //
 //   │ptr│ptr│ptr│ptr│…     in the order of allocation
 //     └► 1    └► 1          an object is written when it is allocated

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "lab/simulate/source.hpp"
+#include "lab/simulate/reference_source.hpp"
 
 namespace millpond::simulate {
 
