@@ -14,6 +14,7 @@ from millpond.cells.cell import CONTROLS, Cell, Control, Outcome, Program
 from millpond.cells.plan_file import PlanRoute
 from millpond.cells.plans import Plan
 from millpond.rounds.interleaved_rounds import (
+    RoundsRequest,
     Shard,
     Silence,
     Work,
@@ -50,7 +51,7 @@ class Script:
 
 def test_every_round_has_every_contender_once_before_the_next_begins() -> None:
     script = Script()
-    run_rounds(CELLS, script, Silence(), stage="s", rounds=4, seed=7)
+    run_rounds(CELLS, script, Silence(), RoundsRequest(stage="s", rounds=4, seed=7))
     for number in range(5):
         piece = script.ran[number * len(CELLS) : (number + 1) * len(CELLS)]
         assert {name for name, _ in piece} == {c.name for c in CELLS}
@@ -69,7 +70,7 @@ def test_the_order_changes_from_round_to_round() -> None:
 
 
 def test_the_warm_up_is_kept_but_never_measured() -> None:
-    outcomes = run_rounds(CELLS, Script(), Silence(), stage="s", rounds=3)
+    outcomes = run_rounds(CELLS, Script(), Silence(), RoundsRequest(stage="s", rounds=3))
     assert sum(o.round == 0 for o in outcomes) == len(CELLS)
     assert measured_rounds(outcomes) == 3
     assert list(by_round(outcomes, CELLS[0], "cpu_seconds")) == [1, 2, 3]
@@ -79,7 +80,7 @@ def test_the_warm_up_is_kept_but_never_measured() -> None:
 def test_rounds_respect_the_deadline_but_one_always_runs(budget: float) -> None:
     script = Script()
     outcomes = run_rounds(
-        CELLS, script, Silence(), stage="s", rounds=11, deadline=budget, clock=script.clock, warm_up=True
+        CELLS, script, Silence(), RoundsRequest(stage="s", rounds=11, deadline=budget, clock=script.clock, warm_up=True)
     )
     fit = int(budget // len(CELLS)) - 1
     assert measured_rounds(outcomes) == max(1, min(11, fit))
@@ -90,9 +91,13 @@ def test_rounds_respect_the_deadline_but_one_always_runs(budget: float) -> None:
 def test_wanted_rounds_run_past_the_deadline_up_to_a_second_one(until: float, rounds: int) -> None:
     script = Script()
     outcomes = run_rounds(
-        CELLS, script, Silence(), stage="s", rounds=11, deadline=10.0, at_least=6, at_least_until=until,
-        clock=script.clock, warm_up=False,
-    )  # fmt: skip
+        CELLS,
+        script,
+        Silence(),
+        RoundsRequest(
+            stage="s", rounds=11, deadline=10.0, at_least=6, at_least_until=until, clock=script.clock, warm_up=False
+        ),
+    )
     assert measured_rounds(outcomes) == rounds
 
 
@@ -105,7 +110,10 @@ def test_rounds_end_at_the_first_look_that_decides(decided_from: int, rounds: in
         return looked[-1] >= decided_from
 
     outcomes = run_rounds(
-        CELLS, Script(), Silence(), stage="s", rounds=7, looks=(2, 5, 7), is_decided=is_decided, warm_up=False
+        CELLS,
+        Script(),
+        Silence(),
+        RoundsRequest(stage="s", rounds=7, looks=(2, 5, 7), is_decided=is_decided, warm_up=False),
     )
     assert measured_rounds(outcomes) == rounds
     assert looked == [n for n in (2, 5, 7) if n <= rounds]
@@ -113,7 +121,7 @@ def test_rounds_end_at_the_first_look_that_decides(decided_from: int, rounds: in
 
 def test_a_killed_contender_is_neither_run_again_nor_compared() -> None:
     script = Script(status=lambda cell, n: "killed" if cell.contender.name == "shared" and n == 2 else "ok")
-    outcomes = run_rounds(CELLS, script, Silence(), stage="s", rounds=4, warm_up=False)
+    outcomes = run_rounds(CELLS, script, Silence(), RoundsRequest(stage="s", rounds=4, warm_up=False))
     shared = next(c for c in CELLS if c.contender.name == "shared")
     assert sorted(by_round(outcomes, shared, "cpu_seconds")) == [1]
     assert max(n for name, n in script.ran if name == "shared") == 2
@@ -153,7 +161,7 @@ def ran(script: Script) -> set[tuple[str, int]]:
 
 def resumed(memory: RunMemory, rounds: int, cells: Sequence[Cell] = CELLS, seed: int = 1) -> tuple[Script, RunMemory]:
     script, memory = Script(), memory.again()
-    outcomes = run_rounds(cells, script, Silence(), stage="s", rounds=rounds, seed=seed, memory=memory)
+    outcomes = run_rounds(cells, script, Silence(), RoundsRequest(stage="s", rounds=rounds, seed=seed), memory=memory)
     assert measured_rounds(outcomes) == rounds
     assert all(len(by_round(outcomes, c, "cpu_seconds")) == rounds for c in cells)
     return script, memory
@@ -180,7 +188,7 @@ def test_a_killed_run_is_continued_and_pairs_stay_pairs(killed_after: int) -> No
             return super().run(cell, stage, number)
 
     with contextlib.suppress(KeyboardInterrupt):
-        run_rounds(CELLS, KilledScript(), Silence(), stage="s", rounds=5, memory=memory, seed=3)
+        run_rounds(CELLS, KilledScript(), Silence(), RoundsRequest(stage="s", rounds=5, seed=3), memory=memory)
     assert len(memory.runs[-1]) == killed_after
     whole = max(0, killed_after // len(CELLS) - 1)  # the warm-up does not count
     script, _ = resumed(memory, 5, seed=3)
@@ -199,9 +207,9 @@ def test_a_contender_that_was_killed_in_an_earlier_run_stays_out() -> None:
     shared = next(c for c in CELLS if c.contender.name == "shared")
     memory = RunMemory()
     script = Script(status=lambda cell, n: "killed" if cell == shared and n == 2 else "ok")
-    run_rounds(CELLS, script, Silence(), stage="s", rounds=3, memory=memory)
+    run_rounds(CELLS, script, Silence(), RoundsRequest(stage="s", rounds=3), memory=memory)
     later = Script()
-    outcomes = run_rounds(CELLS, later, Silence(), stage="s", rounds=5, memory=memory.again())
+    outcomes = run_rounds(CELLS, later, Silence(), RoundsRequest(stage="s", rounds=5), memory=memory.again())
     assert ran(later) == {(c.name, n) for c in CELLS if c != shared for n in (4, 5)}
     assert [o.round for o in outcomes if o.cell == shared and o.status == "killed"] == [2]
 
@@ -210,7 +218,11 @@ def test_recalled_rounds_count_for_the_budget() -> None:
     _, memory = resumed(RunMemory(), 2)
     script = Script()
     outcomes = run_rounds(
-        CELLS, script, Silence(), stage="s", rounds=9, deadline=-1.0, clock=script.clock, memory=memory, warm_up=False
+        CELLS,
+        script,
+        Silence(),
+        RoundsRequest(stage="s", rounds=9, deadline=-1.0, clock=script.clock, warm_up=False),
+        memory=memory,
     )
     assert script.ran == []
     assert measured_rounds(outcomes) == 2
@@ -221,7 +233,7 @@ WIDE = [Cell(Program((f"prog{i}",)), Control(name)) for i in range(3) for name i
 
 def test_cells_that_are_compared_run_side_by_side() -> None:
     script = Script()
-    outcomes = run_rounds(WIDE, script, Silence(), stage="s", rounds=4, seed=5)
+    outcomes = run_rounds(WIDE, script, Silence(), RoundsRequest(stage="s", rounds=4, seed=5))
     order = [o.cell for o in outcomes]
     assert len(groups_of(WIDE)) == 3
     assert len(order) == len(script.ran)
@@ -243,7 +255,9 @@ def test_shards_are_disjoint_complete_and_keep_pairs_together(of: int, rounds: i
         work = Work.of(cells, stage="s", rounds=rounds, shard=Shard(number, of))
         parts.append({(g.index, n) for g in work.groups for n in work.numbers(g)})
         script, seen = Script(), set()
-        for outcome in run_rounds(cells, script, Silence(), stage="s", rounds=rounds, shard=Shard(number, of)):
+        for outcome in run_rounds(
+            cells, script, Silence(), RoundsRequest(stage="s", rounds=rounds, shard=Shard(number, of))
+        ):
             if outcome.round > 0:
                 seen.add((outcome.cell, outcome.round))
         assert seen == {(c, n) for i, n in parts[-1] for c in work.groups[i].alive}
@@ -274,7 +288,12 @@ def test_counts_do_not_depend_on_the_number_of_processors(
 
     def counted(memory: RunMemory, script: Script, processors: int) -> set[tuple[Cell, int, str]]:
         outcomes = run_counted(
-            WIDE, script, Silence(), stage="s", rounds=rounds, memory=memory, shard=part, processors=processors
+            WIDE,
+            script,
+            Silence(),
+            RoundsRequest(stage="s", rounds=rounds, shard=part),
+            memory=memory,
+            processors=processors,
         )
         found = {(o.cell, o.round, o.status) for o in outcomes}
         assert len(outcomes) == len(found)
@@ -298,6 +317,7 @@ def test_counted_rounds_end_with_what_a_runner_raises() -> None:
 
     memory = RunMemory()
     with pytest.raises(Failure, match="the tool is gone"):
-        run_counted(WIDE, FailingScript(), Silence(), stage="s", rounds=3, memory=memory, processors=2)
+        request = RoundsRequest(stage="s", rounds=3)
+        run_counted(WIDE, FailingScript(), Silence(), request, memory=memory, processors=2)
     assert {o.cell for o in memory.runs[-1] if o.round == 1} == set(WIDE)
     assert not [o for o in memory.runs[-1] if o.round == 3]

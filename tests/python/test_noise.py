@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from millpond.cells.cell import Cell, Outcome
-from millpond.rounds.interleaved_rounds import Silence, run_rounds
+from millpond.rounds.interleaved_rounds import RoundsRequest, Silence, run_rounds
 from millpond.rounds.noise import noise_of, twins
 
 
@@ -27,7 +27,7 @@ class Weather:
 
 def test_pairing_removes_drift_from_the_floor_only(seed: int) -> None:
     cells = twins(["prog"])
-    outcomes = run_rounds(cells, Weather(seed, 0.2, 0.002), Silence(), stage="noise", rounds=31)
+    outcomes = run_rounds(cells, Weather(seed, 0.2, 0.002), Silence(), RoundsRequest(stage="noise", rounds=31))
     cpu, peak = noise_of(outcomes, cells)
     assert (cpu.metric, cpu.ratio.n) == ("cpu_seconds", 31)
     assert cpu.ratio.low <= 1.0 + 0.002 and cpu.ratio.high >= 1.0 - 0.002

@@ -23,7 +23,7 @@ from millpond.advice.verdict import quick_estimate
 from millpond.cells.cell import Cell, Malloc, Outcome
 from millpond.cells.plans import Plan, combine, without_repeats
 from millpond.rounds import mallocs, schedule
-from millpond.rounds.interleaved_rounds import Listener, Work, by_round, measured_rounds, run_rounds
+from millpond.rounds.interleaved_rounds import Listener, RoundsRequest, Work, by_round, measured_rounds, run_rounds
 from millpond.rounds.noise import Spread
 from millpond.rounds.trial_rounds import Laboratory, time_limit
 from millpond.statistics.order_statistics import Comparison
@@ -114,13 +114,20 @@ class AdviceRounds:
         # Runs are often faster than expected: run more rounds than planned if the judgement still has its time.
         started = time.monotonic()
         outcomes = run_rounds(
-            cells, self._laboratory, self._listener, stage="choosing",
-            rounds=steps.choosing_rounds or schedule.CHOOSING_ROUNDS,
-            deadline=self._deadline
-            - schedule.seconds_of_judgement(self._run_seconds, spending.judged, spending.verdict_rounds),
-            at_least=steps.choosing_rounds or spending.choosing_rounds, seed=self._seed, warm_up=False,
+            cells,
+            self._laboratory,
+            self._listener,
+            RoundsRequest(
+                stage="choosing",
+                rounds=steps.choosing_rounds or schedule.CHOOSING_ROUNDS,
+                deadline=self._deadline
+                - schedule.seconds_of_judgement(self._run_seconds, spending.judged, spending.verdict_rounds),
+                at_least=steps.choosing_rounds or spending.choosing_rounds,
+                seed=self._seed,
+                warm_up=False,
+            ),
             memory=self._log,
-        )  # fmt: skip
+        )
         self._adopt(outcomes, "choosing")
         self._run_seconds = max((time.monotonic() - started) / max(1, len(outcomes)), self._slow_seconds(outcomes))
         self._note_failures(outcomes)
@@ -200,9 +207,14 @@ class AdviceRounds:
             return together
         cells = [effects.plan_cell(self._program, p) for p in plans]
         outcomes = run_rounds(
-            [*self._behind_net(), *cells], self._laboratory, self._listener, stage="combining", rounds=rounds,
-            deadline=self._deadline, seed=self._seed + 2, warm_up=False, memory=self._log,
-        )  # fmt: skip
+            [*self._behind_net(), *cells],
+            self._laboratory,
+            self._listener,
+            RoundsRequest(
+                stage="combining", rounds=rounds, deadline=self._deadline, seed=self._seed + 2, warm_up=False
+            ),
+            memory=self._log,
+        )
         self._adopt(outcomes, "combining")
         self._note_failures(outcomes)
         compared = [(p, effects.compare_net(outcomes, self._program, p, "cpu_seconds")) for p in plans]
@@ -284,10 +296,22 @@ class AdviceRounds:
             self._laboratory.look_up_now()
         started = time.monotonic()
         outcomes = run_rounds(
-            cells, self._laboratory, self._listener, stage="judging", rounds=rounds, deadline=self._deadline,
-            at_least=least, at_least_until=float("inf") if room >= schedule.FEWEST_VERDICT_ROUNDS else self._end,
-            seed=self._seed + 1, warm_up=False, memory=self._log, looks=looks.numbers, is_decided=is_decided,
-        )  # fmt: skip
+            cells,
+            self._laboratory,
+            self._listener,
+            RoundsRequest(
+                stage="judging",
+                rounds=rounds,
+                deadline=self._deadline,
+                at_least=least,
+                at_least_until=float("inf") if room >= schedule.FEWEST_VERDICT_ROUNDS else self._end,
+                seed=self._seed + 1,
+                warm_up=False,
+                looks=looks.numbers,
+                is_decided=is_decided,
+            ),
+            memory=self._log,
+        )
         each_seconds = (time.monotonic() - started) / max(1, len(outcomes) - there)
         self._found.verdict_seconds = schedule.FEWEST_VERDICT_ROUNDS * len(cells) * each_seconds
         self._found.verdict_lacks_seconds = self._found.verdict_seconds - left

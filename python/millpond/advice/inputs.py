@@ -32,7 +32,7 @@ from millpond.advice.advice_data import NOTHING, Advice, Row
 from millpond.advice.document import saved_by
 from millpond.advice.effects import METRICS_COMPARED, compare_net, control_cell, plan_cell, saves_memory, saves_time
 from millpond.cells.plans import Plan, of_file
-from millpond.rounds.interleaved_rounds import run_rounds
+from millpond.rounds.interleaved_rounds import RoundsRequest, run_rounds
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.rounds.trial_rounds import Laboratory
@@ -239,9 +239,11 @@ def judge_again(
         cells = {n: plan_cell(program, p) for n, p in plans.items()}
         controls = [control_cell(program, "bare"), control_cell(program, "looked_up")]
         outcomes = run_rounds(
-            [*controls, *cells.values()], laboratory, ProgressReport(), stage=STAGE, rounds=VERDICT_ROUNDS,
-            deadline=deadline, seed=seed, warm_up=False,
-        )  # fmt: skip
+            [*controls, *cells.values()],
+            laboratory,
+            ProgressReport(),
+            RoundsRequest(stage=STAGE, rounds=VERDICT_ROUNDS, deadline=deadline, seed=seed, warm_up=False),
+        )
     journal = Journal("advise", program, seed=seed)
     journal.add_outcomes(outcomes)
     store.write(journal)

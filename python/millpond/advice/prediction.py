@@ -22,7 +22,7 @@ from millpond.cells.metrics import REPLAY_METRICS
 from millpond.cells.plan_file import REST
 from millpond.cells.plans import Plan
 from millpond.doctor.replay_error import ReplayError, widen
-from millpond.rounds.interleaved_rounds import Listener, measured_rounds, run_rounds
+from millpond.rounds.interleaved_rounds import Listener, RoundsRequest, measured_rounds, run_rounds
 from millpond.rounds.replay_rounds import (
     ORDERS,
     RECORDED,
@@ -108,7 +108,9 @@ def predict(
     if time.monotonic() + 2 * len(cells) * _round_seconds(events) > deadline:
         return not_replayed("the budget had no time for replays; give more with --budget")
     runner = ReplayRunner(folder, seed)
-    outcomes = run_rounds(cells, runner, listener, stage=STAGE, rounds=ROUNDS, deadline=deadline, seed=seed)
+    outcomes = run_rounds(
+        cells, runner, listener, RoundsRequest(stage=STAGE, rounds=ROUNDS, deadline=deadline, seed=seed)
+    )
     evidence = _keep(outcomes, program, log)
     found = tuple(
         PlanPrediction(

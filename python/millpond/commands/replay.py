@@ -19,7 +19,15 @@ from millpond.cells.plans import read_all
 from millpond.commands import options
 from millpond.doctor.replay_error import NOT_VALIDATED, ReplayError, replay_error, widen
 from millpond.rounds.grids import GridOptions, forecast, listing, notes_on_rounds, select, show
-from millpond.rounds.interleaved_rounds import Shard, Work, by_round, measured_rounds, metric_summaries, run_rounds
+from millpond.rounds.interleaved_rounds import (
+    RoundsRequest,
+    Shard,
+    Work,
+    by_round,
+    measured_rounds,
+    metric_summaries,
+    run_rounds,
+)
 from millpond.rounds.mallocs import find_mallocs
 from millpond.rounds.replay_data import ReplayContender, ReplayedTrace, ReplayResult, WidenedComparison
 from millpond.rounds.replay_rounds import (
@@ -191,9 +199,12 @@ class ReplayRun:
         journal = self._journal()
         with logged(self.store, journal, resume=True) if self.store else nullcontext() as log:
             outcomes = run_rounds(
-                self.cells, self._runner, ProgressReport(), stage=STAGE, rounds=self.rounds, deadline=self.deadline,
-                seed=self.seed, memory=log, shard=shard,
-            )  # fmt: skip
+                self.cells,
+                self._runner,
+                ProgressReport(),
+                RoundsRequest(stage=STAGE, rounds=self.rounds, deadline=self.deadline, seed=self.seed, shard=shard),
+                memory=log,
+            )
         result = self._document(summaries[0], outcomes, self._notes(outcomes, summaries, shard))
         if diffusion:
             points = {c.name: self._runner.diffusion(c, diffusion) for c in self.cells if c.contender != NULL}

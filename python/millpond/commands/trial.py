@@ -24,7 +24,7 @@ from millpond.cells.plans import Plan, merged, read_all
 from millpond.commands import options
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.grids import GridOptions, forecast, listing, notes_on_rounds, select, show, stored_seconds
-from millpond.rounds.interleaved_rounds import Shard, Work, measured_rounds, metric_summaries, run_rounds
+from millpond.rounds.interleaved_rounds import RoundsRequest, Shard, Work, measured_rounds, metric_summaries, run_rounds
 from millpond.rounds.preparation import Preparation
 from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.rounds.trial_data import TrialContender, TrialPlan, TrialProgram, TrialResult
@@ -150,9 +150,19 @@ class Trial:
         warm_up = self.deadline - time.monotonic() > 3 * len(self.cells) * seconds
         with logged(self.store, self._journal(), resume=True) if self.store else nullcontext() as log:
             outcomes = run_rounds(
-                self.cells, self._laboratory, ProgressReport(), stage=STAGE, rounds=self.rounds,
-                deadline=self.deadline, seed=self.seed, warm_up=warm_up, memory=log, shard=shard,
-            )  # fmt: skip
+                self.cells,
+                self._laboratory,
+                ProgressReport(),
+                RoundsRequest(
+                    stage=STAGE,
+                    rounds=self.rounds,
+                    deadline=self.deadline,
+                    seed=self.seed,
+                    warm_up=warm_up,
+                    shard=shard,
+                ),
+                memory=log,
+            )
             return outcomes, len({o.round for o in outcomes if o.round > 0} - log.rounds) if log else 0
 
     def _notes(self, outcomes: list[Outcome], shard: Shard, earlier: int) -> list[str]:

@@ -27,7 +27,7 @@ from millpond.doctor.examination_data import (
     ProbeResult,
     StoreFacts,
 )
-from millpond.rounds.interleaved_rounds import Listener, run_rounds
+from millpond.rounds.interleaved_rounds import Listener, RoundsRequest, run_rounds
 from millpond.rounds.mallocs import MallocRunner, find_mallocs
 from millpond.rounds.noise import noise_of, twins
 from millpond.rounds.trial_data import RoundResult
@@ -167,7 +167,7 @@ def _noise(folder: Path, listener: Listener, rounds: int, seed: int) -> NoiseFac
     try:
         cells = twins((str(native.find(PROBE)), "--spin", str(SPIN_STEPS)))
         runner = MallocRunner(folder, seed=seed, limit_seconds=_PATIENCE_SECONDS)
-        outcomes = run_rounds(cells, runner, listener, stage="noise", rounds=rounds, seed=seed)
+        outcomes = run_rounds(cells, runner, listener, RoundsRequest(stage="noise", rounds=rounds, seed=seed))
     except Failure as failure:
         return NoiseFacts(0, why_null=failure.message)
     failed = next((o.why for o in outcomes if o.status != "ok"), None)

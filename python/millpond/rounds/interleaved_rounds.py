@@ -187,56 +187,74 @@ class Work:
         return due
 
 
+@dataclass(frozen=True, kw_only=True)
+class RoundsRequest:
+    """The rounds that are wanted, and when they end.
+
+    `deadline` is in seconds of `clock`; the first `at_least` measured rounds run even past it, up to `at_least_until`,
+    and one runs always. After each number of measured rounds in `looks` the rounds end if `is_decided`. `warm_up`: a
+    round 0 that no verdict uses.
+    """
+
+    stage: str
+    rounds: int
+    deadline: float = float("inf")
+    seed: int = 0
+    warm_up: bool = True
+    at_least: int = 1
+    at_least_until: float = float("inf")
+    shard: Shard = WHOLE
+    looks: Sequence[int] = ()
+    is_decided: Callable[[Sequence[Outcome]], bool] = lambda _: False
+    clock: Callable[[], float] = time.monotonic
+
+    def numbers(self) -> range:
+        """The numbers of the rounds, with that of the warm-up."""
+        return range(0 if self.warm_up else 1, self.rounds + 1)
+
+    def is_over(self, begun: int, longest_seconds: float) -> bool:
+        """True if no further round may start: `begun` measured rounds have, and the longest took so many seconds."""
+        end = self.deadline if begun >= self.at_least else self.at_least_until
+        return begun > 0 and self.clock() + longest_seconds > end
+
+    def is_answered(self, begun: int, outcomes: Sequence[Outcome]) -> bool:
+        """True if these rounds are looked at, and the question is decided."""
+        return begun in self.looks and self.is_decided(outcomes)
+
+
 def run_rounds(
-    cells: Sequence[Cell],
-    runner: Runner,
-    listener: Listener,
-    *,
-    stage: str,
-    rounds: int,
-    deadline: float = float("inf"),
-    seed: int = 0,
-    warm_up: bool = True,
-    at_least: int = 1,
-    at_least_until: float = float("inf"),
-    clock: object = time.monotonic,
-    memory: Memory | None = None,
-    shard: Shard = WHOLE,
-    looks: Sequence[int] = (),
-    is_decided: Callable[[Sequence[Outcome]], bool] = lambda _: False,
+    cells: Sequence[Cell], runner: Runner, listener: Listener, request: RoundsRequest, *, memory: Memory | None = None
 ) -> list[Outcome]:
     """Returns all outcomes: those recalled from earlier runs, then the new ones in the order in which they ran.
 
-    `deadline` is in seconds of `clock`; the first `at_least` measured rounds run even past it, up to `at_least_until`,
-    and one runs always. A cell whose program was killed is left out of the later rounds: they would teach nothing
-    more, and they are not cheap. After each number of measured rounds in `looks` the rounds end if `is_decided`.
+    A cell whose program was killed is left out of the later rounds: they would teach nothing more, and they are not
+    cheap.
     """
-    now = clock if callable(clock) else time.monotonic
-    work = Work.of(cells, stage=stage, rounds=rounds, shard=shard, memory=memory)
+    work = Work.of(cells, stage=request.stage, rounds=request.rounds, shard=request.shard, memory=memory)
     outcomes = work.recalled()
-    runs = work.runs(warm_up=warm_up)
+    runs = work.runs(warm_up=request.warm_up)
     begun = measured_rounds(outcomes)
-    if not runs or (begun in looks and is_decided(outcomes)):
+    if not runs or request.is_answered(begun, outcomes):
         return outcomes
     longest = 0.0
-    listener.begin(stage, runs)
+    listener.begin(request.stage, runs)
     try:
-        for number in range(0 if warm_up else 1, rounds + 1):
-            due = work.due(number, seed)
-            if due and begun and now() + longest > (deadline if begun >= at_least else at_least_until):
+        for number in request.numbers():
+            due = work.due(number, request.seed)
+            if due and request.is_over(begun, longest):
                 break
-            started = now()
+            started = request.clock()
             for group in due:
-                for cell in order_of(group.alive, seed, number):
-                    outcome = runner.run(cell, stage, number)
+                for cell in order_of(group.alive, request.seed, number):
+                    outcome = runner.run(cell, request.stage, number)
                     if memory is not None:
                         memory.keep(outcome)
                     outcomes.append(outcome)
                     group.bury(outcome)
                     listener.step()
             begun += bool(due and number)
-            longest = max(longest, now() - started)
-            if due and begun in looks and is_decided(outcomes):
+            longest = max(longest, request.clock() - started)
+            if due and request.is_answered(begun, outcomes):
                 break
     finally:
         listener.end()

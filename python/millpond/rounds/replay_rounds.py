@@ -19,7 +19,7 @@ from millpond.cells.cell import Cell, Contender, Control, Malloc, Outcome, Strat
 from millpond.cells.metrics import REPLAY_METRICS
 from millpond.cells.plans import Plan
 from millpond.rounds.fresh_process import Padding, killed
-from millpond.rounds.interleaved_rounds import Listener, Memory, Silence, by_round, run_rounds
+from millpond.rounds.interleaved_rounds import Listener, Memory, RoundsRequest, Silence, by_round, run_rounds
 from millpond.rounds.replay_data import DiffusionPoint, ReplayedTrace, ReplayRound
 from millpond.statistics.order_statistics import Comparison, Summary, compare, judge_family, summarise
 from millpond.system import native
@@ -179,9 +179,12 @@ def replay(
 ) -> list[Outcome]:
     """Replays these cells in interleaved rounds; returns raw outcomes, with those of NULL. `deadline`: monotonic."""
     return run_rounds(
-        cells, ReplayRunner(folder, seed), listener or Silence(), stage=STAGE, rounds=rounds, deadline=deadline,
-        seed=seed, memory=memory,
-    )  # fmt: skip
+        cells,
+        ReplayRunner(folder, seed),
+        listener or Silence(),
+        RoundsRequest(stage=STAGE, rounds=rounds, deadline=deadline, seed=seed),
+        memory=memory,
+    )
 
 
 def subtract_null(outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -37,7 +37,7 @@ from millpond.doctor.references_error import (
     summary_of,
 )
 from millpond.rounds.capture_tools import CacheShape
-from millpond.rounds.interleaved_rounds import Listener, by_round, run_rounds
+from millpond.rounds.interleaved_rounds import Listener, RoundsRequest, by_round, run_rounds
 from millpond.rounds.layouts import layout_of
 from millpond.rounds.mallocs import MallocRunner
 from millpond.rounds.predicted_misses import (
@@ -174,9 +174,11 @@ class ReferencesValidator:
             for cell in cells
         }  # fmt: skip
         outcomes = run_rounds(
-            cells, SideBySide(dict(runners), self.seed), self.listener, stage=MEASURED, rounds=ROUNDS,
-            deadline=deadline, seed=self.seed,
-        )  # fmt: skip
+            cells,
+            SideBySide(dict(runners), self.seed),
+            self.listener,
+            RoundsRequest(stage=MEASURED, rounds=ROUNDS, deadline=deadline, seed=self.seed),
+        )
         self.journal.add_outcomes(outcomes)
         self.notes += sorted({f"{workload.name}: {o.cell.contender.name} {o.why}" for o in outcomes
                               if o.status != "ok"})  # fmt: skip

@@ -35,7 +35,7 @@ from millpond.doctor.replay_error import (
     summary_of,
 )
 from millpond.rounds.characterisation import Characterisation
-from millpond.rounds.interleaved_rounds import Listener, Runner, run_rounds
+from millpond.rounds.interleaved_rounds import Listener, RoundsRequest, Runner, run_rounds
 from millpond.rounds.mallocs import OWN_MALLOC, MallocRunner, library_bytes, preloaded
 from millpond.rounds.real_program import RealProgram
 from millpond.rounds.recording import RECORD, summaries, trace_set
@@ -113,9 +113,11 @@ class ReplayValidator:
                 SideBySide({c: self.replays(own_folder(folder, c), self.seed) for c in paced}, self.seed, None),
             )
             outcomes = run_rounds(
-                [*real, *played, *paced], runner, self.listener, stage="validating", rounds=self.rounds,
-                deadline=deadline, seed=self.seed,
-            )  # fmt: skip
+                [*real, *played, *paced],
+                runner,
+                self.listener,
+                RoundsRequest(stage="validating", rounds=self.rounds, deadline=deadline, seed=self.seed),
+            )
         measured = [o for o in outcomes if o.stage == MEASURED]
         predicted = [o for o in outcomes if o.stage == PREDICTED]
         self.journal.add_outcomes([*measured, *predicted])

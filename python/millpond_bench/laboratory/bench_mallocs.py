@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 
 from millpond.cells.cell import Cell, Malloc, Outcome, Program
-from millpond.rounds.interleaved_rounds import Silence, run_rounds
+from millpond.rounds.interleaved_rounds import RoundsRequest, Silence, run_rounds
 from millpond.rounds.mallocs import GLIBC, HUGE, OURS, OWN_MALLOC, MallocRunner, contenders, preloaded
 from millpond.rounds.real_program import RealProgram
 from millpond.statistics.order_statistics import Summary, summarise
@@ -55,7 +55,9 @@ class MallocTable:
             mallocs = [OWN_MALLOC, *(m for m in contenders()[0] if m.name != HUGE)]
             cells = [Cell(Program(workload.command), malloc) for malloc in mallocs]
             runner = MallocRunner(bench.folder, workload.stdin, workload.environment, bench.seed)
-            found = run_rounds(cells, runner, Silence(), stage="bench", rounds=bench.rounds, seed=bench.seed)
+            found = run_rounds(
+                cells, runner, Silence(), RoundsRequest(stage="bench", rounds=bench.rounds, seed=bench.seed)
+            )
             failed = {one.cell.contender.name: one.why for one in found if one.status != "ok"}
             for name in {GLIBC, OURS} - {m.name for m in mallocs} | failed.keys() & {GLIBC, OURS}:
                 raise Failure(Status.ENVIRONMENT, f"{workload.name} on {name}: {failed.get(name, 'is not built')}")

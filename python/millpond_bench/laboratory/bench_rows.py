@@ -27,7 +27,7 @@ from typing import Any
 
 from millpond.cells.cell import Cell, Control, Outcome, Workload
 from millpond.rounds.fresh_process import Padding, describe
-from millpond.rounds.interleaved_rounds import Silence, run_rounds
+from millpond.rounds.interleaved_rounds import RoundsRequest, Silence, run_rounds
 from millpond.rounds.real_program import RealProgram
 from millpond.statistics.order_statistics import summarise
 from millpond.system import native
@@ -128,7 +128,7 @@ class Bench:
         """The interleaved rounds of each contender after one warm-up. `rounds`: their number, if not the usual one."""
         cells = [Cell(Workload("bench"), Control(name)) for name in turns]
         runner = _Turns(turns)
-        run_rounds(cells, runner, Silence(), stage="bench", rounds=rounds or self.rounds, seed=self.seed)
+        run_rounds(cells, runner, Silence(), RoundsRequest(stage="bench", rounds=rounds or self.rounds, seed=self.seed))
         return runner.measured
 
     def record(self, workload: RealProgram, *options: str) -> Round:

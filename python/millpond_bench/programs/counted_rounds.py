@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from millpond.cells.cell import Cell, Outcome
-from millpond.rounds.interleaved_rounds import WHOLE, Listener, Memory, Runner, Shard, Work
+from millpond.rounds.interleaved_rounds import Listener, Memory, RoundsRequest, Runner, Work
 from millpond.system import native
 from millpond.system.machine import this_machine
 
@@ -23,31 +23,29 @@ def run_counted(
     cells: Sequence[Cell],
     runner: Runner,
     listener: Listener,
+    request: RoundsRequest,
     *,
-    stage: str,
-    rounds: int,
     memory: Memory | None = None,
-    shard: Shard = WHOLE,
     processors: int | None = None,
 ) -> list[Outcome]:
     """Returns all outcomes: those recalled from earlier runs, then the new ones as they came. `runner` must be
     thread-safe.
 
-    `processors`: the number of simultaneous runs; None for all processors of this process. A cell whose program was
+    Of the request, stage, rounds and shard count. `processors`: the number of simultaneous runs; None for all processors of this process. A cell whose program was
     killed is left out of the later rounds. An exception of the runner ends the run, when the started rounds have
     ended.
     """
-    work = Work.of(cells, stage=stage, rounds=rounds, shard=shard, memory=memory, paired=False)
+    work = Work.of(cells, stage=request.stage, rounds=request.rounds, shard=request.shard, memory=memory, paired=False)
     outcomes = work.recalled()
     runs = work.runs(warm_up=False)
     if not runs:
         return outcomes
-    listener.begin(stage, runs)
+    listener.begin(request.stage, runs)
     pool = ThreadPoolExecutor(processors or this_machine().cores)
     try:
-        for number in range(1, rounds + 1):
+        for number in range(1, request.rounds + 1):
             due = {cell: group for group in work.groups if number in work.numbers(group) for cell in group.alive}
-            under_way = [pool.submit(runner.run, cell, stage, number) for cell in due]
+            under_way = [pool.submit(runner.run, cell, request.stage, number) for cell in due]
             for ended in as_completed(under_way):
                 outcome = ended.result()
                 if memory is not None:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from millpond.cells.cell import Cell, Outcome
 from millpond.rounds.grids import forecast, notes_on_rounds
-from millpond.rounds.interleaved_rounds import WHOLE, Runner, Shard, Work, measured_rounds, run_rounds
+from millpond.rounds.interleaved_rounds import WHOLE, RoundsRequest, Runner, Shard, Work, measured_rounds, run_rounds
 from millpond.store.observations import Journal, Programs
 from millpond.store.round_log import RoundLog, logged_anyway, subject_of
 from millpond.store.store import Store
@@ -121,13 +121,13 @@ class ExperimentRun(ABC):
 
     def run_cells(self, runner: Runner, log: RoundLog, cells: Sequence[Cell]) -> list[Outcome]:
         """The rounds of these cells, in one run for each number of rounds."""
-        run = partial(run_rounds, seed=self.request.seed, warm_up=False) if self.paired else run_counted
+        run = run_rounds if self.paired else run_counted
+        wanted = RoundsRequest(stage=STAGE, rounds=0, seed=self.request.seed, warm_up=False, shard=self.request.shard)
         return [
             outcome
             for rounds, own in self.passes(cells)
-            for outcome in run(own, runner, _NamedProgress(self.spec.name), stage=STAGE, rounds=rounds, memory=log,
-                               shard=self.request.shard)
-        ]  # fmt: skip
+            for outcome in run(own, runner, _NamedProgress(self.spec.name), replace(wanted, rounds=rounds), memory=log)
+        ]
 
     def earlier_rounds(self) -> RoundLog | None:
         """The store's log of earlier rounds."""

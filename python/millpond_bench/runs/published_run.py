@@ -12,7 +12,7 @@ import msgspec
 
 from millpond.cells.cell import LITTER, SURROUNDINGS, Cell, Outcome
 from millpond.rounds.grids import forecast
-from millpond.rounds.interleaved_rounds import Work, run_rounds
+from millpond.rounds.interleaved_rounds import RoundsRequest, Work, run_rounds
 from millpond.store.round_log import RoundLog
 from millpond.system import callgrind
 from millpond.system.errors import Failure
@@ -173,9 +173,14 @@ class PublishedRun(SuiteRun):
             seconds = {cell: self.needs[cell].seconds for cell in cells}
             more = extra.runner({cell: runner.argv(cell) for cell in cells}, seconds)
             found += run_rounds(
-                cells, more, ProgressReport(), stage=extra.stage, rounds=1, seed=self.request.seed,
-                warm_up=False, memory=log, shard=self.request.shard,
-            )  # fmt: skip
+                cells,
+                more,
+                ProgressReport(),
+                RoundsRequest(
+                    stage=extra.stage, rounds=1, seed=self.request.seed, warm_up=False, shard=self.request.shard
+                ),
+                memory=log,
+            )
         return found
 
     @cached_property

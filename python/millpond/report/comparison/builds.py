@@ -37,7 +37,7 @@ from millpond.advice.prediction_outcome import (
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.metrics import PROCESS_METRICS
 from millpond.rounds.fresh_process import describe
-from millpond.rounds.interleaved_rounds import by_round, measured_rounds, run_rounds
+from millpond.rounds.interleaved_rounds import RoundsRequest, by_round, measured_rounds, run_rounds
 from millpond.rounds.preparation import Preparation
 from millpond.rounds.trial_rounds import Laboratory, time_limit
 from millpond.statistics.order_statistics import Comparison, compare, judge_family
@@ -101,9 +101,12 @@ def compare_builds(request: BuildComparisonRequest, folder: Path) -> tuple[Build
     journal = Journal("builds", request.before, metrics=PROCESS_METRICS, seed=request.seed)
     with logged(store, journal) as log:
         outcomes = run_rounds(
-            [request.cell(BEFORE), request.cell(AFTER)], runner, ProgressReport(), stage="judging",
-            rounds=request.rounds, seed=request.seed, memory=log,
-        )  # fmt: skip
+            [request.cell(BEFORE), request.cell(AFTER)],
+            runner,
+            ProgressReport(),
+            RoundsRequest(stage="judging", rounds=request.rounds, seed=request.seed),
+            memory=log,
+        )
     measured = _measured(request, outcomes)
     if "cpu_seconds" not in measured:
         why = next((o.why for o in outcomes if o.status != "ok"), "no round has a value of both")
