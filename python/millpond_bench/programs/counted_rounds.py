@@ -31,9 +31,9 @@ def run_counted(
     """Returns all outcomes: those recalled from earlier runs, then the new ones as they came. `runner` must be
     thread-safe.
 
-    Of the request, stage, rounds and shard count. `processors`: the number of simultaneous runs; None for all processors of this process. A cell whose program was
-    killed is left out of the later rounds. An exception of the runner ends the run, when the started rounds have
-    ended.
+    Of the request, stage, rounds and shard count. `processors`: the number of simultaneous runs; None for all
+    processors of this process. A cell whose program was killed is left out of the later rounds. An exception of the
+    runner ends the run, when the started rounds have ended.
     """
     work = Work.of(cells, stage=request.stage, rounds=request.rounds, shard=request.shard, memory=memory, paired=False)
     outcomes = work.recalled()
