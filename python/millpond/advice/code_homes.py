@@ -41,7 +41,7 @@ _NODES = ("std::list<", "std::forward_list<", "std::map<", "std::multimap<", "st
 class Home:
     """One allocator of the advised plan."""
 
-    name: str  # of its namespace
+    name: str  # of its alias in the header
     subsystems: tuple[str, ...]
     kind: str
     function: str
@@ -61,7 +61,7 @@ class Home:
 
     @property
     def space(self) -> str:
-        """The namespace, qualified."""
+        """The qualified name in the header: what its containers and functions are members of."""
         return f"{NAMESPACE}::{self.name}"
 
     @property
