@@ -2,6 +2,7 @@
 // millpond: the whole library. Include a folder's header, or a class's own, to compile less.
 #pragma once
 
+#include "advise.hpp"
 #include "bind.hpp"
 #include "block.hpp"
 #include "classic.hpp"

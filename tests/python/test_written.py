@@ -95,7 +95,7 @@ def test_first_bytes_follow_the_bytes_of_an_activation() -> None:
     )
     (home,) = homes(advice(container("std::map<int, int>"), scope=PlanScope("serve"), legality=(judged,)))
     assert home.first_bytes == 5120 and "5.00 kB" in home.first_reason
-    assert "millpond::first_chunk{5120}" in header([home], "shop") and "class scope" in header([home], "shop")
+    assert "millpond::advise::scope_arena<struct shop_book_memory_tag, 5120>;" in header([home], "shop")
     assert "no object outlived" in home.owner
 
 

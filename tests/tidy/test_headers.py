@@ -92,7 +92,8 @@ def test_every_header_opens_the_namespace_of_the_mode() -> None:
     for header in set(repository.library_headers()) - exempt:
         opened = re.findall(r"^namespace [^\n{]*\{", repository.text(header), re.MULTILINE)
         is_umbrella = header.parent == Path("include/millpond")
-        own = public.replace(" {", "::classic {") if "classic" in header.parts else public
+        room = header.parts[2] if header.parts[2] in ("classic", "advise") else ""
+        own = public.replace(" {", f"::{room} {{") if room else public
         allowed = {detail} if header.parent.name == "detail" else {own, detail}
         if not set(opened) <= allowed or bool(opened) == is_umbrella:
             wrong.append(f"{header}: {opened}")

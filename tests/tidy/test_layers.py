@@ -21,6 +21,7 @@ ORDER = [
     ["include/millpond/wrap"],
     ["include/millpond/bind"],
     ["include/millpond/container"],
+    ["include/millpond/advise"],
     ["include/millpond"],
     ["preload"],
     ["lab/program"],

@@ -40,7 +40,7 @@ def reachable(names: set[str], *flags: str, head: str = "#include <millpond/mill
 
 def words_of_headers() -> set[str]:
     words = {word for path in repository.library_headers() for word in WORD.findall(repository.text(path))}
-    return words | {f"{room}::{word}" for room in ("os", "classic") for word in words}
+    return words | {f"{room}::{word}" for room in ("os", "classic", "advise") for word in words}
 
 
 def listed() -> set[str]:

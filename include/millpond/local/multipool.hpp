@@ -76,7 +76,7 @@ class multipool {
 
   public:
     // Ownership: the source is a member, made from the arguments. Allocates nothing yet.
-    multipool() noexcept(noexcept(Source()))
+    constexpr multipool() noexcept(noexcept(Source()))
         requires std::default_initializable<Source>
         : chunks_(chunks_type::default_first) {}
 
@@ -87,7 +87,7 @@ class multipool {
 
     template <class... SourceArguments>
         requires std::constructible_from<Source, SourceArguments...>
-    explicit multipool(first_chunk first, SourceArguments&&... arguments)
+    constexpr explicit multipool(first_chunk first, SourceArguments&&... arguments)
         : chunks_({first.bytes + sizeof(class_group)}, std::forward<SourceArguments>(arguments)...) {}
 
     multipool(const multipool&) = delete;
@@ -344,7 +344,9 @@ class multipool {
     [[nodiscard]] multipool* owner() noexcept { return const_cast<multipool*>(std::as_const(*this).owner()); }
 
     // Used in place of a group that does not exist. It is never written, because no block was given out from it.
-    [[nodiscard]] static class_group* no_group() noexcept { return const_cast<class_group*>(&detail::no_blocks); }
+    [[nodiscard]] static constexpr class_group* no_group() noexcept {
+        return const_cast<class_group*>(&detail::no_blocks);
+    }
 
     // Throws: as allocate.
     [[nodiscard, gnu::noinline]] void* allocate_slowly(std::size_t bytes, std::size_t alignment) {
@@ -721,7 +723,7 @@ class multipool {
     static_assert(Classes::largest <= std::size_t{1} << 30, "multipool: the largest size class is too large");
 
     // Written out one by one: gcc turns fill into a loop that takes four times as long.
-    [[nodiscard]] static std::array<class_group*, groups> all_missing() noexcept {
+    [[nodiscard]] static constexpr std::array<class_group*, groups> all_missing() noexcept {
         return []<std::size_t... I>(std::index_sequence<I...>) {
             return std::array<class_group*, groups>{(static_cast<void>(I), no_group())...};
         }(std::make_index_sequence<groups>());

@@ -41,7 +41,7 @@ _NODES = ("std::list<", "std::forward_list<", "std::map<", "std::multimap<", "st
 class AdvisedAllocator:
     """One allocator of the advised plan (a *home*)."""
 
-    name: str  # the name of its namespace
+    name: str  # the name of its alias in the header
     subsystems: tuple[str, ...]
     kind: str
     function: str
@@ -61,7 +61,7 @@ class AdvisedAllocator:
 
     @property
     def space(self) -> str:
-        """Returns the qualified namespace."""
+        """Returns the qualified name in the header; its containers and functions are its members."""
         return f"{NAMESPACE}::{self.name}"
 
     @property

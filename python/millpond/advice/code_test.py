@@ -26,7 +26,7 @@ def test(homes: Sequence[AdvisedAllocator], program: str) -> str:
     """Returns the text of the test."""
     names = {n for home in homes for n in wanted(home)}
     standard = {"cstdio", "cstdlib", "random", "string", "thread", "utility", "algorithm", "iterator"}
-    standard |= {ALIASES[n][0] for n in names if n in ALIASES} | (
+    standard |= {ALIASES[n] for n in names if n in ALIASES} | (
         {"list", "memory_resource"} if RESOURCE in names else set()
     )
     lines = [

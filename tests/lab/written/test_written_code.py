@@ -85,7 +85,7 @@ def test_elements_of_an_instance_use_its_pool(tmp_path: Path) -> None:
     source = tmp_path / "elements.cpp"
     source.write_text(
         f'#include "{tmp_path / "written" / HEADER}"\n'
-        "namespace own = millpond_advice::queues_memory;\n"
+        "using own = millpond_advice::queues_memory;\n"
         "int main() {\n"
         "    std::vector<own::string, own::scoped_allocator<own::string>> a, b;\n"
         '    for (int i = 0; i < 100; ++i) a.emplace_back("a text that is longer than a string holds by itself");\n'

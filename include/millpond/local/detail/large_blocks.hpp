@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
 
 #include "../../core/abi.hpp"
 #include "../../core/concepts.hpp"
@@ -22,7 +23,9 @@ namespace millpond::inline MILLPOND_ABI::detail {
 
 class large_blocks {
   public:
-    large_blocks() = default;
+    constexpr large_blocks() noexcept {
+        if (std::is_constant_evaluated()) oldest_ = nullptr;  // a pool that the compiler makes leaves nothing open
+    }
     large_blocks(const large_blocks&) = delete;
     large_blocks& operator=(const large_blocks&) = delete;
 

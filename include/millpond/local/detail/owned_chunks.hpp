@@ -68,7 +68,9 @@ class owned_chunks {
     constexpr explicit owned_chunks(first_chunk first, SourceArguments&&... arguments)
         : source_(std::forward<SourceArguments>(arguments)...),
           first_bytes_(first.bytes < smallest_payload_bytes ? smallest_payload_bytes : first.bytes),
-          planned_bytes_(first_bytes_ + sizeof(chunk_header)) {}
+          planned_bytes_(first_bytes_ + sizeof(chunk_header)) {
+        if (std::is_constant_evaluated()) oldest_ = nullptr;  // a pool that the compiler makes leaves nothing open
+    }
 
     owned_chunks(const owned_chunks&) = delete;
     owned_chunks& operator=(const owned_chunks&) = delete;
