@@ -11,6 +11,13 @@
 
 namespace millpond::test {
 
+// False under sanitizers, which end a program that asks malloc for more than there is.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool malloc_refuses = false;
+#else
+inline constexpr bool malloc_refuses = true;
+#endif
+
 // An object that stands on a cache line of its own.
 struct alignas(64) aligned_line {
     int number = 0;

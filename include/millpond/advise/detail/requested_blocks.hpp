@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// requested_blocks: the live blocks of a slab_pool with their requests, in checked mode. There a block lies behind a
-// guard of the pool, so its slab tells another size.
+// requested_blocks: the live blocks of a slab_pool with their requests, in checked mode and under a memory checker.
+// There the pool puts guards around a block, so that its slab tells another size than may be used.
 //
-// add, find: O(log(blocks)), under a lock. In other modes nothing of this is used.
+// add, find: O(log(blocks)), under a lock. Otherwise nothing of this is used.
 #pragma once
 
 #include <cstddef>

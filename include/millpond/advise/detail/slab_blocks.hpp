@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "../../core/abi.hpp"
+#include "../../core/detail/sanitizer.hpp"
 #include "../../core/out_of_memory.hpp"
 #include "../../wrap/in_mode.hpp"
 #include "lasting.hpp"
@@ -32,7 +33,7 @@ class slab_blocks {
 
     // Returns: true if the block is one of the pool, and not malloc's.
     [[nodiscard]] static bool owns(const void* block) noexcept {
-        if constexpr (is_checked_mode) {
+        if constexpr (records_requests) {
             return requests().find(block).alignment != 0;
         } else {
             return Slabs::block_bytes_at(block) != 0;
@@ -41,7 +42,7 @@ class slab_blocks {
 
     // Effects: frees a block of the pool or of malloc; null is allowed.
     static void free_bytes(void* block) noexcept {
-        if constexpr (is_checked_mode) {
+        if constexpr (records_requests) {
             const block_request request = requests().take(block);
             if (request.alignment != 0) return Place::pool().deallocate(block, request.bytes, request.alignment);
             // A misuse, which the pool reports.
@@ -57,7 +58,7 @@ class slab_blocks {
     static void deallocate_bytes(void* block, std::size_t bytes) noexcept {
         if (block == nullptr) return;
         if (bytes > pooled_bytes_max) return std::free(block);
-        if constexpr (is_checked_mode) requests().take(block);
+        if constexpr (records_requests) requests().take(block);
         Place::pool().deallocate(block, bytes, usual_alignment(bytes));
     }
 
@@ -110,6 +111,8 @@ class slab_blocks {
 
   private:
     static constexpr std::size_t kept_bytes = 128;
+    // There a block ends where the request did, not where the slab's next block begins.
+    static constexpr bool records_requests = is_checked_mode || memory_checker;
 
     [[nodiscard]] static requested_blocks& requests() {
         static lasting<requested_blocks> all;
@@ -118,7 +121,7 @@ class slab_blocks {
 
     // Returns: the bytes that the block may use; 0 if it is not the pool's.
     [[nodiscard]] static std::size_t held_bytes(const void* block) noexcept {
-        if constexpr (is_checked_mode) {
+        if constexpr (records_requests) {
             return requests().find(block).bytes;
         } else {
             return Slabs::block_bytes_at(block);
@@ -130,7 +133,7 @@ class slab_blocks {
         const std::size_t aligned = alignment > usual ? alignment : usual;
         if (bytes > pooled_bytes_max) return take_from_malloc(bytes, aligned);
         void* const block = Place::pool().try_allocate(bytes, aligned);
-        if constexpr (is_checked_mode) {
+        if constexpr (records_requests) {
             if (block != nullptr) requests().add(block, {bytes, aligned});
         }
         return block;
