@@ -10,6 +10,7 @@ from conftest import FakeLab
 from test_advise import CPU, MALLOCS, SUBSYSTEMS, advise
 
 from millpond.advice.advice_rounds import AdviceRounds
+from millpond.rounds import schedule
 
 
 @pytest.mark.lengthy
@@ -65,3 +66,18 @@ def test_a_plan_that_looked_no_better_is_left_out_for_time(lab: FakeLab, monkeyp
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.7}, mallocs=MALLOCS)
     better = advise(lab, "--store=other")
     assert better["choice"]["kind"] == "plan", "one that looked better is judged whatever it takes"
+
+
+@pytest.mark.lengthy
+def test_candidates_without_time_are_counted(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.7}, mallocs=MALLOCS)
+    assert not any("had no time" in note for note in advise(lab)["notes"])
+    monkeypatch.setattr(schedule, "choosing", lambda *_: schedule.Schedule(1, 1, 4, 6))
+    candidates = len(SUBSYSTEMS)
+    notes = advise(lab, "--store=other")["notes"]
+    assert any(re.match(rf"{candidates - 1} candidates? had no time to be tried; --budget", note) for note in notes), (
+        notes
+    )
+    monkeypatch.setattr(schedule, "choosing", lambda *_: schedule.Schedule(1, 0, 4, 6))
+    notes = advise(lab, "--store=third")["notes"]
+    assert any("had no time to be tried" in note for note in notes), notes

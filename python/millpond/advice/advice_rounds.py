@@ -100,7 +100,10 @@ class AdviceRounds:
         steps = self._kept.steps
         found.arenas = {counts.pool: counts for counts in steps.arenas}
         candidates = found.candidates[: spending.candidates if steps.candidates is None else steps.candidates]
-        if not spending.choosing_rounds and steps.candidates is None:
+        unchosen = not spending.choosing_rounds and steps.candidates is None
+        if left_out := len(found.candidates) - (min(len(candidates), 1) if unchosen else len(candidates)):
+            found.notes.append(f"{plural(left_out, 'candidate')} had no time to be tried; --budget SECONDS gives more")
+        if unchosen:
             return candidates[:1], list(dict.fromkeys([*self._always_judged(), *names]))[:2]
         self._kept.advance(candidates=len(candidates))
         cells = [self._bare(), *(self._malloc(n) for n in names)]
