@@ -18,6 +18,7 @@ import faults
 
 # These headers hold only types and names: a mistake in them does not compile.
 WITHOUT = {
+    "advise/containers.hpp", "advise/detail/arena_place.hpp",
     "classic/coalescing.hpp", "classic/predicted_site.hpp",
     "core/abi.hpp", "core/concepts.hpp", "core/detail/at_least_result.hpp", "local/arena.hpp", "local/first_chunk.hpp",
     "os/faults.hpp", "os/optional_calls.hpp", "os/pages.hpp",

@@ -2,11 +2,14 @@
 // advise_arenas_test: arenas of calls and of threads: nesting, exceptions, containers that leave their arena.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
 #include <memory_resource>
 #include <millpond/millpond.hpp>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "support/in_a_thread.hpp"
 #include "support/places.hpp"
@@ -64,6 +67,7 @@ TEST(scope_arena, outside_of_every_scope_the_heap_serves) {
         EXPECT_EQ(numbers.get_allocator().target(), nullptr) << "an assignment leaves it where it is";
         calls::vector<int> moved(300, 9);
         numbers = std::move(moved);
+        EXPECT_EQ(numbers.get_allocator().target(), nullptr) << "so does a move";
     }
     EXPECT_EQ(numbers.size(), 300u);
     EXPECT_EQ(numbers[299], 9) << "elements were moved one by one";
@@ -112,6 +116,44 @@ TEST(scope_arena, bytes_go_back_to_the_arena_that_gave_them) {
     calls::free_bytes(nullptr);
     expect_empty(outer.arena());
     expect_empty(inner.arena());
+}
+
+TEST(scope_arena, blocks_do_not_overlap_and_keep_their_contents) {
+    const auto expect_contents_stay = [] {
+        std::vector<char*> blocks;
+        for (std::size_t bytes = 1; bytes <= 100; ++bytes) {
+            blocks.push_back(static_cast<char*>(calls::allocate_bytes(bytes)));
+            std::memset(blocks.back(), static_cast<int>(bytes), bytes);
+        }
+        for (std::size_t bytes = 1; bytes <= 100; ++bytes) {
+            char*& block = blocks[bytes - 1];
+            EXPECT_EQ(std::count(block, block + bytes, static_cast<char>(bytes)), static_cast<long>(bytes));
+            block = static_cast<char*>(calls::resize_bytes(block, 200 - bytes));
+            const std::size_t kept = std::min(bytes, 200 - bytes);
+            EXPECT_EQ(std::count(block, block + kept, static_cast<char>(bytes)), static_cast<long>(kept));
+        }
+        for (char* block : blocks) calls::free_bytes(block);
+    };
+    expect_contents_stay();
+    calls::scope scope;
+    expect_contents_stay();
+}
+
+TEST(scope_arena, takes_the_first_chunk_that_it_names) {
+    calls::scope scope;
+    const calls::vector<int> numbers(1);
+    EXPECT_GE(scope.arena().held_bytes(), 5000u);
+}
+
+TEST(scope_arena_threads, a_thread_without_scopes_frees_into_the_arena) {
+    calls::scope scope;
+    void* const block = calls::allocate_bytes(100);
+    auto number = calls::make_unique<int>(7);
+    in_a_thread([&] {
+        calls::free_bytes(block);
+        number.reset();
+    });
+    expect_empty(scope.arena());
 }
 
 TEST(scope_arena, refuses_what_memory_cannot_hold) {
