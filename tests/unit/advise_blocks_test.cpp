@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -187,6 +188,34 @@ TEST(slab_pool, owns_its_blocks_of_every_size_and_none_of_malloc) {
     void* const large = slabs::allocate_bytes(slabs::pooled_bytes_max + 1);
     EXPECT_FALSE(slabs::owns(large));
     slabs::deallocate_bytes(large, slabs::pooled_bytes_max + 1);
+}
+
+struct alignas(128) wide {
+    char bytes[256] = {};
+};
+TEST(slab_pool, leaves_objects_of_large_alignment_to_malloc) {
+    for (int round = 0; round < 3; ++round) {
+        std::vector<wide*> objects;
+        for (int i = 0; i < 50; ++i) {
+            wide* const object = slabs::make<wide>();
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(object) % alignof(wide), 0u);
+            EXPECT_FALSE(slabs::owns(object)) << "no slab has blocks of that alignment";
+            objects.push_back(object);
+        }
+        slabs::vector<char> large(100'000);
+        for (wide* object : objects) slabs::destroy(object);
+    }
+}
+
+TEST(slab_pool, resizes_from_null_and_to_zero) {
+    void* const grown = slabs::resize_bytes(nullptr, 100);
+    EXPECT_TRUE(slabs::owns(grown));
+    void* const emptied = slabs::resize_bytes(grown, 0);
+    EXPECT_NE(emptied, nullptr);
+    slabs::free_bytes(emptied);
+    void* const of_malloc = slabs::resize_bytes(std::malloc(100), 0);
+    EXPECT_NE(of_malloc, nullptr) << "null would mean that nothing was freed";
+    slabs::free_bytes(of_malloc);
 }
 
 struct base {

@@ -296,8 +296,8 @@ INSTANTIATE_TEST_SUITE_P(each, checked_misuse,
                                          std::array{"large_overrun", "overrun", "block of 100000 bytes"},
                                          std::array{"interior", "foreign pointer",
                                                     "8 bytes inside the block of 24 bytes"},
-                                         std::array{"stack", "foreign pointer", "is no block"},
-                                         std::array{"page", "foreign pointer", "is no block"},
+                                         std::array{"stack", "foreign pointer", "is not a block"},
+                                         std::array{"page", "foreign pointer", "is not a block"},
                                          std::array{"realloc_of_freed", "double free", "block of 24 bytes"}),
                          [](const auto& each) { return std::string(each.param[0]); });
 

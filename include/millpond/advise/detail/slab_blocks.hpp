@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // slab_blocks: new, delete, malloc, realloc and free of a slab_pool, which finds the size of a block by its address.
 //
-//   up to 32 KiB  ─▶ a block of the pool         above  ─▶ malloc's         a free asks the address which of them it is
+//   up to 32 KiB, aligned to 64 bytes at most  ─▶ a block of the pool      a free asks the address which of them it is
+//   above                                      ─▶ malloc's
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include "../../core/abi.hpp"
 #include "../../core/detail/sanitizer.hpp"
 #include "../../core/out_of_memory.hpp"
+#include "../../core/size_class_scheme.hpp"
 #include "../../wrap/in_mode.hpp"
 #include "lasting.hpp"
 #include "made_object.hpp"
@@ -66,8 +68,10 @@ class slab_blocks {
     // null if there is no memory, and then `block` is as it was. A block stays where it is if it is large enough and
     // not mostly empty, or small.
     [[nodiscard]] static void* resize_bytes(void* block, std::size_t bytes) noexcept {
+        if (block == nullptr) return allocate_bytes(bytes);
         const std::size_t held = held_bytes(block);
-        if (held == 0) return std::realloc(block, bytes);
+        // A size of zero would make realloc free the block and return null.
+        if (held == 0) return std::realloc(block, bytes != 0 ? bytes : 1);
         if (bytes <= held && (bytes >= held / 4 || held <= kept_bytes)) return block;
         void* const moved = allocate_bytes(bytes);
         if (moved == nullptr) return bytes <= held ? block : nullptr;
@@ -131,7 +135,8 @@ class slab_blocks {
     [[nodiscard]] static void* take_block(std::size_t bytes, std::size_t alignment) noexcept {
         const std::size_t usual = usual_alignment(bytes);
         const std::size_t aligned = alignment > usual ? alignment : usual;
-        if (bytes > pooled_bytes_max) return take_from_malloc(bytes, aligned);
+        // Slabs hold blocks of size classes only, and no class has a larger alignment.
+        if (bytes > pooled_bytes_max || aligned > max_class_alignment) return take_from_malloc(bytes, aligned);
         void* const block = Place::pool().try_allocate(bytes, aligned);
         if constexpr (records_requests) {
             if (block != nullptr) requests().add(block, {bytes, aligned});
