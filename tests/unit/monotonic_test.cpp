@@ -95,6 +95,8 @@ TEST(monotonic, zero_bytes_are_a_block_of_its_own) {
     void* const b = pool.allocate(0, 1);
     EXPECT_NE(a, nullptr);
     EXPECT_NE(a, b);
+    void* const tried = pool.try_allocate(0, 1);
+    EXPECT_NE(tried, pool.try_allocate(0, 1));
 }
 
 TEST(monotonic, every_size_and_alignment_is_served) {
