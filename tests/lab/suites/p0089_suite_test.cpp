@@ -276,7 +276,7 @@ TEST(p0089_suite, wrong_usage_is_refused_with_the_known_names) {
         {"--workload structures --contender monotonic:base_copied:wink --ds 5", "multipool:base_copied:wink"},
         {"--workload locality --contender multipool:type_called:destroy", "multipool:type:destroy"},
         {"--workload locality --contender AS1 --walk jumps", "lists, links, links_unbranched"},
-        {"--workload structures --contender AS1 --ds", "lacks its value"},
+        {"--workload structures --contender AS1 --ds", "has no value"},
         {"--workload utilization --contender AS1 --order newest", "fifo, lifo, random"},
         {"--workload utilization --contender AS1 --log2_t 10 --log2_a 12", "log2_a must not be above log2_t"},
         {"--workload utilization --contender AS1 --log2_s 16", "log2_s must not be above log2_a"},

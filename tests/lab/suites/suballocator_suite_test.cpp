@@ -165,7 +165,7 @@ TEST(suballocator_suite, wrong_usage_is_refused_with_the_known_names) {
         {"--workload doubles --contender mt_allocator --size 3", "count, seed"},
         {"--workload doubles --contender mt_allocator --count 0", "from 1 to"},
         {"--workload set_inserts --contender mt_allocator --inserts 2", "from 0 to 1"},
-        {"--workload set_inserts --contender mt_allocator --count", "lacks its value"},
+        {"--workload set_inserts --contender mt_allocator --count", "has no value"},
         {"--contender mt_allocator", "--list"},
     });
 }

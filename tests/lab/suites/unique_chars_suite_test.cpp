@@ -107,7 +107,7 @@ TEST(unique_chars_suite, wrong_usage_is_refused_with_the_known_names) {
         {with + "1.1 --length 0", "from 1 to"},
         {with + "1.1 --calls many", "whole number"},
         {with + "1.1 --litter 2", "above 0 and at most 1"},
-        {with + "1.1 --picture-heap", "--picture-heap shows what --litter leaves"},
+        {with + "1.1 --picture-heap", "--picture-heap shows the heap that --litter leaves"},
         {"--workload unique_characters", "--list"},
     });
 }
