@@ -23,7 +23,7 @@ namespace millpond::test {
 
 struct block {
     std::uint64_t bytes;
-    std::size_t begin;  // its place among all events
+    std::size_t begin;  // its place among the events that are no notes
     std::uint32_t thread;
     std::optional<std::size_t> end = {};
     std::uint32_t freed_by = 0;
@@ -39,8 +39,8 @@ inline std::vector<block> recorded(const std::string& recorder, const std::strin
     EXPECT_FALSE(events.empty());
     std::vector<block> blocks;
     std::map<std::uint64_t, std::size_t> live;
-    for (std::size_t i = 0; i < events.size(); ++i) {
-        const trace::event& e = events[i];
+    std::size_t i = 0;  // Notes are not counted: the recorder writes them when it likes.
+    for (const trace::event& e : events) {
         if (e.op == operation::note) continue;
         if (e.op == operation::allocate || e.op == operation::realloc_allocate) {
             live[e.address] = blocks.size();
@@ -50,6 +50,7 @@ inline std::vector<block> recorded(const std::string& recorder, const std::strin
             blocks[found->second].freed_by = e.thread;
             live.erase(found);
         }
+        ++i;
     }
     return blocks;
 }
