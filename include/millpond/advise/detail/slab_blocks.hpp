@@ -83,11 +83,7 @@ class slab_blocks {
     // Returns: the same for a block of allocate_bytes(held). It always moves, and is for deallocate_bytes or
     // free_bytes.
     [[nodiscard]] static void* resize_bytes(void* block, std::size_t held, std::size_t bytes) noexcept {
-        void* const moved = allocate_bytes(bytes);
-        if (block == nullptr || moved == nullptr) return moved;
-        std::memcpy(moved, block, held < bytes ? held : bytes);
-        deallocate_bytes(block, held);
-        return moved;
+        return sized_blocks<Place>::resize_bytes(block, held, bytes);
     }
 
     // Returns: a T in the place of `new T(…)`. Throws: std::bad_alloc, and what the constructor throws.
