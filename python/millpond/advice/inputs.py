@@ -35,7 +35,7 @@ from millpond.cells.plans import Plan, of_file
 from millpond.rounds.interleaved_rounds import RoundsRequest, run_rounds
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.rounds.schedule import VERDICT_ROUNDS
-from millpond.rounds.trial_rounds import Laboratory
+from millpond.rounds.trial_rounds import Laboratory, time_limit
 from millpond.statistics.order_statistics import Comparison, judge_family
 from millpond.store.observations import Journal
 from millpond.store.store import Store
@@ -51,8 +51,6 @@ _STDIN = 0
 # The share of the budget for the inputs' own advice; the rest settles plans that pay on some of them only.
 FIRST_SHARE = 0.75
 STAGE = "judging"
-_SLOWEST = 20.0
-_PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -232,7 +230,7 @@ def judge_again(
         started = time.monotonic()
         bare = laboratory.run_bare(control_cell(program, "bare"))
         laboratory.expected = (bare.exit_status, bare.signal)
-        laboratory.limit_seconds = _PATIENCE_SECONDS + _SLOWEST * (time.monotonic() - started)
+        laboratory.limit_seconds = time_limit(time.monotonic() - started)
         if bare.signal:
             return {}
         laboratory.look_up(list(plans.values()))

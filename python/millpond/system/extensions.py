@@ -8,7 +8,7 @@ This module imports no other package by name, so `millpond` runs without any of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import entry_points
 from types import ModuleType
@@ -37,20 +37,17 @@ def extensions() -> tuple[ModuleType, ...]:
 
 def verbs() -> dict[str, str]:
     """The verbs of all extensions: verb → module with a function `command`."""
-    found: dict[str, str] = {}
-    for extension in extensions():
-        added: Mapping[str, str] = getattr(extension, "VERBS", {})
-        found |= added
-    return found
+    return _joined("VERBS")
 
 
 def documents() -> dict[str, str]:
     """The JSON documents of all extensions: name and version → module and class."""
-    found: dict[str, str] = {}
-    for extension in extensions():
-        added: Mapping[str, str] = getattr(extension, "DOCUMENTS", {})
-        found |= added
-    return found
+    return _joined("DOCUMENTS")
+
+
+def _joined(table: str) -> dict[str, str]:
+    """The entries of a table of all extensions; one without the table adds nothing."""
+    return {key: value for extension in extensions() for key, value in getattr(extension, table, {}).items()}
 
 
 def metrics() -> list[Any]:
