@@ -32,6 +32,7 @@ from millpond.advice.code_changes import with_code
 from millpond.advice.decision import MALLOC, PLAN, Choice, Decision, decide, judged_choices
 from millpond.advice.fewer_blocks import fewer_blocks, words
 from millpond.advice.findings import Findings, TriedPlan
+from millpond.advice.missing_symbols import missing_symbols
 from millpond.advice.prediction import agree, disagreement
 from millpond.advice.row_reasons import arena_route, own_allocator, reason_of, winking
 from millpond.advice.verdict import described, pooled, sentence
@@ -81,6 +82,7 @@ def document(found: Findings) -> Advice:
         subsystems=tuple(rows),
         notes=tuple(found.notes),
         references=_with_tried(found),
+        symbols=missing_symbols((found.characterisation or found.process.summary).trace.summary),
     ))  # fmt: skip
 
 
