@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// nameless_modules: the share of a trace's events that have a name, and the modules whose missing symbols hide the rest.
+// nameless_modules: the share of a trace's events that have a name, and the modules that lack symbols for the rest.
 //
 //   named_share               events of subsystems with a symbol of their own
 //   near_share                events of functions without one that lie close to a function with one

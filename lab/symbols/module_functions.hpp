@@ -9,8 +9,8 @@
 // Names come from .symtab, .dynsym, the separate debug file for the build-id, and .gnu_debugdata. A function without a
 // symbol is `module!fN@BUILD-ID`: N is its ordinal in .eh_frame by address, BUILD-ID is shortened to 8 digits. So every
 // name is the same from run to run, and none contains an address. Such a function is `near` the closest function with a
-// symbol in its section, if that is not far: a hint for people, and part of no name, because the two may have nothing to
-// do with each other. Addresses are those of the file (address in memory −
+// symbol in its section, if that is not far: a hint for people, and part of no name, because the two may have nothing
+// to do with each other. Addresses are those of the file (address in memory −
 // bias).
 // Use it for contexts (look up the return address − 1) and for turning owners back into address ranges.
 // Opening: O(symbols · log symbols), without demangling. A function is demangled at its first find() or in all(), so

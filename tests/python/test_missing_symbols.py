@@ -12,7 +12,7 @@ from millpond.advice import missing_symbols as under_test
 from millpond.advice.missing_symbols import hidden_in_all, missing_symbols
 from millpond.report import symbols_table
 from millpond.rounds.characterisation import HiddenModule, Subsystem, TraceSummary
-from millpond.system.debug_files import taken_from, use_debug_files
+from millpond.system.debug_files import setting_words, taken_from, use_debug_files
 from millpond.system.errors import Failure, Status
 
 BIG = HiddenModule(path="/usr/lib/libbig.so.2", build_id="aa11", events=500, share=0.5, bytes=9000, near_events=400)
@@ -107,6 +107,7 @@ def test_folders_reach_the_native_programs(tmp_path: Path, monkeypatch: pytest.M
     assert taken_from(words) == ["-o", "x.mpt"]
     assert os.environ["MILLPOND_DEBUG_PATH"] == f"{one}:{two}:/earlier"
     assert os.environ["MILLPOND_SYSROOT"] == str(tmp_path)
+    assert setting_words() == f"MILLPOND_DEBUG_PATH={one}:{two}:/earlier MILLPOND_SYSROOT={tmp_path} "
 
 
 def test_missing_folders_are_a_usage_error(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from millpond.rounds.preparation import Preparation
 from millpond.store.store import DEFAULT, Store
 from millpond.system import output
 from millpond.system.arguments import CommandLine, bytes_of, program_of
-from millpond.system.debug_files import use_debug_files
+from millpond.system.debug_files import setting_words, use_debug_files
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.new_folders import make_folder
 from millpond.system.progress import say
@@ -148,4 +148,5 @@ def _leave_plan(advice: Advice, argv: tuple[str, ...], html: Path | None, json: 
     except OSError as error:
         raise cannot_write(folder, error) from error
     of_file(advice.plan, name).write(folder / name)
-    say(f"to use the plan without a change of the source: millpond run --plan {folder / name} -- {shlex.join(argv)}")
+    command = f"{setting_words()}millpond run --plan {folder / name} -- {shlex.join(argv)}"
+    say(f"to use the plan without a change of the source: {command}")

@@ -10,6 +10,7 @@ This module imports little, because `millpond record` waits for it.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,6 +34,11 @@ def use_debug_files(folders: Sequence[str], root: str | None) -> None:
         )
     if root:
         os.environ[_ROOT] = str(Path(root).absolute())
+
+
+def setting_words() -> str:
+    """Returns the settings in front of a command that needs the same debug files; empty without any."""
+    return "".join(f"{name}={shlex.quote(value)} " for name in (_FOLDERS, _ROOT) if (value := os.environ.get(name)))
 
 
 def taken_from(argv: Sequence[str]) -> list[str]:

@@ -159,7 +159,7 @@ TEST(module_functions, have_the_same_extents_without_symbols_as_with_them) {
     EXPECT_EQ(with->past, without->past);
 }
 
-// Returns the executable section of an address; the last one past it if there is none.
+// Returns the number of the executable section that holds an address; the number of sections if it lies in no section.
 std::size_t section_of(const std::vector<address_range>& sections, std::uint64_t address) {
     std::size_t i = 0;
     while (i < sections.size() && (address < sections[i].first || address >= sections[i].past)) ++i;
