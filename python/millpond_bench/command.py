@@ -281,14 +281,12 @@ def chosen_cells(
     made: list[tuple[PublishedSpec, list[Cell]]] = []
     patterns = list(filters)
     for experiment in experiments:
-        more = {text: point for text in filters if (point := experiment.table.notation(text)) is not None}
-        made.append((experiment, cells_of(experiment.data, scale, litter, list(more.values()), around)))
-        patterns = [
-            _pattern(experiment.data, more[t]) if t in more else _canonical(experiment.data, t) for t in patterns
-        ]
+        data, read = experiment.data, experiment.table.notation
+        more = {text: point for text in filters if (point := read(text)) is not None}
+        made.append((experiment, cells_of(data, scale, litter, list(more.values()), around)))
+        patterns = [_pattern(data, more[t]) if t in more else _canonical(data, t) for t in patterns]
     wanted = set(select([cell for _, cells in made for cell in cells], patterns))
-    kept = [(experiment, [cell for cell in cells if cell in wanted]) for experiment, cells in made]
-    return [(experiment, cells) for experiment, cells in kept if cells]
+    return [(experiment, kept) for experiment, cells in made if (kept := [cell for cell in cells if cell in wanted])]
 
 
 def _pattern(data: ExperimentData, point: Parameters) -> str:

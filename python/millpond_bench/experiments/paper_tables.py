@@ -43,7 +43,7 @@ class PublishedFigure:
 
 
 @dataclass(frozen=True)
-class Layout:
+class Tables:
     """The layout of the paper's figures: a table for each value of `split`, rows of `rows`, columns of `columns`.
 
     `strategy` among these names means the strategy. `corner`: the kind of the rows. `relative`: all columns except the
@@ -72,7 +72,7 @@ class PaperTables:
     figures, and tables before those of `layout`, from ours.
     """
 
-    layout: Layout
+    layout: Tables
     file: str = ""
     read: Callable[[Mapping[str, str]], PublishedFigure | None] = field(default=lambda _row: None)
     figures: Callable[[], Mapping[str, Iterable[PublishedFigure]]] = field(default=dict)

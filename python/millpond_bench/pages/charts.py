@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from millpond_bench.experiments.experiment_data import ExperimentData, Place
-from millpond_bench.experiments.paper_tables import Layout
+from millpond_bench.experiments.paper_tables import Tables
 from millpond_bench.experiments.result_table import PublishedTable
 from millpond_bench.pages.surfaces import Axes, surface
 from millpond_bench.tables.heat_tables import ColourScale, Heat, HeatTable, heat_table, legend
@@ -127,7 +127,7 @@ def _layouts(results: PublishedTable, look: TableModel) -> list[_Layout]:
     return found
 
 
-def _has_row(data: ExperimentData, tables: Layout, key: Place, known: set[Place]) -> bool:
+def _has_row(data: ExperimentData, tables: Tables, key: Place, known: set[Place]) -> bool:
     """True if a figure of ours belongs into the paper's tables: the same table, if need be in a new row or column."""
     if not known:
         return True  # nothing was published: the tables have only our figures
@@ -162,11 +162,11 @@ def _sortable(data: ExperimentData, direction: int) -> Callable[[tuple[int | str
     return key
 
 
-def _heading(data: ExperimentData, tables: Layout, value: int | str) -> tuple[str, str]:
+def _heading(data: ExperimentData, tables: Tables, value: int | str) -> tuple[str, str]:
     if isinstance(value, str):
         return data.alias(value) or value, value
     return tables.labels(tables.columns, value), ""
 
 
-def _label(tables: Layout, row: Sequence[int | str]) -> str:
+def _label(tables: Tables, row: Sequence[int | str]) -> str:
     return ", ".join(tables.labels(name, v) for name, v in zip(tables.rows, row, strict=True))

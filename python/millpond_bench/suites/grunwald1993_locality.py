@@ -18,30 +18,28 @@ store as at a load (write-allocate); `caches` also has two in which a store that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from millpond.cells.metrics import Metrics
-from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Parameters, Part, points, thousands
-from millpond_bench.experiments.paper_tables import Layout, PaperTables
+from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Part, points, thousands
+from millpond_bench.experiments.paper_tables import PaperTables, Tables
 from millpond_bench.experiments.run_rules import Needs, RunRules
 from millpond_bench.pages.grunwald1993_charts import table_6, tables_2_and_3, tables_4_and_5
 from millpond_bench.pages.grunwald1993_figures import fault_curves, miss_curves, overlaid_times, programs
 from millpond_bench.programs import grunwald1993_i386
 from millpond_bench.programs.grunwald1993_captures import (
-    CACHES_KIBIBYTES,
     INPUT,
-    LINES_BYTES,
     MEASURED,
-    MEMORIES_KIBIBYTES,
     METRICS,
     PROGRAM,
     ROLES,
     TRAINED,
 )
 from millpond_bench.programs.grunwald1993_predictions import METRICS as PREDICTED_METRICS
-from millpond_bench.programs.grunwald1993_predictions import SHAPES, PredictionRunner
-from millpond_bench.runs.capture_run import CaptureSpec, Values
+from millpond_bench.programs.grunwald1993_predictions import PredictionRunner
+from millpond_bench.runs.capture_run import CaptureSpec
+from millpond_bench.suites import grunwald1993_points
 from millpond_bench.tables import grunwald1993_tables as printed
 
 CLASSICS = tuple(printed.ALIASES.values())
@@ -57,7 +55,6 @@ _TAGGED = ("gnu_local", "gnu_local_padded", "gnu_local_tagged")
 _EVERY = tuple(ROLES)
 _USUAL = tuple(role for role in ROLES if role != "F2C")  # it takes half a minute under first_fit
 _MIB = 1 << 20
-_ATTRIBUTED = 64  # KB of the cache whose misses are attributed to the code that made them
 # Seconds of a capture: by program, on the measured input.
 _SECONDS = {"ESPRESSO": 15.0, "GS": 13.0, "PTC": 9.0, "MAKE": 5.0, "PERL": 10.0, "F2C": 35.0}
 
@@ -85,111 +82,6 @@ def _label(name: str, value: int | str) -> str:
         return f"{value}: {ROLES[str(value)]}"
     return f"{thousands(name, value)} KB" if name in ("cache", "memory") else str(value)
 
-
-# ---- what is made of a capture ----
-
-
-def _of_programs(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    share = 100 * values["allocator_instructions"] / values["instructions_executed"]
-    objects = max(1.0, values["objects_allocated"])
-    mean_bytes = values["requested_bytes"] / objects
-    yield (), {
-        **values, "references_1e6": values["references"] / 1e6, "allocator_share": share,
-        "mean_object_bytes": mean_bytes, "freed_share": values["objects_freed"] / objects,
-        "tag_share": printed.TAG_BYTES / (printed.TAG_BYTES + mean_bytes),
-    }  # fmt: skip
-
-
-def _of_pages(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    per_million = 1e6 / values["references"]
-    for size in MEMORIES_KIBIBYTES:
-        yield (
-            (("memory", str(size)),),
-            {**values, "faults_a_million": values[f"faults_{size}"] * per_million,
-             "warm_faults_a_million": (values[f"faults_{size}"] - values["pages"]) * per_million},
-        )  # fmt: skip
-
-
-def _of_times(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    base = values["instructions_executed"] * printed.CYCLE_SECONDS
-    for size in CACHES_KIBIBYTES:
-        missed = values.get(f"misses_32_{size}")
-        if not missed:
-            continue
-        waiting = {p: missed * p * printed.CYCLE_SECONDS for p in printed.PENALTIES}
-        total = base + waiting[printed.PENALTY_CYCLES]
-        yield (
-            (("cache", str(size)),),
-            {"time_seconds": total, "base_seconds": base, "miss_seconds": waiting[printed.PENALTY_CYCLES],
-             "miss_share": waiting[printed.PENALTY_CYCLES] / total,
-             "misses_a_thousand": 1000 * missed / values["instructions_executed"],
-             **{name: own / missed for name, own in _told_apart(values, size).items()},
-             **{f"seconds_at_{p}": base + waiting[p] for p in printed.PENALTIES}},
-        )  # fmt: skip
-
-
-def _told_apart(values: Values, size: int) -> dict[str, float]:
-    """Misses of first touches, and of the allocator's own accesses, if a capture separates them."""
-    if "cold_misses" not in values:
-        return {}
-    cold = {"cold_share": values["cold_misses"]}
-    own = values["allocator_misses"] + values["indirect_misses"]
-    return {**cold, "own_miss_share": own} if size == _ATTRIBUTED else cold
-
-
-def _of_caches(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    for line in LINES_BYTES:
-        for size in CACHES_KIBIBYTES:
-            missed = values[f"misses_{line}_{size}"]
-            yield (
-                (("line", str(line)), ("cache", str(size))),
-                {"miss_rate": 100 * missed / values["references"], "misses": missed, **_kept(values, "heap_bytes"),
-                 **({"around_rate": 100 * values[around] / values["references"]}
-                    if line == 32 and (around := f"around_misses_{size}") in values else {}),
-                 "level_1_rate": 100 * values["level_1_misses"] / values["references"],
-                 "level_2_rate": 100 * values["level_2_misses"] / values["references"],
-                 "base_seconds": values["instructions_executed"] * printed.CYCLE_SECONDS},
-            )  # fmt: skip
-
-
-def _of_tags(values: Values, without: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    """Penalties as shares of the time without tags, at each cost of a miss."""
-    if without is None:
-        return
-    found = {"miss_rate": 100 * values["misses_32_64"] / values["references"], **_kept(values, "heap_bytes")}
-    for penalty in printed.PENALTIES:
-        waiting = penalty * values["misses_32_64"]
-        before = penalty * without["misses_32_64"]
-        whole = without["instructions_executed"] + before
-        found[f"tag_penalty_at_{penalty}"] = added = 100 * (waiting - before) / whole
-        if penalty == printed.PENALTIES[-1] and found["tag_penalty"]:
-            found["tag_growth"] = added / found["tag_penalty"]
-        if penalty == printed.PENALTY_CYCLES:
-            found |= {"miss_penalty": 100 * waiting / whole, "tag_penalty": 100 * (waiting - before) / whole,
-                      "slower": 100 * ((values["instructions_executed"] + waiting) / whole - 1)}  # fmt: skip
-    yield (), found
-
-
-def _kept(values: Values, *names: str) -> dict[str, float]:
-    """The optional values of a capture: an allocator may not report its heap."""
-    return {name: values[name] for name in names if name in values}
-
-
-def _of_model(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    """Ours: with two levels of cache and this machine's latencies. The paper's: its table 5 divided by its table 2."""
-    yield (), {**values, "model_to_measured": values["model_seconds"] / values["cpu_seconds"]}
-
-
-def _of_predictions(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    for name in SHAPES:
-        predicted, direct = values[f"predicted_{name}"], values[f"direct_{name}"]
-        yield (
-            (("cache", name),),
-            {"predicted_to_direct": predicted / direct, "predicted_misses": predicted, "direct_misses": direct},
-        )
-
-
-# ---- the experiments ----
 
 _SOURCE = "Grunwald, Zorn and Henderson, Improving the cache locality of memory allocation, PLDI 1993"
 _DERIVED: dict[str, str] = {
@@ -232,19 +124,19 @@ _data = partial(
 )  # fmt: skip
 
 
-def _one_table(title: str, *rows: str, split: tuple[str, ...] = (), relative: bool = False) -> Layout:
+def _one_table(title: str, *rows: str, split: tuple[str, ...] = (), relative: bool = False) -> Tables:
     def titled(at: Mapping[str, int | str]) -> str:
         words = {"cache": "{} KB direct-mapped", "line": "lines of {} bytes", PROGRAM: "{}"}
         return ", ".join([title, *(words[name].format(at[name]) for name in split)])
 
-    return Layout(split, rows, "strategy", "program" if PROGRAM in rows else rows[0], relative=relative, titles=titled,
+    return Tables(split, rows, "strategy", "program" if PROGRAM in rows else rows[0], relative=relative, titles=titled,
                   labels=_label, own_rows=True)  # fmt: skip
 
 
 WHAT_PROGRAMS_DO = _experiment(
     name="grunwald1993.programs", title="What the programs do (tables 1 to 3, figure 1)", section="3.1",
     measured="Data references in millions; also instructions and the share in allocation, objects, heap",
-    unfold=_of_programs,
+    unfold=grunwald1993_points.of_programs,
     data=_data(
         figure=Figure("references_1e6", "millions", "references_1e6"),
         extra_metrics=("instructions_executed", "allocator_share", "objects_allocated", "objects_freed", "freed_share",
@@ -262,7 +154,7 @@ WHAT_PROGRAMS_DO = _experiment(
 PAGING = _experiment(
     name="grunwald1993.paging", title="Page faults by memory (figures 2 and 3)", section="4.1",
     measured="Page faults in a million references in LRU memories of pages of 4 KB, first touches among them",
-    unfold=_of_pages,
+    unfold=grunwald1993_points.of_pages,
     data=_data(
         figure=Figure("faults_a_million", "faults", "faults_a_million"),
         extra_metrics=("warm_faults_a_million", "pages", "heap_bytes", "fault_slope"), axes=(PROGRAM, "memory"),
@@ -277,7 +169,7 @@ PAGING = _experiment(
 TIME = _experiment(
     name="grunwald1993.time", title="Time with cache misses (tables 4 and 5, figures 4 and 5)", section="4.2",
     measured="I + (M x P) x D with P = 25 in seconds of the document's machine, as a share of FIRSTFIT's",
-    unfold=_of_times,
+    unfold=grunwald1993_points.of_times,
     data=_data(
         figure=Figure("time_seconds", "seconds", "time_seconds"),
         extra_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand", "cold_share",
@@ -293,7 +185,7 @@ TIME = _experiment(
 CACHES = _experiment(
     name="grunwald1993.caches", title="Miss rates by cache size (figures 6 to 8)", section="4.2",
     measured="Share of data references that miss in direct-mapped caches, in percent; also today's hierarchy",
-    unfold=_of_caches,
+    unfold=grunwald1993_points.of_caches,
     data=_data(
         figure=Figure("miss_rate", "%", "miss_rate"),
         extra_metrics=("misses", "around_rate", "level_1_rate", "level_2_rate", "heap_bytes", "base_seconds"),
@@ -311,7 +203,7 @@ TAGS = _experiment(
     name="grunwald1993.tags", title="What tags cost (table 6)", section="4.3",
     measured="Miss rate in percent, 64 KB direct-mapped: GNU LOCAL, the same with eight bytes more for each object "
     "(the document's \"with tags\"), and with a tag that is written and read",
-    unfold=_of_tags,
+    unfold=grunwald1993_points.of_tags,
     data=_data(
         figure=Figure("miss_rate", "%", "miss_rate"),
         extra_metrics=("miss_penalty", "tag_penalty", "tag_growth", "slower", "heap_bytes",
@@ -328,7 +220,7 @@ ABLATION = _experiment(
     name="grunwald1993.ablation", title="Search and coalescing, each by itself (section 5)", section="4.4",
     measured="I + (M x P) x D as a share of FIRSTFIT's: FIRSTFIT and GNU G++ without coalescing, GNU G++ that looks at "
     "the first block of a list only",
-    unfold=_of_times,
+    unfold=grunwald1993_points.of_times,
     data=_data(
         figure=Figure("time_seconds", "seconds", "time_seconds"),
         extra_metrics=("base_seconds", "miss_seconds", "misses_a_thousand"), strategies=_ABLATED,
@@ -344,7 +236,7 @@ ABLATION = _experiment(
 MODEL = _experiment(
     name="grunwald1993.model", title="The model against real seconds (footnote 1)", section="4.2",
     measured="Modelled seconds by measured CPU seconds, with this machine's cycle and latencies, and two levels",
-    unfold=_of_model,
+    unfold=grunwald1993_points.of_model,
     data=_data(
         figure=Figure("model_to_measured", "ratio", "model_to_measured"),
         extra_metrics=("model_seconds", "cpu_seconds"), axes=(PROGRAM,),
@@ -357,7 +249,7 @@ WORDS = _experiment(
     name="grunwald1993.words", title="Tables 4 and 5 with words of 4 bytes", section="4.2",
     measured="I + (M x P) x D as a share of FIRSTFIT's, of Debian's i386 programs on the classics built for 32 bits",
     runner=grunwald1993_i386.I386Runner, lacking=grunwald1993_i386.lacking, identity=grunwald1993_i386.identity_of,
-    unfold=_of_times,
+    unfold=grunwald1993_points.of_times,
     data=_data(
         figure=Figure("time_seconds", "seconds", "time_seconds"),
         extra_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand",
@@ -376,7 +268,7 @@ WORDS = _experiment(
 PREDICTED = _experiment(
     name="grunwald1993.predicted", title="The same, predicted from one recording", section="4.2",
     measured="Misses predicted from one recording on glibc, by those of the direct run: 1 is exact",
-    runner=PredictionRunner, unfold=_of_predictions,
+    runner=PredictionRunner, unfold=grunwald1993_points.of_predictions,
     data=_data(
         figure=Figure("predicted_to_direct", "ratio", "predicted_to_direct"),
         extra_metrics=("predicted_misses", "direct_misses"), workload="prediction", strategies=_PREDICTED,

@@ -16,7 +16,7 @@ from itertools import product
 
 from millpond_bench.experiments.experiment import ROUNDS, PublishedSpec, suite_metrics, surrounded
 from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Parameters, Part, Point, crossed, points
-from millpond_bench.experiments.paper_tables import Layout, PaperTables, PublishedFigure
+from millpond_bench.experiments.paper_tables import PaperTables, PublishedFigure, Tables
 from millpond_bench.experiments.quotients import Quotient, itself, to_baseline
 from millpond_bench.experiments.run_rules import RunRules
 from millpond_bench.suites import p0089_needs as needs
@@ -155,7 +155,7 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
     ),
     table=PaperTables(
         file="p0089_benchmark1.csv", read=_structures,
-        layout=Layout(("ds",), ("log2_size",), "strategy", "elements", labels=_power,
+        layout=Tables(("ds",), ("log2_size",), "strategy", "elements", labels=_power,
                       titles=lambda at: f"DS{at['ds']}, {STRUCTURES[int(at['ds']) - 1]}"),
     ),
     rules=RunRules(needs=needs.structures),
@@ -255,7 +255,7 @@ BENCHMARK_2 = surrounded(EXPERIMENT(
     ),
     table=PaperTables(
         file="p0089_benchmark2.csv", read=_locality,
-        layout=Layout(("log2_g", "strategy"), ("log2_s",), "af", "|S|", titles=_locality_title,
+        layout=Tables(("log2_g", "strategy"), ("log2_s",), "af", "|S|", titles=_locality_title,
                       labels=lambda name, value: f"2^{value}" if name == "log2_s" else f"{value} ×",
                       quotients=(Quotient("AS1 / this", to_baseline, itself, printed=GAIN),)),
         notation=notation,
@@ -322,7 +322,7 @@ BENCHMARK_3 = surrounded(EXPERIMENT(
     ),
     table=PaperTables(
         file="p0089_benchmark3.csv", read=_printed(log2_t="log2_T", log2_a="log2_A", log2_s="log2_S"),
-        layout=Layout(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S", True, labels=_power,
+        layout=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S", True, labels=_power,
                       titles=lambda at: f"T = 2^{at['log2_t']} bytes in all"),
     ),
     rules=RunRules(needs=needs.utilization),
@@ -363,7 +363,7 @@ BENCHMARK_4 = surrounded(EXPERIMENT(
     ),
     table=PaperTables(
         file="p0089_benchmark4.csv", read=_printed(log2_n="log2_N", log2_s="log2_S", threads="threads"),
-        layout=Layout(("log2_n", "log2_s"), ("threads",), "strategy", "threads", True,
+        layout=Tables(("log2_n", "log2_s"), ("threads",), "strategy", "threads", True,
                       titles=lambda at: f"2^{at['log2_n']} iterations, blocks of 2^{at['log2_s']} bytes"),
     ),
     rules=RunRules(needs=needs.contention),

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from millpond_bench.experiments.experiment_data import Parameters, Part
-from millpond_bench.experiments.paper_tables import Layout, PublishedFigure
+from millpond_bench.experiments.paper_tables import PublishedFigure, Tables
 from millpond_bench.suites.p0089 import BENCHMARK_1, OPEN_1, point, structures_at
 from millpond_bench.suites.p0089_strategies import ALIASES
 
@@ -68,7 +68,7 @@ EXPERIMENT = replace(
     ),
     table=replace(
         OPEN_1.table, read=_published,
-        layout=Layout(("ds",), ("log2_size",), "strategy", "elements", titles=BENCHMARK_1.table.layout.titles,
+        layout=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=BENCHMARK_1.table.layout.titles,
                       labels=BENCHMARK_1.table.layout.labels),
     ),
     notes=("A statement here is a candidate cause: it holds, fails to hold, or is undecided, as the rounds of this run "

@@ -22,7 +22,7 @@ from dataclasses import replace
 from millpond.cells.cell import TOOLCHAIN
 from millpond_bench.experiments.experiment import surrounded
 from millpond_bench.experiments.experiment_data import Parameters, Part
-from millpond_bench.experiments.paper_tables import Layout, PublishedFigure
+from millpond_bench.experiments.paper_tables import PublishedFigure, Tables
 from millpond_bench.suites.p0089 import (
     AROUND,
     BENCHMARK_1,
@@ -91,7 +91,7 @@ VIRTUAL = surrounded(replace(
     ),
     table=replace(
         OPEN_1.table, read=_published_virtual,
-        layout=Layout(("ds",), ("log2_size",), "strategy", "elements", titles=_title,
+        layout=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=_title,
                       labels=BENCHMARK_1.table.layout.labels),
     ),
     notes=("Both bindings have a handle of one pointer here: containers are of the same size either way. Instructions "
@@ -139,7 +139,7 @@ CLANG = surrounded(replace(
     ),
     table=replace(
         OPEN_1.table, read=_published_clang,
-        layout=Layout(("ds", "short_by"), ("log2_size",), "strategy", "elements", titles=_title,
+        layout=Tables(("ds", "short_by"), ("log2_size",), "strategy", "elements", titles=_title,
                       labels=BENCHMARK_1.table.layout.labels),
     ),
     notes=("Where clang, or libc++, is not there (`make bench-toolchains`), cells by it are left out, and statements "

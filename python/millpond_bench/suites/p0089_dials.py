@@ -12,7 +12,7 @@ from functools import partial
 
 from millpond_bench.experiments.experiment import suite_metrics
 from millpond_bench.experiments.experiment_data import Figure, Parameters, Part, points
-from millpond_bench.experiments.paper_tables import Layout, PaperTables
+from millpond_bench.experiments.paper_tables import PaperTables, Tables
 from millpond_bench.experiments.run_rules import RunRules
 from millpond_bench.pages import suite_charts
 from millpond_bench.runs.extra_runs import DIMENSIONS, LOCALITY, RECORDED
@@ -62,7 +62,7 @@ EXPERIMENT = OF_DOCUMENT(
         extra_strategies=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
     ),
     table=PaperTables(
-        layout=Layout(("threads",), DIALS, "strategy", "dials", True,
+        layout=Tables(("threads",), DIALS, "strategy", "dials", True,
                       titles=lambda at: "one thread" if at["threads"] == 1 else f"{at['threads']} threads",
                       labels=_label),
         tabulate=partial(suite_charts.dials, DIALS, CENTRE),

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from millpond_bench.claims.claim_terms import RAN, RAN_OUT
 from millpond_bench.experiments.experiment_data import Figure, Part, points
-from millpond_bench.experiments.paper_tables import Layout, PaperTables, PublishedFigure
+from millpond_bench.experiments.paper_tables import PaperTables, PublishedFigure, Tables
 from millpond_bench.experiments.run_rules import Needs, RunRules
 from millpond_bench.suites.p0089 import DATA, EXTRA_METRICS, point
 from millpond_bench.suites.p0089 import EXPERIMENT as OF_DOCUMENT
@@ -63,7 +63,7 @@ EXPERIMENT = OF_DOCUMENT(
     ),
     table=PaperTables(
         file="p0089_benchmark3.csv", read=_published,
-        layout=Layout(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S",
+        layout=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S",
                       titles=_title,
                       labels=lambda name, value: f"{name[-1].upper()} 2^{value}"),
     ),

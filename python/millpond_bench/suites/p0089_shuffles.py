@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from millpond_bench.experiments.experiment import ROUNDS
 from millpond_bench.experiments.experiment_data import Part, points, thousands
-from millpond_bench.experiments.paper_tables import Layout
+from millpond_bench.experiments.paper_tables import Tables
 from millpond_bench.suites.p0089 import BENCHMARK_2, CLAIMS, OPEN_2
 from millpond_bench.suites.p0089_strategies import ALIASES
 
@@ -48,7 +48,7 @@ EXPERIMENT = replace(
     ),
     table=replace(
         OPEN_2.table, file="",
-        layout=Layout(("links",), ("links_each",), "sf", "|S|", own_rows=True,
+        layout=Tables(("links",), ("links_each",), "sf", "|S|", own_rows=True,
                       titles=lambda at: f"|G| = {thousands('', at['links'])} links, without local allocators",
                       labels=lambda name, value: f"{value} ×" if name == "sf" else thousands(name, value)),
         notation=BENCHMARK_2.table.notation,

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from millpond_bench.experiments.experiment_data import Parameters, Part, points
-from millpond_bench.experiments.paper_tables import Layout, PublishedFigure
+from millpond_bench.experiments.paper_tables import PublishedFigure, Tables
 from millpond_bench.suites.p0089 import BENCHMARK_2, OPEN_2, SHUFFLES, TRAVERSALS
 from millpond_bench.suites.p0089_strategies import ALIASES
 
@@ -76,7 +76,7 @@ EXPERIMENT = replace(
     ),
     table=replace(
         OPEN_2.table, read=_published,
-        layout=Layout(("log2_g", *_HOW), ("log2_s",), "af", "|S|", titles=_title, own_rows=True,
+        layout=Tables(("log2_g", *_HOW), ("log2_s",), "af", "|S|", titles=_title, own_rows=True,
                       labels=BENCHMARK_2.table.layout.labels),
     ),
     notes=("The document says that a visit takes a list af times. Its authors' published program takes af × |S| links, "

@@ -21,7 +21,7 @@ from io import StringIO
 
 from millpond_bench.experiments.experiment import PublishedSpec, suite_metrics
 from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Part, points, thousands
-from millpond_bench.experiments.paper_tables import Layout, PaperTables
+from millpond_bench.experiments.paper_tables import PaperTables, Tables
 from millpond_bench.experiments.run_rules import RunRules
 from millpond_bench.pages import suite_charts
 from millpond_bench.suites import reserve_commit_needs as needs
@@ -78,12 +78,12 @@ def _label(name: str, value: int | str) -> str:
     return f"2^{value}" if name.startswith("log2_") else thousands(name, value)
 
 
-def _one_table(title: str, corner: str, *rows: str, split: tuple[str, ...] = ()) -> Layout:
+def _one_table(title: str, corner: str, *rows: str, split: tuple[str, ...] = ()) -> Tables:
     def titled(at: Mapping[str, int | str]) -> str:
         words = {"optimisation": "-O{}", "pages": "{} pages"}
         return ", ".join([title, *(words[name].format(at[name]) for name in split)])
 
-    return Layout(split, rows, "strategy", corner, titles=titled, labels=_label, own_rows=True)
+    return Tables(split, rows, "strategy", corner, titles=titled, labels=_label, own_rows=True)
 
 
 def _by_element(

@@ -18,7 +18,7 @@ from millpond.cells.cell import LAST_LEVEL, SURROUNDINGS
 from millpond.system.wording import plural
 from millpond_bench.experiments.experiment import PublishedSpec, suite_metrics, surrounded
 from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Part, Point, points, thousands
-from millpond_bench.experiments.paper_tables import Layout, PaperTables, PublishedFigure
+from millpond_bench.experiments.paper_tables import PaperTables, PublishedFigure, Tables
 from millpond_bench.experiments.run_rules import Needs, RunRules
 from millpond_bench.experiments.surroundings import LAST_LEVELS
 from millpond_bench.pages import suite_charts
@@ -116,7 +116,7 @@ def _fill_title(at: Mapping[str, int | str]) -> str:
     return f"{what}, {where}"
 
 
-_SINGLE = Layout(
+_SINGLE = Tables(
     (), ("count",), "strategy", "elements", titles=lambda _at: "ns to allocate one", labels=thousands, own_rows=True
 )
 _GRAPHS_LOST = "The document's graphs are lost; what is left are four figures of its section 4.1, of GCC 4.6 in 2012."
@@ -229,7 +229,7 @@ SET_INSERTS = surrounded(_experiment(
         file=TABLE,
         read=_reader(f"insert {_IN_SET} uint64 into std::set",
                      (("count", _IN_SET), ("collections_before", 0), ("inserts", 1))),
-        layout=Layout(("inserts", "collections_before"), ("count",), "strategy", "elements", titles=_fill_title,
+        layout=Tables(("inserts", "collections_before"), ("count",), "strategy", "elements", titles=_fill_title,
                       labels=thousands, own_rows=True),
     ),
     rules=_rules(needs=_set_needs),
@@ -252,7 +252,7 @@ CONTAINERS = _experiment(
         },
     ),
     table=PaperTables(
-        layout=Layout(("container", "collections_before"), ("count",), "strategy", "elements", titles=_container_title,
+        layout=Tables(("container", "collections_before"), ("count",), "strategy", "elements", titles=_container_title,
                       labels=thousands, own_rows=True),
     ),
     rules=_rules(needs=_container_needs),

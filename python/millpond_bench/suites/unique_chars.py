@@ -15,7 +15,7 @@ from dataclasses import replace
 from millpond.cells.cell import LITTER
 from millpond_bench.experiments.experiment import PublishedSpec, suite_metrics
 from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Parameters, Part
-from millpond_bench.experiments.paper_tables import Layout, PaperTables
+from millpond_bench.experiments.paper_tables import PaperTables, Tables
 from millpond_bench.experiments.quotients import Quotient, itself, on_fresh_heap, to_baseline
 from millpond_bench.experiments.run_rules import Needs, RunRules
 from millpond_bench.pages import suite_figures
@@ -106,7 +106,7 @@ COUNTING = PublishedSpec(
         extra_strategies=_OTHER_WAYS,
     ),
     table=PaperTables(
-        layout=Layout((LITTER,), ("length",), "strategy", "strings of", titles=_title, own_rows=True,
+        layout=Tables((LITTER,), ("length",), "strategy", "strings of", titles=_title, own_rows=True,
                       labels=lambda _name, value: f"{value} characters", quotients=QUOTIENTS),
         draw=suite_figures.unique_characters,
     ),
