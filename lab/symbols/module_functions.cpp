@@ -198,9 +198,9 @@ std::string module_functions::state::neighbour_of(std::size_t index) const {
         return o.standard ? std::string() : o.name;
     };
     for (std::size_t away = 1; away <= functions_between_max; ++away) {
-        std::string name = away <= index ? name_at(index - away) : std::string();
-        if (name.empty() && index + away < functions.size()) name = name_at(index + away);
-        if (!name.empty()) return name;
+        std::string neighbour = away <= index ? name_at(index - away) : std::string();
+        if (neighbour.empty() && index + away < functions.size()) neighbour = name_at(index + away);
+        if (!neighbour.empty()) return neighbour;
     }
     return {};
 }
