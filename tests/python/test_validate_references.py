@@ -146,7 +146,7 @@ def test_the_verb_keeps_its_document_in_the_store(lab: FakeLab, programs: list[t
     assert ReferencesValidation.from_json(found).to_json() == found
     assert "32 KiB, 8-way" in done.stdout and "rank correlation" in done.stdout
     store = Store(lab.work / "results/store")
-    assert store.document(KIND, found["run"]) == found
+    assert store.load(found["run"]).documents[KIND] == found
     error = references_error.references_error(store)
     assert (error.run, error.programs, error.coverage) == (found["run"], 2, 1.0)
     assert error.note.values == {"cpu_ratio": error.half_width}
