@@ -225,7 +225,7 @@ def _missing_of(contents: RunContents) -> list[str]:
     return [
         f"{place(kind, contents.run)} is not in the store: for run {contents.run}, {meaning}"
         for kind, meaning in _PARTS
-        if kind not in contents.left
+        if kind not in contents.kinds
     ]
 
 

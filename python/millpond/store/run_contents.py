@@ -25,12 +25,12 @@ from millpond.store.observations import Observation
 class RunContents:
     """The contents of a run's files. A damaged file has no content here, and is among `Store.skipped`.
 
-    `left`: the kinds of its files, readable or not. `documents`: the readable documents by kind, as plain data. The
+    `kinds`: the kinds of its files, readable or not. `documents`: the readable documents by kind, as plain data. The
     three relations may have a million rows and most readers need one of them, so each is read when first used.
     """
 
     run: str
-    left: frozenset[str]
+    kinds: frozenset[str]
     documents: Mapping[str, dict[str, Any]]
     _files: Inspector = field(repr=False, compare=False)
 

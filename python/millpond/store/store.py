@@ -120,21 +120,19 @@ class Store:
 
     def load(self, run: str) -> RunContents:
         """Everything that the run with this id left here; empty contents if it left nothing."""
-        kinds = (*RELATIONS, *(folder.name for folder in self._inspector.kinds()))
-        left = frozenset(kind for kind in kinds if self.has(kind, run))
-        contents = {kind: self._inspector.content(kind, run) for kind in left - RELATIONS.keys()}
+        known = (*RELATIONS, *(folder.name for folder in self._inspector.kinds()))
+        kinds = frozenset(kind for kind in known if self.has(kind, run))
+        contents = {kind: self._inspector.content(kind, run) for kind in kinds - RELATIONS.keys()}
         documents = {kind: content for kind, content in contents.items() if content is not None}
-        return RunContents(run, left, documents, self._inspector)
+        return RunContents(run, kinds, documents, self._inspector)
 
     def load_measured(self, run: str | None = None) -> list[RunContents]:
         """The contents of one run, or of each run with observations, by id.
 
         Failure (status 3) if the store has no observations at all.
         """
-        files = self.files(_OBSERVATIONS) or self._no_observations()
-        return [
-            self.load(one) for one in ([path.name.removesuffix(PARQUET) for path in files] if run is None else [run])
-        ]
+        measured = [path.name.removesuffix(PARQUET) for path in self.files(_OBSERVATIONS)] or self._no_observations()
+        return [self.load(one) for one in (measured if run is None else [run])]
 
     def records(
         self, kind: str, make: Callable[[dict[str, Any]], Made], *, here: bool = False
