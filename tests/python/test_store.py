@@ -144,35 +144,10 @@ def test_documents_come_back_as_they_were_written(tmp_path: Path) -> None:
     assert contents.characterisation == CHARACTERISATION
     assert contents.call_tree == CONTEXTS
     assert contents.documents["advice"] == {"verdict": "Do nothing", "machine": "m"}
-    assert contents.kinds == {"observations", "subsystems", "contexts", "characterisation", "advice"}
-    assert contents.documents.keys() == {"characterisation", "advice"}
     another = store.load("another")
-    assert (another.kinds, another.documents, another.observations) == (frozenset(), {}, ())
     assert another.characterisation is None and another.call_tree is None
     assert store.skipped == []
     store.finish()
-
-
-def test_contents_once_read_outlive_their_files(tmp_path: Path) -> None:
-    store, run = full_store(tmp_path)
-    contents = store.load(run)
-    rows, documents = contents.observations, dict(contents.documents)
-    for path in [p for p in tmp_path.rglob("*") if p.is_file()]:
-        path.unlink()
-    assert rows and contents.observations is rows and contents.documents == documents
-    assert contents.call_tree is None, "a relation is read when it is first used"
-    assert store.load(run).kinds == frozenset()
-
-
-def test_a_document_that_does_not_fit_is_skipped_by_its_reader(tmp_path: Path) -> None:
-    store, run = full_store(tmp_path)
-    contents = store.load(run)
-    assert contents.made("advice", lambda data: data["verdict"]) == "Do nothing"
-    assert contents.made("subsystems", len) == 2
-    assert store.skipped == []
-    assert contents.made("advice", lambda data: data["plan"]) is None
-    assert list(store.records("advice", lambda data: data["plan"])) == []
-    assert [skipped.path for skipped in store.skipped] == [tmp_path / "advice" / f"{run}.json.gz"]
 
 
 def test_subsystems_and_contexts_are_relations(tmp_path: Path) -> None:
@@ -267,7 +242,6 @@ def test_a_damaged_part_of_a_run_is_left_out_and_named(tmp_path: Path) -> None:
     store = Store(tmp_path)
     contents = store.load(run)
     assert (contents.characterisation, contents.call_tree, contents.documents.get("advice")) == (None, None, None)
-    assert contents.kinds == {"observations", "subsystems", "contexts", "characterisation", "advice"}
     assert len(store.skipped) == 3
 
 
