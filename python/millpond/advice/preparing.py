@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from millpond.advice.advice_run import AdviceRun
-from millpond.advice.allocation_bound import bound_of
+from millpond.advice.allocation_bound import bound_of, first_estimate
 from millpond.advice.bare_run import BareRun, run_bare
 from millpond.advice.captured_references import counted, not_captured, of_run, routable
 from millpond.advice.lasting_arenas import split_lasting
@@ -52,7 +52,6 @@ def record_and_prepare(run: AdviceRun) -> PreparedProgram:
 
     The bare run comes before scopes are observed, since its duration decides whether there is time for that.
     """
-    say(f"recording {run.program[0]}")
     prepared = prepare(_record(run), run)
     recorded, deadline = _with_scopes(prepared, run), prepared.deadline
     if run.options.references and recorded.characterisation:
@@ -73,6 +72,8 @@ def prepare(recorded: RecordedProgram, run: AdviceRun, bare: BareRun | None = No
         deadline = run.started + recorded.budget_seconds
         bare, why_not = run_bare(recorded.program, recorded.recording, run.laboratory, deadline)
         recorded = replace(recorded, why_no_trial=why_not)
+    if bare and bare.outcome and recorded.characterisation and not recorded.characterisation.trace.stopped_early:
+        say(first_estimate(recorded.characterisation.trace, bare.outcome.values.get("cpu_seconds", bare.seconds)))
     if bare and budget_follows:
         recorded = _with_budget(recorded, bare.seconds, run.spent_seconds)
     return PreparedProgram(recorded, bare, run.started + recorded.budget_seconds)
@@ -165,7 +166,6 @@ def _with_scopes(prepared: PreparedProgram, run: AdviceRun) -> RecordedProgram:
     elif seconds == 0:
         why_not = "the verdict needed the time; a larger --budget observes them"
     else:
-        say("observing scopes")
         observed, why_not = recording.observe(
             run.program, recorded.recording, recorded.process, run.folder, run.stdin, seconds, run.options.preparation
         )  # fmt: skip
@@ -177,7 +177,6 @@ def _with_scopes(prepared: PreparedProgram, run: AdviceRun) -> RecordedProgram:
 
 def _with_references(recorded: RecordedProgram, run: AdviceRun) -> RecordedProgram:
     """Captures references in one run under the tool, before any round. If that fails, the advice gives the reason."""
-    say("capturing references")
     try:
         captured = capture(run.program, recorded.process.number, run.folder, run.stdin, run.options.preparation)
     except Failure as failure:

@@ -120,7 +120,7 @@ def _without_cells(claim: JudgedClaim) -> JudgedClaim:
 def _surroundings(run: PublishedRun) -> list[tuple[tuple[str, str], ...]]:
     """The program's environment in each part: every combination that the user named and that has cells."""
     axes = [
-        [(name, value) for value in run.spec.under.get(name, ()) if value in run.request.named]
+        [(name, value) for value in run.spec.data.under.get(name, ()) if value in run.request.named]
         for name in (TOOLCHAIN, MALLOC)
     ]
     found = list(product(*(axis for axis in axes if axis)))
