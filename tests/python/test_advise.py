@@ -239,10 +239,10 @@ def test_the_verdict_rests_on_fresh_rounds_kept_in_the_store(lab: FakeLab, helpe
 
 def test_advice_characterisation_and_contexts_are_kept_under_the_run(lab: FakeLab, helped: dict[str, Any]) -> None:
     store = Store(lab.work / "results/store")
-    run = store.find_run("latest").run
-    assert run == helped["run"]
-    assert store.document("advice", run) == helped
-    characterisation, contexts = store.characterisation(run), store.contexts(run)
+    contents = store.load(store.find_run("latest").run)
+    assert contents.run == helped["run"]
+    assert contents.documents["advice"] == helped
+    characterisation, contexts = contents.characterisation, contents.call_tree
     assert characterisation is not None and contexts is not None
     assert [s["name"] for s in characterisation["subsystems"]] == [s["name"] for s in SUBSYSTEMS]
     assert contexts.schema == "millpond.contexts/1"
@@ -254,7 +254,7 @@ def test_a_program_without_heap_events_is_kept_too(lab: FakeLab) -> None:
     found = advise(lab)
     store = Store(lab.work / "results/store")
     assert [(r.run, r.workload) for r in store.runs()] == [(found["run"], "true")]
-    assert store.document("advice", found["run"]) == found
+    assert store.load(found["run"]).documents["advice"] == found
 
 
 @pytest.mark.lengthy

@@ -29,7 +29,7 @@ from millpond.cells.plans import Plan, of_file
 from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.recording import Process, Recording
 from millpond.store.call_tree import CallTree
-from millpond.store.store import Misfit, Store
+from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import say
 from millpond.system.records import NONE, Record
@@ -201,12 +201,7 @@ def earlier_state(store: Store, program: Sequence[str], identity: Identity, *, i
     has no advise of this command line.
     """
     changed: list[str] | None = None
-    for run, document in store.documents_of(KIND):
-        try:
-            with store.fitting((KIND, run)):
-                state = AdviceState.from_json(document)
-        except Misfit:
-            continue
+    for _, state in store.records(KIND, AdviceState.from_json):
         if tuple(state.program.get("argv", ())) != tuple(program):
             continue
         if state.identity == identity:
