@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// characterisation: the complete result for one trace, and its JSON form.
+// characterisation: the complete result for one trace.
 //
 //   reader ─▶ context_functions ─▶ subsystem_map ─▶ scope_tree ─▶ event_counts ─▶ characterisation ─▶ JSON, plans
 //
-// Schema "millpond.characterisation/1". Use the class for everything, summarise() for the parts that need no table of
-// live objects. Memory and time are those of event_counts. Not thread-safe. Throws trace::trace_error if nothing can be
-// read.
+// Memory and time are those of event_counts. Not thread-safe. Throws trace::trace_error if nothing can be read.
 #pragma once
 
 #include <memory>
@@ -31,8 +29,6 @@ using program::json;
 
 class characterisation {
   public:
-    static constexpr const char* schema = "millpond.characterisation/1";
-
     // `window`: the part of the trace over which dimensions are measured; none: for each subsystem, from its first
     // operation to the end of its last object. Throws program::failure (usage) for a window that does not fit.
     characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups,
@@ -43,8 +39,6 @@ class characterisation {
                      const std::optional<window_request>& window = std::nullopt);
     characterisation(const characterisation&) = delete;
     characterisation& operator=(const characterisation&) = delete;
-
-    json to_json() const;
 
     // Reads the references of the recording, if it has any, for locality, counted density and misses. Throws
     // program::failure, trace::trace_error.
@@ -62,6 +56,7 @@ class characterisation {
     // Null: no owner was sampled.
     const owner_keys* owners() const { return owners_ ? &*owners_ : nullptr; }
 
+    const std::string& path() const { return path_; }
     const trace::reader& reader() const { return reader_; }
     const symbols::context_functions& functions() const { return *functions_; }
     const symbols::subsystem_map& subsystems() const { return subsystems_; }
@@ -92,14 +87,9 @@ class characterisation {
     std::string frame_name(std::uint32_t node) const;
 
   private:
-    static constexpr std::size_t pairs_max = 100;
-
     void run(const std::optional<window_request>& window);
     void find_window(const window_request& wanted);
     void find_later_touches();
-    json pins_json() const;
-    json window_json() const;
-    json subsystems_json() const;
 
     std::string path_;
     trace::reader reader_;
@@ -121,13 +111,5 @@ class characterisation {
     std::vector<std::vector<const thread_share*>> shares_;
     std::vector<std::vector<std::uint32_t>> contexts_;
 };
-
-// Returns only the parts "trace" and "process", which need neither symbols nor the table of live objects. Throws
-// trace::trace_error for a damaged trace unless that is accepted.
-json summarise(const std::string& path, bool accepts_damaged = false);
-
-// The part "process", and the members of "trace" that come from the reader instead of from events.
-json process_json(const trace::process_record& process);
-void add_trace_facts(json& facts, const trace::reader& reader);
 
 }  // namespace millpond::characterise

@@ -19,6 +19,7 @@
 
 #include "lab/characterise/candidate_plans.hpp"
 #include "lab/characterise/characterisation.hpp"
+#include "lab/characterise/characterisation_json.hpp"
 #include "lab/characterise/scope_list.hpp"
 #include "lab/characterise/size_series.hpp"
 #include "lab/plan/strict_json.hpp"
@@ -180,7 +181,7 @@ void run(const options& chosen) {
     if (!chosen.scopes_to.empty()) program::write_whole(chosen.scopes_to, scope_list(found));
     if (!chosen.plan_out.empty()) write_candidate_plans(candidate_plans(found), chosen.plan_out);
     if (!chosen.contexts_to.empty()) write(chosen.contexts_to, contexts_json(found), -1);
-    write(chosen.json_to, found.to_json());
+    write(chosen.json_to, to_json(found));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "lab/characterise/arena_trial.hpp"
 #include "lab/characterise/call_sites.hpp"
 #include "lab/characterise/characterisation.hpp"
+#include "lab/characterise/characterisation_json.hpp"
 #include "lab/program/json.hpp"
 #include "lab/trace/wholeness.hpp"
 

@@ -83,6 +83,16 @@ void absorber_of_the_absorber_gone() {
     first.deallocate(block, 24, 8);
 }
 
+// The new pool in the place of the absorber looks alive, and knows nothing of the absorbed one.
+void absorber_gone_and_another_in_its_place() {
+    std::optional<multi> absorber(std::in_place);
+    multi pool;
+    char* const block = block_of(pool, 24);
+    absorber->absorb(pool);
+    absorber.emplace();
+    hidden(&pool)->deallocate(block, 24, 8);
+}
+
 void absorption_of_itself() {
     multi pool;
     block_of(pool, 24);
@@ -262,6 +272,8 @@ constexpr program table[] = {
      "AddressSanitizer: heap-use-after-free", "Invalid read of size 8"},
     {"absorber_of_the_absorber_gone", absorber_of_the_absorber_gone, "destroyed allocator",
      "AddressSanitizer: use-after-poison", "Unaddressable byte(s)"},
+    {"absorber_gone_and_another_in_its_place", absorber_gone_and_another_in_its_place, "destroyed allocator", nullptr,
+     nullptr},
     {"absorption_of_itself", absorption_of_itself, "different sources", nullptr, nullptr},
     {"absorption_over_another_source", absorption_over_another_source, "different sources", nullptr, nullptr},
     {"checkpoint_of_an_absorbed_pool", checkpoint_of_an_absorbed_pool, "invalid checkpoint", nullptr, nullptr},

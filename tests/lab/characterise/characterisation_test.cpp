@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The JSON of a characterisation: figures computed by hand, the golden trace, and the program's exit statuses.
 #include "lab/characterise/characterisation.hpp"
+#include "lab/characterise/characterisation_json.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -58,7 +59,7 @@ struct characterised : ::testing::Test {
         if (!window.empty()) wanted = characterise::window_request::parse(window);
         const characterisation found(path, trace::reader(path), functions, {}, wanted);
         plans = characterise::candidate_plans(found);
-        return found.to_json();
+        return to_json(found);
     }
     static json subsystem(const json& all, const std::string& name) {
         for (const json& one : all.at("subsystems")) {
@@ -381,7 +382,7 @@ void expect_close(const json& found, const json& expected, const std::string& wh
 }
 
 TEST(golden_characterisation, output_is_unchanged) {
-    json found = characterisation(MILLPOND_GOLDEN_TRACE, {}).to_json();
+    json found = to_json(characterisation(MILLPOND_GOLDEN_TRACE, {}));
     found["trace"]["path"] = "three_threads.mpt";
     const std::string expected = MILLPOND_SOURCE_DIR "/three_threads.json";
     if (std::getenv("MILLPOND_REGENERATE") != nullptr) write_file(expected, program::json_text(found, 1) + "\n");
@@ -469,7 +470,7 @@ TEST_F(program_run, summarises_traces_as_an_array) {
     const json only = program::parse_json(said);
     ASSERT_EQ(only.size(), 1u);
     const json& one = only[0];
-    const json whole = characterisation(MILLPOND_GOLDEN_TRACE, {}).to_json();
+    const json whole = to_json(characterisation(MILLPOND_GOLDEN_TRACE, {}));
     EXPECT_EQ(one, two[0]);
     for (const char* key : {"events", "allocations", "frees", "reallocations", "bytes", "threads", "damages", "clean"})
         EXPECT_EQ(one["trace"][key], whole["trace"][key]) << key;

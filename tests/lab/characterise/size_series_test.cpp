@@ -9,6 +9,7 @@
 #include <random>
 
 #include "lab/characterise/characterisation.hpp"
+#include "lab/characterise/characterisation_json.hpp"
 #include "small_program.hpp"
 #include "tests/lab/trace/seed.hpp"
 
@@ -153,7 +154,7 @@ TEST(size_series, objects_freed_soon_are_short_lived) {
 
 TEST(size_series, every_request_of_a_trace_is_in_one_row) {
     const json found = characterise::sizes_json(MILLPOND_GOLDEN_TRACE, {.moments = 3});
-    const json whole = characterise::characterisation(MILLPOND_GOLDEN_TRACE, {}).to_json();
+    const json whole = to_json(characterise::characterisation(MILLPOND_GOLDEN_TRACE, {}));
     auto requests = found["larger"]["requests"].get<std::uint64_t>();
     for (const json& row : found["rows"]) {
         requests += row["requests"].get<std::uint64_t>();
