@@ -55,6 +55,29 @@ TEST(compact_sanitizer, memory_goes_back_open) {
     EXPECT_TRUE(is_open(in_range)) << "whoever gets these addresses next may use them";
 }
 
+// Counts the closed bytes of memory that comes back.
+struct expects_open_memory {
+    static inline std::size_t closed_bytes = 0;
+
+    [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        return new_delete().try_allocate(bytes, alignment);
+    }
+    void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+        for (std::size_t i = 0; i < bytes; ++i) closed_bytes += !is_open(static_cast<char*>(block) + i);
+        new_delete().deallocate(block, bytes, alignment);
+    }
+};
+
+TEST(compact_sanitizer, rows_go_back_open) {
+    {
+        compact_pool<24, expects_open_memory> pool;
+        for (int i = 0; i < 5; ++i) static_cast<void>(pool.allocate(24, 8));
+        pool.release();
+        static_cast<void>(pool.allocate(24, 8));
+    }
+    EXPECT_EQ(expects_open_memory::closed_bytes, 0u);
+}
+
 TEST(compact_sanitizer, a_second_free_is_reported) {
     compact_pool<24, new_delete> pool;
     void* const slot = pool.allocate(24, 8);

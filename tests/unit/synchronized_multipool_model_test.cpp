@@ -212,13 +212,16 @@ template <>
 inline constexpr bool is_thread_safe_source<open_gate> = true;
 namespace {
 
+// The holder waits in the source. It must ask for bytes that need the source under the lock: any size if the source is
+// not thread-safe, else one of a class for which the pool has no memory.
 template <class Source, class Work>
 void while_the_lock_is_held(synchronized_multipool<Source>& pool, Work work) {
+    constexpr std::size_t bytes = is_thread_safe_source<Source> ? 24 : 900000;
     gate::is_shut = true;
     gate::is_inside = false;
     std::thread holder([&] {
         gate::may_wait = true;
-        static_cast<void>(pool.allocate(900000, 8));
+        static_cast<void>(pool.allocate(bytes, 8));
     });
     while (!gate::is_inside) std::this_thread::yield();
     work();
@@ -240,6 +243,12 @@ TEST(synchronized_multipool_model_threads, memory_taken_without_the_lock_is_coun
         while_the_lock_is_held(pool, [&] { std::memset(pool.allocate(5000, 8), 1, 5000); });
     }
     EXPECT_EQ(gate::live.load(), 0u);
+}
+
+TEST(synchronized_multipool_model_threads, a_source_for_one_thread_is_asked_only_under_the_lock) {
+    synchronized_multipool<gate> pool;
+    while_the_lock_is_held(pool, [&] { EXPECT_EQ(pool.try_allocate(64, 8), nullptr); });
+    EXPECT_NE(pool.try_allocate(64, 8), nullptr);
 }
 
 // It does so after any number of earlier rounds.

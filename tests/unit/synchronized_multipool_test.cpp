@@ -137,6 +137,34 @@ TEST(synchronized_multipool, release_returns_large_blocks_after_random_use) {
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
+TEST(synchronized_multipool, large_blocks_in_turns_need_no_more_memory) {
+    accounting_source source;
+    pool_under_test pool(source);
+    const auto come_and_go = [&] { pool.deallocate(pool.allocate(5000000, 8), 5000000, 8); };
+    come_and_go();
+    const std::size_t held = source.live_bytes();
+    for (int i = 0; i < 1000; ++i) come_and_go();
+    EXPECT_EQ(source.live_bytes(), held);
+}
+
+// A thread's stack for them has room for two blocks, however large they are.
+TEST(synchronized_multipool, blocks_of_a_large_class_are_disjoint_and_reused) {
+    accounting_source source;
+    synchronized_multipool<accounting_ref, class_map<200000>> pool(source);
+    std::set<void*> blocks;
+    for (int i = 0; i < 10; ++i) {
+        void* const block = pool.try_allocate(200000, 8);
+        ASSERT_NE(block, nullptr);
+        std::memset(block, i, 200000);
+        blocks.insert(block);
+    }
+    EXPECT_EQ(blocks.size(), 10u);
+    for (void* block : blocks) pool.deallocate(block, 200000, 8);
+    const std::size_t held = source.live_bytes();
+    for (int i = 0; i < 10; ++i) EXPECT_TRUE(blocks.contains(pool.try_allocate(200000, 8)));
+    EXPECT_EQ(source.live_bytes(), held);
+}
+
 // There are more pools than a thread's table has room for, and every pool is used again after the others displaced it.
 TEST(synchronized_multipool, a_thread_uses_any_number_of_pools_at_once) {
     constexpr std::size_t count = 50;
