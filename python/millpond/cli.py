@@ -58,6 +58,9 @@ def _without_old_verb(words: list[str]) -> list[str]:
         return words
     new = OLD_VERBS[words[0]]
     print(f"millpond: {words[0]} is an old word: write millpond {' '.join(new)}", file=sys.stderr)
+    if words[0] == "simulate" and "--json" in words[:-1]:  # which took the next word
+        at = words.index("--json")
+        words = [*words[:at], f"--json={words[at + 1]}", *words[at + 2 :]]
     return [*new, *words[1:]]
 
 

@@ -10,7 +10,7 @@ import pytest
 from devtools import FAINT, Chromium, find_chromium
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.cli import main
+from millpond_bench.cli import main
 from millpond_bench.suites.every_experiment import OF_SUITES
 
 pytestmark = [
@@ -35,7 +35,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         FakeP0089(bad_alloc=["monotonic:type:destroy"]).replace_programs(patch, folder)
         names = [spec.name for spec in OF_SUITES]
         words = [*names, "--scale=quick", "--rounds=1", f"--json={folder}/out.json", f"--report={folder}/out.html"]
-        assert main(["bench", *words]) == 0
+        assert main(["run", *words]) == 0
     return folder / "out.html"
 
 

@@ -142,7 +142,20 @@ def test_millpond_finds_the_bench(with_bench: Path) -> None:
 def test_installed_program_records(installed: Path, tmp_path: Path) -> None:
     """The recorder finds its library where the wheel put it, and python finds the recorder."""
     trace = tmp_path / "true.mpt"
-    command = [sys.executable, "-S", "-m", "millpond", "record", "-o", str(trace), "--", "perl", "-e", "print 1"]
+    command = [
+        sys.executable,
+        "-S",
+        "-m",
+        "millpond",
+        "trace",
+        "record",
+        "-o",
+        str(trace),
+        "--",
+        "perl",
+        "-e",
+        "print 1",
+    ]
     done = subprocess.run(
         command, cwd=tmp_path, env=user_environment(installed), capture_output=True, text=True, check=False
     )
@@ -175,7 +188,7 @@ def test_installed_package_builds_a_synthesized_malloc(installed: Path, tmp_path
     (tmp_path / "sites.c").write_text(SITES)
     subprocess.run(["cc", "-O1", "sites.c", "-o", "sites"], cwd=tmp_path, check=True)
     synthesize = ["synthesize", "sites.mpt", *words, "-o", "own.hpp", "--preload", "own.so"]
-    for verb in (["record", "-o", "sites.mpt", "--", "./sites"], synthesize):
+    for verb in (["trace", "record", "-o", "sites.mpt", "--", "./sites"], synthesize):
         done = subprocess.run(
             [sys.executable, "-S", "-m", "millpond", *verb], cwd=tmp_path, env=user_environment(installed),
             capture_output=True, text=True, check=False,

@@ -10,7 +10,7 @@ from typing import Any
 
 from fakes.fake_library_suite import FakeSuite
 
-from millpond.cli import main
+from millpond_bench.cli import main
 
 LIBRARIES = ("libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4", "libtbbmalloc_proxy.so.2")
 # Replaces the real program by a fake with these figures (the fixture `use`).
@@ -19,7 +19,7 @@ Use = Callable[..., FakeSuite]
 
 def bench(*words: str) -> int:
     """Runs `millpond bench library`; returns its status."""
-    return int(main(["bench", "library", *words]))
+    return int(main(["run", "library", *words]))
 
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:

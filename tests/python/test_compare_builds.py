@@ -62,7 +62,7 @@ def program(lab: FakeLab) -> Make:
 
 
 def compared(lab: FakeLab, status: int, *words: str) -> dict[str, Any]:
-    done = lab.run("compare", "--store", "kept", "--json=out.json", *words)
+    done = lab.run("compare", "--store", "kept", "-o", "out.json", *words)
     assert done.status == status, done.stderr
     return dict(json.loads((lab.work / "out.json").read_text()))
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.cli import main
 from millpond.system.errors import Status
+from millpond_bench.cli import main
 from millpond_bench.suites.p0089_strategies import ALIASES
 
 Use = Callable[..., FakeP0089]
@@ -31,7 +31,7 @@ needs_compare = pytest.mark.skipif(not COMPARE.exists(), reason=f"{COMPARE} is n
 
 
 def export(name: str, *words: str) -> dict[str, Any]:
-    assert main(["bench", "--json=out.json", "--report=out.html", f"--google={name}", *words]) == Status.OK
+    assert main(["run", "-o", "out.json", "-o", "out.html", "-o", f"google:{name}", *words]) == Status.OK
     return dict(json.loads(Path(name).read_text(encoding="utf-8")))
 
 

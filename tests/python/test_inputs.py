@@ -277,7 +277,7 @@ def test_the_verb_advises_on_all_inputs(lab: FakeLab) -> None:
     cpu = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0103}
     lab.configure(events=1000, subsystems=subsystems, cpu=cpu, gains={"book": 0.85})
     (lab.work / "inputs").write_text("one\n# no\ntwo words\n")
-    done = lab.run("advise", "--budget=40", "--inputs=inputs", "--json=a.json", "--", "true", "{}")
+    done = lab.run("advise", "--budget=40", "--inputs=inputs", "-o", "a.json", "--", "true", "{}")
     assert done.status == 0, done.stderr
     found = json.loads((lab.work / "a.json").read_text())
     assert [i["arguments"] for i in found["inputs"]] == [["one"], ["two", "words"]]
@@ -307,7 +307,7 @@ def test_the_verb_judges_plans_that_one_input_left_open(lab: FakeLab, monkeypatc
         return found
 
     monkeypatch.setattr(verb, "advise", forgetful)
-    done = lab.run("advise", "--budget=40", "--inputs=inputs", "--json=a.json", "--", "true", "{}")
+    done = lab.run("advise", "--budget=40", "--inputs=inputs", "-o", "a.json", "--", "true", "{}")
     assert done.status == 0, done.stderr
     found = json.loads((lab.work / "a.json").read_text())
     book = rows_of(found)["book"]

@@ -21,6 +21,7 @@ from millpond.report.markdown import escaped
 from millpond.rounds.mallocs import find_mallocs
 from millpond.store.store import Store
 from millpond.system.errors import Status
+from millpond_bench.cli import main as bench_main
 from millpond_bench.pages.kept_results import KeptPart, KeptResults, in_folder, in_store, merged
 from millpond_bench.pages.quoted_figures import quoted
 from millpond_bench.pages.results_page import NO_EVIDENCE, figure_text, pages
@@ -33,7 +34,7 @@ TEXTS = [repository.ROOT / "README.md", *sorted((repository.ROOT / "docs").glob(
 
 
 def bench(*words: str) -> int:
-    return main(["bench", "--json=out.json", "--report=out.html", "--scale=quick", "--store=store", *words])
+    return bench_main(["run", "-o", "out.json", "-o", "out.html", "--scale=quick", "--store=store", *words])
 
 
 def report(folder: str = "kept", store: str = "store") -> int:

@@ -59,7 +59,7 @@ def test_an_unknown_layout_is_refused_with_a_list(built: Path) -> None:
         ["--layout=", "one.mpt"],
         ["--layout", "glibc", "--measure", "one.mpt"],
         ["--layout", "glibc", "--played", "p", "one.mpt"],
-        ["--html", "-", "one.mpt"],
+        ["-o", "-", "one.mpt"],
     ],
 )
 def test_a_wrong_command_line_is_refused(words: list[str]) -> None:

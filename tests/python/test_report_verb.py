@@ -42,7 +42,7 @@ def test_the_latest_run_of_each_workload_is_reported_by_default(
     found = json.loads((lab.work / "all.json").read_text())["cases"]
     latest = max(old, new)  # both may have begun within one second
     assert len(found) == 2 and {c["run"] for c in found} >= {latest}
-    assert lab.run("report", str(tmp_path / "s"), "--run", old, "--json=one.json").status == 0
+    assert lab.run("report", str(tmp_path / "s"), "--run", old, "-o", "one.json").status == 0
     (one,) = json.loads((lab.work / "one.json").read_text())["cases"]
     assert one["run"] == old and one["advice"]["seed"] == 1
     assert lab.run("report", "--store", str(tmp_path / "s"), "--run", "no-such-run").status == 3
@@ -53,7 +53,7 @@ def test_runs_kept_by_advise_are_reported_and_exported(lab: FakeLab) -> None:
     names = ("book", "index")
     cpu = {"bare": 1.0, "empty": 1.0, "shared": 0.8, "shared_huge": 0.8, "looked_up": 0.8}
     lab.configure(events=1000, subsystems=[{"name": n} for n in names], cpu=cpu, gains={"book": 0.5})
-    done = lab.run("advise", "--budget=3", "--json=advice.json", "--", "prog", "a b")
+    done = lab.run("advise", "--budget=3", "-o", "advice.json", "--", "prog", "a b")
     assert done.status == 0, done.stderr
     advice = json.loads((lab.work / "advice.json").read_text())
     for name in (

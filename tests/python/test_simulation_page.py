@@ -155,7 +155,7 @@ def native(lab: FakeLab) -> FakeLab:
 
 def test_traces_are_simulated_and_documents_are_read(native: FakeLab) -> None:
     (native.work / "saved.json").write_text(json.dumps(simulated.document("other.mpt")))
-    done = native.run_apart("simulate", "--html=page.html", "--penalty", "10,20", "loop.mpt", "saved.json")
+    done = native.run_apart("trace", "simulate", "-o", "page.html", "--penalty", "10,20", "loop.mpt", "saved.json")
     assert (done.status, done.stderr) == (0, "")
     (words,) = (native.bin / "words").read_text().splitlines()
     assert words.startswith("--penalty 10,20 --simulate=direct:") and words.endswith("-- loop.mpt")
@@ -166,25 +166,25 @@ def test_traces_are_simulated_and_documents_are_read(native: FakeLab) -> None:
 
 @pytest.mark.lengthy
 def test_named_simulators_are_the_only_ones(native: FakeLab) -> None:
-    assert native.run_apart("simulate", "--html", "page.html", "-s", "direct:size=1K", "loop.mpt").status == 0
+    assert native.run_apart("trace", "simulate", "-o", "page.html", "-s", "direct:size=1K", "loop.mpt").status == 0
     assert "--simulate=" not in (native.bin / "words").read_text()
 
 
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["--html", "page.html"], 2, "--html needs traces"),
-        (["--html", "-", "loop.mpt"], 2, "--html needs the name of the file"),
-        (["--html", "page.html", "--json", "x", "loop.mpt"], 2, "--html and --json cannot be combined"),
-        (["--html", "/nowhere/page.html", "loop.mpt"], 4, "/nowhere"),
-        (["--html", "page.html", "other.json"], 3, "other.json is not a document of `millpond simulate --json`"),
+        (["-o", "page.html"], 2, "--html needs traces"),
+        (["-o", "-", "loop.mpt"], 2, "--html needs the name of the file"),
+        (["-o", "page.html", "--json", "x", "loop.mpt"], 2, "--html and --json cannot be combined"),
+        (["-o", "/nowhere/page.html", "loop.mpt"], 4, "/nowhere"),
+        (["-o", "page.html", "other.json"], 3, "other.json is not a document of `millpond simulate --json`"),
     ],
 )
 def test_refusals_are_one_sentence(native: FakeLab, words: list[str], status: int, said: str) -> None:
     (native.work / "other.json").write_text('{"schema": "millpond.trial/1"}')
-    done = native.run("simulate", *words)
+    done = native.run("trace", "simulate", *words)
     assert done.status == status and said in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_the_verb_is_the_program_without_a_page(native: FakeLab) -> None:
-    assert main(["simulate", "--html", "--help"]) == 0
+    assert main(["trace", "simulate", "-o", "--help"]) == 0

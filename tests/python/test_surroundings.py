@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.cells.cell import SURROUNDINGS, Cell, Strategy, Workload
-from millpond.cli import main
 from millpond.report.comparison import cell_samples
 from millpond.rounds import mallocs
 from millpond.store.store import Store
 from millpond.system import native
 from millpond.system.errors import Failure, Status
+from millpond_bench.cli import main
 from millpond_bench.experiments.experiment import points, surrounded
 from millpond_bench.experiments.surroundings import TOOLCHAINS, Surroundings, said
 from millpond_bench.runs.published_run import cells_of
@@ -49,7 +49,7 @@ def here(libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run(*words: str) -> tuple[int, dict[str, Any]]:
     """Returns the status, and the document if one was written."""
     Path("out.json").unlink(missing_ok=True)
-    status = main(["bench", "--json=out.json", "--report=out.html", *words])
+    status = main(["run", "-o", "out.json", "-o", "out.html", *words])
     path = Path("out.json")
     return status, json.loads(path.read_text()) if path.exists() else {}
 
@@ -116,7 +116,7 @@ def test_listing_cells_needs_no_program_and_shows_the_values(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
     monkeypatch.setenv("MILLPOND_BIN", str(tmp_path / "nothing"))
-    assert main(["bench", *TWO, "--toolchain=clang", "--malloc=mimalloc", option]) == Status.OK
+    assert main(["run", *TWO, "--toolchain=clang", "--malloc=mimalloc", option]) == Status.OK
     shown = capsys.readouterr().out
     assert shown.count("/toolchain=clang/malloc=mimalloc/") == 2
 

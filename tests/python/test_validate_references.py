@@ -139,7 +139,7 @@ def test_a_program_that_cannot_be_recorded_becomes_a_note(
 
 @pytest.mark.lengthy
 def test_the_verb_keeps_its_document_in_the_store(lab: FakeLab, programs: list[tuple[str, str, int]]) -> None:
-    done = lab.run("doctor", "--validate", "--references", "--programs=one,two", "--rounds=2", "--json=v.json")
+    done = lab.run("doctor", "--validate", "--references", "--programs=one,two", "--rounds=2", "-o", "v.json")
     assert done.status == 0, done.stderr
     found = json.loads((lab.work / "v.json").read_text())
     assert found.pop("checksum", "").startswith("crc32:")

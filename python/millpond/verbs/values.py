@@ -38,6 +38,8 @@ def output(endings: Mapping[str, str], bare: str = "json") -> Callable[[str], Ou
             return Output(STDOUT, bare)
         if "/" in endings and Path(value).is_dir():
             return Output(value, endings["/"])
+        if Path(value).exists() and not Path(value).is_file():
+            return Output(value, bare)  # a device or a pipe; a folder is refused where it is written
         fitting = [ending for ending in endings if value.endswith(ending)]
         if value and fitting:
             return Output(value, endings[max(fitting, key=len)])
