@@ -71,12 +71,9 @@ def _advise(words: list[str]) -> tuple[Verb, list[str]]:
 
     if words[0].startswith("-") or "/" in words[0]:
         return table.ADVISE, words
-    near = table.nearest(words[0])
-    if not near:
-        import shutil
+    import shutil
 
-        if shutil.which(words[0]):
-            near = f"advise {words[0]}"
+    near = f"advise {words[0]}" if shutil.which(words[0]) else table.nearest(words[0])
     raise unknown_verb(words[0], near, "millpond")
 
 

@@ -167,15 +167,15 @@ def test_builds_that_end_otherwise_are_not_compared(lab: FakeLab, program: Make)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--", "./old"], "`millpond compare --after NEW -- PROGRAM ARGS...` compares two builds"),
-        (["--after", "./new"], "`--` is missing"),
+        (["--", "./old"], "`millpond compare --after NEW PROGRAM ARGS...` compares two builds"),
+        (["--after", "./new"], "no program is given"),
         (["--after", "", "--", "./old"], "--after is empty"),
         (["--after", "'./new", "--", "./old"], "not a command line"),
         (["--after", "./nowhere", "--", "./old"], "no program './nowhere'"),
         (["--after", "./new", "--", "./nowhere"], "no program './nowhere'"),
         (["--after", "./new", "--rounds", "10", "--", "./old"], "rounds"),
         (["--after", "./new", "--fail-if", "cpu_seconds > +5%", "--", "./old"], "are for two runs"),
-        (["a", "--after", "./new", "--", "./old"], "'a' before `--`"),
+        (["./nowhere", "--after", "./new", "--", "./old"], "no program './nowhere'"),
         (["a", "b", "c"], "3 sides given"),
         ([], "0 sides given"),
     ],

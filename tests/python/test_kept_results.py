@@ -38,7 +38,7 @@ def bench(*words: str) -> int:
 
 
 def report(folder: str = "kept", store: str = "store") -> int:
-    return main(["report", store, "--format=results", f"--output={folder}"])
+    return main(["report", store, "-o", f"results:{folder}"])
 
 
 def texts(folder: str) -> dict[str, str]:
@@ -150,7 +150,7 @@ def test_several_files_need_a_folder(p0089: Use) -> None:
     bench("suballocator.1")
     Path("file").touch()
     assert report("file") == Status.USAGE
-    assert main(["report", "store", "--format=results"]) == Status.USAGE
+    assert main(["report", "store", "-o", "results:-"]) == Status.USAGE
 
 
 @pytest.mark.lengthy
@@ -198,4 +198,4 @@ def test_our_texts_quote_the_kept_results(path: Path) -> None:
 
 def test_the_pages_in_the_repository_are_those_of_its_json() -> None:
     for name, text in pages(in_folder(RESULTS)).items():
-        assert (RESULTS / name).read_text(encoding="utf-8") == text, "millpond report --format results writes them"
+        assert (RESULTS / name).read_text(encoding="utf-8") == text, "millpond report -o results:FOLDER writes them"

@@ -51,10 +51,16 @@ def test_the_programs_signals_and_environment_are_those_of_the_user(lab: FakeLab
     assert "LC_CTYPE" not in done.stdout
 
 
-def test_without_words_the_usage_is_shown_and_refused(lab: FakeLab) -> None:
-    done = lab.run("record")
+def test_without_a_program_the_usage_is_shown(lab: FakeLab) -> None:
+    done = lab.run("trace", "record")
     assert done.status == 2
-    assert "usage: millpond record" in done.stderr
+    assert "millpond trace record [-o FILE] PROGRAM" in done.stderr
+
+
+def test_without_a_file_the_trace_has_the_programs_name(lab: FakeLab) -> None:
+    done = lab.run_apart("trace", "record", "/bin/true")
+    assert (done.status, "true.mpt" in done.stderr) == (0, True)
+    assert (lab.work / "true.mpt").exists()
 
 
 def test_a_recorder_that_cannot_be_started_is_an_environment_failure(lab: FakeLab) -> None:

@@ -136,7 +136,6 @@ def test_the_store_keeps_every_round_raw_and_goes_on_from_it(lab: FakeLab, trace
     [
         (("--strategy=best",), 2, "multipool(monotonic)"),
         (("--order=sideways",), 2, "dependency"),
-        (("--order=dependency", "--pace"), 2, "one clock"),
         (("--malloc=/nowhere/lib.so",), 3, "/nowhere/lib.so"),
         (("--plan=none.plan.json",), 3, "none.plan.json"),
         (("--cells=nothing*",), 2, "matches no cell"),

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from sample_store import NAMES, PROGRAM, ROUNDS
 
 from millpond.advice.advice_data import Advice, AnalysedProgram, Effect, Option, Replay
-from millpond.commands.report import Format, document
+from millpond.commands.report import document
 from millpond.report import cases as report_cases
 from millpond.report import page as report_page
 from millpond.report.cases import Case
@@ -163,7 +163,7 @@ def test_names_of_programs_stay_text_in_markdown(tmp_path: Path) -> None:
     rendered = (
         MarkdownIt("commonmark", {"html": True})
         .enable("table")
-        .render(document(Format.MARKDOWN, report_cases.load(Store(tmp_path), None)))
+        .render(document("markdown", report_cases.load(Store(tmp_path), None)))
     )
     page = Page(rendered)
     elements = {tag for tag, _ in page.elements}
@@ -179,13 +179,13 @@ def test_names_of_programs_stay_text_in_markdown(tmp_path: Path) -> None:
 
 def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> None:
     advice = cases[0].advice
-    for form in (Format.TEXT, Format.MARKDOWN):
+    for form in ("text", "markdown"):
         said = " ".join(re.sub(r"\\(.)", r"\1", document(form, cases)).split())
         assert advice.verdict in said
         assert "7.0 % of the events are from functions without symbols" in said
         for verb in ("record", "characterise", "trial", "replay", "advise"):
             assert f"millpond {verb} " in said
-    data = json.loads(document(Format.JSON, cases))
+    data = json.loads(document("json", cases))
     assert data["schema"] == "millpond.report/1"
     (case,) = data["cases"]
     assert case["advice"]["verdict"] == advice.verdict
@@ -197,7 +197,7 @@ def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> 
 @pytest.mark.lengthy
 def test_replay_is_shown_with_the_trial_or_its_absence_explained(cases: list[Case]) -> None:
     advice = replace(cases[0].advice, replay=Replay(why_null="no time"))
-    for form in (Format.HTML, Format.TEXT, Format.MARKDOWN):
+    for form in ("html", "text", "markdown"):
         said = " ".join(re.sub(r"\\(.)", r"\1", document(form, cases)).split())
         assert "predicted, monotonic instead of a multipool" in said and "Its error is unknown" in said
         said = re.sub(r"\\(.)", r"\1", document(form, [Case(advice)]))

@@ -16,8 +16,9 @@ from conftest import FakeLab
 from millpond.advice.advice_data import Advice
 from millpond.advice.inputs import read_inputs
 from millpond.advice.merged import merge
-from millpond.commands.report import Format, format_of
 from millpond.store.store import Store
+from millpond.verbs.requests import REPORT_FORMS
+from millpond.verbs.values import Output, output
 
 
 @pytest.fixture(scope="module")
@@ -137,20 +138,21 @@ def test_the_terminal_gets_text(lab: FakeLab, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "form"),
     [
-        ("a.html", Format.HTML), ("a.speedscope.json", Format.SPEEDSCOPE), ("a.chrome.json", Format.CHROME),
-        ("a.json", Format.JSON), ("a.md", Format.MARKDOWN), ("a.pb.gz", Format.PPROF), ("a.folded", Format.COLLAPSED),
-        ("a.csv", Format.CSV), ("a.txt", Format.TEXT), ("/dev/null", Format.TEXT),
+        ("a.html", "html"), ("a.speedscope.json", "speedscope"), ("a.chrome.json", "chrome"),
+        ("a.json", "json"), ("a.md", "markdown"), ("a.pb.gz", "pprof"), ("a.folded", "collapsed"),
+        ("a.csv", "csv"), ("a.txt", "text"), ("/dev/null", "text"),
     ],
 )  # fmt: skip
-def test_the_format_follows_from_the_name(name: str, form: Format) -> None:
-    assert format_of(Path(name), None) is form
+def test_the_format_follows_from_the_name(name: str, form: str) -> None:
+    assert output(REPORT_FORMS, "text")(name) == Output(name, form)
 
 
 @pytest.mark.lengthy
 def test_an_unknown_name_is_a_usage_error(lab: FakeLab, folder: Path) -> None:
     done = lab.run("report", str(folder), "-o", "page.pdf")
-    assert done.status == 2 and "--format" in done.stderr
+    assert done.status == 2 and "text:page.pdf" in done.stderr
     done = lab.run("report", str(folder), "--json", "-o", "page.html")
-    assert done.status == 2 and "give only one" in done.stderr
+    assert done.status == 0 and json.loads(done.stdout)["schema"] == "millpond.report/1"
+    assert (lab.work / "page.html").read_text().startswith("<!doctype html>")
     done = lab.run("report", str(folder), "--json")
     assert done.status == 0 and json.loads(done.stdout)["schema"] == "millpond.report/1"

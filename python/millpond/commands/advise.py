@@ -7,10 +7,9 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from millpond.advice import code_writing
+from millpond.advice import advise_program, code_writing
 from millpond.advice.advice_data import Advice
 from millpond.advice.advise_options import Options
-from millpond.advice.advise_program import advise as advise_program
 from millpond.advice.findings import Preference
 from millpond.advice.inputs import JudgedPlan, advise_on_inputs, judge_again
 from millpond.cells.plans import Plan, of_file
@@ -60,7 +59,7 @@ def _advice_of(request: AdviseRequest) -> Advice:
     preparation = Preparation(request.prepare, request.cwd_copy)
 
     def within(words: tuple[str, ...], seconds: float | None) -> Advice:
-        return advise_program(
+        return advise_program.advise(
             words,
             Options(
                 budget_seconds=seconds,

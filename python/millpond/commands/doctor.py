@@ -15,7 +15,7 @@ from millpond.doctor.examination_data import Examination
 from millpond.doctor.replay_error import replay_error
 from millpond.store.store import Store
 from millpond.system import extensions
-from millpond.system.errors import Status
+from millpond.system.errors import Failure, Status
 from millpond.system.json_seal import sealed
 from millpond.system.progress import ProgressReport, say
 from millpond.system.wording import bytes_text, percent_text
@@ -32,6 +32,8 @@ def doctor(request: DoctorRequest) -> int:
     prove_all(request.out)
     if request.validate:
         return _validate(request)
+    if request.references or request.programs is not None:
+        raise Failure(Status.USAGE, "--references and --programs are words of millpond-bench validate")
     say("measuring costs and noise")
     examined = examine(request.store, ProgressReport(), seed=request.seed)
     document = replace(examined, replay_error=replay_error(Store(request.store)).note)

@@ -96,7 +96,7 @@ def _add(found: Words, known: dict[str, Option], word: str, rest: Iterator[str])
     if one.instead:
         new, new_value = one.instead(value)
         if one is not JSON or value != "-":
-            found.notes.append(f"{word} is an old word: write {' '.join(filter(None, (new, new_value)))}")
+            found.notes.append(f"{name} is an old word: write {' '.join(filter(None, (new, new_value)))}")
         if new.startswith("--") and not new_value and known[new].metavar:
             return  # the default
         if new not in known:
@@ -108,8 +108,8 @@ def _add(found: Words, known: dict[str, Option], word: str, rest: Iterator[str])
 
 def _hint(name: str, known: dict[str, Option]) -> str:
     """The nearest option; of a verb with few options, all of them."""
-    found = near(name, [*known, "--help"])
     shown = [word for word, one in known.items() if not one.is_hidden]
+    found = near(name, [*shown, "--help"])
     return found if found or len(shown) > _SHOWN_AT_MOST else f": the options are {', '.join(shown)}"
 
 

@@ -180,7 +180,7 @@ VERBS = (
         (("source <(millpond completion bash)", "completes verbs and options"),), is_expert=True,
     ),
     Verb(
-        ("man",), of_programs.ManRequest, "millpond.commands.man:man", "Write the man pages.",
+        ("man",), of_programs.ManRequest, "millpond.commands.completion:man", "Write the man pages.",
         (("millpond man ~/.local/share/man/man1", "then: man millpond-trace-record"),), is_expert=True,
     ),
 )  # fmt: skip
