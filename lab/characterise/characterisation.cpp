@@ -54,7 +54,7 @@ void characterisation::find_window(const window_request& wanted) {
         throw program::failure(program::usage,
                                "--window " + wanted.text +
                                    ": a recording with references has the window that it was captured in "
-                                   "(`millpond record --references --window FUNCTION`)");
+                                   "(`millpond trace record --with references --window FUNCTION`)");
     window_ = event_window::find(wanted, reader_, *functions_);
     windowed_.emplace(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_);
 }
@@ -231,7 +231,7 @@ json characterisation::to_json() const {
          references_ ? "D, L and C are counted from the references"
                      : "D counts instructions: CPU time bounds it, and it is null where that does not tell it within a "
                        "factor of 1.5; C is estimated from the operations that were timed (1 in 64); L needs "
-                       "references to memory (`millpond record --references` has what D and L need)"});
+                       "references to memory (`millpond trace record --with references` has what D and L need)"});
     if (window_) all["notes"].push_back("D, V, U, C, N and W are those of the window, all else is of the whole trace");
     all["window"] = window_json();
     return all;

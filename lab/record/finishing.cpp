@@ -151,7 +151,7 @@ class slot_finisher {
     void fail(const std::string& message) {
         if (!out_.problem) out_.problem.emplace(program::environment, message);
     }
-    std::string finish_command() const { return "'millpond record --finish " + file_ + "'"; }
+    std::string finish_command() const { return "'millpond trace record --finish " + file_ + "'"; }
 
     const std::string file_, partial_;
     const std::optional<process_end> end_;
@@ -322,7 +322,7 @@ finish_outcome finish(const std::string& file, const std::optional<process_end>&
         return outcome;
     } catch (const std::system_error& error) {
         throw program::failure(program::environment, std::string(error.what()) + "; then complete the recording with " +
-                                                         "'millpond record --finish " + file + "'");
+                                                         "'millpond trace record --finish " + file + "'");
     }
 }
 

@@ -98,7 +98,7 @@ def _show(grids: Sequence[dict[str, Any]], outputs: Sequence[Output]) -> None:
 
 
 def _json_places(outputs: Sequence[Output]) -> list[str | None]:
-    """The places of JSON; None alone, for none, if nothing asks for it."""
+    """The places of JSON; a single None if no place gets it."""
     return [*places(outputs, "json")] or [None]
 
 

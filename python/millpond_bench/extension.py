@@ -40,7 +40,7 @@ def write_results(store: Store, folder: Path) -> bool:
 
 
 def main(words: list[str]) -> int:
-    """Runs the command line of millpond-bench (old words: `millpond bench`, `doctor --validate`)."""
-    from millpond_bench import cli
+    """Runs the command line of millpond-bench (for words of an earlier version)."""
+    from millpond_bench import bench_cli
 
-    return cli.main(words)
+    return bench_cli.main(words)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from millpond.commands.completion import print_completion, write_man_pages
+from millpond.commands.shell_files import print_completion, write_man_pages
 from millpond.verbs.requests import CompletionRequest, ManRequest
 from millpond_bench.bench_verbs import SUMMARY, VERBS
 

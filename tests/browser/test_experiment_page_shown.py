@@ -10,7 +10,7 @@ import pytest
 from devtools import FAINT, Chromium, find_chromium
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond_bench.cli import main
+from millpond_bench.bench_cli import main
 from millpond_bench.suites.every_experiment import OF_SUITES
 
 pytestmark = [

@@ -120,7 +120,7 @@ def _others(work: Path) -> Path:
 
 
 def test_wheel_of_the_bench_holds_the_published_tables_and_statements(with_bench: Path) -> None:
-    """`millpond bench` reads them from its package."""
+    """`millpond-bench` reads them from its package."""
     package = with_bench / "millpond_bench/suites"
     assert len(list((package / "paper").glob("p0089_benchmark*.csv"))) == 4
     for table in ("countertree_claims", "reserve_commit_dtrace"):

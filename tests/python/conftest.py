@@ -26,7 +26,7 @@ from millpond.cli import main
 from millpond.rounds import mallocs
 from millpond.rounds.mallocs import Malloc
 from millpond.system import callgrind, native
-from millpond_bench.cli import main as bench_main
+from millpond_bench.bench_cli import main as bench_main
 from millpond_bench.experiments import contenders
 from tiers import is_small
 

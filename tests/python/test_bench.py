@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench` runs published experiments, resumes interrupted runs, and reports everything it leaves out."""
+"""`millpond-bench` runs published experiments, resumes interrupted runs, and reports everything it leaves out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from millpond.report import json_schemas
 from millpond.system import native
 from millpond.system.errors import Status
 from millpond_bench import command as bench
-from millpond_bench.cli import main
+from millpond_bench.bench_cli import main
 from millpond_bench.experiments.bench_document import BenchDocument
 from millpond_bench.suites.p0089_notation import notation
 from millpond_bench.suites.p0089_strategies import ALIASES, DOCUMENTS_LOCKED
@@ -360,7 +360,7 @@ def test_an_unwritable_report_path_leaves_no_folder(p0089: Use) -> None:
 
 def test_an_unknown_option_value_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "p0089.1", "--scale=nonsense"]) == Status.USAGE
-    assert "--scale: 'nonsense' is none of quick" in capsys.readouterr().err
+    assert "--scale: 'nonsense' is not one of quick" in capsys.readouterr().err
 
 
 @pytest.mark.more

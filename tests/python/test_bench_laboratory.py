@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench laboratory`: steps are its cells, bars decide the status, and every value goes into the store."""
+"""`millpond-bench run laboratory`: steps are its cells, bars decide the status, and every value goes into the store."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from test_bench import follows_its_schema
 from millpond.statistics.order_statistics import summarise
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
+from millpond_bench.bench_cli import main
 from millpond_bench.claims.claims import Verdict, bar_of
-from millpond_bench.cli import main
 from millpond_bench.laboratory.bench_rows import Bench, observed
 from millpond_bench.suites.laboratory import LABORATORY
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`advise --references` adds a captured run to every form of the report; without Valgrind, a sentence."""
+"""`advise --with references` adds a captured run to every form of the report; without Valgrind, a sentence."""
 
 from __future__ import annotations
 

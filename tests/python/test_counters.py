@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --counters`: a counter is a value with its kind, or null with a reason, never a silent zero."""
+"""`millpond-bench run --counters`: a counter is a value with its kind, or null with a reason, never a silent zero."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from fakes.fake_p0089_suite import FakeP0089
 from millpond.cells.metrics import COUNTERS
 from millpond.system import callgrind
 from millpond.system.errors import Failure, Status
+from millpond_bench.bench_cli import main
 from millpond_bench.claims.claims import HOLDS, NOT_MEASURED, UNTESTABLE
-from millpond_bench.cli import main
 from millpond_bench.runs.published_run import counted_cells
 from millpond_bench.suites.every_experiment import OF_SUITES as EXPERIMENTS
 from millpond_bench.suites.p0089 import BENCHMARK_2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --event NAME` passes the event to every round and shows it in every form of the result."""
+"""`millpond-bench run --event NAME` passes the event to every round and shows it in every form of the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fakes.fake_p0089_suite import UNITS, FakeP0089
 
 from millpond.cells.metrics import COUNTERS
 from millpond.system.errors import Status
-from millpond_bench.cli import main
+from millpond_bench.bench_cli import main
 from millpond_bench.experiments import event_names
 
 Use = Callable[..., FakeP0089]

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main
 from millpond_bench.claims.claims import heading
-from millpond_bench.cli import main
 from millpond_bench.pages.surfaces import Axes, surface
 from millpond_bench.suites.every_experiment import PUBLISHED as EXPERIMENTS
 from millpond_bench.suites.p0089_strategies import ALIASES, DOCUMENTS_LOCKED

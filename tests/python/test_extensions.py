@@ -40,8 +40,8 @@ class Entry:
 
 def test_without_extensions_nothing_is_added(installed: list[Any]) -> None:
     assert extensions.documents() == {} and extensions.metrics() == []
-    with pytest.raises(Failure, match=r"millpond bench needs the package millpond-bench") as failed:
-        extensions.part("main", "millpond bench")
+    with pytest.raises(Failure, match=r"millpond-bench run needs the package millpond-bench") as failed:
+        extensions.part("main", "millpond-bench run")
     assert failed.value.status == Status.ENVIRONMENT
 
 
@@ -53,7 +53,7 @@ def test_an_extension_adds_documents_metrics_and_parts(installed: list[Any]) -> 
     installed += [Entry("b", ModuleType("nothing")), Entry("a", module)]
     assert extensions.documents() == {"another.1": "another.data:Data"}
     assert extensions.metrics() == ["balls"]
-    assert extensions.part("validate", "millpond bench")() == 7
+    assert extensions.part("validate", "millpond-bench run")() == 7
 
 
 def test_a_half_installed_extension_is_left_out(installed: list[Any], lab: FakeLab) -> None:

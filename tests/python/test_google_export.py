@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --google FILE`: Google Benchmark's compare.py reads the file and every entry in it."""
+"""`millpond-bench run --google FILE`: Google Benchmark's compare.py reads the file and every entry in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.system.errors import Status
-from millpond_bench.cli import main
+from millpond_bench.bench_cli import main
 from millpond_bench.suites.p0089_strategies import ALIASES
 
 Use = Callable[..., FakeP0089]

@@ -21,7 +21,7 @@ from millpond.report.markdown import escaped
 from millpond.rounds.mallocs import find_mallocs
 from millpond.store.store import Store
 from millpond.system.errors import Status
-from millpond_bench.cli import main as bench_main
+from millpond_bench.bench_cli import main as bench_main
 from millpond_bench.pages.kept_results import KeptPart, KeptResults, in_folder, in_store, merged
 from millpond_bench.pages.quoted_figures import quoted
 from millpond_bench.pages.results_page import NO_EVIDENCE, figure_text, pages
@@ -73,7 +73,7 @@ def test_a_whole_run_keeps_its_verdicts_and_a_complete_page(p0089: Use) -> None:
         for fact in (
             f"**{NO_EVIDENCE}**", f"- quick scale, 6 rounds, measured {one.measured[:10]}",
             f"- machine: {escaped(one.machine)}",
-            f"- `millpond bench {one.experiment} --scale=quick --rounds=6 --seed=3`",
+            f"- `millpond-bench run {one.experiment} --scale=quick --rounds=6 --seed=3`",
         ):  # fmt: skip
             assert fact in written["suballocator.md"].splitlines()
         for claim in one.claims:

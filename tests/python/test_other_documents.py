@@ -18,9 +18,9 @@ from millpond.cells.cell import LITTER
 from millpond.cells.metrics import COUNTERS
 from millpond.rounds.interleaved_rounds import groups_of
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main
 from millpond_bench.claims.claim_rules import judge
 from millpond_bench.claims.claims import ABSENT, HOLDS, NOT_MEASURED, UNTESTABLE, Claim, load
-from millpond_bench.cli import main
 from millpond_bench.experiments.experiment import FOLDER, ROUNDS, SCALES, PublishedSpec
 from millpond_bench.experiments.result_table import FIGURE, ResultTable, published_table
 from millpond_bench.runs.published_run import cells_of

@@ -17,10 +17,10 @@ from millpond.cells.cell import Outcome
 from millpond.cells.metrics import COUNTERS
 from millpond.rounds.interleaved_rounds import WHOLE
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main
 from millpond_bench.claims import claim_rules
 from millpond_bench.claims.claim_rules import judge, judge_all
 from millpond_bench.claims.claims import HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
-from millpond_bench.cli import main
 from millpond_bench.command import named
 from millpond_bench.experiments import suite_rounds
 from millpond_bench.experiments.bench_document import Kind

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --perf-control CTL,ACK`: an outer perf, here a thread at the two pipes' ends, hears each window."""
+"""`run --perf-control CTL,ACK`: an outer perf, here a thread at the two pipes' ends, hears each window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.system.errors import Status
-from millpond_bench.cli import main
+from millpond_bench.bench_cli import main
 
 Use = Callable[..., FakeP0089]
 ONE = ("p0089.1", "--scale=quick", "--rounds=2", "--cells=structures/ds=2/log2_size=8/*/AS1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond record` becomes the recorder: it imports only what it needs, and nothing of Python stays in the process."""
+"""`millpond trace record` becomes the recorder: it imports only what it needs, and nothing of Python stays."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ from millpond.report.cases import Case
 from millpond.report.report_text import EFFECT_WORDS
 from millpond.rounds.characterisation import NamelessModule, TraceSummary
 from millpond.store.store import Store
-from millpond.system.arguments import split
+from millpond.verbs import table
+from millpond.verbs.parser import parse
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror='a'>\"`|*_&amp;{{7*7}}"
 
@@ -183,7 +184,7 @@ def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> 
         said = " ".join(re.sub(r"\\(.)", r"\1", document(form, cases)).split())
         assert advice.verdict in said
         assert "7.0 % of the events are from functions without symbols" in said
-        for verb in ("record", "characterise", "trial", "replay", "advise"):
+        for verb in ("trace record", "trace show", "try", "trace replay", "advise"):
             assert f"millpond {verb} " in said
     data = json.loads(document("json", cases))
     assert data["schema"] == "millpond.report/1"
@@ -219,12 +220,13 @@ def test_modules_without_symbols_are_named_by_their_files(cases: list[Case]) -> 
 def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: list[Case]) -> None:
     text, page = page_of(cases)
     commands = [html.unescape(c) for c in re.findall(r"<dd><pre>(millpond [^<]*)</pre>", text)]
-    assert [shlex.split(c)[1] for c in commands] == [
-        "advise", "record", "characterise", "trial", "replay", "compare",
-    ]  # fmt: skip
-    for command in commands:
-        program = split(shlex.split(command)[1:]).program
-        assert program in (PROGRAM, None)
+    found = [table.find(shlex.split(command)[1:]) or (table.ADVISE, []) for command in commands]
+    names = [verb.name for verb, _ in found]
+    assert names == ["advise", "trace record", "trace show", "try", "trace replay", "compare"]
+    for verb, words in found:
+        request, old_words = parse(verb, words)
+        assert old_words == []
+        assert getattr(request, "program", getattr(request, "sides", PROGRAM)) == PROGRAM
     plan = cases[0].advice.plan
     assert plan is not None
     link = next(a for _, a in page.elements if "download" in a)

@@ -16,8 +16,8 @@ from fakes.fake_reserve_commit_suite import FakeReserveCommit
 from millpond.rounds.interleaved_rounds import groups_of
 from millpond.system import native
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main
 from millpond_bench.claims.claims import Claim, load
-from millpond_bench.cli import main
 from millpond_bench.command import named
 from millpond_bench.experiments.experiment import SCALES, PublishedSpec, place_of
 from millpond_bench.experiments.result_table import ResultTable

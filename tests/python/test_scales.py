@@ -14,7 +14,7 @@ from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.cells.cell import LITTER, Cell
 from millpond.system.errors import Status
-from millpond_bench.cli import main
+from millpond_bench.bench_cli import main
 from millpond_bench.experiments.experiment import SCALES, PublishedSpec, at_scale
 from millpond_bench.runs.published_run import cells_of
 from millpond_bench.suites.every_experiment import EXPERIMENTS, PUBLISHED

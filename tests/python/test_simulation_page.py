@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond simulate --html`: curves are exact, several traces share a figure, the page is offline and escaped."""
+"""`millpond trace simulate -o FILE.html`: exact curves, several traces in a figure, offline, escaped."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_named_simulators_are_the_only_ones(native: FakeLab) -> None:
     [
         (["-o", "page.html"], 2, "a page needs traces"),
         (["-o", "html:-", "loop.mpt"], 2, "a page needs the name of the file"),
-        (["-o", "page.html", "--json", "loop.mpt"], 2, "a page is written alone"),
+        (["-o", "page.html", "--json", "loop.mpt"], 2, "a page is the only file"),
         (["-o", "/nowhere/page.html", "loop.mpt"], 4, "/nowhere"),
         (
             ["-o", "page.html", "other.json"],

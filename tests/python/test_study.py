@@ -20,9 +20,9 @@ from millpond.rounds.interleaved_rounds import WHOLE, Shard
 from millpond.rounds.layouts import Layout
 from millpond.rounds.real_program import RealProgram
 from millpond.store.store import Store
+from millpond_bench.bench_cli import main
 from millpond_bench.claims.claim_rules import judge
 from millpond_bench.claims.claims import NOT_MEASURED, UNTESTABLE, Claim, load
-from millpond_bench.cli import main
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.result_table import FIGURE, ResultTable
 from millpond_bench.programs import grunwald1993_captures, grunwald1993_programs

@@ -14,7 +14,7 @@ from millpond.cells.cell import LITTER, Cell, Outcome
 from millpond.report.figures.log_plot import share_text
 from millpond.system import native
 from millpond.system.errors import Status
-from millpond_bench.cli import main
+from millpond_bench.bench_cli import main
 from millpond_bench.experiments.experiment import Place, PublishedSpec
 from millpond_bench.experiments.quotients import on_fresh_heap
 from millpond_bench.experiments.result_table import PublishedTable

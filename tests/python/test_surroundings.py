@@ -20,7 +20,7 @@ from millpond.rounds import mallocs
 from millpond.store.store import Store
 from millpond.system import native
 from millpond.system.errors import Failure, Status
-from millpond_bench.cli import main
+from millpond_bench.bench_cli import main
 from millpond_bench.experiments.experiment import points, surrounded
 from millpond_bench.experiments.surroundings import TOOLCHAINS, Surroundings, said
 from millpond_bench.runs.published_run import cells_of

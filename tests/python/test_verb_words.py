@@ -66,7 +66,7 @@ def test_a_program_alone_is_advised_on(words: list[str], lab: FakeLab, monkeypat
         (["doctor", "x"], "unexpected argument 'x'"),
         (["doctor", "--store"], "--store needs a value"),
         (["advise", "--continue=3", "true"], "--continue takes no value"),
-        (["completion", "tcsh"], "none of bash, zsh, fish"),
+        (["completion", "tcsh"], "not one of bash, zsh, fish"),
     ],
 )
 def test_a_wrong_line_tells_what_to_type(lab: FakeLab, words: list[str], says: str) -> None:
@@ -140,7 +140,7 @@ def test_files_of_several_forms_may_be_named() -> None:
 
 
 def test_unknown_endings_are_refused_before_the_program_runs() -> None:
-    with pytest.raises(Failure, match="none of"):
+    with pytest.raises(Failure, match="not one of"):
         parse(table.ADVISE, ["-o", "a.pdf", "x"])
 
 
@@ -177,7 +177,9 @@ def test_the_hint_after_an_interruption_is_a_command_that_works(lab: FakeLab, tm
     interruption.watch_signals()
     with pytest.raises(KeyboardInterrupt), logged(store, Journal("trial", ["prog"], seed=1)) as log:
         assert isinstance(log, RoundLog)
-        log.keep(Outcome(Cell(Program(("prog",)), Control("bare")), "trial", 1, {"cpu_seconds": 1.0}, "2026-01-01T00:00:00Z"))
+        log.keep(
+            Outcome(Cell(Program(("prog",)), Control("bare")), "trial", 1, {"cpu_seconds": 1.0}, "2026-01-01T00:00:00Z")
+        )
         raise KeyboardInterrupt
     line = interruption.line_of(signal.SIGINT)
     command = line.split("`")[1].split()

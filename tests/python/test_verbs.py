@@ -16,11 +16,11 @@ from millpond.rounds.replay_rounds import STRATEGIES as REPLAYED
 from millpond.rounds.schedule import VERDICT_ROUNDS as ROUNDS
 from millpond.store.store import DEFAULT
 from millpond.verbs import shared_options, table, trace_requests
-from millpond.verbs.completion import SHELLS
+from millpond.verbs.completions import SHELLS
 from millpond.verbs.help_text import overview, verb_help
 from millpond.verbs.man_pages import pages
 from millpond.verbs.option import JSON, Option, Verb
-from millpond.verbs.parser import HelpRequested, parse
+from millpond.verbs.parser import HelpRequest, parse
 from millpond_bench import bench_verbs
 
 WORDS_AT_MOST = 50
@@ -166,5 +166,5 @@ def test_documents_use_the_new_words_only() -> None:
 
 
 def test_help_is_asked_before_anything_is_checked() -> None:
-    with pytest.raises(HelpRequested):
+    with pytest.raises(HelpRequest):
         parse(table.ADVISE, ["--budget", "3", "--help", "--bogus"])

@@ -88,7 +88,7 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
         found.why_no_trial = (
             f"not tried: the program had not ended after {seconds_text(bounds.seconds)} of recording, its share of the "
             "budget, and was stopped; runs that do not end cannot be compared: use an input with which it ends, or "
-            "a larger --budget (`millpond record --for SECONDS` records a program that never ends)"
+            "a larger --budget (`millpond trace record --for SECONDS` records a program that never ends)"
         )
     elif recorded.signal:
         how = describe(recorded.exit_status, recorded.signal)

@@ -62,7 +62,7 @@ def _wanted(request: ReportRequest) -> tuple[Output, ...]:
     newer = {"csv": request.relation, "collapsed": request.weight}
     forms = [{"observations": "csv", "bytes": "collapsed"}.get(new, new) for new in (newer.get(f) or f for f in forms)]
     if forms[0] not in FORMS:
-        raise Failure(Status.USAGE, f"{forms[0]!r} is none of the forms {', '.join(FORMS)}")
+        raise Failure(Status.USAGE, f"{forms[0]!r} is not one of the forms {', '.join(FORMS)}")
     return tuple(Output(one.place, form) for one, form in zip(wanted, forms, strict=True))
 
 

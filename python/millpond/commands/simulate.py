@@ -65,7 +65,7 @@ def _write_page(request: SimulateRequest, pages: list[str], documents: list[str]
 
     watch_signals()
     if documents or request.measures or places(request.out, "din"):
-        raise Failure(Status.USAGE, "a page is written alone: use one run for -o FILE.html and one for other files")
+        raise Failure(Status.USAGE, "a page is the only file of its run: write other files in a second run")
     if not request.traces:
         raise Failure(
             Status.USAGE, "a page needs traces or documents: write millpond trace simulate -o FILE.html TRACE"

@@ -53,7 +53,7 @@ def metrics() -> list[Any]:
 def part(name: str, purpose: str) -> Callable[..., Any]:
     """The function `name` of the extension that has it. Failure (status 4) where none is installed.
 
-    `purpose` begins the message, as `millpond bench`.
+    `purpose` begins the message, such as `-o results:FOLDER`.
     """
     for extension in extensions():
         if hasattr(extension, name):

@@ -22,7 +22,7 @@ from millpond.verbs.values import near
 _SHOWN_AT_MOST = 6
 
 
-class HelpRequested(Exception):
+class HelpRequest(Exception):
     """The command line asks for the help of a verb."""
 
 
@@ -42,7 +42,7 @@ class Words:
 def parse(verb: Verb, words: Sequence[str], *, command: str = "millpond") -> tuple[Any, list[str]]:
     """Returns the verb's request, and a note for each old word.
 
-    Raises HelpRequested; Failure (status 2) for a wrong line.
+    Raises HelpRequest; Failure (status 2) for a wrong line.
     """
     own = f"{command} {verb.name}"
     try:
@@ -77,7 +77,7 @@ def _is_pair(verb: Verb, found: Words) -> bool:
 
 def _add(found: Words, known: dict[str, Option], word: str, rest: Iterator[str]) -> None:
     if word in ("-h", "--help"):
-        raise HelpRequested
+        raise HelpRequest
     name, equals, value = word.partition("=")
     if not word.startswith("--"):  # -oFILE
         name, equals, value = word[:2], word[2:], word[2:].removeprefix("=")

@@ -11,14 +11,14 @@ from millpond.system.errors import Failure, Status
 from millpond.verbs.guarded_main import prepared
 from millpond.verbs.help_text import verb_help
 from millpond.verbs.option import Verb
-from millpond.verbs.parser import HelpRequested, parse
+from millpond.verbs.parser import HelpRequest, parse
 
 
 def run_verb(verb: Verb, words: Sequence[str], command: str = "millpond") -> int:
     """Parses the words after a verb and runs it; returns the exit status. Failure (status 2) for a wrong line."""
     try:
         request, notes = parse(verb, words, command=command)
-    except HelpRequested:
+    except HelpRequest:
         print(verb_help(verb, command), end="")
         return Status.OK
     for note in notes:

@@ -175,12 +175,12 @@ VERBS = (
         (("millpond schema millpond.advice.1", "the document of advise"),), is_expert=True,
     ),
     Verb(
-        ("completion",), of_programs.CompletionRequest, "millpond.commands.completion:completion",
+        ("completion",), of_programs.CompletionRequest, "millpond.commands.shell_files:completion",
         "Print the completion of a shell.",
         (("source <(millpond completion bash)", "completes verbs and options"),), is_expert=True,
     ),
     Verb(
-        ("man",), of_programs.ManRequest, "millpond.commands.completion:man", "Write the man pages.",
+        ("man",), of_programs.ManRequest, "millpond.commands.shell_files:man", "Write the man pages.",
         (("millpond man ~/.local/share/man/man1", "then: man millpond-trace-record"),), is_expert=True,
     ),
 )  # fmt: skip
@@ -197,7 +197,7 @@ OLD_BENCH = "bench"
 
 
 def find(words: list[str], verbs: tuple[Verb, ...] = VERBS) -> tuple[Verb, list[str]] | None:
-    """Returns the verb that a command line begins with, and the words after it; None if there is none."""
+    """Returns the verb that a command line begins with, and the words after it; None for another word."""
     fitting = [one for one in verbs if tuple(words[: len(one.words)]) == one.words]
     return (fitting[0], words[len(fitting[0].words) :]) if fitting else None
 

@@ -44,7 +44,7 @@ def output(endings: Mapping[str, str], bare: str = "json") -> Callable[[str], Ou
         if value and fitting:
             return Output(value, endings[max(fitting, key=len)])
         known = ", ".join(endings)
-        raise ValueError(f"the ending of {value!r} is none of {known}; or name the form: {bare}:{value or 'FILE'}")
+        raise ValueError(f"the ending of {value!r} is not one of {known}; or name the form: {bare}:{value or 'FILE'}")
 
     return read
 
@@ -98,7 +98,7 @@ def one_of(words: Sequence[str]) -> Callable[[str], str]:
 
     def read(value: str) -> str:
         if value not in words:
-            raise ValueError(f"{value!r} is none of {', '.join(words)}{near(value, words)}")
+            raise ValueError(f"{value!r} is not one of {', '.join(words)}{near(value, words)}")
         return value
 
     return read

@@ -4,7 +4,7 @@ advice.
 
     replay      peak live bytes of the script / of the characterisation      must be the same number
                 CPU seconds of a round on 10 M events                        decoding and the loop included
-    its error   predicted − measured difference between two mallocs          `millpond doctor --validate`
+    its error   predicted − measured difference between two mallocs          `millpond-bench validate`
     report      wall seconds and bytes of a page with 5 000 subsystems
     advice      values of two complete runs whose intervals meet; verdicts that differ
 """
@@ -109,7 +109,7 @@ def _replay_row(strategy: str, measured: Measured, workload: str) -> Verdict:
 
 
 def validation(bench: Bench) -> list[Verdict]:
-    """Replay's error by `millpond doctor --validate`: the median over programs, as a multiple of the allowed error."""
+    """Replay's error by `millpond-bench validate`: the median over programs, as a multiple of the allowed error."""
     out = bench.folder / "validation.json"
     rounds = ["--rounds", str(min(bench.rounds, 11)), "--budget", "900"]
     run_verb(["doctor", "--validate", *rounds, "--store", str(bench.folder / "validated"), f"--json={out}"])

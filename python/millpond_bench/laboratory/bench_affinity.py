@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Steps of `millpond bench references`: plans by joint access, compared with the plan by subsystem.
+"""Steps of `millpond-bench run references`: plans by joint access, compared with the plan by subsystem.
 
     program ──capture──▶ recording ──characterise──▶ plans ──layouts──▶ predicted misses, time
                                                        └─────trial────▶ CPU, net
@@ -25,7 +25,7 @@ from millpond_bench.laboratory.bench_advice import run_verb
 from millpond_bench.laboratory.bench_rows import Bench, Step, observed
 from millpond_bench.programs.captured_programs import ProgramMaker
 
-# Plans of `millpond characterise --plan-out`, by the name of their file, with their names in rows.
+# Plans of `millpond trace show -o plans/`, by the name of their file, with their names in rows.
 PLANS = {"all": "by subsystem", "affinity": "affinity", "affinity-in-order": "affinity, in order"}
 
 

@@ -2,7 +2,7 @@
 """The steps of laboratory.real: advice on real programs, and the effect of following it by hand.
 
     millpond advise -- PROGRAM  ─▶ the best malloc's figure, the advice, the time that it took
-    fresh rounds: bare, on that malloc, on the advised one; `millpond trial` of an advised plan  ─▶ the effect
+    fresh rounds: bare, on that malloc, on the advised one; `millpond try` of an advised plan  ─▶ the effect
 
     best malloc         predicted CPU compared with preloading it               within 3 points
     CPU, peak followed  the advice followed by hand, compared with the bare program   at most 1.01, beyond the noise
@@ -142,7 +142,7 @@ def real(name: str, make: Callable[[Path], RealProgram]) -> Step:
 
 
 def _trial(bench: Bench, workload: RealProgram, plan: PlanFile) -> Followed:
-    """The effect of a plan in `millpond trial`, without the look-ups that only a trial needs."""
+    """The effect of a plan in `millpond try`, without the look-ups that only a trial needs."""
     given, out = bench.folder / "advised.plan.json", bench.folder / "trial.json"
     of_file(plan, "advised").write(given)
     cells = [word for cell in ("bare", "looked_up", "plan:advised") for word in ("--cells", cell)]
@@ -186,7 +186,7 @@ def _said(advice: Advice) -> str:
         return f"advised: {advised.name}{purpose}, preloaded by hand"
     if advised.kind == "plan" and advice.plan:
         pools = ", ".join(route.pool for route in advice.plan.routes)
-        return f"advised: pools for {pools}{purpose}, by `millpond trial`, without a change of the source"
+        return f"advised: pools for {pools}{purpose}, by `millpond try`, without a change of the source"
     return "advised: do nothing" if advised.kind == "nothing" else f"no advice: {advice.verdict.removesuffix('.')}"
 
 

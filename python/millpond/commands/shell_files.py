@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from millpond.system import output
 from millpond.system.errors import cannot_write
 from millpond.verbs import table
-from millpond.verbs.completion import SHELLS
+from millpond.verbs.completions import SHELLS
 from millpond.verbs.man_pages import pages
 from millpond.verbs.option import Verb
 from millpond.verbs.requests import CompletionRequest, ManRequest
