@@ -34,7 +34,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         FakeP0089(bad_alloc=["monotonic:type:destroy"]).replace_programs(patch, folder)
         names = [spec.name for spec in OF_SUITES]
-        words = [*names, "--scale=quick", "--rounds=1", f"--json={folder}/out.json", f"--report={folder}/out.html"]
+        words = [*names, "--scale=quick", "--rounds=1", f"-o{folder}/out.json", f"-o{folder}/out.html"]
         assert main(["run", *words]) == 0
     return folder / "out.html"
 

@@ -106,22 +106,22 @@ def test_a_source_change_is_compared_with_its_prediction(tmp_path: Path) -> None
 def test_the_outcome_is_kept_and_every_report_shows_it(lab: FakeLab, program: Make) -> None:
     old, new = program("old"), program("new")
     run = sample_store.advise(lab.work / "kept", (old,))["run"]
-    assert "outcome" in lab.run("report", "kept", "--format", "json").stdout, "null before anybody has looked"
+    assert "outcome" in lab.run("report", "kept", "-o", "json:-").stdout, "null before anybody has looked"
     found = compared(lab, 0, "--after", new, "--", old)
     assert Store(lab.work / "kept").document("outcomes", run) == found
     rounds = Store(lab.work / "kept").query(
         "select distinct experiment from observations where run = ?", [found["run"]]
     )
     assert rounds == [{"experiment": "builds"}]
-    report = json.loads(lab.run("report", "kept", "--format", "json").stdout)
+    report = json.loads(lab.run("report", "kept", "-o", "json:-").stdout)
     assert [case["outcome"] for case in report["cases"]] == [found], "rounds of builds are no case of their own"
     sentence = found["came_out"][0]["sentence"]
-    assert sentence in " ".join(lab.run("report", "kept", "--format", "text").stdout.split())
+    assert sentence in " ".join(lab.run("report", "kept", "-o", "text:-").stdout.split())
     for form in ("html", "markdown"):
         assert PredictionOutcome.of(Builds.from_json(found)).lines[0].predicted_text.split(" ")[0] in (
-            lab.run("report", "kept", "--format", form).stdout
+            lab.run("report", "kept", "-o", f"{form}:-").stdout
         )
-        assert "came out" in lab.run("report", "kept", "--format", form).stdout
+        assert "came out" in lab.run("report", "kept", "-o", f"{form}:-").stdout
 
 
 @pytest.mark.lengthy
@@ -191,7 +191,7 @@ def test_a_wrong_call_is_refused(lab: FakeLab, program: Make, words: list[str], 
 def test_a_strange_outcome_is_named_and_left_out(lab: FakeLab, program: Make, content: dict[str, Any]) -> None:
     run = sample_store.advise(lab.work / "kept", (program("old"),))["run"]
     Store(lab.work / "kept").write_document("outcomes", run, content)
-    done = lab.run("report", "kept", "--format", "text")
+    done = lab.run("report", "kept", "-o", "text:-")
     assert done.status == 3 and f"outcomes/{run}.json.gz" in done.stderr
     assert "came out" not in done.stdout and "shop::book" in done.stdout
 

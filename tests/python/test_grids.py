@@ -67,7 +67,7 @@ def test_a_dry_run_shows_rounds_seconds_and_stored_runs(lab: FakeLab, plan_file:
 
 def test_filters_choose_cells_by_name(lab: FakeLab, plan_file: Write) -> None:
     options = ["--plan", str(plan_file("one", "book")), "--plan", str(plan_file("two", "prices"))]
-    found = trial(lab, "--list", *options, "--cells=plan:*", "--cells", "bare")
+    found = trial(lab, "--dry-run", *options, "--cells=plan:*", "--cells", "bare")
     assert [c["name"] for c in found["cells"]] == ["bare", "plan:one", "plan:two"]
     done = lab.run("try", *options, "--cells=nothing*", *PROGRAM)
     assert done.status == 2

@@ -101,7 +101,7 @@ def test_paced_rounds_are_other_rounds(lab: FakeLab, trace: str) -> None:
     words = ("trace", "replay", trace, "--rounds=1", "--strategy=multipool", "--store=s")
     lab.run(*words)
     played = len(variants(lab))
-    assert lab.run(*words, "--pace").status == 0
+    assert lab.run(*words, "--order=paced").status == 0
     paced = [c for c in lab.calls() if "--play" in c][played:]
     assert len(paced) == 6, "rounds at full speed were taken for paced ones"
     assert all("--pace" in c for c in paced)

@@ -98,7 +98,7 @@ def test_a_run_that_names_none_is_the_release_build_on_its_own_malloc(p0089: Use
 @pytest.mark.more
 def test_each_value_has_its_tables_next_to_the_published_ones(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
-    run(*TWO, "--toolchain=gcc,clang", "--malloc=glibc,jemalloc", "--google=google.json")
+    run(*TWO, "--toolchain=gcc,clang", "--malloc=glibc,jemalloc", "-o", "google:google.json")
     titles = re.findall(r"<h4[^>]*>([^<]*)", Path("out.html").read_text())
     ds5 = "DS5, vector&lt;vector&lt;int&gt;&gt;"
     assert titles == [f"{ds5}, by {t}{m}" for t in ("gcc", "clang") for m in ("", ", on jemalloc")]
@@ -111,12 +111,12 @@ def test_each_value_has_its_tables_next_to_the_published_ones(p0089: Use, capsys
     assert all(f"{t}, {m}" in shown for t in ("gcc", "clang") for m in ("glibc", "jemalloc"))
 
 
-@pytest.mark.parametrize("option", ["--list", "--dry-run"])
+@pytest.mark.parametrize("words", [["list"], ["run", "--dry-run"]])
 def test_listing_cells_needs_no_program_and_shows_the_values(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     monkeypatch.setenv("MILLPOND_BIN", str(tmp_path / "nothing"))
-    assert main(["run", *TWO, "--toolchain=clang", "--malloc=mimalloc", option]) == Status.OK
+    assert main([*words, *TWO, "--toolchain=clang", "--malloc=mimalloc"]) == Status.OK
     shown = capsys.readouterr().out
     assert shown.count("/toolchain=clang/malloc=mimalloc/") == 2
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a user types is understood, or one line tells what to type instead."""
+"""A command line is understood, or one line tells what to type instead."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from millpond.verbs import shared_options, table, trace_requests
 from millpond.verbs.completions import SHELLS
 from millpond.verbs.help_text import overview, verb_help
 from millpond.verbs.man_pages import pages
-from millpond.verbs.option import JSON, Option, Verb
+from millpond.verbs.option import JSON, Verb, VerbOption
 from millpond.verbs.parser import HelpRequest, parse
 from millpond_bench import bench_verbs
 
@@ -31,7 +31,7 @@ each_verb = pytest.mark.parametrize(("command", "verb"), VERBS, ids=[f"{c} {v.na
 each_command = pytest.mark.parametrize("command", TABLES)
 
 
-def shown(verb: Verb) -> list[Option]:
+def shown(verb: Verb) -> list[VerbOption]:
     return [one for one in verb.options if not one.is_hidden]
 
 

@@ -2,7 +2,7 @@
 """Advises on one program: from the unmodified program to a verdict with its evidence.
 
 record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans ─▶ a bare run ─▶ scopes observed
-       ─▶ with --references: a captured run ─▶ where references miss, misses predicted for each candidate, their order
+       ─▶ with references: a captured run ─▶ where references miss, misses predicted for each candidate, their order
        ─▶ choosing rounds: each large subsystem by itself ─▶ those that helped, together
        ─▶ judging rounds, fresh: every control, the chosen plan, each helper ─▶ verdict ─▶ store
 """

@@ -3,7 +3,7 @@
 
 record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans
        ─▶ a bare run, for the duration of a run ─▶ a second recording, scopes observed
-       ─▶ with --references: a captured run ─▶ misses predicted for each candidate, their order
+       ─▶ with references: a captured run ─▶ misses predicted for each candidate, their order
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millpond.verbs.option import Option, Verb
+from millpond.verbs.option import Verb, VerbOption
 
 _BASH = """\
 # Completion of {command} for bash: source <({command} completion bash)
@@ -93,7 +93,7 @@ def zsh(verbs: Sequence[Verb], command: str) -> str:
     return "\n".join([*lines, "    esac", "}", f"compdef _{function} {command}"]) + "\n"
 
 
-def _zsh_option(option: Option) -> str:
+def _zsh_option(option: VerbOption) -> str:
     meaning = option.help.replace("[", "(").replace("]", ")").replace(":", " ")
     value = ""
     if option.takes_next:
@@ -107,7 +107,7 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "’") + "'"
 
 
-def _shown(verb: Verb) -> list[Option]:
+def _shown(verb: Verb) -> list[VerbOption]:
     return [one for one in verb.options if not one.is_hidden]
 
 

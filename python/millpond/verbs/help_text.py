@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 
-from millpond.verbs.option import Option, Verb
+from millpond.verbs.option import Verb, VerbOption
 from millpond.verbs.parser import usage_of
 
 _WIDEST, _NARROWEST, _COLUMN = 100, 60, 24
@@ -51,7 +51,7 @@ def overview(
     return "\n".join([*lines, "", f"{command} VERB --help explains a verb, with examples."]) + "\n"
 
 
-def _described(options: Iterable[Option]) -> list[tuple[str, str]]:
+def _described(options: Iterable[VerbOption]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for one in options:
         is_plain = one.metavar and one.default and isinstance(one.default, int | float | str | Path)

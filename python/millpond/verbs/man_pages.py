@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millpond.verbs.option import Option, Verb
+from millpond.verbs.option import Verb, VerbOption
 from millpond.verbs.parser import usage_of
 
 
@@ -57,7 +57,7 @@ def _statuses(verb: Verb) -> list[str]:
     return [*own, *(part for number, text in enumerate(meanings) for part in _row(str(number), text))]
 
 
-def _option(one: Option) -> list[str]:
+def _option(one: VerbOption) -> list[str]:
     lines = _row(_text(one.form), _text(one.help))
     for name, meaning in (one.choices or {}).items():
         lines += [".RS", *_row(_text(name), _text(meaning)), ".RE"]

@@ -25,7 +25,7 @@ def text(value: str) -> object:
 
 
 @dataclass(frozen=True)
-class Option:
+class VerbOption:
     """One option, or one positional argument (`word` is empty).
 
     `metavar`: the form of the value; empty for a flag. `implied`: the value of a bare word, for an option whose value
@@ -66,12 +66,12 @@ def option(
 ) -> Any:  # fmt: skip
     """A field of a request: an option with a value; `is_repeated` gathers the values in a tuple."""
     initial = () if more.get("is_repeated") and default is None else default
-    return field(default=initial, metadata={"option": Option("", word, metavar, help, kind, **more)})
+    return field(default=initial, metadata={"option": VerbOption("", word, metavar, help, kind, **more)})
 
 
 def flag(word: str, help: str, **more: Any) -> Any:  # noqa: A002
     """A field of a request that is true if the word is given."""
-    return field(default=False, metadata={"option": Option("", word, FLAG, help, **more)})
+    return field(default=False, metadata={"option": VerbOption("", word, FLAG, help, **more)})
 
 
 def positional(
@@ -83,7 +83,7 @@ def positional(
 
 def program(help: str = "The program to run, with its arguments.") -> Any:  # noqa: A002
     """The field with the program to run: its name and all words after it, unchanged."""
-    return field(default=(), metadata={"option": Option("", "", PROGRAM, help, is_repeated=True)})
+    return field(default=(), metadata={"option": VerbOption("", "", PROGRAM, help, is_repeated=True)})
 
 
 def _json_place(place: str) -> tuple[str, str]:
@@ -91,26 +91,26 @@ def _json_place(place: str) -> tuple[str, str]:
 
 
 # `--json=FILE` is an old form of `-o FILE`.
-JSON = Option("json", "--json", "FILE", "Print only JSON, on standard output.", implied="-", instead=_json_place)
+JSON = VerbOption("json", "--json", "FILE", "Print only JSON, on standard output.", implied="-", instead=_json_place)
 
 
-def old(word: str, metavar: str, instead: Callable[[str], tuple[str, str]]) -> Option:
+def old(word: str, metavar: str, instead: Callable[[str], tuple[str, str]]) -> VerbOption:
     """An option word of earlier versions, and the word and value that replace it."""
-    return Option("", word, metavar, "", is_hidden=True, instead=instead)
+    return VerbOption("", word, metavar, "", is_hidden=True, instead=instead)
 
 
-def old_file(word: str, form: str, ending: str) -> Option:
+def old_file(word: str, form: str, ending: str) -> VerbOption:
     """An option word of earlier versions for a file of this form, which `-o` replaces."""
     return old(word, "FILE", lambda place: ("-o", place if place.endswith(ending) else f"{form}:{place}"))
 
 
-def renamed(word: str, new: str, metavar: str = "VALUE") -> Option:
+def renamed(word: str, new: str, metavar: str = "VALUE") -> VerbOption:
     """An option word of earlier versions whose value goes to another word, or behind `new`, as in `--set penalty=`."""
     name, _, before = new.partition(" ")
     return old(word, metavar, lambda value: (name, before + value))
 
 
-def options_of(request: type) -> list[Option]:
+def options_of(request: type) -> list[VerbOption]:
     """The options of a request, in the order of its fields, each with its field's name."""
     return [
         replace(one.metadata["option"], name=one.name, default=one.default)
@@ -131,7 +131,7 @@ class Verb:
     function: str
     summary: str
     examples: tuple[tuple[str, str], ...]
-    old: tuple[Option, ...] = ()
+    old: tuple[VerbOption, ...] = ()
     details: str = ""
     is_expert: bool = False
 
@@ -140,14 +140,14 @@ class Verb:
         return " ".join(self.words)
 
     @property
-    def options(self) -> list[Option]:
+    def options(self) -> list[VerbOption]:
         """The options that have a word, without old ones."""
         found = [one for one in options_of(self.request) if one.word]
         at = next((i for i, one in enumerate(found) if one.writes_json), None)
         return found if at is None else [*found[: at + 1], JSON, *found[at + 1 :]]
 
     @property
-    def positionals(self) -> list[Option]:
+    def positionals(self) -> list[VerbOption]:
         return [one for one in options_of(self.request) if not one.word]
 
     @property

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millpond.system.errors import Failure, Status
-from millpond.verbs.option import JSON, Option, Verb
+from millpond.verbs.option import JSON, Verb, VerbOption
 from millpond.verbs.values import near
 
 _SHOWN_AT_MOST = 6
@@ -33,7 +33,7 @@ class Words:
     `options`: each option as typed, with its value. `late`: values of old options that are positional now.
     """
 
-    options: list[tuple[Option, str, str]] = field(default_factory=list)
+    options: list[tuple[VerbOption, str, str]] = field(default_factory=list)
     positionals: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -75,7 +75,7 @@ def _is_pair(verb: Verb, found: Words) -> bool:
     return needed is not None and not any(one.word == needed for one, _, _ in found.options)
 
 
-def _add(found: Words, known: dict[str, Option], word: str, rest: Iterator[str]) -> None:
+def _add(found: Words, known: dict[str, VerbOption], word: str, rest: Iterator[str]) -> None:
     if word in ("-h", "--help"):
         raise HelpRequest
     name, equals, value = word.partition("=")
@@ -106,7 +106,7 @@ def _add(found: Words, known: dict[str, Option], word: str, rest: Iterator[str])
     found.options.append((one, name, value))
 
 
-def _hint(name: str, known: dict[str, Option]) -> str:
+def _hint(name: str, known: dict[str, VerbOption]) -> str:
     """The nearest option; of a verb with few options, all of them."""
     shown = [word for word, one in known.items() if not one.is_hidden]
     found = near(name, [*shown, "--help"])

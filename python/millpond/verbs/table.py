@@ -11,12 +11,12 @@ from difflib import get_close_matches
 
 from millpond.verbs import requests as of_programs
 from millpond.verbs import trace_requests as of_traces
-from millpond.verbs.option import Option, Verb, old, old_file, renamed
+from millpond.verbs.option import Verb, VerbOption, old, old_file, renamed
 
 SUMMARY = "Find out where a local allocator would make a program faster or smaller, and by how much."
 
 
-def _with(word: str, name: str) -> Option:
+def _with(word: str, name: str) -> VerbOption:
     """A flag of earlier versions that is now a word of --with."""
     return old(word, "", lambda _: ("--with", name))
 

@@ -59,9 +59,9 @@ def _plans(workload: RealProgram, bench: Bench) -> list[Path]:
 
 def _tried(workload: RealProgram, paths: list[Path], predicted: PredictedLayouts, bench: Bench) -> list[Verdict]:
     out = bench.folder / "trial.json"
-    words = ["--rounds", str(bench.rounds), "--store", str(bench.folder / "tried"), f"--json={out}"]
+    words = ["--rounds", str(bench.rounds), "--store", str(bench.folder / "tried"), "-o", f"json:{out}"]
     plans = [word for path in paths for word in ("--plan", str(path))]
-    run_verb(["trial", *words, *plans, "--", *workload.command], workload=workload)
+    run_verb(["try", *words, *plans, "--", *workload.command], workload=workload)
     return [_row(workload, plan, predicted.of_plan(plan.name)) for plan in TrialResult.read(out).plans]
 
 

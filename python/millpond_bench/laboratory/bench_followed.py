@@ -56,7 +56,7 @@ def ask(bench: Bench, workload: RealProgram, out: Path | None = None) -> tuple[A
     With the default budget. Failure (4).
     """
     out = out or bench.folder / "advice.json"
-    options = ["--budget", str(BUDGET_SECONDS), "--store", str(bench.folder / "advised"), f"--json={out}"]
+    options = ["--budget", str(BUDGET_SECONDS), "--store", str(bench.folder / "advised"), "-o", f"json:{out}"]
     started = time.monotonic()
     run_verb(["advise", *options, "--", *workload.command], workload=workload)
     seconds = time.monotonic() - started
@@ -146,8 +146,8 @@ def _trial(bench: Bench, workload: RealProgram, plan: PlanFile) -> Followed:
     given, out = bench.folder / "advised.plan.json", bench.folder / "trial.json"
     of_file(plan, "advised").write(given)
     cells = [word for cell in ("bare", "looked_up", "plan:advised") for word in ("--cells", cell)]
-    options = ["--plan", str(given), "--rounds", str(bench.rounds), *cells, f"--json={out}"]
-    run_verb(["trial", *options, "--", *workload.command], workload=workload)
+    options = ["--plan", str(given), "--rounds", str(bench.rounds), *cells, "-o", f"json:{out}"]
+    run_verb(["try", *options, "--", *workload.command], workload=workload)
     (only,) = TrialResult.read(out).plans
     return net_effects(only)
 

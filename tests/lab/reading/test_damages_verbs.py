@@ -169,10 +169,10 @@ def heap_kinds(place: Path) -> list[Kind]:
 def store_kinds(place: Path) -> list[Kind]:
     store = place / "store"
     lines = tuple(
-        ("report", "FILE", "--format", form)
+        ("report", "FILE", "-o", f"{form}:-")
         for form in ("text", "json", "html", "markdown", "csv", "pprof", "collapsed", "speedscope", "chrome")
     )
-    lines += (("report", "FILE", "--format", "csv", "--relation", "subsystems"), ("compare", "--json", "FILE", "FILE"))
+    lines += (("report", "FILE", "-o", "subsystems:-"), ("compare", "--json", "FILE", "FILE"))
     files = [path for path in sorted(store.rglob("*")) if path.is_file() and not path.name.startswith(".")]
     return [Kind(path.parent.name, path, lines, folder=store) for path in files]
 

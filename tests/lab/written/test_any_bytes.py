@@ -84,7 +84,7 @@ def test_names_of_any_bytes_go_through_verbs(program: tuple[bytes, bytes], local
     advice = json.loads(Path(os.fsdecode(folder + b"/adv\xe9.json")).read_bytes().decode("utf-8"))
     assert [bytes_of(word) for word in advice["program"]["argv"]] == [name, *arguments]
     for chosen in ("text", "markdown", "html", "json"):
-        done = millpond(folder, locale, "report", "--format", chosen)
+        done = millpond(folder, locale, "report", "-o", f"{chosen}:-")
         assert done.returncode == 0, done.stderr
         done.stdout.decode("utf-8")
 
@@ -109,9 +109,9 @@ def test_folders_of_any_bytes_go_through_reading_verbs(program: tuple[bytes, byt
     done("synthesize", "-o", b"./made.hpp", trace)
     done("advise", "--budget", "4", *kept, "--", name, word)
     for chosen in ("csv", "pprof", "collapsed", "speedscope", "chrome", "html"):
-        done("report", store, "--format", chosen, "-o", b"r\xe9\n{}." + chosen.encode())
-    for relation in ("observations", "subsystems"):
-        done("report", store, "--format", "csv", "--relation", relation).decode("utf-8")
+        done("report", store, "-o", chosen.encode() + b":r\xe9\n{}." + chosen.encode())
+    for relation in ("csv", "subsystems"):
+        done("report", store, "-o", f"{relation}:-").decode("utf-8")
     done("compare", store, store)
     done("compare", "--after", b"./copy\xe9", *kept, "--", name, word, statuses=(2, 3, 5))
     shutil.copy(os.fsdecode(folder + b"/" + name), os.fsdecode(folder + b"/copy\xe9"))
