@@ -62,8 +62,14 @@ class VerbOption:
 
 
 def option(
-    word: str, metavar: str, help: str, *, kind: Callable[[str], object] = text, default: Any = None, **more: Any,  # noqa: A002
-) -> Any:  # fmt: skip
+    word: str,
+    metavar: str,
+    help: str,  # noqa: A002
+    *,
+    kind: Callable[[str], object] = text,
+    default: Any = None,
+    **more: Any,
+) -> Any:
     """A field of a request: an option with a value; `is_repeated` gathers the values in a tuple."""
     initial = () if more.get("is_repeated") and default is None else default
     return field(default=initial, metadata={"option": VerbOption("", word, metavar, help, kind, **more)})
@@ -75,8 +81,13 @@ def flag(word: str, help: str, **more: Any) -> Any:  # noqa: A002
 
 
 def positional(
-    metavar: str, help: str, *, kind: Callable[[str], object] = text, default: Any = None, **more: Any,  # noqa: A002
-) -> Any:  # fmt: skip
+    metavar: str,
+    help: str,  # noqa: A002
+    *,
+    kind: Callable[[str], object] = text,
+    default: Any = None,
+    **more: Any,
+) -> Any:
     """A field of a request: an argument without a word; one with `is_repeated` takes all that are left."""
     return option("", metavar, help, kind=kind, default=default, **more)
 

@@ -51,7 +51,7 @@ _NO_INPUT = RealProgram("", ())
 def run_verb(
     arguments: Sequence[str], *accepted: int, workload: RealProgram = _NO_INPUT, module: str = "millpond"
 ) -> None:
-    """Runs `millpond ARGUMENTS`, or another command line by its module, in a process of its own, with the input and the environment of a workload.
+    """Runs `millpond ARGUMENTS`, or another module, in a process with the input and the environment of a workload.
 
     Failure (4) if its status is neither 0 nor accepted.
     """
@@ -114,8 +114,8 @@ def validation(bench: Bench) -> list[Verdict]:
     """Replay's error by `millpond-bench validate`: the median over programs, as a multiple of the allowed error."""
     out = bench.folder / "validation.json"
     rounds = ["--rounds", str(min(bench.rounds, 11)), "--budget", "900"]
-    words = ["validate", *rounds, "--store", str(bench.folder / "validated"), "-o", f"json:{out}"]
-    run_verb(words, module="millpond_bench.bench_cli")
+    validate = ["validate", *rounds, "--store", str(bench.folder / "validated"), "-o", f"json:{out}"]
+    run_verb(validate, module="millpond_bench.bench_cli")
     found = Validation.read(out)
     rows = []
     for metric, words in (("cpu_seconds", "CPU"), ("peak_bytes", "peak resident bytes")):
