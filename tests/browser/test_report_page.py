@@ -44,7 +44,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sample_store.advise(folder / "store", ("/opt/other", HOSTILE), rename={"printer": HOSTILE, "shop::index": LONG})
     sample_store.advise(folder / "store")
     path = folder / "report.html"
-    cases = sorted(report_cases.load(Store(folder / "store"), None), key=lambda case: case.name != "orders")
+    cases = sorted(report_cases.load(Store(folder / "store"), None)[0], key=lambda case: case.name != "orders")
     path.write_text(report_page.render(cases), encoding="utf-8")
     return path
 

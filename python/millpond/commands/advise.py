@@ -9,8 +9,7 @@ from pathlib import Path
 
 from millpond.advice import advise_program, code_writing
 from millpond.advice.advice_data import Advice
-from millpond.advice.advise_options import Options
-from millpond.advice.findings import Preference
+from millpond.advice.advise_options import Options, Preference
 from millpond.advice.inputs import JudgedPlan, advise_on_inputs, judge_again
 from millpond.cells.plans import Plan, of_file
 from millpond.commands.writing import prove_all, write_documents, write_form
@@ -89,9 +88,9 @@ def _write_reports(request: AdviseRequest, advice: Advice, store: Store) -> None
     if not wanted:
         return
     from millpond.report import markdown, page, terminal
-    from millpond.report.cases import Case, of_run
+    from millpond.report.cases import Case, case_of
 
-    cases = [of_run(store, advice.run, advice) if advice.run and not advice.inputs else Case(advice)]
+    cases = [case_of(store.load(advice.run), advice) if advice.run and not advice.inputs else Case(advice)]
     renderers = {"html": page.render, "markdown": markdown.render, "text": terminal.render}
     for one in wanted:
         write_form(shown(renderers[one.form](cases)), one.place)

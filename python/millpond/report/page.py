@@ -21,7 +21,7 @@ from markupsafe import Markup
 from millpond.advice import choice_text, container_text
 from millpond.advice.advice_data import Advice, Row
 from millpond.report import page_subsystem, reference_text, replay_text, report_text
-from millpond.report.cases import Case, ShownRow, of_run
+from millpond.report.cases import Case, ShownRow, case_of
 from millpond.report.figures import heap_figures, reference_map, round_figures
 from millpond.report.figures.offline_page import load
 from millpond.report.figures.round_figures import JUDGING
@@ -132,7 +132,7 @@ def write_report(path: Path, advices: Sequence[Advice], store: Store | None = No
     """Writes the page of these advices, with the data that `store` has of their runs. Failure (4) if that is
     impossible.
     """
-    cases = [of_run(store, a.run, a) if store and a.run and not a.inputs else Case(a) for a in advices]
+    cases = [case_of(store.load(a.run), a) if store and a.run and not a.inputs else Case(a) for a in advices]
     output.write_text(path, render(cases))
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from millpond_bench.experiments.experiment import Place, PublishedSpec
+from millpond_bench.experiments.experiment_data import ExperimentData, Place
+from millpond_bench.experiments.paper_tables import Tables
 from millpond_bench.experiments.result_table import PublishedTable
 from millpond_bench.pages.surfaces import Axes, surface
 from millpond_bench.tables.heat_tables import ColourScale, Heat, HeatTable, heat_table, legend
@@ -51,7 +52,7 @@ def charts(results: PublishedTable) -> list[Chart]:
     look = TableModel(results)
     layouts = _layouts(results, look)
     found = _drawn(layouts, look)
-    for quotient in results.experiment.tables.quotients:
+    for quotient in results.experiment.table.layout.quotients:
         titled = [replace(one, title=f"{one.title}: {quotient.title}") for one in layouts]
         found += _drawn(titled, QuotientTableModel(results, quotient))
     return found
@@ -72,9 +73,8 @@ def _chart(layout: _Layout, look: TableModel, ratios: ColourScale, ratio_legend:
 
     def drawn(caption: str, draw: Draw, on: ColourScale | None, every_row: bool = True) -> HeatTable:
         rows = [(label, [draw(k) for k in row]) for label, row in layout.rows]
-        return heat_table(
-            caption, look.experiment.tables.corner, layout.headings, [r for r in rows if every_row or any(r[1])], on
-        )
+        kept = [row for row in rows if every_row or any(row[1])]
+        return heat_table(caption, look.layout.corner, layout.headings, kept, on)
 
     tables = [
         drawn(PUBLISHED, look.published, scale), drawn("here", look.here, scale),
@@ -83,14 +83,14 @@ def _chart(layout: _Layout, look: TableModel, ratios: ColourScale, ratio_legend:
     ]  # fmt: skip
     return Chart(
         layout.title, [t for t in tables if not t.empty],
-        legend(scale, percent_of if look.experiment.tables.relative else text_of), ratio_legend,
+        legend(scale, percent_of if look.layout.relative else text_of), ratio_legend,
         _surfaces(layout, look, scale),
     )  # fmt: skip
 
 
 def _surfaces(layout: _Layout, look: TableModel, scale: ColourScale) -> list[tuple[str, Markup]]:
     """Surfaces over two axes of numbers; nothing if the columns are strategies."""
-    if look.experiment.tables.columns == _STRATEGY:
+    if look.layout.columns == _STRATEGY:
         return []
     drawn = []
     for what, level in ((PUBLISHED, look.published_level), ("here", look.our_level)):
@@ -106,37 +106,37 @@ def _surfaces(layout: _Layout, look: TableModel, scale: ColourScale) -> list[tup
 
 def _layouts(results: PublishedTable, look: TableModel) -> list[_Layout]:
     """The tables with the paper's layout, with our rows and strategies added."""
-    experiment = results.experiment
-    tables = experiment.tables
+    data, tables = results.experiment.data, look.layout
+    sortable = _sortable(data, -1 if _STRATEGY in tables.split else 1)
     known = look.printed
-    more = {key for key in look.cells if _has_row(experiment, key, set(known))}
+    more = {key for key in look.cells if _has_row(data, tables, key, set(known))}
     keys = {*known, *more}
     found = []
-    for split in sorted({_values(key, tables.split) for key in keys}, key=_sortable(experiment)):
+    for split in sorted({_values(key, tables.split) for key in keys}, key=sortable):
         inside = [key for key in keys if _values(key, tables.split) == split]
-        columns = sorted({_values(k, (tables.columns,)) for k in inside}, key=_sortable(experiment))
+        columns = sorted({_values(k, (tables.columns,)) for k in inside}, key=sortable)
         rows = sorted({_values(k, tables.rows) for k in inside}, reverse=_STRATEGY in tables.split)
         at = {(_values(k, tables.rows), _values(k, (tables.columns,))): k for k in inside}
         found.append(
             _Layout(
                 tables.titles(dict(zip(tables.split, split, strict=True))),
-                [_heading(experiment, column[0]) for column in columns],
-                [(_label(experiment, row), [at.get((row, column), NOWHERE) for column in columns]) for row in rows],
+                [_heading(data, tables, column[0]) for column in columns],
+                [(_label(tables, row), [at.get((row, column), NOWHERE) for column in columns]) for row in rows],
             )
         )
     return found
 
 
-def _has_row(experiment: PublishedSpec, key: Place, known: set[Place]) -> bool:
+def _has_row(data: ExperimentData, tables: Tables, key: Place, known: set[Place]) -> bool:
     """True if a figure of ours belongs into the paper's tables: the same table, if need be in a new row or column."""
     if not known:
         return True  # nothing was published: the tables have only our figures
     point, strategy = key
-    if _STRATEGY in experiment.tables.split:
-        tables, at, theirs = experiment.tables, dict(point), dict(next(iter(known))[0])
-        unseen = {*experiment.axes} - {*tables.split, *tables.rows, tables.columns}  # one value for all tables
-        return strategy in experiment.measured_strategies and all(at[name] == theirs[name] for name in unseen)
-    return experiment.tables.own_rows or (point, experiment.baseline) in known
+    if _STRATEGY in tables.split:
+        at, theirs = dict(point), dict(next(iter(known))[0])
+        unseen = {*data.axes} - {*tables.split, *tables.rows, tables.columns}  # one value for all tables
+        return strategy in data.measured_strategies and all(at[name] == theirs[name] for name in unseen)
+    return tables.own_rows or (point, data.baseline) in known
 
 
 def _values(key: Place, names: Sequence[str]) -> tuple[int | str, ...]:
@@ -144,27 +144,29 @@ def _values(key: Place, names: Sequence[str]) -> tuple[int | str, ...]:
     return tuple(key[1] if name == _STRATEGY else at[name] for name in names)
 
 
-def _sortable(experiment: PublishedSpec) -> Callable[[tuple[int | str, ...]], tuple[tuple[int, str], ...]]:
-    """The sort order: numbers rise, strategies in the paper's order, then others; the usual values come first."""
-    order = {name: place for place, name in enumerate(experiment.measured_strategies)}
-    order |= {name: place for values in experiment.under.values() for place, name in enumerate(values)}
-    reverse = -1 if _STRATEGY in experiment.tables.split else 1
+def _sortable(data: ExperimentData, direction: int) -> Callable[[tuple[int | str, ...]], tuple[tuple[int, str], ...]]:
+    """The sort order: numbers rise, strategies in the paper's order, then others; the usual values come first.
+
+    `direction`: -1 if single numbers fall instead.
+    """
+    order = {name: place for place, name in enumerate(data.measured_strategies)}
+    order |= {name: place for values in data.under.values() for place, name in enumerate(values)}
 
     def key(values: tuple[int | str, ...]) -> tuple[tuple[int, str], ...]:
         single = len(values) == 1
         return tuple(
-            (order.get(v, len(order)), v) if isinstance(v, str) else (v * (reverse if single else 1), "")
+            (order.get(v, len(order)), v) if isinstance(v, str) else (v * (direction if single else 1), "")
             for v in values
         )
 
     return key
 
 
-def _heading(experiment: PublishedSpec, value: int | str) -> tuple[str, str]:
+def _heading(data: ExperimentData, tables: Tables, value: int | str) -> tuple[str, str]:
     if isinstance(value, str):
-        return experiment.alias(value) or value, value
-    return experiment.tables.labels(experiment.tables.columns, value), ""
+        return data.alias(value) or value, value
+    return tables.labels(tables.columns, value), ""
 
 
-def _label(experiment: PublishedSpec, row: Sequence[int | str]) -> str:
-    return ", ".join(experiment.tables.labels(name, v) for name, v in zip(experiment.tables.rows, row, strict=True))
+def _label(tables: Tables, row: Sequence[int | str]) -> str:
+    return ", ".join(tables.labels(name, v) for name, v in zip(tables.rows, row, strict=True))

@@ -26,14 +26,14 @@ _LINE_BYTES, _LINES_OF_A_ROW, _ROW_PIXELS = 64, 64, 12.0
 
 def unique_characters(results: PublishedTable) -> list[CaptionedFigure]:
     """The talk's charts, and its picture of a fragmented heap."""
-    quotients = results.experiment.tables.quotients
+    quotients = results.experiment.table.layout.quotients
     return [*(one for quotient in quotients for one in _curves(results, quotient)), *heap_pictures(results)]
 
 
 def _curves(results: PublishedTable, quotient: Quotient) -> list[CaptionedFigure]:
     """A figure for each state of the heap that has such quotients at two lengths or more."""
     look, found = QuotientTableModel(results, quotient), []
-    strategies = [name for name in results.experiment.strategies if any(name == own for _, own in look.ours)]
+    strategies = [name for name in results.experiment.data.strategies if any(name == own for _, own in look.ours)]
     for litter in sorted({int(dict(at)[LITTER]) for at, _ in look.ours}):
         curves, legend = [], []
         for number, name in enumerate(strategies):
@@ -43,12 +43,12 @@ def _curves(results: PublishedTable, quotient: Quotient) -> list[CaptionedFigure
                 if own == name and dict(at)[LITTER] == litter and (level := look.our_level((at, own))) is not None
             )
             colour, dash = f"k{number % COLOURS}", DASHES[number // COLOURS % len(DASHES)]
-            alias = results.experiment.alias(name)
+            alias = results.experiment.data.alias(name)
             label = f"{alias} {name}" if alias else name
             if len(points) > 1:
                 curves.append(Curve(label, number, 0, colour, dash, points, _A_BILLION))
                 legend.append((colour, dash, label))
-        heap = results.experiment.tables.titles({LITTER: litter})
+        heap = results.experiment.table.layout.titles({LITTER: litter})
         caption = f"{heap}: {quotient.title}, in percent, by the length of a string"
         found += [CaptionedFigure(caption, log_plot(curves, caption, shares=True), legend)] if curves else []
     return found
