@@ -68,7 +68,8 @@ int main(int argc, char** argv) {
             })
             .in_bytes();
     };
-    size(app.option("--max-bytes", options.bytes_max, "stop recording after this many bytes; the program continues"));
+    size(app.option("--max-trace,--max-bytes", options.bytes_max,
+                    "stop recording after this many bytes; the program continues"));
     size(app.option("--ahead", options.ahead_bytes,
                     "map this much of the trace at the start and make no system call for it later, for programs "
                     "that forbid themselves system calls"));

@@ -62,7 +62,7 @@ def _prove_fitting(request: RecordRequest) -> None:
 def _words(request: RecordRequest) -> list[str]:
     """The words of the native program for the options that the user gave."""
     words = [_FLAGS[name] for name in request.extras if name in _FLAGS]
-    for name, value in (("--for", request.duration), ("--max-bytes", request.max_trace), ("--sample", request.sample),
+    for name, value in (("--for", request.duration), ("--max-trace", request.max_trace), ("--sample", request.sample),
                         ("--preload", request.malloc)):  # fmt: skip
         words += [name, f"{value:.9g}" if isinstance(value, float) else str(value)] if value is not None else []
     for scope in request.scope:
