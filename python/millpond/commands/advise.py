@@ -17,6 +17,7 @@ from millpond.rounds import schedule
 from millpond.rounds.preparation import Preparation
 from millpond.store.store import DEFAULT, Store
 from millpond.system.any_bytes import shown
+from millpond.system.debug_files import setting_words, use_debug_files
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.new_folders import make_folder
 from millpond.system.progress import say
@@ -28,6 +29,7 @@ def advise(request: AdviseRequest) -> None:
     """Finds out where a local allocator would make a program faster or smaller, and by how much."""
     if not request.program or not request.program[0]:
         raise Failure(Status.USAGE, "no program is given: write millpond advise [OPTIONS] PROGRAM [ARGS]...")
+    use_debug_files(request.debug_dir, request.sysroot)
     prove_all(request.out)
     if request.write is not None:
         code_writing.prove_empty(request.write)
@@ -115,4 +117,5 @@ def _leave_plan(advice: Advice, request: AdviseRequest) -> None:
     except OSError as error:
         raise cannot_write(folder, error) from error
     of_file(advice.plan, name).write(folder / name)
-    say(f"to use the plan without a change of the source: millpond run --plan {folder / name} -- {shlex.join(argv)}")
+    command = f"{setting_words()}millpond run --plan {folder / name} -- {shlex.join(argv)}"
+    say(f"to use the plan without a change of the source: {command}")

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from millpond.system.becoming import become
+from millpond.system.debug_files import use_debug_files
 from millpond.system.errors import Failure, Status
 from millpond.verbs.trace_requests import RecordRequest
 
@@ -23,6 +24,7 @@ _FLAGS = {"owners": "--owners", "frees": "--frees", "contexts": "--check-context
 def record(request: RecordRequest) -> int:
     """Becomes the recorder, or raises a Failure."""
     _prove_fitting(request)
+    use_debug_files(request.debug_dir, request.sysroot)
     words = _words(request)
     if request.finish is not None:
         if request.program or request.out is not None:

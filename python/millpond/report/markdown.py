@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from millpond.advice import choice_text, container_text
 from millpond.advice.advice_data import Advice
-from millpond.report import reference_text, replay_text, report_text
+from millpond.report import reference_text, replay_text, report_text, symbols_table
 from millpond.report.cases import Case
 from millpond.report.report_text import EFFECT_WORDS, rest_text
 from millpond.system.wording import (
@@ -72,9 +72,10 @@ def _case(case: Case) -> str:
         _came_out(case),
         _replay(case),
         _references(case),
+        _symbols(case),
         f"{escaped(' · '.join(report_text.facts(case)))}  \n{escaped(case.advice.machine or '')}",
         _fold("Reasons", "\n".join(
-            f"- {code(s.row.name)}: {escaped(s.row.reason)}" for s in case.subsystems[:ROWS_AT_MOST]
+            f"- {code(s.row.label)}: {escaped(s.row.reason)}" for s in case.subsystems[:ROWS_AT_MOST]
         )) if case.subsystems else "",
         _fold("What to change", _changes(case)) if any(s.row.code for s in case.subsystems) else "",
         _fold("Repeat it", fenced("\n".join(
@@ -93,7 +94,7 @@ def _changes(case: Case) -> str:
     lines = []
     for row in (shown.row for shown in case.subsystems[:ROWS_AT_MOST]):
         if row.code:
-            lines.append(f"- {code(row.name)}: {escaped(row.code.owner)}")
+            lines.append(f"- {code(row.label)}: {escaped(row.code.owner)}")
             said = [*container_text.lines(row), *container_text.change_lines(row.code)]
             lines += [f"  - {escaped(line)}" for line in said]
     return "\n".join(lines)
@@ -118,7 +119,7 @@ def _subsystems(case: Case) -> str:
         letters = [share_text(row.dimension(letter).value) for letter in report_text.DVLUC_NAMES]
         ratio = row.cpu_ratio
         rows.append([
-            code(row.name), bytes_text(row.bytes), count_text(row.events),
+            code(row.label), bytes_text(row.bytes), count_text(row.events),
             "–" if share is None else f"{100 * share:.1f} %", *letters, escaped(report_text.short_advice(row)),
             escaped(effect_text(ratio)) if ratio and ratio.n else "–",
             escaped(report_text.short_legality(row.legality)[1]),
@@ -169,6 +170,15 @@ def _references(case: Case) -> str:
     )  # fmt: skip
     body = "\n\n".join(filter(None, [found, rest, escaped(reference_text.EXPLANATION), places, *_layouts(case)]))
     return f"{said}\n\n{_fold('Where references miss', body)}"
+
+
+def _symbols(case: Case) -> str:
+    """Returns the modules without symbols; empty if no name is missing."""
+    symbols = case.advice.symbols
+    if symbols is None:
+        return ""
+    rows = [[escaped(cell) for cell in cells] for cells in symbols_table.rows(symbols)]
+    return f"{escaped(symbols.sentence)}\n\n{_fold(symbols_table.TITLE, table(symbols_table.HEADINGS, 2, rows))}"
 
 
 def _layouts(case: Case) -> list[str]:

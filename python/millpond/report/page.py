@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from millpond.advice import choice_text, container_text
 from millpond.advice.advice_data import Advice, Row
-from millpond.report import page_subsystem, reference_text, replay_text, report_text
+from millpond.report import page_subsystem, reference_text, replay_text, report_text, symbols_table
 from millpond.report.cases import Case, ShownRow, case_of
 from millpond.report.figures import heap_figures, reference_map, round_figures
 from millpond.report.figures.offline_page import load
@@ -109,7 +109,7 @@ def _section(template: Template, case: Case, anchor: str, left: int) -> str | No
         html = template.render(
             v=CaseView.of(case, anchor, detail), words=report_text, choice_lines=choice_text.lines,
             replay_text=replay_text, gains=gains, parts=page_subsystem, sources=container_text,
-            reference_text=reference_text,
+            reference_text=reference_text, symbols_table=symbols_table,
         )  # fmt: skip
         if len(html.encode()) <= left:
             return html

@@ -16,8 +16,9 @@ from rich.text import Text
 
 from millpond.advice import choice_text, container_text
 from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Effect, Row
+from millpond.advice.missing_symbols import missing_symbols
 from millpond.advice.row_reasons import legality_text
-from millpond.report import reference_text, replay_text
+from millpond.report import reference_text, replay_text, symbols_table
 from millpond.report.cases import Case
 from millpond.report.report_text import (
     EFFECT_WORDS,
@@ -30,7 +31,7 @@ from millpond.report.report_text import (
     trace_warnings,
     window_text,
 )
-from millpond.rounds.characterisation import Characterisation, ReferenceFacts, SubsystemFacts
+from millpond.rounds.characterisation import Characterisation, MissingSymbols, ReferenceFacts, SubsystemFacts
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.trial_data import TrialResult
 from millpond.system.wording import (
@@ -126,7 +127,7 @@ def subsystems_table(subsystems: Sequence[SubsystemFacts]) -> Table:
     table.columns[-1].justify = "left"
     for s in subsystems[:ROWS_AT_MOST]:
         table.add_row(
-            Text(s.name),
+            Text(s.label),
             s.kind or "",
             count_text(s.events),
             bytes_text(s.bytes),
@@ -166,6 +167,7 @@ def print_characterisation(data: Characterisation, out: Console) -> None:
     out.print(Text(", ".join(said)))
     print_warnings(trace_warnings(trace), out)
     out.print(subsystems_table(data.subsystems))
+    print_symbols(missing_symbols(trace), out)
     if data.window:
         out.print(Text(window_text(data.window)))
     if note := density_note(data.subsystems):
@@ -189,7 +191,17 @@ def print_advice(advice: Advice, out: Console) -> None:
         out.print(Text(f"The program {describe(program.exit or 0, program.signal or 0)}."))
     if advice.subsystems:
         _print_tables(advice, out)
+    print_symbols(advice.symbols, out)
     _print_references(advice, out)
+
+
+def print_symbols(symbols: MissingSymbols | None, out: Console) -> None:
+    """Prints the modules without symbols and the command that gets these; nothing if no name is missing."""
+    if symbols:
+        table = titled_table(symbols_table.TITLE, *symbols_table.HEADINGS, left=2)
+        for cells in symbols_table.rows(symbols):
+            table.add_row(*map(Text, cells))
+        out.print(table, Text(symbols.sentence), sep="\n")
 
 
 def _print_tables(advice: Advice, out: Console) -> None:
@@ -266,7 +278,7 @@ def _advice_table(rows: Sequence[Row]) -> Table:
     table.columns[-1].justify = "left"
     for r in rows[:ROWS_AT_MOST]:
         table.add_row(
-            Text(r.name),
+            Text(r.label),
             Text(r.best),
             saved_text(r.saves_cpu_seconds, "seconds"),
             saved_text(r.saves_bytes, "bytes"),
@@ -281,7 +293,7 @@ def _print_code(rows: Sequence[Row], out: Console) -> None:
     for r in rows[:ROWS_AT_MOST]:
         if r.code is None:
             continue
-        out.print(Text(f"{r.name}: {r.code.owner}"), style="bold")
+        out.print(Text(f"{r.label}: {r.code.owner}"), style="bold")
         for line in container_text.lines(r):
             out.print(Text(f"  {line}"))
         for line in container_text.change_lines(r.code):

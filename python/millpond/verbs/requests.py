@@ -14,6 +14,7 @@ from millpond.verbs.shared_options import (
     cells_option,
     copy_flag,
     damaged_flag,
+    debug_dir_option,
     dry_run_flag,
     kept_option,
     outputs,
@@ -23,6 +24,7 @@ from millpond.verbs.shared_options import (
     settings,
     shard_option,
     store_option,
+    sysroot_option,
     with_choices,
 )
 from millpond.verbs.values import Output, count, integer, number, one_of, size
@@ -65,6 +67,8 @@ class AdviseRequest:
     process: int | None = option(
         "--process", "N", "Analyse the N-th process, not the one that allocated most.", kind=integer, is_expert=True
     )
+    debug_dir: tuple[str, ...] = debug_dir_option()
+    sysroot: str | None = sysroot_option()
     prepare: str | None = prepare_option()
     cwd_copy: bool = copy_flag()
     store: Path = store_option("Folder for the observations.")

@@ -73,6 +73,15 @@ def copy_flag() -> Any:
     return flag("--cwd-copy", text, is_expert=True)
 
 
+def debug_dir_option() -> Any:
+    text = "Folder of separate debug files; may be repeated."
+    return option("--debug-dir", "DIR", text, is_repeated=True, is_expert=True)
+
+
+def sysroot_option() -> Any:
+    return option("--sysroot", "DIR", "Folder below which the recorded program's files lie.", is_expert=True)
+
+
 def damaged_flag() -> Any:
     text = "Use the readable part of a damaged trace, which is an error otherwise."
     return flag("--damaged", text, is_expert=True)

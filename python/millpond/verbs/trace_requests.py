@@ -12,6 +12,7 @@ from millpond.verbs.shared_options import (
     budget_option,
     cells_option,
     damaged_flag,
+    debug_dir_option,
     dry_run_flag,
     kept_option,
     outputs,
@@ -19,6 +20,7 @@ from millpond.verbs.shared_options import (
     seed_option,
     settings,
     shard_option,
+    sysroot_option,
     with_choices,
 )
 from millpond.verbs.values import Output, count, number, one_of, size
@@ -77,6 +79,8 @@ class RecordRequest:
     malloc: str | None = option(
         "--malloc", "LIBRARY", "With references: preload another malloc into the program.", is_expert=True
     )
+    debug_dir: tuple[str, ...] = debug_dir_option()
+    sysroot: str | None = sysroot_option()
     settings: tuple[tuple[str, Any], ...] = settings(
         "Change a detail.",
         {
@@ -111,6 +115,8 @@ class ShowRequest:
         "--simulate", "DESCRIPTION", "If the trace has references, simulate this cache: "
         "attributed:line=64,size=32K,ways=8.", is_expert=True,
     )  # fmt: skip
+    debug_dir: tuple[str, ...] = debug_dir_option()
+    sysroot: str | None = sysroot_option()
     damaged: bool = damaged_flag()
 
 
