@@ -222,7 +222,7 @@ def test_hidden_names_have_one_sentence_and_a_row_in_each_form(cases: list[Case]
     symbols = MissingSymbols(sentence="7.0 % are hidden: `apt install x`.", share=0.07, modules=(hidden,))
     first, *rest = cases[0].advice.subsystems
     advice = replace(cases[0].advice, symbols=symbols, subsystems=(replace(first, near="parse"), *rest))
-    for form in (Format.HTML, Format.TEXT, Format.MARKDOWN):
+    for form in ("html", "text", "markdown"):
         said = " ".join(html.unescape(re.sub(r"\\(.)", r"\1", document(form, [Case(advice)]))).split())
         assert symbols.sentence in said.replace("\u2060", "")
         assert all(word in said for word in ("libhidden.so.1", "hidden1", "7.0 %", "c0ffee"))
