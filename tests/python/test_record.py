@@ -88,4 +88,11 @@ def test_references_are_captured_by_their_own_program(lab: FakeLab) -> None:
         "true",
         "--references",
     )
-    assert (done.status, done.stdout) == (0, "-o x.mpt --from 9 -- true --references\n")
+    assert (done.status, done.stdout) == (0, "--from 9 -o x.mpt -- true --references\n")
+
+
+def test_a_repeated_option_takes_no_word_of_the_program(lab: FakeLab) -> None:
+    recorder: Path = lab.bin / "millpond-record"
+    recorder.write_text('#!/bin/sh\necho "$@"\n')
+    done = lab.run_apart("trace", "record", "-o", "x.mpt", "--scope", "parse", "ls", "-d")
+    assert (done.status, done.stdout) == (0, "--scope parse -o x.mpt -- ls -d\n")

@@ -38,7 +38,8 @@ def record(request: RecordRequest) -> int:
         place = f"{Path(request.program[0]).name}.mpt"
         print(f"millpond: recording to {place} (-o FILE chooses another file)", file=sys.stderr)
     program = "millpond-references" if "references" in request.extras else "millpond-record"
-    become(program, ["-o", place, *words, "--", *request.program])
+    # The file comes last: in front of `--`, an option that may be repeated would take the program's words.
+    become(program, [*words, "-o", place, "--", *request.program])
 
 
 def _prove_fitting(request: RecordRequest) -> None:
