@@ -48,7 +48,7 @@ void add_named(const std::vector<std::string>& names, const std::string& executa
             throw program::failure(program::usage,
                                    "--scope " + name + ": " + executable +
                                        " has no function of that name; for a library's function use a list: "
-                                       "--scopes FILE");
+                                       "--scope @FILE");
     }
 }
 
