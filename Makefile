@@ -50,41 +50,41 @@ check: ## check formatting, lint, types and layering
 bench: ## run the published experiments at quick scale; write results/bench
 	@scripts/setup build demo bench-study
 	@scripts/build release $(SUITES) $(CAPTURES)
-	@.venv/bin/millpond bench all --scale quick
+	@.venv/bin/millpond-bench run all --scale quick
 
 results: ## run the published experiments at standard scale (hours); write the verdicts to docs/results
 	@scripts/setup build demo bench-study
 	@scripts/build release $(SUITES) $(CAPTURES)
-	@.venv/bin/millpond bench all --store results/store
-	@.venv/bin/millpond report results/store --format results -o docs/results
+	@.venv/bin/millpond-bench run all --store results/store
+	@.venv/bin/millpond report results/store -o results:docs/results
 	@.venv/bin/python scripts/quote_results
 
 bench-toolchains: ## compare gcc, clang, and clang with libc++ on them; write results/bench/toolchains.html
 	@scripts/setup build demo bench toolchains
 	@for one in $(TOOLCHAINS); do scripts/build toolchain-$$one $(SUITES) || exit; done
 	@mkdir -p results/bench
-	@.venv/bin/millpond bench all --scale quick --toolchain $$(tr ' ' , <<< '$(TOOLCHAINS)') \
-		--json=results/bench/toolchains.json --report results/bench/toolchains.html
+	@.venv/bin/millpond-bench run all --scale quick --toolchain $$(tr ' ' , <<< '$(TOOLCHAINS)') \
+		-o results/bench/toolchains.json -o results/bench/toolchains.html
 
 bench-lab: ## measure recording, characterising and trials against their limits
 	@scripts/setup build demo test bench
 	@scripts/build release preload/all lab/all examples/all make_big_trace
-	@.venv/bin/millpond bench laboratory
+	@.venv/bin/millpond-bench run laboratory
 
 bench-library: ## measure the allocators against their peers and limits, at most an hour
 	@scripts/setup build test bench
 	@scripts/build release millpond-library-suite millpond-library-suite-hardened
-	@.venv/bin/millpond bench library
+	@.venv/bin/millpond-bench run library
 
 bench-malloc: ## measure our malloc against others on real programs and under stress, at most an hour
 	@scripts/setup build test bench bench-real
 	@scripts/build release preload/all lab/all millpond-malloc-suite
-	@.venv/bin/millpond bench malloc
+	@.venv/bin/millpond-bench run malloc
 
 bench-references: ## measure capture and simulation of data references against their limits
 	@scripts/setup build test bench
 	@scripts/build release lab/references/all lab/simulate/all lab/suites/all examples/all
-	@.venv/bin/millpond bench references
+	@.venv/bin/millpond-bench run references
 
 setup: ## install the packages for building and testing (with apt, and in .venv)
 	@scripts/setup build demo test

@@ -48,7 +48,7 @@ void characterisation::find_window(const window_request& wanted) {
         throw program::failure(program::usage,
                                "--window " + wanted.text +
                                    ": a recording with references has the window that it was captured in "
-                                   "(`millpond record --references --window FUNCTION`)");
+                                   "(`millpond trace record --with references --window FUNCTION`)");
     window_ = event_window::find(wanted, reader_, *functions_);
     windowed_.emplace(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_);
 }

@@ -85,7 +85,8 @@ class scope_search {
     std::string missing() const {
         if (begun_) return {};
         if (others_.empty())
-            return "the recording observed no call of any function; `millpond record --scopes FILE` observes those "
+            return "the recording observed no call of any function; `millpond trace record --scope @FILE` observes "
+                   "those "
                    "that FILE names";
         std::string names;
         for (const std::string& each : others_) names += (names.empty() ? "" : ", ") + each;

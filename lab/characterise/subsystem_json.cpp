@@ -182,7 +182,7 @@ json bounded_density_json(const thread_time& sum, const subsystem_counts& s, boo
         density["value"] = *found.value;
     else
         density["why_null"] =
-            "CPU time does not tell it within a factor of 1.5; `millpond record --references` counts "
+            "CPU time does not tell it within a factor of 1.5; `millpond trace record --with references` counts "
             "the instructions";
     return density;
 }

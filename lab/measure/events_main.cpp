@@ -23,7 +23,7 @@ int resolve(const event_names& known, const std::vector<std::string>& names) {
         std::string wrong;
         const auto chosen = choose_event(known, name, wrong);
         if (!chosen) {
-            status = program::fail(program::usage, wrong + "; `millpond bench --list-events` lists all events");
+            status = program::fail(program::usage, wrong + "; `millpond-bench list events` lists all events");
             continue;
         }
         lines.append(answer_line(chosen->of, chosen->counted_as, chosen->why_null)).append("\n");

@@ -21,7 +21,7 @@ namespace {
 using program::json;
 
 constexpr std::size_t file_bytes_max = 16u << 20;
-constexpr const char* advice = "; `millpond characterise --plan-out DIR TRACE` writes plans";
+constexpr const char* advice = "; `millpond trace show TRACE -o plans/` writes plans";
 
 // Reads members and words errors: "FILE: routes[2].pool is missing".
 class fields {

@@ -59,11 +59,11 @@ pool_choice::pool_choice(const trace::reader& reader, const plan& chosen, bool p
         if (is_arena && !(plays_arenas && each.scope.kind == scope_kind::phase))
             throw program::failure(program::usage, "the pool \"" + each.pool +
                                                        "\" is an arena for a scope, which no replay can reset; "
-                                                       "`millpond trial` tries it on the program");
+                                                       "`millpond try` tries it on the program");
         if (!each.instances.empty())
             throw program::failure(program::usage, "the pool \"" + each.pool +
                                                        "\" has a pool for each instance, whose owners no trace has; "
-                                                       "`millpond trial` tries it on the program");
+                                                       "`millpond try` tries it on the program");
         const auto [found, fresh] = pool_of_name.try_emplace(each.pool, static_cast<std::uint16_t>(pools_.size()));
         const bool one_thread = is_arena || each.allocator == strategy::multipool;
         if (fresh)

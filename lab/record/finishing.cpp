@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 // Returns the reason why a process stopped recording, with a remedy.
 std::string reason(std::uint32_t why) {
-    if (why == mpt_stop_limit) return "--max-bytes was reached";
+    if (why == mpt_stop_limit) return "--max-trace was reached";
     if (why == mpt_stop_ahead)
         return "the memory mapped ahead, for a program that forbids itself system calls, is used up; --ahead maps more";
     return strerror(static_cast<int>(why));
@@ -151,7 +151,7 @@ class slot_finisher {
     void fail(const std::string& message) {
         if (!out_.problem) out_.problem.emplace(program::environment, message);
     }
-    std::string finish_command() const { return "'millpond record --finish " + file_ + "'"; }
+    std::string finish_command() const { return "'millpond trace record --finish " + file_ + "'"; }
 
     const std::string file_, partial_;
     const std::optional<process_end> end_;
@@ -159,7 +159,7 @@ class slot_finisher {
     std::vector<running_process> running_;
     std::map<std::uint64_t, std::uint64_t> images_;  // so far, by pid
     bool unwritten_ = false;                         // a trace could not be written
-    std::uint64_t limit_lost_ = 0;                   // events behind --max-bytes, of all processes
+    std::uint64_t limit_lost_ = 0;                   // events behind --max-trace, of all processes
     finish_outcome out_;
 };
 
@@ -322,7 +322,7 @@ finish_outcome finish(const std::string& file, const std::optional<process_end>&
         return outcome;
     } catch (const std::system_error& error) {
         throw program::failure(program::environment, std::string(error.what()) + "; then complete the recording with " +
-                                                         "'millpond record --finish " + file + "'");
+                                                         "'millpond trace record --finish " + file + "'");
     }
 }
 

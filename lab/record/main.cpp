@@ -68,7 +68,8 @@ int main(int argc, char** argv) {
             })
             .in_bytes();
     };
-    size(app.option("--max-bytes", options.bytes_max, "stop recording after this many bytes; the program continues"));
+    size(app.option("--max-trace,--max-bytes", options.bytes_max,
+                    "stop recording after this many bytes; the program continues"));
     size(app.option("--ahead", options.ahead_bytes,
                     "map this much of the trace at the start and make no system call for it later, for programs "
                     "that forbid themselves system calls"));
@@ -87,17 +88,17 @@ int main(int argc, char** argv) {
         .value_name("FUNCTION")
         .repeated();
     app.option("--scopes", options.scopes_file,
-               "observe the functions of this list, which 'millpond characterise --scopes-out' writes")
+               "observe the functions of this list, which 'millpond trace show -o FILE.scopes' writes")
         .value_name("FILE");
     app.option("--scope-entries", options.scope_entries_max,
                "stop observing a function after this many entries (default: 1000000, about 6 us each)")
         .value_name("N")
         .positive();
     app.flag("--owners", options.samples_owners,
-             "sample the registers and the stack at allocations: 'millpond characterise' finds in them which "
+             "sample the registers and the stack at allocations: 'millpond trace show' finds in them which "
              "instance of a type each object belongs to");
     app.flag("--frees", options.places_frees,
-             "record the call stack of each free, too: 'millpond characterise' says where each subsystem's blocks are "
+             "record the call stack of each free, too: 'millpond trace show' says where each subsystem's blocks are "
              "freed");
     app.option("--finish", unfinished, "complete the recording of FILE whose recorder was interrupted")
         .value_name("FILE")

@@ -48,7 +48,7 @@ void add_named(const std::vector<std::string>& names, const std::string& executa
             throw program::failure(program::usage,
                                    "--scope " + name + ": " + executable +
                                        " has no function of that name; for a library's function use a list: "
-                                       "--scopes FILE");
+                                       "--scope @FILE");
     }
 }
 
@@ -70,7 +70,7 @@ void add_listed(const std::string& path, std::vector<std::string>& places) {
     if (path.empty()) return;
     const program::failure damaged(program::input,
                                    path +
-                                       " is not a complete list of scopes; 'millpond characterise --scopes-out "
+                                       " is not a complete list of scopes; 'millpond trace show -o FILE.scopes "
                                        "FILE TRACE' writes one");
     const std::string text = program::read_regular(path, list_bytes_max);
     const std::size_t heading_end = std::min(text.find('\n'), text.size());

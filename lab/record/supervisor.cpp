@@ -217,7 +217,7 @@ class keeper {
     throw program::failure(program::environment,
                            partial +
                                " exists: another recording writes there or was interrupted; complete it with "
-                               "'millpond record --finish " +
+                               "'millpond trace record --finish " +
                                file + "', or remove it");
 }
 

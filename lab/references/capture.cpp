@@ -116,7 +116,7 @@ void check_output(const std::string& file) {
         throw program::failure(program::environment,
                                partial_stem(file) +
                                    ".* exist: another capture writes there or was interrupted; complete it with "
-                                   "'millpond record --finish " +
+                                   "'millpond trace record --finish " +
                                    file + "', or remove them");
 }
 

@@ -247,7 +247,7 @@ finish_outcome finish(const std::string& file, const std::optional<program_end>&
             outcome.problem.emplace(program::environment,
                                     "process " + std::to_string(one.process.pid) +
                                         " still runs and is captured; when it has ended, complete its trace with "
-                                        "'millpond record --finish " +
+                                        "'millpond trace record --finish " +
                                         file + "'");
             continue;
         }
@@ -261,11 +261,11 @@ finish_outcome finish(const std::string& file, const std::optional<program_end>&
                 outcome.notices.push_back(name + " is partial: process " + std::to_string(one.process.pid) +
                                           " was killed, or its capture was interrupted");
         } catch (const std::system_error& refused) {
-            throw program::failure(program::environment, "cannot write the trace " + name + ": " +
-                                                             refused.code().message() +
-                                                             "; make room, then complete it with 'millpond record "
-                                                             "--finish " +
-                                                             file + "'");
+            throw program::failure(program::environment,
+                                   "cannot write the trace " + name + ": " + refused.code().message() +
+                                       "; make room, then complete it with 'millpond trace record "
+                                       "--finish " +
+                                       file + "'");
         }
         outcome.traces.push_back(name);
         fs::remove(one.file.path);

@@ -95,7 +95,7 @@ reader::reader(const std::string& path, const reader_options& options) : state_(
     if (state_->blocks.empty() && !damages().empty())
         throw trace::trace_error(trace::damage_text(path, damages()) + "; no references are left");
     if (state_->blocks.empty())
-        throw trace::trace_error(path + " has no references; 'millpond record --references' captures them");
+        throw trace::trace_error(path + " has no references; 'millpond trace record --with references' captures them");
     state_->expansion.table = &state_->code.view();
     state_->expansion.with_system = options.with_system;
 }

@@ -119,7 +119,7 @@ machine_latencies from_document(const json& document, const std::string& path) {
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-    throw program::failure(program::input, path + " " + why + "; `millpond doctor --json=FILE` writes what is needed");
+    throw program::failure(program::input, path + " " + why + "; `millpond doctor -o FILE.json` writes what is needed");
 }
 
 template <class Points, class Samples>

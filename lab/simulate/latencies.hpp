@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // latencies: the cost of a load on a machine, as a function of the memory and of the number of pages in use.
 //
-//   `millpond doctor --json=FILE` ──read_latencies──┐
+//   `millpond doctor -o FILE.json` ──read_latencies──┐
 //   this machine, now ──────────measured_latencies──┴─▶ machine_latencies ──▶ descriptions of its caches and buffers
 //                                                                         └─▶ cost of a level: cache_ns, translation_ns
 //

@@ -98,7 +98,7 @@ void declare(program::command_line& app, command_line& line) {
         .shows_default();
     app.option("--latencies", line.latencies,
                "also estimate the time with all cache levels: those of `-s levels:`, else the machine's; with the "
-               "latencies in FILE (from `millpond doctor --json=FILE`); measure: measure this machine now")
+               "latencies in FILE (from `millpond doctor -o FILE.json`); measure: measure this machine now")
         .value_name("FILE|measure");
     app.option("--cpi", line.cycles_per_instruction, "with --latencies: cycles per instruction")
         .not_negative()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// recording_source: reads the references of a Millpond recording (`record --references`), batch by batch.
+// recording_source: reads the references of a Millpond recording (`trace record --with references`), batch by batch.
 //
 //   trace ─▶ references::reader ─▶ next(): │ references, instructions │ … │
 //   trace, played ─▶ layout::moved_reader ─▶ the same, as they would be on another allocator

@@ -70,7 +70,7 @@ block_file::block_file(std::string path) : path_(std::move(path)), decompressor_
         descriptor_ = program::open_regular(path_.c_str());
     } catch (const program::failure& error) {
         throw trace_error(std::string("the trace ") + error.what() +
-                          "; `millpond record -o FILE -- PROGRAM` writes one");
+                          "; `millpond trace record -o FILE -- PROGRAM` writes one");
     }
     struct stat status;
     if (::fstat(descriptor_, &status) != 0 || status.st_size == 0) {

@@ -1,171 +1,114 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The command line `millpond`: one file for each verb; all verbs share exit statuses and the form of messages.
+"""The command line `millpond`.
 
-main ──BECOMING──▶ native programs (imports no option parser, so that they start at once)
-  └──others───▶ Typer ──▶ the verb's function ──▶ Failure → `millpond: …` and its status
-                                               └▶ ProgramExit → end as the program did
+    millpond ./program ARGS   = millpond advise ./program ARGS
+    millpond VERB …           ──table──▶ request ──▶ the verb's function in millpond.commands
+    millpond OLD …            a verb of an earlier version: the same, after a note
+
+`--version` and `--help` import no verb, and the verbs that become native programs import no library.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from millpond import __version__
-from millpond.system import extensions, memory_limit
-from millpond.system.errors import Failure, ProgramExit, Status
-from millpond.system.interruption import Interruption, line_of, watch_signals
-from millpond.system.new_folders import remove_empty_folders
-from millpond.system.output import show_any_bytes
-
 if TYPE_CHECKING:
-    import typer
+    from millpond.verbs.option import Verb
 
-# Verbs that become a native program, with their help. Each is the function of its name in its module.
-BECOMING = {
-    "record": "Record every heap event of a program: record -o FILE -- PROGRAM ARGS...",
-    "run": "Run a program under a plan: run --plan FILE -- PROGRAM ARGS...",
-    "litter": "Run a program with a littered heap: litter -- PROGRAM ARGS...",
-    "simulate": "Count cache misses and page faults: simulate TRACE",
-}
-
-
-# The others, as help lists them: each the function `command` of its module. Verbs of extensions follow them.
-PARSED = ("characterise", "trial", "replay", "advise", "synthesize", "report", "compare", "doctor", "schema")
-
-
-def app(verb: str | None = None) -> typer.Typer:
-    """Makes the Typer application: with only this verb if it is one of ours, otherwise with all verbs.
-
-    Each verb needs an import, and importing all of them takes longer than many runs of one verb.
-    """
-    import typer
-
-    result = typer.Typer(
-        name="millpond",
-        help="Find out where a local allocator would make a program faster or smaller, and by how much.",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-    )
-    for becoming, text in BECOMING.items():
-        result.command(becoming, help=text)(_listed)
-    modules = {name: f"millpond.commands.{name}" for name in PARSED}
-    if verb in modules:
-        modules = {verb: modules[verb]}
-    else:
-        modules |= extensions.verbs()
-        modules = {verb: modules[verb]} if verb in modules else modules
-    for name, module in modules.items():
-        result.command(name)(import_module(module).command)
-
-    @result.callback(invoke_without_command=True)
-    def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
-        if version:
-            print(__version__)
-            raise typer.Exit
-
-    return result
-
-
-def _listed() -> None:
-    """Appears in the help only: `main` runs these verbs before any parser is imported."""
+FIRST = "       millpond PROGRAM [ARGS]...      advises on the program, such as ./program"
 
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
-    if argv is None:
-        argv = sys.argv[1:]
-        show_any_bytes()
-    try:
-        if argv and argv[0] in BECOMING:
-            verb = import_module(f"millpond.commands.{argv[0]}")
-            return int(getattr(verb, argv[0])(argv[1:]))
-        watch_signals()
-        memory_limit.prepare()
-        try:
-            return _run(argv)
-        finally:
-            remove_empty_folders()
-    except Failure as failure:
-        if failure.message:
-            print(f"millpond: {failure.message}", file=sys.stderr)
-        return failure.status
-    except ProgramExit as ended:
-        return _end_as(ended.exit_status, ended.signal)
-    except KeyboardInterrupt:
-        return _end_as(0, signal.SIGINT)
-    except Interruption as interrupted:
-        print(f"\r\x1b[Kmillpond: {line_of(interrupted.number)}" if sys.stderr.isatty() else
-              f"millpond: {line_of(interrupted.number)}", file=sys.stderr)  # fmt: skip
-        return _end_as(0, interrupted.number)
-    except BrokenPipeError:
-        # The reader of our output has stopped; the interpreter must not try to flush the rest.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Status.OK
-    except Exception as error:
-        lack = memory_limit.failure_of(error)
-        if lack is None:
-            raise
-        print(f"millpond: {lack.message}", file=sys.stderr)
-        return lack.status
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words == ["--version"]:
+        from millpond import __version__
 
-
-def _run(argv: list[str]) -> int:
-    if argv == ["--version"]:
         print(__version__)
-        return Status.OK
-    import typer
+        return 0
+    if argv is None:
+        from millpond.system.output import show_any_bytes
 
-    from millpond.system import arguments
+        show_any_bytes()
+    from millpond.verbs.guarded_main import guarded
 
-    line = arguments.split(argv)
-    parsed = [*line.options, *(["--", *line.program] if line.program is not None else [])]
-    try:
-        result = app(argv[0] if argv else None)(parsed, standalone_mode=False, prog_name="millpond", obj=line)
-    except typer.Exit as done:
-        return done.exit_code
-    except SystemExit:
-        return Status.OK  # Typer's reaction to a reader of our output that has stopped; not our error
-    except typer.Abort:
-        return _end_as(0, signal.SIGINT)
-    except Exception as error:
-        # Typer's own errors have one base class with a message; any other error is a bug and shows its trace.
-        if not hasattr(error, "format_message"):
-            raise
-        text = error.format_message().replace(": Value error, ", ": ")
-        if text.startswith("No such command"):
-            raise _unknown_verb(text.split("'")[1]) from None
-        hint = " (millpond --help lists the verbs)" if not line.options else f"; see millpond {argv[0]} --help"
-        raise Failure(Status.USAGE, f"{text.rstrip('.')}{hint}") from None
-    return int(result) if isinstance(result, int) else Status.OK
+    return guarded(lambda: _run(words))
 
 
-def _unknown_verb(name: str) -> Failure:
-    import difflib
+def _run(words: list[str]) -> int:
+    from millpond.verbs import table
+    from millpond.verbs.running import run_verb
 
-    near = difflib.get_close_matches(name, [*BECOMING, *PARSED, *extensions.verbs()], n=1)
-    hint = f"did you mean `millpond {near[0]}`?" if near else "`millpond --help` lists the verbs"
-    return Failure(Status.USAGE, f"unknown verb {name!r}; {hint}")
+    words = _without_old_verb(words)
+    if words[:1] == [table.OLD_BENCH]:
+        return _bench(words[1:])
+    if not words or words[0] in ("-h", "--help", "help") or words[0] in table.NOUNS:
+        if found := table.find(words):
+            return run_verb(*found)
+        return _show_help(words)
+    found = table.find(words) or _advise(words)
+    return run_verb(*found)
 
 
-def _end_as(exit_status: int, number: int) -> int:
-    """Ends this process as another one ended: by its status, or by the same signal without a second core dump."""
-    if number == 0:
-        return exit_status
-    import resource
+def _without_old_verb(words: list[str]) -> list[str]:
+    from millpond.verbs.table import OLD_VERBS
 
-    sys.stdout.flush()
-    sys.stderr.flush()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    if number not in (signal.SIGKILL, signal.SIGSTOP):
-        signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
-    os.kill(os.getpid(), number)
-    return 128 + number
+    if not words or words[0] not in OLD_VERBS:
+        return words
+    new = OLD_VERBS[words[0]]
+    print(f"millpond: {words[0]} is an old word: write millpond {' '.join(new)}", file=sys.stderr)
+    if words[0] == "simulate" and "--json" in words[:-1]:  # which took the next word
+        at = words.index("--json")
+        words = [*words[:at], f"--json={words[at + 1]}", *words[at + 2 :]]
+    return [*new, *words[1:]]
+
+
+def _advise(words: list[str]) -> tuple[Verb, list[str]]:
+    """The verb advise, for a command line that begins with a program or with an option. Failure (2) for others."""
+    from millpond.verbs import table
+    from millpond.verbs.running import unknown_verb
+
+    if words[0].startswith("-") or "/" in words[0]:
+        return table.ADVISE, words
+    import shutil
+
+    near = f"advise {words[0]}" if shutil.which(words[0]) else table.nearest(words[0])
+    raise unknown_verb(words[0], near, "millpond")
+
+
+def _show_help(words: list[str]) -> int:
+    """Prints the list of verbs; without any word, or for an unknown verb of a noun, as an error (status 2)."""
+    from millpond.verbs import table
+    from millpond.verbs.help_text import overview
+    from millpond.verbs.running import unknown_verb
+
+    if not words:
+        print(
+            "usage: millpond PROGRAM [ARGS]...\n\n"
+            "Tells where a local allocator would make the program faster or smaller, and by how much.\n"
+            "Type: millpond ./program\n"
+            "millpond --help lists all verbs.",
+            file=sys.stderr,
+        )
+        return 2
+    if words[0] not in table.NOUNS:
+        print(overview(table.VERBS, table.NOUNS, table.SUMMARY, first=[FIRST]), end="")
+        return 0
+    own = tuple(verb for verb in table.VERBS if verb.words[0] == words[0])
+    if words[1:2] and not words[1].startswith("-"):
+        near = next((verb.name for verb in own if verb.name == table.nearest(words[1], own)), "")
+        raise unknown_verb(" ".join(words[:2]), near, "millpond")
+    nouns = {words[0]: table.NOUNS[words[0]]}
+    print(overview(own, nouns, table.SUMMARY), end="", file=sys.stdout if words[1:] else sys.stderr)
+    return 0 if words[1:] else 2
+
+
+def _bench(words: list[str]) -> int:
+    from millpond.system import extensions
+
+    print("millpond: bench is an old word: write millpond-bench run", file=sys.stderr)
+    return int(extensions.part("main", "millpond bench")(["run", *words]))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench EXPERIMENT…`: runs published experiments next to their figures, and our own against their bars.
+"""`millpond-bench run EXPERIMENT…`: runs published experiments next to their figures, and our own against their bars.
 
     grid of cells ──▶ rounds, interleaved, a fresh process each ──▶ summary next to the paper's tables ──▶ JSON, page
                                                                 ├─▶ the paper's statements, judged on both
@@ -13,29 +13,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from millpond.cells.cell import Cell
-from millpond.commands import options
 from millpond.rounds.grids import GridOptions, listing, select, show_all
-from millpond.rounds.mallocs import known_mallocs
 from millpond.store.store import Store
 from millpond.system import output
-from millpond.system.arguments import STDOUT, options_text
+from millpond.system.arguments import options_text
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.progress import say
-from millpond_bench import counter_options
+from millpond.verbs.values import STDOUT, Output, places, takes_stdout
+from millpond_bench.bench_verbs import BenchRequest, ValidateRequest
 from millpond_bench.experiments import surroundings
 from millpond_bench.experiments.comparisons import ComparisonSpec
 from millpond_bench.experiments.event_names import counting_of, show_events
 from millpond_bench.experiments.experiment import ExperimentSpec, PublishedSpec, surrounded
 from millpond_bench.experiments.experiment_data import ExperimentData, Parameters, points
 from millpond_bench.experiments.settings import values_set
+from millpond_bench.experiments.window_counters import Counters
 from millpond_bench.pages import kept_results
 from millpond_bench.runs.capture_run import CaptureRun, CaptureSpec
 from millpond_bench.runs.comparison_run import ComparisonRun
@@ -44,122 +42,104 @@ from millpond_bench.runs.published_run import PublishedRun, cells_of, counted_ce
 from millpond_bench.runs.steps_run import StepsRun, StepsSpec
 from millpond_bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
 
-ALL = "all"
+ALL, EVENTS = "all", "events"
 
 
-ToolchainOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME,...", help=f"Use programs built by: {', '.join(surroundings.TOOLCHAINS)}."),
-]
-MallocOption = Annotated[
-    str | None, typer.Option(metavar="NAME,...", help=f"Run on these mallocs: {', '.join(known_mallocs())}.")
-]
-PeerOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=PATH", help="library: add a peer: a malloc, or an adapter of an allocator class."),
-]
-SizesOption = Annotated[
-    list[str] | None, typer.Option(metavar="WORKLOAD=N,N", help="library: replace sizes, e.g. vector_string=5000,2^13.")
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=V,V", help="Set parameters that the paper leaves open."),
-]
-
-
-class Scale(StrEnum):
-    """The part of a grid that is run."""
-
-    QUICK = "quick"
-    STANDARD = "standard"
-    SHAPE = "shape"
-    PAPER = "paper"
-
-
-def command(
-    experiments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="EXPERIMENT", help="One (p0089.1), all of a paper (p0089), library, or all published ones (all)."
-        ),
-    ] = None,
-    scale: Annotated[
-        Scale,
-        typer.Option(
-            help="quick: minutes; standard: half an hour; shape: the paper's grid with less work per point; "
-            "paper: the paper's own grid."
-        ),
-    ] = Scale.STANDARD,
-    rounds: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Measured rounds of each cell, instead of the scale's.")
-    ] = None,
-    litter: Annotated[
-        float | None,
-        typer.Option(metavar="F", min=0.0, max=1.0, help="Litter the heap first, and free this share of it."),
-    ] = None,
-    counters: counter_options.CountersOption = None,
-    event: counter_options.EventOption = None,
-    perf_control: counter_options.PerfControlOption = None,
-    list_events: counter_options.ListEventsOption = False,
-    toolchain: ToolchainOption = None,
-    malloc: MallocOption = None,
-    peer: PeerOption = None,
-    sizes: SizesOption = None,
-    settings: SetOption = None,
-    json: options.Json = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Page (default results/bench/NAME.html).")] = None,
-    google: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write every round as Google Benchmark JSON.")
-    ] = None,
-    store: options.StoreOption = None,
-    seed: options.SeedOption = 1,
-    list_only: options.ListOption = False,
-    dry_run: options.DryRunOption = False,
-    cells: options.CellsOption = None,
-    shard: options.ShardOption = None,
-) -> int:
-    """Run experiments next to their published figures, or against our own bars. Exit status 1: a bar is missed."""
-    if list_events:
-        show_events(json)
+def run(request: BenchRequest) -> int:
+    """Runs experiments next to their published figures, or against our own bars. Exit status 1: a bar is missed."""
+    if request.lists or request.lists_events:
+        say("--list and --list-events are old words: write millpond-bench list")
+        return list_cells(replace(request, experiments=(EVENTS,)) if request.lists_events else request)
+    grid = GridOptions.given(False, request.dry_run, request.cells, request.shard)
+    grid.require_store(request.store)
+    runs = _runs(request, grid)
+    if grid.dry_run:
+        _show([one.forecast() for one in runs], request.out)
         return Status.OK
-    grid = GridOptions.given(list_only, dry_run, cells, shard)
-    grid.require_store(store)
-    around = surroundings.chosen(toolchain=toolchain, malloc=malloc)
-    if grid.list_only and not experiments:
+    # Verdicts are kept only for the whole experiment on a fresh heap.
+    options_given = None if request.cells or request.litter else options_text(
+        {"--scale": request.scale, "--rounds": request.rounds, "--seed": request.seed, "--event": list(request.event),
+         **_of_suites(request)})  # fmt: skip
+    return _measure(runs, Places(request.out, [one.spec.name for one in runs]), request.store, options_given)
+
+
+def list_cells(request: BenchRequest) -> int:
+    """Lists the experiments; the cells of those that are named; or the events of this machine's processor."""
+    if request.experiments == (EVENTS,):
+        for place in _json_places(request.out):
+            show_events(place)
+        return Status.OK
+    if not request.experiments:
+        surroundings.chosen(toolchain=request.toolchain, malloc=request.malloc)
         sections = {e: f"section {e.section:3}  " if e.section else "" for e in EXPERIMENTS}
         print("\n".join(f"{e.name}  {sections[e]}{e.title}: {e.measured}" for e in EXPERIMENTS))
         return Status.OK
-    of_suites = {"--litter": litter, "--counters": counters, "--event": event, "--perf-control": perf_control,
-                 "--toolchain": toolchain, "--malloc": malloc, "--set": settings}  # fmt: skip
-    specs = drop_capture_experiments(named(experiments or []), of_suites)
-    require_options(specs, {"--peer": peer, "--sizes": sizes}, {**of_suites, "--google": google})
-    around |= values_set(settings or [], specs)
+    grid = GridOptions.given(True, False, request.cells, request.shard)
+    _show([listing(one.spec.name, one.cells) for one in _runs(request, grid)], request.out)
+    return Status.OK
+
+
+def validate(request: ValidateRequest) -> int:
+    """Compares replay's predictions, or those from recorded references, with real programs, and stores the error."""
+    from millpond_bench.accuracy.validation import validate_predictions, validate_replay
+
+    has_references = "references" in request.extras
+    if request.rounds == 0 and not has_references:
+        raise Failure(Status.USAGE, "--rounds 0 needs --with references: validating replay takes at least one round")
+    names = list(request.programs) or None
+    json = next(iter(places(request.out, "json")), None)
+    output.prove_writable(json)
+    validation = validate_predictions if has_references else validate_replay
+    return int(validation(names, request.rounds, request.budget, request.store, request.seed, json))
+
+
+def _show(grids: Sequence[dict[str, Any]], outputs: Sequence[Output]) -> None:
+    for place in _json_places(outputs):
+        show_all(grids, place)
+
+
+def _json_places(outputs: Sequence[Output]) -> list[str | None]:
+    """The places of JSON; a single None if no place gets it."""
+    return [*places(outputs, "json")] or [None]
+
+
+def _of_suites(request: BenchRequest) -> dict[str, Any]:
+    """The options that apply to published experiments only."""
+    return {
+        "--litter": request.litter, "--counters": request.counters, "--event": list(request.event),
+        "--perf-control": request.perf_control, "--toolchain": request.toolchain, "--malloc": request.malloc,
+        "--set": list(request.settings),
+    }  # fmt: skip
+
+
+def _runs(request: BenchRequest, grid: GridOptions) -> list[ExperimentRun]:
+    """The runs of the named experiments, with their chosen cells. Failure (status 2) if the options do not fit."""
+    around = surroundings.chosen(toolchain=request.toolchain, malloc=request.malloc)
+    of_suites = _of_suites(request)
+    google = places(request.out, "google")
+    specs = drop_capture_experiments(named(request.experiments), of_suites)
+    require_options(
+        specs, {"--peer": list(request.peer), "--sizes": list(request.sizes)}, {**of_suites, "-o google:FILE": google}
+    )
+    around |= values_set(list(request.settings), specs)
     taken = {metric for spec in PUBLISHED for metric in spec.metrics.units}
-    counting = counting_of(counters, event or [], perf_control, taken)
-    request = RunRequest(scale, rounds, seed, grid.shard, Store(store) if store else None, memory_bytes(), counting,
-                         frozenset(chain(*around.values())))  # fmt: skip
+    ways = Counters(request.counters) if request.counters else None
+    counting = counting_of(ways, list(request.event), request.perf_control, taken)
+    made = RunRequest(request.scale, request.rounds, request.seed, grid.shard,
+                      Store(request.store) if request.store else None, memory_bytes(), counting,
+                      frozenset(chain(*around.values())))  # fmt: skip
     under = [surrounded(e, **around) if isinstance(e, PublishedSpec) else e for e in specs]
     published = [e for e in under if isinstance(e, PublishedSpec)]
-    littered = f"{litter:g}" if litter else ""
+    littered = f"{request.litter:g}" if request.litter else ""
+    scale = request.scale
     chosen = chosen_cells(published, scale, littered, grid.filters, points(**around)) if published else []
     counted = {e.name: [] if grid.filters else counted_cells(e.data, scale, points(**around)) for e, _ in chosen}
-    runs: list[ExperimentRun] = [_published_run(e, found, request, counted[e.name]) for e, found in chosen]
-    runs += [_own_run(e, request, grid.filters, peer or [], sizes or []) for e in under if e not in published]
-    if grid.list_only:
-        show_all([listing(run.spec.name, run.cells) for run in runs], json)
-        return Status.OK
-    if grid.dry_run:
-        show_all([run.forecast() for run in runs], json)
-        return Status.OK
-    # Verdicts are kept only for the whole experiment on a fresh heap.
-    options_given = None if cells or litter else options_text({"--scale": scale, "--rounds": rounds, "--seed": seed,
-                                                               "--event": event, **of_suites})  # fmt: skip
-    return _measure(runs, Places(json, report, google, [run.spec.name for run in runs]), json, store, options_given)
+    runs: list[ExperimentRun] = [_published_run(e, found, made, counted[e.name]) for e, found in chosen]
+    own = [e for e in under if e not in published]
+    return runs + [_own_run(e, made, grid.filters, request.peer, request.sizes) for e in own]
 
 
-def _measure(
-    runs: Sequence[ExperimentRun], places: Places, json: str | None, store: Path | None, options_given: str | None
-) -> int:
+def _measure(runs: Sequence[ExperimentRun], writer: Places, store: Path | None, options_given: str | None) -> int:
     """Measures, prints, writes. Returns the exit status: 0 if every bar holds.
 
     An experiment is written as soon as it has run, with its own statements judged; and again when the statements of
@@ -170,25 +150,25 @@ def _measure(
     def write_one(run: ExperimentRun) -> None:
         if store and options_given is not None and isinstance(run, PublishedRun):
             kept_results.keep(run, Store(store), options_given)
-        places.write_one(run)
+        writer.write_one(run)
 
     for run in runs:
         run.require()
-    places.prove_writable()
+    writer.prove_writable()
     for run in runs:
         with report_interruption(store):
             run.measure()
-        if json != STDOUT:
+        if not writer.takes_stdout:
             run.show()
         write_one(run)
     for name, together in judge_together(runs).items():
-        if json != STDOUT:
+        if not writer.takes_stdout:
             from millpond_bench.tables.terminal_table import print_together
 
             print_together(name, [claim for run in together for claim in run.claims])
         for run in together:
             write_one(run)
-    places.write_all(runs)
+    writer.write_all(runs)
     return Status.OK if all(run.holds for run in runs) else Status.GATE
 
 
@@ -255,10 +235,10 @@ def named(words: Sequence[str]) -> list[ExperimentSpec]:
     known, documents = {e.name: e for e in EXPERIMENTS}, {e.document for e in PUBLISHED}
     have = f"the experiments are {', '.join(known)}; a paper's name means all of its own, {ALL} all published ones"
     if not words:
-        raise Failure(Status.USAGE, f"no experiment is given: use millpond bench EXPERIMENT; {have}")
+        raise Failure(Status.USAGE, f"no experiment is given: write millpond-bench run EXPERIMENT; {have}")
     for word in words:
         if word not in known and word != ALL and word not in documents:
-            hint = f"; to name a file, write --json={word}" if word.endswith(".json") else ""
+            hint = f"; to name a file, write -o {word}" if word.endswith(".json") else ""
             raise Failure(Status.USAGE, f"there is no experiment {word!r}; {have}{hint}")
 
     def is_meant(spec: ExperimentSpec, word: str) -> bool:
@@ -302,45 +282,50 @@ def _canonical(data: ExperimentData, text: str) -> str:
 class Places:
     """The paths of the results; by default below results/bench, a file for each experiment."""
 
-    def __init__(self, json: str | None, report: Path | None, google: Path | None, names: Sequence[str]) -> None:
-        self._json, self._report, self._google = json, report, google
+    def __init__(self, outputs: Sequence[Output], names: Sequence[str]) -> None:
+        self._outputs = outputs
+        self._json, self._pages = places(outputs, "json"), places(outputs, "html")
         self._names = names
+
+    @property
+    def takes_stdout(self) -> bool:
+        """True if standard output is taken by a document."""
+        return takes_stdout(self._outputs)
 
     def prove_writable(self) -> None:
         """Failure (status 4) if a path cannot be written: before hours of rounds, not after them."""
-        for target in (self._json, *(str(path) if path else None for path in (self._report, self._google))):
-            output.prove_writable(target)
-        if self._json is None or self._report is None:
+        for one in self._outputs:
+            output.prove_writable(one.place)
+        endings = [ending for given, ending in ((self._json, "json"), (self._pages, "html")) if not given]
+        if endings:
             try:
                 PLACE.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise cannot_write(PLACE, error) from error
-        endings = [ending for given, ending in ((self._json, "json"), (self._report, "html")) if given is None]
         for target in [str(PLACE / f"{name}.{ending}") for name in self._names for ending in endings]:
             output.prove_writable(target)
 
     def write_one(self, run: ExperimentRun) -> None:
         """Writes the files of one experiment as soon as it has run."""
         name = run.spec.name
-        if self._json is None:
+        if not self._json:
             write(document([run]), str(PLACE / f"{name}.json"))
-        if self._report is None:
+        if not self._pages:
             self._write_page([run], PLACE / f"{name}.html")
 
     def write_all(self, runs: Sequence[ExperimentRun]) -> None:
         """Writes the files with names from the user: all experiments in one file."""
-        if self._json is not None:
-            write(document(runs), self._json)
-        if self._report is not None:
-            self._write_page(runs, self._report)
-        if self._google is not None:
+        for place in self._json:
+            write(document(runs), place)
+        for place in self._pages:
+            self._write_page(runs, Path(place))
+        for place in places(self._outputs, "google"):
             from millpond_bench.pages import export_google
 
-            output.write_json(export_google.document(runs), str(self._google))
-        names = ", ".join(str(PLACE / f"{n}.json") for n in self._names) if self._json is None else self._json
-        where = "standard output" if self._json == STDOUT else names
+            output.write_json(export_google.document(runs), place)
+        names = ", ".join(self._json or [str(PLACE / f"{n}.json") for n in self._names])
         sys.stdout.flush()
-        say(f"all rounds are in {where}")
+        say(f"all rounds are in {'standard output' if STDOUT in self._json else names}")
 
     @staticmethod
     def _write_page(runs: Sequence[ExperimentRun], path: Path) -> None:

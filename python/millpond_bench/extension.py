@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from millpond.cells.metrics import Metrics
     from millpond.store.store import Store
 
-VERBS = {"bench": "millpond_bench.command"}
 DOCUMENTS = {
     "millpond.bench.1": "millpond_bench.experiments.bench_document:BenchDocument",
     "millpond.results.1": "millpond_bench.pages.kept_results:KeptResults",
@@ -40,19 +39,8 @@ def write_results(store: Store, folder: Path) -> bool:
     return bool(results)
 
 
-def validate(
-    names: list[str] | None, rounds: int | None, budget_seconds: float, store: Path, seed: int, json: str | None
-) -> int:
-    """Compares replay with real programs, and keeps its error (`millpond doctor --validate`)."""
-    from millpond_bench.accuracy.validation import validate_replay
+def main(words: list[str]) -> int:
+    """Runs the command line of millpond-bench (for words of an earlier version)."""
+    from millpond_bench import bench_cli
 
-    return validate_replay(names, rounds, budget_seconds, store, seed, json)
-
-
-def validate_references(
-    names: list[str] | None, rounds: int | None, budget_seconds: float, store: Path, seed: int, json: str | None
-) -> int:
-    """Compares predictions from recorded references with Cachegrind and the clock (`--validate --references`)."""
-    from millpond_bench.accuracy.validation import validate_predictions
-
-    return validate_predictions(names, rounds, budget_seconds, store, seed, json)
+    return bench_cli.main(words)

@@ -10,7 +10,7 @@ import pytest
 from devtools import FAINT, Chromium, find_chromium
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.cli import main
+from millpond_bench.bench_cli import main
 from millpond_bench.suites.every_experiment import OF_SUITES
 
 pytestmark = [
@@ -34,8 +34,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         FakeP0089(bad_alloc=["monotonic:type:destroy"]).replace_programs(patch, folder)
         names = [spec.name for spec in OF_SUITES]
-        words = [*names, "--scale=quick", "--rounds=1", f"--json={folder}/out.json", f"--report={folder}/out.html"]
-        assert main(["bench", *words]) == 0
+        words = [*names, "--scale=quick", "--rounds=1", f"-o{folder}/out.json", f"-o{folder}/out.html"]
+        assert main(["run", *words]) == 0
     return folder / "out.html"
 
 

@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ["millpond-record", "millpond-characterise", "millpond-trial"]
 LIBRARIES = ["libmillpond-record.so", "libmillpond-trial.so"]
-# The files outside include and preload that `synthesize --preload` compiles.
+# The files outside include and preload that `synthesize -o FILE.so` compiles.
 CLASSIC_SOURCES = {
     "lab/mallocs/bump_heap.hpp", "lab/mallocs/classic_heaps.hpp", "lab/mallocs/classic_library.cpp",
     "lab/mallocs/site_prediction.hpp", "lab/mallocs/tagged_blocks.hpp", "src/os/posix.cpp",
@@ -120,7 +120,7 @@ def _others(work: Path) -> Path:
 
 
 def test_wheel_of_the_bench_holds_the_published_tables_and_statements(with_bench: Path) -> None:
-    """`millpond bench` reads them from its package."""
+    """`millpond-bench` reads them from its package."""
     package = with_bench / "millpond_bench/suites"
     assert len(list((package / "paper").glob("p0089_benchmark*.csv"))) == 4
     for table in ("countertree_claims", "reserve_commit_dtrace"):
@@ -134,7 +134,7 @@ def test_millpond_finds_the_bench(with_bench: Path) -> None:
         **user_environment(with_bench),
         "PYTHONPATH": f"{with_bench}{os.pathsep}{_others(with_bench.parent)}",
     }
-    command = [sys.executable, "-S", "-m", "millpond", "bench", "--list"]
+    command = [sys.executable, "-S", "-m", "millpond", "bench", "--list"]  # words of an earlier version
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert "p0089.1" in done.stdout
 
@@ -142,7 +142,20 @@ def test_millpond_finds_the_bench(with_bench: Path) -> None:
 def test_installed_program_records(installed: Path, tmp_path: Path) -> None:
     """The recorder finds its library where the wheel put it, and python finds the recorder."""
     trace = tmp_path / "true.mpt"
-    command = [sys.executable, "-S", "-m", "millpond", "record", "-o", str(trace), "--", "perl", "-e", "print 1"]
+    command = [
+        sys.executable,
+        "-S",
+        "-m",
+        "millpond",
+        "trace",
+        "record",
+        "-o",
+        str(trace),
+        "--",
+        "perl",
+        "-e",
+        "print 1",
+    ]
     done = subprocess.run(
         command, cwd=tmp_path, env=user_environment(installed), capture_output=True, text=True, check=False
     )
@@ -159,7 +172,7 @@ def test_installed_package_finds_its_own_programs(installed: Path) -> None:
 
 
 def test_only_a_synthesized_malloc_has_its_sources_in_the_wheel(installed: Path) -> None:
-    """`synthesize --preload` compiles them. Other sources, tests and build products must not be in the wheel."""
+    """`synthesize -o FILE.so` compiles them. Other sources, tests and build products must not be in the wheel."""
     (wheel,) = installed.parent.glob("millpond-*.whl")
     files = [name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")]
     assert [name for name in files if not re.match(r"millpond/|millpond-[0-9.]+\.dist-info/", name)] == []
@@ -170,12 +183,12 @@ def test_only_a_synthesized_malloc_has_its_sources_in_the_wheel(installed: Path)
     assert [name for name in carried if not name.endswith((".hpp", ".cpp")) or not (ROOT / name).is_file()] == []
 
 
-@pytest.mark.parametrize("words", [[], ["--arena"]], ids=["plain", "with an arena"])
+@pytest.mark.parametrize("words", [[], ["--with", "arena"]], ids=["plain", "with an arena"])
 def test_installed_package_builds_a_synthesized_malloc(installed: Path, tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "sites.c").write_text(SITES)
     subprocess.run(["cc", "-O1", "sites.c", "-o", "sites"], cwd=tmp_path, check=True)
-    synthesize = ["synthesize", "sites.mpt", *words, "-o", "own.hpp", "--preload", "own.so"]
-    for verb in (["record", "-o", "sites.mpt", "--", "./sites"], synthesize):
+    synthesize = ["synthesize", "sites.mpt", *words, "-o", "own.hpp", "-o", "own.so"]
+    for verb in (["trace", "record", "-o", "sites.mpt", "--", "./sites"], synthesize):
         done = subprocess.run(
             [sys.executable, "-S", "-m", "millpond", *verb], cwd=tmp_path, env=user_environment(installed),
             capture_output=True, text=True, check=False,

@@ -26,6 +26,7 @@ from millpond.cli import main
 from millpond.rounds import mallocs
 from millpond.rounds.mallocs import Malloc
 from millpond.system import callgrind, native
+from millpond_bench.bench_cli import main as bench_main
 from millpond_bench.experiments import contenders
 from tiers import is_small
 
@@ -130,10 +131,17 @@ class FakeLab:
 
     def run(self, *words: str) -> Done:
         """Runs `millpond WORDS` and the fakes in this process; standard input is empty."""
+        return self._run(main, words)
+
+    def bench(self, *words: str) -> Done:
+        """Runs `millpond-bench WORDS` in the same way."""
+        return self._run(bench_main, words)
+
+    def _run(self, command: Callable[[list[str]], int], words: Sequence[str]) -> Done:
         handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
         self._capture.readouterr()
         try:
-            status = main(list(words))
+            status = command(list(words))
         finally:
             for number, handler in handlers.items():
                 signal.signal(number, handler)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs `millpond bench library` on the fake program; shared by its tests."""
+"""Runs `millpond-bench run library` on the fake program; shared by its tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from fakes.fake_library_suite import FakeSuite
 
-from millpond.cli import main
+from millpond_bench.bench_cli import main
 
 LIBRARIES = ("libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4", "libtbbmalloc_proxy.so.2")
 # Replaces the real program by a fake with these figures (the fixture `use`).
@@ -18,8 +18,8 @@ Use = Callable[..., FakeSuite]
 
 
 def bench(*words: str) -> int:
-    """Runs `millpond bench library`; returns its status."""
-    return int(main(["bench", "library", *words]))
+    """Runs `millpond-bench run library`; returns its status."""
+    return int(main(["run", "library", *words]))
 
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Made-up documents of `millpond simulate`: one loop over lines, whose misses are easy to work out."""
+"""Made-up documents of `millpond trace simulate`: one loop over lines, whose misses are easy to work out."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ SUBSYSTEMS: list[dict[str, Any]] = [
 
 
 def advise(lab: FakeLab, *options: str, program: tuple[str, ...] = ("true",)) -> dict[str, Any]:
-    done = lab.run("advise", "--budget=30", "--json=advice.json", *options, "--", *program)
+    done = lab.run("advise", "--budget=30", "-o", "advice.json", *options, "--", *program)
     assert done.status == 0, done.stderr
     result = json.loads((lab.work / "advice.json").read_text())
     assert result["schema"] == "millpond.advice/1"
@@ -196,7 +196,7 @@ def test_a_distorted_trial_says_so(lab: FakeLab) -> None:
 
 @pytest.mark.parametrize(
     ("options", "place"),
-    [(("--json=advice.json",), "true.plan.json"), (("--json=made.json", "--html=pages/a.html"), "pages/true.plan.json"),
+    [(("-o", "advice.json",), "true.plan.json"), (("-o", "made.json", "-o", "pages/a.html"), "pages/true.plan.json"),
      ((), "results/true.plan.json")],
 )  # fmt: skip
 def test_a_better_plan_is_saved_and_the_last_line_runs_it(lab: FakeLab, options: tuple[str, ...], place: str) -> None:
@@ -382,7 +382,7 @@ def test_every_round_gets_the_same_input_even_from_a_pipe(lab: FakeLab) -> None:
     count = lab.work / "counts"
     text = b"line\n" * 50_000
     program = ("sh", "-c", f"wc -c >> {count}")
-    done = lab.run_apart("advise", "--budget=3", "--json=a.json", "--", *program, stdin=text)
+    done = lab.run_apart("advise", "--budget=3", "-o", "a.json", "--", *program, stdin=text)
     assert done.status == 0, done.stderr
     assert set(count.read_text().split()) == {str(len(text))}
 
@@ -402,7 +402,7 @@ def test_no_temporary_file_is_left(lab: FakeLab, tmp_path: Path, monkeypatch: py
 @pytest.mark.lengthy
 def test_the_page_escapes_names_of_programs_and_subsystems(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=[{"name": "<script>alert(1)</script>"}], cpu=CPU)
-    done = lab.run("advise", "--budget=3", "--html=page.html", "--", "a<b>program")
+    done = lab.run("advise", "--budget=3", "-o", "page.html", "--", "a<b>program")
     assert done.status == 0, done.stderr
     page = (lab.work / "page.html").read_text()
     assert page.count("<script") == 1 and "<script>alert" not in page and "://" not in page

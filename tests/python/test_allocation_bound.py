@@ -21,7 +21,7 @@ TRACE = RecordedTrace(events=1000, lost=0, stopped_early=0, **LITTLE)
 
 
 def advise(lab: FakeLab, *options: str) -> tuple[dict[str, Any], str]:
-    done = lab.run("advise", "--json=advice.json", *options, "--", "true")
+    done = lab.run("advise", "-o", "advice.json", *options, "--", "true")
     assert done.status == 0, done.stderr
     return dict(json.loads((lab.work / "advice.json").read_text())), done.stderr
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench` runs published experiments, resumes interrupted runs, and reports everything it leaves out."""
+"""`millpond-bench` runs published experiments, resumes interrupted runs, and reports everything it leaves out."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import jsonschema
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.cli import main
 from millpond.report import json_schemas
 from millpond.system import native
 from millpond.system.errors import Status
 from millpond_bench import command as bench
+from millpond_bench.bench_cli import main
 from millpond_bench.experiments.bench_document import BenchDocument
 from millpond_bench.suites.p0089_notation import notation
 from millpond_bench.suites.p0089_strategies import ALIASES, DOCUMENTS_LOCKED
@@ -31,7 +31,7 @@ LISTS = ("p0089.2", "--scale=quick", "--cells=locality/log2_g=20/log2_s=18/af=4/
 def run(*words: str) -> tuple[int, dict[str, Any]]:
     """Returns the status, and the document if one was written."""
     Path("out.json").unlink(missing_ok=True)
-    status = main(["bench", "--json=out.json", "--report=out.html", *words])
+    status = main(["run", "-o", "out.json", "-o", "out.html", *words])
     path = Path("out.json")
     return status, json.loads(path.read_text()) if path.exists() else {}
 
@@ -185,12 +185,12 @@ def test_a_value_that_cannot_be_set_is_refused(
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize("option", ["--list", "--dry-run"])
+@pytest.mark.parametrize("words", [["list"], ["run", "--dry-run"]])
 def test_listing_and_dry_run_write_nothing(
-    p0089: Use, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    p0089: Use, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake = p0089()
-    assert main(["bench", "p0089", "--scale=quick", option, "--store=st"]) == Status.OK
+    assert main([*words, "p0089", "--scale=quick", "--store=st"]) == Status.OK
     assert not fake.calls and not list(tmp_path.iterdir())
     shown = capsys.readouterr().out
     assert all(name in shown for name in ("structures/", "locality/", "utilization/", "contention/"))
@@ -204,7 +204,7 @@ def test_a_dry_run_shows_seconds_memory_and_refused_cells(
 ) -> None:
     p0089()
     monkeypatch.setattr(bench, "memory_bytes", lambda: 2**30)
-    assert main(["bench", *BLOCKS, "--dry-run", "--json"]) == Status.OK
+    assert main(["run", *BLOCKS, "--dry-run", "--json"]) == Status.OK
     grid = json.loads(capsys.readouterr().out)
     assert grid["estimated_seconds"] > 0.0
     assert {cell["contender"]["name"] for cell in grid["cells"] if cell["refused"]} == {AS3, ALIASES["AS5"]}
@@ -292,9 +292,9 @@ def test_the_shards_make_the_whole(p0089: Use) -> None:
 
 def test_unwritable_places_are_refused_before_measuring(p0089: Use, tmp_path: Path) -> None:
     fake = p0089()
-    assert main(["bench", *ONE, "--json=nowhere/out.json"]) == Status.ENVIRONMENT
+    assert main(["run", *ONE, "-o", "nowhere/out.json"]) == Status.ENVIRONMENT
     (tmp_path / "results").write_text("no folder")
-    assert main(["bench", *ONE]) == Status.ENVIRONMENT
+    assert main(["run", *ONE]) == Status.ENVIRONMENT
     assert not fake.calls
 
 
@@ -302,7 +302,7 @@ def test_unwritable_places_are_refused_before_measuring(p0089: Use, tmp_path: Pa
 def test_each_experiment_gets_a_file_unless_one_is_named(p0089: Use) -> None:
     p0089()
     both = ("p0089.3", "p0089.4", "--scale=quick", "--rounds=1")
-    assert main(["bench", *both]) == Status.OK
+    assert main(["run", *both]) == Status.OK
     names = {p.name for p in Path("results/bench").iterdir()}
     assert names == {"p0089.3.json", "p0089.3.html", "p0089.4.json", "p0089.4.html"}
     _, document = run(*both)
@@ -315,17 +315,17 @@ def test_a_filter_without_matches_is_answered_with_similar_names(
     p0089: Use, capsys: pytest.CaptureFixture[str]
 ) -> None:
     p0089()
-    assert main(["bench", "p0089", "--list", "--cells=structures/ds=77/*"]) == Status.USAGE
+    assert main(["list", "p0089", "--cells=structures/ds=77/*"]) == Status.USAGE
     said = capsys.readouterr().err
-    assert "matches no cell" in said and "structures/ds=7/" in said and "--list" in said
+    assert "matches no cell" in said and "structures/ds=7/" in said and "--dry-run" in said
     assert len(said) < 2000, "a grid of thousands is no answer"
 
 
 def test_a_file_given_as_experiment_gets_a_hint_about_json(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
-    assert main(["bench", "p0089.1", "--json", "out.json"]) == Status.USAGE
-    assert "--json=out.json" in capsys.readouterr().err
-    assert main(["bench", "p0090.1"]) == Status.USAGE
+    assert main(["run", "p0089.1", "--json", "out.json"]) == Status.USAGE
+    assert "-o out.json" in capsys.readouterr().err
+    assert main(["run", "p0090.1"]) == Status.USAGE
     assert "--json" not in capsys.readouterr().err
 
 
@@ -354,13 +354,13 @@ def test_an_interrupted_run_reports_its_kept_rounds(
 
 def test_an_unwritable_report_path_leaves_no_folder(p0089: Use) -> None:
     p0089()
-    assert main(["bench", *ONE, "--report=nowhere/page.html"]) == Status.ENVIRONMENT
+    assert main(["run", *ONE, "-o", "nowhere/page.html"]) == Status.ENVIRONMENT
     assert not Path("results").exists()
 
 
 def test_an_unknown_option_value_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "p0089.1", "--scale=nonsense"]) == Status.USAGE
-    assert "'--scale': 'nonsense' is not one of" in capsys.readouterr().err
+    assert main(["run", "p0089.1", "--scale=nonsense"]) == Status.USAGE
+    assert "--scale: 'nonsense' is not one of quick" in capsys.readouterr().err
 
 
 @pytest.mark.more

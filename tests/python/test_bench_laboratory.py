@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench laboratory`: steps are its cells, bars decide the status, and every value goes into the store."""
+"""`millpond-bench run laboratory`: steps are its cells, bars decide the status, and every value goes into the store."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from test_bench import follows_its_schema
 
-from millpond.cli import main
 from millpond.statistics.order_statistics import summarise
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
+from millpond_bench.bench_cli import main
 from millpond_bench.claims.claims import Verdict, bar_of
 from millpond_bench.laboratory.bench_rows import Bench, observed
 from millpond_bench.suites.laboratory import LABORATORY
@@ -40,12 +40,12 @@ def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("cells", "status"), [("good", Status.OK), ("slow", Status.GATE), ("gone", Status.GATE)])
 def test_a_missed_bar_and_one_without_a_figure_are_status_1(steps: object, cells: str, status: int) -> None:
-    assert main(["bench", "laboratory", f"--cells={cells}"]) == status
+    assert main(["run", "laboratory", f"--cells={cells}"]) == status
 
 
 @pytest.mark.lengthy
 def test_every_value_is_in_the_document_and_in_the_store(steps: object) -> None:
-    assert main(["bench", "laboratory", "--store=st", "--json=out.json"]) == Status.GATE
+    assert main(["run", "laboratory", "--store=st", "-o", "out.json"]) == Status.GATE
     document = json.loads(Path("out.json").read_text())
     assert document["schema"] == "millpond.bench/1"
     follows_its_schema(document)
@@ -60,9 +60,9 @@ def test_every_value_is_in_the_document_and_in_the_store(steps: object) -> None:
 
 
 def test_its_cells_are_steps_and_paper_scale_has_one_more(steps: object, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "laboratory", "--list"]) == Status.OK
+    assert main(["list", "laboratory"]) == Status.OK
     assert capsys.readouterr().out.split() == ["good", "slow", "gone"]
-    assert main(["bench", "laboratory", "--list", "--scale=paper"]) == Status.OK
+    assert main(["list", "laboratory", "--scale=paper"]) == Status.OK
     assert "demo from a clone" in capsys.readouterr().out
 
 
@@ -70,7 +70,7 @@ def test_its_cells_are_steps_and_paper_scale_has_one_more(steps: object, capsys:
                                    ("p0089.1", "--sizes=slots=1"), ("laboratory", "--shard=1/2", "--store=st"),
                                    ("laboratory", "--cells=nothing")])  # fmt: skip
 def test_options_that_an_experiment_does_not_take_are_status_2(steps: object, words: tuple[str, ...]) -> None:
-    assert main(["bench", *words]) == Status.USAGE
+    assert main(["run", *words]) == Status.USAGE
 
 
 def test_all_selects_only_the_published_experiments(capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,6 +79,6 @@ def test_all_selects_only_the_published_experiments(capsys: pytest.CaptureFixtur
 
     assert named(["all"]) == list(PUBLISHED)
     assert [spec.name for spec in named(["laboratory"])] == ["laboratory"]
-    assert main(["bench", "--list"]) == Status.OK
+    assert main(["list"]) == Status.OK
     shown = capsys.readouterr().out
     assert all(f"{spec.name}  " in shown for spec in EXPERIMENTS)

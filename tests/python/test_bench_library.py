@@ -12,6 +12,7 @@ from test_bench import follows_its_schema
 
 from millpond.statistics.order_statistics import summarise
 from millpond.system.errors import Failure, Status
+from millpond_bench.bench_cli import main
 from millpond_bench.claims.bar_rules import judge_rows
 from millpond_bench.claims.claims import Claim, load
 from millpond_bench.experiments.comparisons import Question
@@ -153,7 +154,7 @@ def test_a_shard_needs_a_place_for_its_rounds(use: Use) -> None:
 @pytest.mark.lengthy
 def test_listing_and_forecast_run_and_write_nothing(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
     fake = use()
-    assert run("--list") == (Status.OK, {})
+    assert main(["list", "library"]) == Status.OK
     assert "vector_string/size=4096/seed=1/units=262144/multipool\n" in capsys.readouterr().out
     assert run("--dry-run") == (Status.OK, {})
     assert "runs, about" in capsys.readouterr().out

@@ -81,7 +81,7 @@ def test_a_plan_is_followed_by_its_trial() -> None:
     found = bench_followed.net_effects(plan)
     cpu, _ = bench_followed.following("gawk", advice("plan", "together", "CPU"), found)
     assert cpu.ours is not None and (cpu.ours.low, cpu.ours.median, cpu.ours.high) == (0.8, 0.9, 1.1)
-    assert "pools for book, index" in cpu.note and "`millpond trial`" in cpu.note
+    assert "pools for book, index" in cpu.note and "`millpond try`" in cpu.note
 
 
 def test_judged_mallocs_keep_their_order() -> None:

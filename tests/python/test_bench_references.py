@@ -171,7 +171,7 @@ def test_affinity_plans_are_shown_as_predicted_and_as_tried(bench: FakeBench, mo
             program = PlanFile.from_json(PLAN)
             tried = tuple(TrialPlan(name, program, {"net": {"cpu_seconds": cpu}}) for name in names)
             result = TrialResult(program=TrialProgram(("work",), 0, 0), machine="m", rounds=6, seed=1, plans=tried)
-            out = next(word.removeprefix("--json=") for word in words if word.startswith("--json="))
+            out = next(word.removeprefix("json:") for word in words if word.startswith("json:"))
             Path(out).write_text(json.dumps(result.to_json()), encoding="utf-8")
 
     fakes = Fakes()

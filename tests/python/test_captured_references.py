@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`advise --references` adds a captured run to every form of the report; without Valgrind, a sentence."""
+"""`advise --with references` adds a captured run to every form of the report; without Valgrind, a sentence."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def prepared(lab: FakeLab, **more: Any) -> None:
 @pytest.mark.lengthy
 def test_a_run_is_captured_after_the_rounds_and_kept(lab: FakeLab) -> None:
     prepared(lab)
-    done = lab.run("advise", "--references", "--budget=0", "--json=out.json", "--", "/bin/true")
+    done = lab.run("advise", "--with", "references", "--budget=0", "-o", "out.json", "--", "/bin/true")
     assert done.status == 0, done.stderr
     assert done.stderr.index("recording") < done.stderr.index("capturing references")
     found = Advice.from_json(json.loads((lab.work / "out.json").read_text()))
@@ -194,7 +194,7 @@ def names_of(found: Advice) -> list[str]:
 
 def test_without_the_option_nothing_is_captured(lab: FakeLab) -> None:
     prepared(lab)
-    done = lab.run("advise", "--budget=0", "--json=out.json", "--", "/bin/true")
+    done = lab.run("advise", "--budget=0", "-o", "out.json", "--", "/bin/true")
     assert "capturing" not in done.stderr
     assert "references" not in json.loads((lab.work / "out.json").read_text())
 
@@ -202,7 +202,7 @@ def test_without_the_option_nothing_is_captured(lab: FakeLab) -> None:
 def test_a_machine_without_valgrind_gets_its_advice_and_a_sentence(lab: FakeLab) -> None:
     why = "references are captured with Valgrind, which is not installed; install the package valgrind in version 3.19"
     prepared(lab, fails={"references": [4, why]})
-    done = lab.run("advise", "--references", "--budget=0", "--json=out.json", "--", "/bin/true")
+    done = lab.run("advise", "--with", "references", "--budget=0", "-o", "out.json", "--", "/bin/true")
     assert done.status == 0, done.stderr
     found = Advice.from_json(json.loads((lab.work / "out.json").read_text()))
     assert found.references is not None and found.references.facts is None

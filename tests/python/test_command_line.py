@@ -24,16 +24,15 @@ def the_line(stderr: str) -> str:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["advise"], "`--` is missing"),
-        (["advise", "prog"], "`--` is missing"),
+        (["advise"], "no program"),
         (["advise", "--"], "no program"),
-        (["advise", "stray", "--", "prog"], "'stray'"),
+        (["advise", "", "x"], "no program"),
         (["advise", "--budget", "many", "--", "prog"], "--budget"),
         (["advise", "--budget", "-1", "--", "prog"], "--budget"),
         (["advise", "--nonsense", "--", "prog"], "--nonsense"),
-        (["trial", "--", "prog"], "--plan"),
-        (["trial", "--rounds", "0", "--plan", "p", "--", "prog"], "--rounds"),
-        (["characterise"], "TRACE"),
+        (["try", "--", "prog"], "--plan"),
+        (["try", "--rounds", "0", "--plan", "p", "--", "prog"], "--rounds"),
+        (["trace", "show"], "TRACE"),
         (["nonsense"], "nonsense"),
     ],
 )
@@ -49,7 +48,7 @@ def test_wrong_usage_is_status_2_with_one_line(lab: FakeLab, words: list[str], r
 )
 def test_advise_passes_on_the_failure_of_a_native_program(lab: FakeLab, step: str, status: int) -> None:
     lab.configure(events=10, subsystems=SUBSYSTEMS, fails={step: [status, f"{step} cannot: try another"]})
-    done = lab.run("advise", "--json=out.json", "--", "prog")
+    done = lab.run("advise", "-o", "out.json", "--", "prog")
     assert done.status == status
     assert the_line(done.stderr) == f"millpond: {step} cannot: try another"
     assert not (lab.work / "out.json").exists()
@@ -58,7 +57,7 @@ def test_advise_passes_on_the_failure_of_a_native_program(lab: FakeLab, step: st
 
 def test_characterise_passes_the_status_and_the_words_on(lab: FakeLab) -> None:
     lab.configure(fails={"characterise": [3, "x.mpt: damaged at offset 12"]})
-    done = lab.run("characterise", "x.mpt", "--json=out.json")
+    done = lab.run("trace", "show", "x.mpt", "-o", "out.json")
     assert (done.status, the_line(done.stderr)) == (3, "millpond: x.mpt: damaged at offset 12")
     assert not (lab.work / "out.json").exists()
 
@@ -68,20 +67,20 @@ def test_trial_passes_on_the_failure_of_a_native_program(
     lab: FakeLab, plan_file: Callable[..., Path], step: str, status: int
 ) -> None:
     lab.configure(fails={step: [status, "the reason"]})
-    done = lab.run("trial", "--plan", str(plan_file("p", "book")), "--", "prog")
+    done = lab.run("try", "--plan", str(plan_file("p", "book")), "--", "prog")
     assert done.status == status
     assert the_line(done.stderr) == "millpond: the reason"
 
 
 def test_a_missing_plan_is_missing_input(lab: FakeLab) -> None:
-    done = lab.run("trial", "--plan", "none.plan.json", "--", "prog")
+    done = lab.run("try", "--plan", "none.plan.json", "--", "prog")
     assert done.status == 3
     assert "none.plan.json" in the_line(done.stderr)
 
 
 def test_two_plans_of_one_name_are_a_usage_failure(lab: FakeLab, plan_file: Callable[..., Path]) -> None:
     path = str(plan_file("p", "book"))
-    done = lab.run("trial", "--plan", path, "--plan", path, "--", "prog")
+    done = lab.run("try", "--plan", path, "--plan", path, "--", "prog")
     assert done.status == 2
     assert "'p'" in the_line(done.stderr)
 
@@ -89,16 +88,14 @@ def test_two_plans_of_one_name_are_a_usage_failure(lab: FakeLab, plan_file: Call
 def test_native_programs_that_are_missing_are_an_environment_failure(lab: FakeLab) -> None:
     for name in ("record", "characterise"):
         (lab.bin / f"millpond-{name}").unlink()
-        words = ["x.mpt"] if name == "characterise" else ["-o", "x.mpt", "--", "prog"]
-        done = lab.run(name, *words)
+        words = ["show", "x.mpt"] if name == "characterise" else ["record", "-o", "x.mpt", "--", "prog"]
+        done = lab.run("trace", *words)
         assert done.status == 4
         assert f"millpond-{name} is missing" in the_line(done.stderr)
         assert str(lab.bin) in the_line(done.stderr)
 
 
-@pytest.mark.parametrize(
-    "option", ["--json=none/out.json", "--html=none/out.html", "--store=/dev/null/store", "--json=/"]
-)
+@pytest.mark.parametrize("option", ["-onone/out.json", "-onone/out.html", "--store=/dev/null/store", "-ojson:/"])
 def test_a_place_that_cannot_be_written_fails_before_the_program_runs(lab: FakeLab, option: str) -> None:
     lab.configure(events=10, subsystems=SUBSYSTEMS, run=True)
     done = lab.run("advise", option, "--", "touch", "ran")
@@ -108,7 +105,7 @@ def test_a_place_that_cannot_be_written_fails_before_the_program_runs(lab: FakeL
 
 
 def test_a_full_disk_is_an_environment_failure(lab: FakeLab) -> None:
-    done = lab.run("advise", "--json=/dev/full", "--", "prog")
+    done = lab.run("advise", "-o", "/dev/full", "--", "prog")
     assert done.status == 4
     assert "No space left on device; free some space" in the_line(done.stderr)
 
@@ -116,9 +113,9 @@ def test_a_full_disk_is_an_environment_failure(lab: FakeLab) -> None:
 def test_json_goes_only_to_standard_output_or_to_the_file(lab: FakeLab) -> None:
     lab.configure(events=10, subsystems=SUBSYSTEMS)
     (lab.work / "x.mpt").write_text("0")
-    alone = lab.run("characterise", "x.mpt", "--json")
+    alone = lab.run("trace", "show", "x.mpt", "--json")
     assert json.loads(alone.stdout)["schema"] == "millpond.characterisation/1"
-    both = lab.run("characterise", "--json=out.json", "x.mpt")
+    both = lab.run("trace", "show", "-o", "out.json", "x.mpt")
     assert json.loads((lab.work / "out.json").read_text()) == json.loads(alone.stdout)
     assert "book" in both.stdout
     assert "{" not in both.stdout
@@ -130,13 +127,13 @@ def test_a_closed_output_pipe_is_not_an_error(lab: FakeLab) -> None:
     (lab.work / "x.mpt").write_text("0")
     reading, writing = os.pipe()
     os.close(reading)
-    done = lab.run_apart("characterise", "x.mpt", "--json", stdout=writing)
+    done = lab.run_apart("trace", "show", "x.mpt", "--json", stdout=writing)
     os.close(writing)
     assert (done.status, done.stderr) == (0, "")
 
 
 def test_help_and_version_name_the_verbs(lab: FakeLab) -> None:
     text = lab.run("--help").stdout
-    assert all(verb in text for verb in ("record", "characterise", "trial", "advise"))
+    assert all(verb in text for verb in ("record", "show", "try", "advise"))
     assert lab.run("--version").stdout.strip()
-    assert "-o FILE" in lab.run("record", "--help").stdout
+    assert "-o FILE" in lab.run("trace", "record", "--help").stdout

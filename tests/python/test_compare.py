@@ -265,7 +265,7 @@ def stores(lab: FakeLab, seed: int) -> Callable[..., list[str]]:
 
 
 def document(lab: FakeLab, status: int, *words: str) -> dict[str, Any]:
-    done = lab.run("compare", *words, "--json=out.json")
+    done = lab.run("compare", *words, "-o", "out.json")
     assert done.status == status, done.stderr
     return dict(json.loads((lab.work / "out.json").read_text()))
 

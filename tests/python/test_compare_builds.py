@@ -62,7 +62,7 @@ def program(lab: FakeLab) -> Make:
 
 
 def compared(lab: FakeLab, status: int, *words: str) -> dict[str, Any]:
-    done = lab.run("compare", "--store", "kept", "--json=out.json", *words)
+    done = lab.run("compare", "--store", "kept", "-o", "out.json", *words)
     assert done.status == status, done.stderr
     return dict(json.loads((lab.work / "out.json").read_text()))
 
@@ -106,22 +106,22 @@ def test_a_source_change_is_compared_with_its_prediction(tmp_path: Path) -> None
 def test_the_outcome_is_kept_and_every_report_shows_it(lab: FakeLab, program: Make) -> None:
     old, new = program("old"), program("new")
     run = sample_store.advise(lab.work / "kept", (old,))["run"]
-    assert "outcome" in lab.run("report", "kept", "--format", "json").stdout, "null before anybody has looked"
+    assert "outcome" in lab.run("report", "kept", "-o", "json:-").stdout, "null before anybody has looked"
     found = compared(lab, 0, "--after", new, "--", old)
     assert Store(lab.work / "kept").load(run).documents["outcomes"] == found
     rounds = Store(lab.work / "kept").query(
         "select distinct experiment from observations where run = ?", [found["run"]]
     )
     assert rounds == [{"experiment": "builds"}]
-    report = json.loads(lab.run("report", "kept", "--format", "json").stdout)
+    report = json.loads(lab.run("report", "kept", "-o", "json:-").stdout)
     assert [case["outcome"] for case in report["cases"]] == [found], "rounds of builds are no case of their own"
     sentence = found["came_out"][0]["sentence"]
-    assert sentence in " ".join(lab.run("report", "kept", "--format", "text").stdout.split())
+    assert sentence in " ".join(lab.run("report", "kept", "-o", "text:-").stdout.split())
     for form in ("html", "markdown"):
         assert PredictionOutcome.of(Builds.from_json(found)).lines[0].predicted_text.split(" ")[0] in (
-            lab.run("report", "kept", "--format", form).stdout
+            lab.run("report", "kept", "-o", f"{form}:-").stdout
         )
-        assert "came out" in lab.run("report", "kept", "--format", form).stdout
+        assert "came out" in lab.run("report", "kept", "-o", f"{form}:-").stdout
 
 
 @pytest.mark.lengthy
@@ -167,15 +167,15 @@ def test_builds_that_end_otherwise_are_not_compared(lab: FakeLab, program: Make)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--", "./old"], "`millpond compare --after NEW -- PROGRAM ARGS...` compares two builds"),
-        (["--after", "./new"], "`--` is missing"),
+        (["--", "./old"], "`millpond compare --after NEW PROGRAM ARGS...` compares two builds"),
+        (["--after", "./new"], "no program is given"),
         (["--after", "", "--", "./old"], "--after is empty"),
         (["--after", "'./new", "--", "./old"], "not a command line"),
         (["--after", "./nowhere", "--", "./old"], "no program './nowhere'"),
         (["--after", "./new", "--", "./nowhere"], "no program './nowhere'"),
         (["--after", "./new", "--rounds", "10", "--", "./old"], "rounds"),
         (["--after", "./new", "--fail-if", "cpu_seconds > +5%", "--", "./old"], "are for two runs"),
-        (["a", "--after", "./new", "--", "./old"], "'a' before `--`"),
+        (["./nowhere", "--after", "./new", "--", "./old"], "no program './nowhere'"),
         (["a", "b", "c"], "3 sides given"),
         ([], "0 sides given"),
     ],
@@ -191,7 +191,7 @@ def test_a_wrong_call_is_refused(lab: FakeLab, program: Make, words: list[str], 
 def test_a_strange_outcome_is_named_and_left_out(lab: FakeLab, program: Make, content: dict[str, Any]) -> None:
     run = sample_store.advise(lab.work / "kept", (program("old"),))["run"]
     Store(lab.work / "kept").write_document("outcomes", run, content)
-    done = lab.run("report", "kept", "--format", "text")
+    done = lab.run("report", "kept", "-o", "text:-")
     assert done.status == 3 and f"outcomes/{run}.json.gz" in done.stderr
     assert "came out" not in done.stdout and "shop::book" in done.stdout
 

@@ -42,7 +42,7 @@ def program(lab: FakeLab) -> Path:
 
 
 def advise(lab: FakeLab, program: Path, *options: str, words: tuple[str, ...] = (), budget: int = 30) -> Done:
-    return lab.run("advise", f"--budget={budget}", "--json=advice.json", *options, "--", str(program), *words)
+    return lab.run("advise", f"--budget={budget}", "-o", "advice.json", *options, "--", str(program), *words)
 
 
 def advice(lab: FakeLab) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --counters`: a counter is a value with its kind, or null with a reason, never a silent zero."""
+"""`millpond-bench run --counters`: a counter is a value with its kind, or null with a reason, never a silent zero."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.cells.metrics import COUNTERS
-from millpond.cli import main
 from millpond.system import callgrind
 from millpond.system.errors import Failure, Status
+from millpond_bench.bench_cli import main
 from millpond_bench.claims.claims import HOLDS, NOT_MEASURED, UNTESTABLE
 from millpond_bench.runs.published_run import counted_cells
 from millpond_bench.suites.every_experiment import OF_SUITES as EXPERIMENTS
@@ -36,7 +36,7 @@ SAID = """==1== Events    : Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim
 
 
 def run(*words: str) -> dict[str, Any]:
-    assert main(["bench", "--json=out.json", "--report=out.html", *ONE, *words]) == Status.OK
+    assert main(["run", "-o", "out.json", "-o", "out.html", *ONE, *words]) == Status.OK
     return dict(json.loads(Path("out.json").read_text()))
 
 
@@ -69,7 +69,7 @@ def test_missing_processor_counters_are_null_with_a_reason(p0089: Use) -> None:
 @pytest.mark.parametrize("name", {e.data.workload: e.name for e in reversed(EXPERIMENTS)}.values())
 def test_every_experiment_has_a_row_for_each_counter(p0089: Use, name: str) -> None:
     p0089(counters=COUNTED)
-    words = ["bench", name, "--scale=quick", "--rounds=1", "--counters", "--json=out.json", "--report=out.html"]
+    words = ["run", name, "--scale=quick", "--rounds=1", "--counters", "-o", "out.json", "-o", "out.html"]
     assert main(words) == Status.OK
     found = json.loads(Path("out.json").read_text())["observations"]
     counted = [row for row in found if row["metric"] == "instructions" and row["stage"] == "bench"]
@@ -131,7 +131,7 @@ def test_counters_unknown_to_callgrind_are_null(p0089: Use, config: dict[str, An
 
 def test_an_unknown_way_of_counting_is_refused(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     fake = p0089()
-    assert main(["bench", *ONE, "--counters=guessed"]) == Status.USAGE
+    assert main(["run", *ONE, "--counters=guessed"]) == Status.USAGE
     assert not fake.calls
     assert "simulated" in capsys.readouterr().err
 
@@ -148,7 +148,7 @@ def _shuffled(argv: Sequence[str]) -> str:
     return SAID.replace(" 30 4 ", f" {misses} 4 ")
 
 
-WHOLE = ("bench", "p0089.2", "--scale=quick", "--rounds=1", "--json=out.json", "--report=out.html")
+WHOLE = ("run", "p0089.2", "--scale=quick", "--rounds=1", "-o", "out.json", "-o", "out.html")
 
 
 @pytest.mark.lengthy
@@ -192,7 +192,7 @@ def test_stalls_are_untestable_where_the_exact_event_is_missing(p0089: Use) -> N
     lacks = {"name": "l1d_stall_cycles", "available": False, "why_not": "no such counter"}
     p0089(callgrind=_shuffled, events={"schema": "millpond.events/1", "named": [lacks]})
     for name, prefix in (("unique_chars", "u.stalls"), ("p0089.2", "0.stalls")):
-        assert main(["bench", name, *WHOLE[2:]]) == Status.OK
+        assert main(["run", name, *WHOLE[2:]]) == Status.OK
         document = json.loads(Path("out.json").read_text())
         stalls = [claim for claim in document["claims"] if claim["id"].startswith(prefix)]
         assert stalls and {claim["verdict"] for claim in stalls} == {UNTESTABLE}

@@ -30,7 +30,7 @@ def whole(lab: FakeLab) -> FakeLab:
 
 
 def doctor(lab: FakeLab, status: int = 0) -> dict[str, Any]:
-    done = lab.run("doctor", "--json=doctor.json")
+    done = lab.run("doctor", "-o", "doctor.json")
     assert done.status == status, done.stdout + done.stderr
     return dict(json.loads((lab.work / "doctor.json").read_text()))
 

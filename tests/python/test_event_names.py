@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --event NAME` passes the event to every round and shows it in every form of the result."""
+"""`millpond-bench run --event NAME` passes the event to every round and shows it in every form of the result."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from fakes.fake_p0089_suite import UNITS, FakeP0089
 
 from millpond.cells.metrics import COUNTERS
-from millpond.cli import main
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main
 from millpond_bench.experiments import event_names
 
 Use = Callable[..., FakeP0089]
@@ -35,8 +35,8 @@ LISTED = {
 
 
 def run(*words: str) -> dict[str, Any]:
-    places = ("--json=out.json", "--report=out.html", "--google=google.json")
-    assert main(["bench", *places, *ONE, *words]) == Status.OK
+    places = ("-o", "out.json", "-o", "out.html", "-o", "google:google.json")
+    assert main(["run", *places, *ONE, *words]) == Status.OK
     return dict(json.loads(Path("out.json").read_text()))
 
 
@@ -115,7 +115,7 @@ def test_unknown_events_are_refused_before_anything_runs(
     p0089: Use, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], why: str
 ) -> None:
     fake = p0089(unknown=["MEM_LOAD_RETIRD"])
-    assert main(["bench", *ONE, *words]) == Status.USAGE
+    assert main(["run", *ONE, *words]) == Status.USAGE
     assert not fake.calls
     assert why in capsys.readouterr().err
 
@@ -134,7 +134,7 @@ def test_a_named_event_has_its_own_unit(p0089: Use) -> None:
 
 def test_the_events_of_this_machine_are_listed(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     p0089(events=LISTED)
-    assert main(["bench", "--list-events"]) == Status.OK
+    assert main(["list", "events"]) == Status.OK
     shown = capsys.readouterr().out
     for words in (
         "instructions",
@@ -145,10 +145,10 @@ def test_the_events_of_this_machine_are_listed(p0089: Use, capsys: pytest.Captur
         ":L3  the third",
     ):
         assert words in shown
-    assert main(["bench", "--list-events", "--json=events.json"]) == Status.OK
+    assert main(["list", "events", "-o", "events.json"]) == Status.OK
     assert json.loads(Path("events.json").read_text()) == LISTED
     p0089(events={"schema": "another"})
-    assert main(["bench", "--list-events"]) == Status.ENVIRONMENT
+    assert main(["list", "events"]) == Status.ENVIRONMENT
 
 
 @pytest.mark.more
@@ -156,7 +156,7 @@ def test_a_dry_run_counts_callgrinds_processes_and_their_time(p0089: Use, capsys
     p0089(callgrind="==1== Events    : Ir\n==1== Collected : 900\n")
     grids = {}
     for how in ("--counters", "--counters=simulated"):
-        assert main(["bench", *ONE, how, "--dry-run", "--json=grid.json"]) == Status.OK
+        assert main(["run", *ONE, how, "--dry-run", "-o", "grid.json"]) == Status.OK
         grids[how] = json.loads(Path("grid.json").read_text())
     plain, simulated = grids["--counters"], grids["--counters=simulated"]
     assert (plain["runs"], simulated["runs"]) == (2, 3)
@@ -165,6 +165,6 @@ def test_a_dry_run_counts_callgrinds_processes_and_their_time(p0089: Use, capsys
     assert "1 under callgrind" in capsys.readouterr().out
     # Rounds in the store are not run again.
     run("--store=st", "--counters=simulated")
-    assert main(["bench", *ONE, "--counters=simulated", "--store=st", "--dry-run", "--json=grid.json"]) == Status.OK
+    assert main(["run", *ONE, "--counters=simulated", "--store=st", "--dry-run", "-o", "grid.json"]) == Status.OK
     left = json.loads(Path("grid.json").read_text())
     assert (left["runs"], left["stored_runs"], left["estimated_seconds"]) == (0, 3, 0.0)

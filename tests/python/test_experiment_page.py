@@ -14,8 +14,8 @@ from fakes.fake_p0089_suite import FakeP0089
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.cli import main
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main
 from millpond_bench.claims.claims import heading
 from millpond_bench.pages.surfaces import Axes, surface
 from millpond_bench.suites.every_experiment import PUBLISHED as EXPERIMENTS
@@ -54,7 +54,7 @@ class Page(HTMLParser):
 
 
 def page(*words: str) -> tuple[str, Page]:
-    assert main(["bench", "--json=out.json", "--report=out.html", "--scale=quick", "--rounds=2", *words]) == Status.OK
+    assert main(["run", "-o", "out.json", "-o", "out.html", "--scale=quick", "--rounds=2", *words]) == Status.OK
     text = Path("out.html").read_text(encoding="utf-8")
     return text, Page(text)
 

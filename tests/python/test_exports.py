@@ -121,7 +121,7 @@ def test_collapsed_stacks_have_the_flame_graph_format(export: Any) -> None:
 
 @pytest.mark.parametrize(("weight", "total"), [("objects", 103), ("live_bytes", 632)])
 def test_a_collapsed_stack_has_the_chosen_weight(export: Any, weight: str, total: int) -> None:
-    lines = export("a.folded", "--weight", weight).read_text().splitlines()
+    lines = export(f"a.{weight}.folded").read_text().splitlines()
     assert sum(int(line.rpartition(" ")[2]) for line in lines) == total
 
 
@@ -205,7 +205,7 @@ def test_counters_that_are_too_many_are_left_out_and_stated(monkeypatch: pytest.
 def test_csv_is_read_by_duckdb_row_for_row(export: Any, folder: Path, relation: str) -> None:
     import duckdb
 
-    path = export("a.csv", "--relation", relation)
+    path = export("a.csv" if relation == "observations" else "a.subsystems.csv")
     store = Store(folder)
     order = "id" if relation == "observations" else "position"
     kept = store.query(f"select * from {relation} order by {order}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Other packages add verbs, documents and parts; without them, millpond says which package is needed."""
+"""Other packages add documents and parts; without them, millpond says which package is needed."""
 
 from __future__ import annotations
 
@@ -38,28 +38,26 @@ class Entry:
         return self._module
 
 
-def test_without_extensions_only_own_verbs_are_there(installed: list[Any]) -> None:
-    assert extensions.verbs() == {} and extensions.documents() == {} and extensions.metrics() == []
-    with pytest.raises(Failure, match=r"--validate needs the package millpond-bench") as failed:
-        extensions.part("validate", "--validate")
+def test_without_extensions_nothing_is_added(installed: list[Any]) -> None:
+    assert extensions.documents() == {} and extensions.metrics() == []
+    with pytest.raises(Failure, match=r"millpond-bench run needs the package millpond-bench") as failed:
+        extensions.part("main", "millpond-bench run")
     assert failed.value.status == Status.ENVIRONMENT
 
 
-def test_an_extension_adds_verbs_documents_metrics_and_parts(installed: list[Any]) -> None:
+def test_an_extension_adds_documents_metrics_and_parts(installed: list[Any]) -> None:
     module = ModuleType("another")
-    module.VERBS = {"juggle": "another.juggle"}  # type: ignore[attr-defined]
     module.DOCUMENTS = {"another.1": "another.data:Data"}  # type: ignore[attr-defined]
     module.metrics = lambda: ["balls"]  # type: ignore[attr-defined]
     module.validate = lambda: 7  # type: ignore[attr-defined]
     installed += [Entry("b", ModuleType("nothing")), Entry("a", module)]
-    assert extensions.verbs() == {"juggle": "another.juggle"}
     assert extensions.documents() == {"another.1": "another.data:Data"}
     assert extensions.metrics() == ["balls"]
-    assert extensions.part("validate", "--validate")() == 7
+    assert extensions.part("validate", "millpond-bench run")() == 7
 
 
 def test_a_half_installed_extension_is_left_out(installed: list[Any], lab: FakeLab) -> None:
     installed.append(EntryPoint("gone", "millpond_gone.extension", extensions.GROUP))
     done = lab.run("bench", "--list")
-    assert done.status == 2
-    assert "millpond_gone.extension is left out" in done.stderr and "'bench'" in done.stderr
+    assert done.status == 4
+    assert "millpond_gone.extension is left out" in done.stderr and "pip install millpond-bench" in done.stderr

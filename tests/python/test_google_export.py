@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --google FILE`: Google Benchmark's compare.py reads the file and every entry in it."""
+"""`millpond-bench run --google FILE`: Google Benchmark's compare.py reads the file and every entry in it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.cli import main
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main
 from millpond_bench.suites.p0089_strategies import ALIASES
 
 Use = Callable[..., FakeP0089]
@@ -31,7 +31,7 @@ needs_compare = pytest.mark.skipif(not COMPARE.exists(), reason=f"{COMPARE} is n
 
 
 def export(name: str, *words: str) -> dict[str, Any]:
-    assert main(["bench", "--json=out.json", "--report=out.html", f"--google={name}", *words]) == Status.OK
+    assert main(["run", "-o", "out.json", "-o", "out.html", "-o", f"google:{name}", *words]) == Status.OK
     return dict(json.loads(Path(name).read_text(encoding="utf-8")))
 
 

@@ -32,20 +32,19 @@ def everything_below(folder: Path) -> set[str]:
 
 
 def trial(lab: FakeLab, *options: str) -> dict[str, Any]:
-    done = lab.run("trial", "--json=out.json", *options, *PROGRAM)
+    done = lab.run("try", "-o", "out.json", *options, *PROGRAM)
     assert done.status == 0, done.stderr
     return dict(json.loads((lab.work / "out.json").read_text()))
 
 
-@pytest.mark.parametrize("option", ["--list", "--dry-run"])
-def test_showing_a_grid_writes_nothing(lab: FakeLab, plan_file: Write, option: str) -> None:
+def test_showing_a_grid_writes_nothing(lab: FakeLab, plan_file: Write) -> None:
     plan = str(plan_file("p", "book"))
     before = everything_below(lab.work)
-    done = lab.run("trial", option, "--store=s", "--plan", plan, *PROGRAM)
+    done = lab.run("try", "--dry-run", "--store=s", "--plan", plan, *PROGRAM)
     assert done.status == 0, done.stderr
     assert everything_below(lab.work) == before
     assert all(name in done.stdout for name in (*CONTROLS, "plan:p"))
-    assert len([c for c in lab.calls() if "--round" in c]) == (0 if option == "--list" else 1)
+    assert len([c for c in lab.calls() if "--round" in c]) == 1
 
 
 @pytest.mark.lengthy
@@ -68,9 +67,9 @@ def test_a_dry_run_shows_rounds_seconds_and_stored_runs(lab: FakeLab, plan_file:
 
 def test_filters_choose_cells_by_name(lab: FakeLab, plan_file: Write) -> None:
     options = ["--plan", str(plan_file("one", "book")), "--plan", str(plan_file("two", "prices"))]
-    found = trial(lab, "--list", *options, "--cells=plan:*", "--cells", "bare")
+    found = trial(lab, "--dry-run", *options, "--cells=plan:*", "--cells", "bare")
     assert [c["name"] for c in found["cells"]] == ["bare", "plan:one", "plan:two"]
-    done = lab.run("trial", *options, "--cells=nothing*", *PROGRAM)
+    done = lab.run("try", *options, "--cells=nothing*", *PROGRAM)
     assert done.status == 2
     assert "'nothing*'" in done.stderr and "plan:one" in done.stderr
     result = trial(lab, "--rounds=2", *options, "--cells=plan:one", "--cells=bare")
@@ -115,7 +114,7 @@ def test_a_damaged_file_of_the_store_does_not_stop_a_trial(lab: FakeLab, plan_fi
 def test_changed_trials_are_measured_again(lab: FakeLab, plan_file: Write, change: str) -> None:
     data = lab.work / "data"
     data.write_text("1")
-    words = ["trial", "--rounds=2", "--store=s", "--plan", str(plan_file("p", "book")), "--", "true", str(data)]
+    words = ["try", "--rounds=2", "--store=s", "--plan", str(plan_file("p", "book")), "--", "true", str(data)]
     assert lab.run(*words).status == 0
     assert len(rounds_run(lab)) == 18
     if change == "seed":
@@ -148,7 +147,7 @@ def test_parts_on_two_machines_are_the_whole(lab: FakeLab, plan_file: Write) -> 
     ("options", "reason"), [(["--shard=3/2", "--store=s"], "'3/2'"), (["--shard=1/2"], "needs --store")]
 )
 def test_a_wrong_part_is_a_usage_failure(lab: FakeLab, plan_file: Write, options: list[str], reason: str) -> None:
-    done = lab.run("trial", *options, "--plan", str(plan_file("p", "book")), *PROGRAM)
+    done = lab.run("try", *options, "--plan", str(plan_file("p", "book")), *PROGRAM)
     assert done.status == 2
     assert reason in done.stderr
     assert not lab.calls()
@@ -161,7 +160,7 @@ def test_a_trial_that_is_killed_has_kept_its_rounds_and_is_resumed(lab: FakeLab,
         os.mkfifo(lab.work / name)
     # Runs: the user's own, six of the warm-up, six of round 1. The second run of round 2 announces itself and waits.
     script = "echo >> ticks; if [ $(wc -l < ticks) -eq 15 ]; then echo > reached; read line < go_on; fi"
-    words = ["trial", "--rounds=4", "--store=s", "--json=out.json", "--plan", str(plan_file("p", "book"))]
+    words = ["try", "--rounds=4", "--store=s", "-o", "out.json", "--plan", str(plan_file("p", "book"))]
     words += ["--", "sh", "-c", script]
     with subprocess.Popen(
         [sys.executable, "-m", "millpond", *words],

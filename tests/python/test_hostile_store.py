@@ -49,7 +49,7 @@ def read_all(lab: FakeLab, folder: Path, formats: tuple[str, ...] = FORMATS) -> 
     """Runs every verb that reads a store; returns the statuses. An exception fails the test."""
     statuses = []
     before = listing(folder)
-    reports = [("report", str(folder), "--format", form) for form in formats]
+    reports = [("report", str(folder), "-o", f"{form}:-") for form in formats]
     for words in (*reports, ("compare", str(folder), str(folder))):
         done = lab.run(*words)
         assert done.status in (0, 3), (words, done)
@@ -117,7 +117,7 @@ def test_a_foreign_document_is_named_and_left_out(lab: FakeLab, store: tuple[Pat
     folder, run = store
     put(folder / "advice" / f"{run}.json.gz", value)
     for form in FORMATS[:4]:
-        done = lab.run("report", str(folder), "--format", form)
+        done = lab.run("report", str(folder), "-o", f"{form}:-")
         assert done.status == 3
         assert f"advice/{run}.json.gz" in done.stderr
 
@@ -126,7 +126,7 @@ def test_a_foreign_document_is_named_and_left_out(lab: FakeLab, store: tuple[Pat
 def test_a_foreign_characterisation_is_left_out_of_the_report(lab: FakeLab, store: tuple[Path, str]) -> None:
     folder, run = store
     put(folder / "characterisation" / f"{run}.json.gz", {"trace": 5, "process": [], "heat_map": "x"})
-    done = lab.run("report", str(folder), "--format", "markdown")
+    done = lab.run("report", str(folder), "-o", "markdown:-")
     assert done.status == 3
     assert "shop::book" in done.stdout
     assert f"characterisation/{run}.json.gz" in done.stderr
@@ -236,8 +236,8 @@ def test_no_verb_waits_for_a_fifo(lab: FakeLab, store: tuple[Path, str]) -> None
         os.mkfifo(path)
     os.mkfifo(folder / "observations" / ".x.rounds")
     for form in FORMATS:
-        assert lab.run("report", str(folder), "--format", form).status == 3
-        assert lab.run("report", str(folder), "--run", run, "--format", form).status == 3
+        assert lab.run("report", str(folder), "-o", f"{form}:-").status == 3
+        assert lab.run("report", str(folder), "--run", run, "-o", f"{form}:-").status == 3
     assert lab.run("compare", str(folder), str(folder)).status == 3
     Store(folder).prepare()
 
@@ -257,10 +257,10 @@ def test_a_missing_file_is_named_with_its_consequence(
     lab: FakeLab, store: tuple[Path, str], kind: str, form: str
 ) -> None:
     folder, run = store
-    assert "issing" not in lab.run("report", str(folder), "--format", form).stdout.replace('"missing": []', "")
+    assert "issing" not in lab.run("report", str(folder), "-o", f"{form}:-").stdout.replace('"missing": []', "")
     (path,) = (folder / kind).glob(f"{run}.*")
     path.unlink()
-    done = lab.run("report", str(folder), "--format", form)
+    done = lab.run("report", str(folder), "-o", f"{form}:-")
     assert done.status == 0, done.stderr
     said = " ".join(done.stdout.replace("\\", "").split())
     assert f"{kind}/{path.name} is not in the store" in said
@@ -273,7 +273,7 @@ def test_a_run_without_its_advice_is_named(lab: FakeLab, store: tuple[Path, str]
     folder, run = store
     other = sample_store.advise(folder, ("/bin/other",), seed=2)["run"]
     (folder / "advice" / f"{run}.json.gz").unlink()
-    done = lab.run("report", str(folder), "--format", form)
+    done = lab.run("report", str(folder), "-o", f"{form}:-")
     assert done.status == 0, done.stderr
     said = " ".join(done.stdout.replace("\\", "").split())
     assert f"advice/{run}.json.gz is not in the store (the run was perhaps stopped)" in said

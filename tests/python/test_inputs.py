@@ -14,14 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
-from millpond.advice import inputs, merged
+from millpond.advice import advise_program, inputs, merged
 from millpond.advice.advice_data import NOTHING, Advice, AnalysedProgram, Effect, Estimate, Row
 from millpond.advice.advise_options import Options
 from millpond.advice.advise_program import advise
 from millpond.advice.inputs import JudgedPlan
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import Plan
-from millpond.commands import advise as verb
 from millpond.rounds.characterisation import AliasCounts, TraceSummary
 from millpond.statistics.order_statistics import Comparison, Summary
 from millpond.store.store import Store
@@ -277,7 +276,7 @@ def test_the_verb_advises_on_all_inputs(lab: FakeLab) -> None:
     cpu = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0103}
     lab.configure(events=1000, subsystems=subsystems, cpu=cpu, gains={"book": 0.85})
     (lab.work / "inputs").write_text("one\n# no\ntwo words\n")
-    done = lab.run("advise", "--budget=40", "--inputs=inputs", "--json=a.json", "--", "true", "{}")
+    done = lab.run("advise", "--budget=40", "--inputs=inputs", "-o", "a.json", "--", "true", "{}")
     assert done.status == 0, done.stderr
     found = json.loads((lab.work / "a.json").read_text())
     assert [i["arguments"] for i in found["inputs"]] == [["one"], ["two", "words"]]
@@ -306,8 +305,8 @@ def test_the_verb_judges_plans_that_one_input_left_open(lab: FakeLab, monkeypatc
             return replace(found, subsystems=tuple(replace(r, **forgotten) for r in found.subsystems))
         return found
 
-    monkeypatch.setattr(verb, "advise", forgetful)
-    done = lab.run("advise", "--budget=40", "--inputs=inputs", "--json=a.json", "--", "true", "{}")
+    monkeypatch.setattr(advise_program, "advise", forgetful)
+    done = lab.run("advise", "--budget=40", "--inputs=inputs", "-o", "a.json", "--", "true", "{}")
     assert done.status == 0, done.stderr
     found = json.loads((lab.work / "a.json").read_text())
     book = rows_of(found)["book"]

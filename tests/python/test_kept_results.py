@@ -21,6 +21,7 @@ from millpond.report.markdown import escaped
 from millpond.rounds.mallocs import find_mallocs
 from millpond.store.store import Store
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main as bench_main
 from millpond_bench.pages.kept_results import KeptPart, KeptResults, in_folder, in_store, merged
 from millpond_bench.pages.quoted_figures import quoted
 from millpond_bench.pages.results_page import NO_EVIDENCE, figure_text, pages
@@ -33,11 +34,11 @@ TEXTS = [repository.ROOT / "README.md", *sorted((repository.ROOT / "docs").glob(
 
 
 def bench(*words: str) -> int:
-    return main(["bench", "--json=out.json", "--report=out.html", "--scale=quick", "--store=store", *words])
+    return bench_main(["run", "-o", "out.json", "-o", "out.html", "--scale=quick", "--store=store", *words])
 
 
 def report(folder: str = "kept", store: str = "store") -> int:
-    return main(["report", store, "--format=results", f"--output={folder}"])
+    return main(["report", store, "-o", f"results:{folder}"])
 
 
 def texts(folder: str) -> dict[str, str]:
@@ -72,7 +73,7 @@ def test_a_whole_run_keeps_its_verdicts_and_a_complete_page(p0089: Use) -> None:
         for fact in (
             f"**{NO_EVIDENCE}**", f"- quick scale, 6 rounds, measured {one.measured[:10]}",
             f"- machine: {escaped(one.machine)}",
-            f"- `millpond bench {one.experiment} --scale=quick --rounds=6 --seed=3`",
+            f"- `millpond-bench run {one.experiment} --scale=quick --rounds=6 --seed=3`",
         ):  # fmt: skip
             assert fact in written["suballocator.md"].splitlines()
         for claim in one.claims:
@@ -149,7 +150,7 @@ def test_several_files_need_a_folder(p0089: Use) -> None:
     bench("suballocator.1")
     Path("file").touch()
     assert report("file") == Status.USAGE
-    assert main(["report", "store", "--format=results"]) == Status.USAGE
+    assert main(["report", "store", "-o", "results:-"]) == Status.USAGE
 
 
 @pytest.mark.lengthy
@@ -197,4 +198,4 @@ def test_our_texts_quote_the_kept_results(path: Path) -> None:
 
 def test_the_pages_in_the_repository_are_those_of_its_json() -> None:
     for name, text in pages(in_folder(RESULTS)).items():
-        assert (RESULTS / name).read_text(encoding="utf-8") == text, "millpond report --format results writes them"
+        assert (RESULTS / name).read_text(encoding="utf-8") == text, "millpond report -o results:FOLDER writes them"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from millpond.commands.simulate import simulate
+from millpond.cli import main
 from millpond.report.layout_table import layout_rows
 from millpond.rounds import layouts
 from millpond.rounds.layouts import Layout, layout_of
@@ -52,20 +52,22 @@ def test_an_unknown_layout_is_refused_with_a_list(built: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "reason"),
     [
-        ["--layout", "glibc"],
-        ["--layout", "glibc", "one.mpt", "two.mpt"],
-        ["--layout=", "one.mpt"],
-        ["--layout", "glibc", "--measure", "one.mpt"],
-        ["--layout", "glibc", "--played", "p", "one.mpt"],
-        ["--html", "-", "one.mpt"],
+        (["trace", "layout"], "TRACE is missing"),
+        (["trace", "layout", "one.mpt"], "LAYOUT... is missing"),
+        (["trace", "layout", "one.mpt", "no-such-layout"], "unknown layout"),
+        (["trace", "layout", "-o", "x.din", "one.mpt", "glibc"], "the ending of 'x.din'"),
+        (["simulate", "--layout", "glibc"], "one trace"),
+        (["simulate", "--layout", "glibc", "one.mpt", "two.mpt"], "one trace"),
+        (["simulate", "--layout=", "one.mpt"], "names of layouts"),
+        (["simulate", "--layout", "glibc", "--measure", "one.mpt"], "--measure"),
+        (["simulate", "--layout", "glibc", "--played", "p", "one.mpt"], "--played"),
     ],
 )
-def test_a_wrong_command_line_is_refused(words: list[str]) -> None:
-    with pytest.raises(Failure) as wrong:
-        simulate(words)
-    assert wrong.value.status == Status.USAGE
+def test_a_wrong_command_line_is_refused(built: Path, words: list[str], reason: str, capsys: Any) -> None:
+    assert main(words) == Status.USAGE
+    assert reason in capsys.readouterr().err
 
 
 def simulation(misses: int, faults: int) -> Simulation:

@@ -12,8 +12,10 @@ from millpond.advice import missing_symbols as under_test
 from millpond.advice.missing_symbols import hidden_in_all, missing_symbols
 from millpond.report import symbols_table
 from millpond.rounds.characterisation import HiddenModule, Subsystem, TraceSummary
-from millpond.system.debug_files import setting_words, taken_from, use_debug_files
+from millpond.system.debug_files import setting_words, use_debug_files
 from millpond.system.errors import Failure, Status
+from millpond.verbs import table
+from millpond.verbs.parser import parse
 
 BIG = HiddenModule(path="/usr/lib/libbig.so.2", build_id="aa11", events=500, share=0.5, bytes=9000, near_events=400)
 OWN = HiddenModule(path="/srv/shop", build_id="bb22", events=100, share=0.1, bytes=100)
@@ -103,8 +105,9 @@ def test_folders_reach_the_native_programs(tmp_path: Path, monkeypatch: pytest.M
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
     two.mkdir()
-    words = ["-o", "x.mpt", "--debug-dir", str(one), f"--debug-dir={two}", "--sysroot", str(tmp_path)]
-    assert taken_from(words) == ["-o", "x.mpt"]
+    words = ["--debug-dir", str(one), f"--debug-dir={two}", "--sysroot", str(tmp_path), "true"]
+    request, _ = parse(table.ADVISE, words)
+    use_debug_files(request.debug_dir, request.sysroot)
     assert os.environ["MILLPOND_DEBUG_PATH"] == f"{one}:{two}:/earlier"
     assert os.environ["MILLPOND_SYSROOT"] == str(tmp_path)
     assert setting_words() == f"MILLPOND_DEBUG_PATH={one}:{two}:/earlier MILLPOND_SYSROOT={tmp_path} "
@@ -117,7 +120,6 @@ def test_missing_folders_are_a_usage_error(tmp_path: Path) -> None:
         lambda: use_debug_files([str(tmp_path / "nothing")], None),
         lambda: use_debug_files([], str(tmp_path / "nothing")),
         lambda: use_debug_files([str(colon)], None),
-        lambda: taken_from(["--debug-dir"]),
     ):
         with pytest.raises(Failure) as failure:
             call()

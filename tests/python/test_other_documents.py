@@ -16,9 +16,9 @@ from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.cells.cell import LITTER
 from millpond.cells.metrics import COUNTERS
-from millpond.cli import main
 from millpond.rounds.interleaved_rounds import groups_of
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main
 from millpond_bench.claims.claim_rules import judge
 from millpond_bench.claims.claims import ABSENT, HOLDS, NOT_MEASURED, UNTESTABLE, Claim, load
 from millpond_bench.experiments.experiment import ROUNDS, SCALES, PublishedSpec
@@ -47,7 +47,7 @@ SUBALLOCATOR64 = suballocator.ALIASES["suballocator64"]
 def run(*words: str) -> tuple[int, dict[str, Any]]:
     """Returns the status, and the document if one was written."""
     Path("out.json").unlink(missing_ok=True)
-    status = main(["bench", "--json=out.json", "--report=out.html", *words])
+    status = main(["run", "-o", "out.json", "-o", "out.html", *words])
     path = Path("out.json")
     return status, json.loads(path.read_text()) if path.exists() else {}
 

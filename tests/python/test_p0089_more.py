@@ -15,9 +15,9 @@ from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.cells.cell import Outcome
 from millpond.cells.metrics import COUNTERS
-from millpond.cli import main
 from millpond.rounds.interleaved_rounds import WHOLE
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main
 from millpond_bench.claims import claim_rules
 from millpond_bench.claims.claim_rules import judge, judge_all
 from millpond_bench.claims.claims import HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
@@ -155,8 +155,8 @@ def test_kept_memory_is_set_by_environment_not_by_parameter(monkeypatch: pytest.
     monkeypatch.setattr(suite_rounds.native, "capture", capture)
     monkeypatch.setattr(suite_rounds.native, "find", Path)
     monkeypatch.setattr("millpond_bench.runs.experiment_run.subject_of", lambda *_: "a program")
-    words = ("p0089.anomalies", "--scale=quick", "--rounds=1", "--cells=structures/ds=7/*/AS1", "--json=out.json")
-    assert main(["bench", *words]) == Status.OK
+    words = ("p0089.anomalies", "--scale=quick", "--rounds=1", "--cells=structures/ds=7/*/AS1", "-o", "out.json")
+    assert main(["run", *words]) == Status.OK
     rounds = [(argv, environment) for argv, environment in seen if "--list" not in argv]
     assert rounds and all("--kept" not in argv for argv, _ in rounds)
     name, value = KEEPING

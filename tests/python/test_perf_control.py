@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench --perf-control CTL,ACK`: an outer perf, here a thread at the two pipes' ends, hears each window."""
+"""`run --perf-control CTL,ACK`: an outer perf, here a thread at the two pipes' ends, hears each window."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.cli import main
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main
 
 Use = Callable[..., FakeP0089]
 ONE = ("p0089.1", "--scale=quick", "--rounds=2", "--cells=structures/ds=2/log2_size=8/*/AS1")
-PLACES = ("--json=out.json", "--report=out.html")
+PLACES = ("-o", "out.json", "-o", "out.html")
 # The suite's program: the fake's figures, and the real program's commands to perf.
 PROGRAM = """#!{python} -SE
 import os, sys
@@ -84,14 +84,14 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.more
 def test_perf_hears_when_each_window_begins_and_ends(program: Path) -> None:
     perf = Perf(commands=4)
-    assert main(["bench", *PLACES, *ONE, perf.option]) == Status.OK
+    assert main(["run", *PLACES, *ONE, perf.option]) == Status.OK
     assert perf.end() == ["enable\n", "disable\n"] * 2
 
 
 @pytest.mark.lengthy
 def test_a_perf_that_ends_early_ends_the_run(program: Path, capfd: pytest.CaptureFixture[str]) -> None:
     perf = Perf(commands=2)
-    assert main(["bench", *PLACES, *ONE, perf.option]) == Status.ENVIRONMENT
+    assert main(["run", *PLACES, *ONE, perf.option]) == Status.ENVIRONMENT
     assert perf.end() == ["enable\n", "disable\n"]
     assert "--perf-control" in capfd.readouterr().err
 
@@ -103,7 +103,7 @@ def test_perf_hears_every_round_of_its_run_whatever_a_store_has(p0089: Use) -> N
     words = (*PLACES, *ONE, "--store=st")
     option = f"--perf-control={control},{answer}"
     for more, calls in (((), 2), ((option,), 4), ((option,), 6), ((), 6)):
-        assert main(["bench", *words, *more]) == Status.OK
+        assert main(["run", *words, *more]) == Status.OK
         assert len(fake.calls) == calls
     assert fake.inherited == [(), (), *[(control, answer)] * 4]
     assert all(call[-2:] == ("--perf-control", f"{control},{answer}") for call in fake.calls[2:])
@@ -116,7 +116,7 @@ def test_perf_does_not_count_callgrind_runs(p0089: Use) -> None:
     fake = p0089(callgrind="==1== Events    : Ir\n==1== Collected : 900\n")
     control, answer = os.pipe()
     option = f"--perf-control={control},{answer}"
-    assert main(["bench", *PLACES, *ONE, "--counters=simulated", option]) == Status.OK
+    assert main(["run", *PLACES, *ONE, "--counters=simulated", option]) == Status.OK
     assert len(fake.simulated) == 1 and "--perf-control" not in fake.simulated[0]
     os.close(control)
     os.close(answer)
@@ -125,7 +125,7 @@ def test_perf_does_not_count_callgrind_runs(p0089: Use) -> None:
 @pytest.mark.parametrize("text", ["", "x", "1,", ",1", "1,2,3", "-1,2", "fd:1,2", "1, 2"])
 def test_malformed_descriptors_are_a_usage_error(p0089: Use, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     fake = p0089()
-    assert main(["bench", *ONE, f"--perf-control={text}"]) == Status.USAGE
+    assert main(["run", *ONE, f"--perf-control={text}"]) == Status.USAGE
     assert not fake.calls and "CTL,ACK" in capsys.readouterr().err
 
 
@@ -133,6 +133,6 @@ def test_a_closed_descriptor_is_reported_before_anything_runs(p0089: Use, capsys
     fake = p0089()
     control, answer = os.pipe()
     os.close(answer)
-    assert main(["bench", *ONE, f"--perf-control={control},{answer}"]) == Status.ENVIRONMENT
+    assert main(["run", *ONE, f"--perf-control={control},{answer}"]) == Status.ENVIRONMENT
     os.close(control)
     assert not fake.calls and f"descriptor {answer} is not open" in capsys.readouterr().err

@@ -75,7 +75,7 @@ def test_plans_of_different_builds_do_not_combine() -> None:
 def test_refusals_of_the_reader_are_passed_on_verbatim(lab: FakeLab, plan_file: Callable[..., Path]) -> None:
     path = plan_file("p", "book")
     lab.configure(fails={"check_plan": [2, "routes[0].strategy is missing"]})
-    for words in (("trial", "--plan", str(path), "--", "x"), ("replay", "t.mpt", "--plan", str(path))):
+    for words in (("try", "--plan", str(path), "--", "x"), ("trace", "replay", "t.mpt", "--plan", str(path))):
         Path("t.mpt").write_text("0")
         done = lab.run(*words)
         assert (done.status, done.stderr) == (2, "millpond: routes[0].strategy is missing\n")

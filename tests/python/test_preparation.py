@@ -22,8 +22,8 @@ ONCE = ("sh", "-c", "test ! -e lock && echo locked > lock")
 
 def killed(lab: FakeLab, plan: Path, *options: str) -> list[str]:
     """Returns the notes on contenders that ended differently from the first run."""
-    words = ("--rounds=1", "--json=out.json", "--plan", str(plan), *options)
-    done = lab.run_apart("trial", *words, "--", *ONCE)
+    words = ("--rounds=1", "-o", "out.json", "--plan", str(plan), *options)
+    done = lab.run_apart("try", *words, "--", *ONCE)
     assert done.status == 0, done.stderr
     return [note for note in json.loads((lab.work / "out.json").read_text())["notes"] if "exits with" in note]
 

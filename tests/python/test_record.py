@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond record` becomes the recorder: it imports only what it needs, and nothing of Python stays in the process."""
+"""`millpond trace record` becomes the recorder: it imports only what it needs, and nothing of Python stays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conftest import ROOT, FakeLab
 @pytest.mark.lengthy
 def test_no_library_is_imported_before_the_recorder_takes_over(lab: FakeLab) -> None:
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "millpond", "record", "-o", "x.mpt", "--", "true"],
+        [sys.executable, "-X", "importtime", "-m", "millpond", "trace", "record", "-o", "x.mpt", "--", "true"],
         env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0
@@ -27,7 +27,9 @@ def test_no_library_is_imported_before_the_recorder_takes_over(lab: FakeLab) -> 
 @pytest.mark.lengthy
 def test_the_status_and_the_words_are_passed_through(lab: FakeLab) -> None:
     lab.configure(run=True)
-    done = lab.run_apart("record", "-o", "x.mpt", "--", "sh", "-c", 'echo "$@"; exit 9', "sh", "a b", "--", "--json")
+    done = lab.run_apart(
+        "trace", "record", "-o", "x.mpt", "--", "sh", "-c", 'echo "$@"; exit 9', "sh", "a b", "--", "--json"
+    )
     assert (done.status, done.stdout) == (9, "a b -- --json\n")
 
 
@@ -37,7 +39,7 @@ def test_the_programs_signals_and_environment_are_those_of_the_user(lab: FakeLab
     shell = lab.bin / "millpond-record"
     shell.write_text("#!/bin/sh\ngrep SigIgn /proc/self/status; env | grep LC_CTYPE; exit 0\n")
     done = subprocess.run(
-        [sys.executable, "-m", "millpond", "record", "-o", "x.mpt", "--", "true"],
+        [sys.executable, "-m", "millpond", "trace", "record", "-o", "x.mpt", "--", "true"],
         env={**environment, "PYTHONPATH": str(ROOT / "python"), "LC_ALL": ""},
         capture_output=True,
         text=True,
@@ -49,16 +51,22 @@ def test_the_programs_signals_and_environment_are_those_of_the_user(lab: FakeLab
     assert "LC_CTYPE" not in done.stdout
 
 
-def test_without_words_the_usage_is_shown_and_refused(lab: FakeLab) -> None:
-    done = lab.run("record")
+def test_without_a_program_the_usage_is_shown(lab: FakeLab) -> None:
+    done = lab.run("trace", "record")
     assert done.status == 2
-    assert "usage: millpond record" in done.stderr
+    assert "millpond trace record [-o FILE] PROGRAM" in done.stderr
+
+
+def test_without_a_file_the_trace_has_the_programs_name(lab: FakeLab) -> None:
+    done = lab.run_apart("trace", "record", "/bin/true")
+    assert (done.status, "true.mpt" in done.stderr) == (0, True)
+    assert (lab.work / "true.mpt").exists()
 
 
 def test_a_recorder_that_cannot_be_started_is_an_environment_failure(lab: FakeLab) -> None:
     recorder: Path = lab.bin / "millpond-record"
     recorder.write_text("#!/none/such\n")
-    done = lab.run_apart("record", "-o", "x.mpt", "--", "true")
+    done = lab.run_apart("trace", "record", "-o", "x.mpt", "--", "true")
     assert done.status == 4
     assert done.stderr.startswith("millpond: cannot start")
 
@@ -67,5 +75,24 @@ def test_references_are_captured_by_their_own_program(lab: FakeLab) -> None:
     capture: Path = lab.bin / "millpond-references"
     capture.write_text('#!/bin/sh\necho "$@"\n')
     capture.chmod(0o755)
-    done = lab.run_apart("record", "--references", "-o", "x.mpt", "--from", "9", "--", "true", "--references")
-    assert (done.status, done.stdout) == (0, "-o x.mpt --from 9 -- true --references\n")
+    done = lab.run_apart(
+        "trace",
+        "record",
+        "--with",
+        "references",
+        "-o",
+        "x.mpt",
+        "--window",
+        "instructions=9:",
+        "--",
+        "true",
+        "--references",
+    )
+    assert (done.status, done.stdout) == (0, "--from 9 -o x.mpt -- true --references\n")
+
+
+def test_a_repeated_option_takes_no_word_of_the_program(lab: FakeLab) -> None:
+    recorder: Path = lab.bin / "millpond-record"
+    recorder.write_text('#!/bin/sh\necho "$@"\n')
+    done = lab.run_apart("trace", "record", "-o", "x.mpt", "--scope", "parse", "ls", "-d")
+    assert (done.status, done.stdout) == (0, "--scope parse -o x.mpt -- ls -d\n")

@@ -53,7 +53,7 @@ def test_every_contender_plays_in_every_round(
 ) -> None:
     here = [Malloc("glibc", None), Malloc("fast", Path("/lib/libfast.so"))]
     monkeypatch.setattr(replay, "find_mallocs", lambda: (here, {}))
-    done = lab.run("replay", trace, "--rounds=3", "--json=out.json")
+    done = lab.run("trace", "replay", trace, "--rounds=3", "-o", "out.json")
     assert done.status == 0, done.stderr
     found = json.loads((lab.work / "out.json").read_text())
     assert [c["name"] for c in found["contenders"]] == [RECORDED.name, *STRATEGIES, "/lib/libfast.so"]
@@ -65,7 +65,7 @@ def test_every_contender_plays_in_every_round(
 
 def test_only_named_contenders_are_played(lab: FakeLab, trace: str, plan_file: Write) -> None:
     words = ("--rounds=1", "--strategy=monotonic", "--plan", str(plan_file("p", "book")))
-    done = lab.run("replay", trace, *words, "--json=out.json")
+    done = lab.run("trace", "replay", trace, *words, "-o", "out.json")
     assert done.status == 0, done.stderr
     assert set(variants(lab)) == {RECORDED.name, NULL.name, "monotonic", "plan"}
     names = [c["name"] for c in json.loads((lab.work / "out.json").read_text())["contenders"]]
@@ -74,7 +74,7 @@ def test_only_named_contenders_are_played(lab: FakeLab, trace: str, plan_file: W
 
 def test_the_cost_of_the_replay_loop_is_subtracted(lab: FakeLab, trace: str) -> None:
     lab.configure(replayed={"multipool": 0.5, "monotonic": 1.3})
-    lab.run("replay", trace, "--strategy=multipool", "--strategy=monotonic", "--json=out.json")
+    lab.run("trace", "replay", trace, "--strategy=multipool", "--strategy=monotonic", "-o", "out.json")
     found = json.loads((lab.work / "out.json").read_text())
     assert found["loop"]["cpu_seconds"]["median"] == pytest.approx(0.1)
     by_name = {c["name"]: c for c in found["contenders"]}
@@ -89,31 +89,33 @@ def test_the_cost_of_the_replay_loop_is_subtracted(lab: FakeLab, trace: str) -> 
 
 
 def test_a_filter_keeps_the_contenders_compared_against(lab: FakeLab, trace: str) -> None:
-    done = lab.run("replay", trace, "--rounds=1", "--cells=mono*", "--strategy=monotonic", "--strategy=multipool")
+    done = lab.run(
+        "trace", "replay", trace, "--rounds=1", "--cells=mono*", "--strategy=monotonic", "--strategy=multipool"
+    )
     assert done.status == 0, done.stderr
     assert set(variants(lab)) == {RECORDED.name, NULL.name, "monotonic"}
 
 
 @pytest.mark.lengthy
 def test_paced_rounds_are_other_rounds(lab: FakeLab, trace: str) -> None:
-    words = ("replay", trace, "--rounds=1", "--strategy=multipool", "--store=s")
+    words = ("trace", "replay", trace, "--rounds=1", "--strategy=multipool", "--store=s")
     lab.run(*words)
     played = len(variants(lab))
-    assert lab.run(*words, "--pace").status == 0
+    assert lab.run(*words, "--order=paced").status == 0
     paced = [c for c in lab.calls() if "--play" in c][played:]
     assert len(paced) == 6, "rounds at full speed were taken for paced ones"
     assert all("--pace" in c for c in paced)
 
 
 def test_a_budget_allows_at_least_one_round_and_is_reported(lab: FakeLab, trace: str) -> None:
-    done = lab.run("replay", trace, "--budget=0", "--strategy=multipool")
+    done = lab.run("trace", "replay", trace, "--budget=0", "--strategy=multipool")
     assert done.status == 0
     assert "the budget allowed 1 round of 11" in done.stdout
 
 
 @pytest.mark.lengthy
 def test_the_store_keeps_every_round_raw_and_goes_on_from_it(lab: FakeLab, trace: str) -> None:
-    words = ("replay", trace, "--rounds=3", "--strategy=multipool", "--store=s")
+    words = ("trace", "replay", trace, "--rounds=3", "--strategy=multipool", "--store=s")
     assert lab.run(*words).status == 0
     store = Store(lab.work / "s")
     rows = store.query("select contender, median(value) m from observations where metric = 'cpu_seconds' group by all")
@@ -134,7 +136,6 @@ def test_the_store_keeps_every_round_raw_and_goes_on_from_it(lab: FakeLab, trace
     [
         (("--strategy=best",), 2, "multipool(monotonic)"),
         (("--order=sideways",), 2, "dependency"),
-        (("--order=dependency", "--pace"), 2, "one clock"),
         (("--malloc=/nowhere/lib.so",), 3, "/nowhere/lib.so"),
         (("--plan=none.plan.json",), 3, "none.plan.json"),
         (("--cells=nothing*",), 2, "matches no cell"),
@@ -144,13 +145,13 @@ def test_the_store_keeps_every_round_raw_and_goes_on_from_it(lab: FakeLab, trace
 def test_errors_are_reported_before_any_round(
     lab: FakeLab, trace: str, words: Sequence[str], status: int, said: str
 ) -> None:
-    done = lab.run("replay", trace, *words)
+    done = lab.run("trace", "replay", trace, *words)
     assert (done.status, said in done.stderr) == (status, True), done.stderr
     assert not lab.calls()
 
 
 def test_a_missing_trace_is_named(lab: FakeLab) -> None:
-    done = lab.run("replay", "none.mpt")
+    done = lab.run("trace", "replay", "none.mpt")
     assert done.status == 3
     assert "none.mpt" in done.stderr
 
@@ -158,7 +159,7 @@ def test_a_missing_trace_is_named(lab: FakeLab) -> None:
 def test_a_plans_failure_names_the_plan(lab: FakeLab, trace: str, plan_file: Write) -> None:
     plan = str(plan_file("mine", "book"))
     lab.configure(fails={"replay": [2, "no function belongs to the subsystem"]})
-    done = lab.run("replay", trace, "--plan", plan)
+    done = lab.run("trace", "replay", trace, "--plan", plan)
     assert done.status == 2
     assert "belongs to the subsystem" in done.stderr
 

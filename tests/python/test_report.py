@@ -21,14 +21,15 @@ from msgspec.structs import replace
 from sample_store import NAMES, PROGRAM, ROUNDS
 
 from millpond.advice.advice_data import Advice, AnalysedProgram, Effect, Option, Replay
-from millpond.commands.report import Format, document
+from millpond.commands.report import document
 from millpond.report import cases as report_cases
 from millpond.report import page as report_page
 from millpond.report.cases import Case
 from millpond.report.report_text import EFFECT_WORDS
 from millpond.rounds.characterisation import MissingSymbols, ModuleSymbols, NamelessModule, TraceSummary
 from millpond.store.store import Store
-from millpond.system.arguments import split
+from millpond.verbs import table
+from millpond.verbs.parser import parse
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror='a'>\"`|*_&amp;{{7*7}}"
 
@@ -163,7 +164,7 @@ def test_names_of_programs_stay_text_in_markdown(tmp_path: Path) -> None:
     rendered = (
         MarkdownIt("commonmark", {"html": True})
         .enable("table")
-        .render(document(Format.MARKDOWN, report_cases.load(Store(tmp_path), None)[0]))
+        .render(document("markdown", report_cases.load(Store(tmp_path), None)[0]))
     )
     page = Page(rendered)
     elements = {tag for tag, _ in page.elements}
@@ -179,13 +180,13 @@ def test_names_of_programs_stay_text_in_markdown(tmp_path: Path) -> None:
 
 def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> None:
     advice = cases[0].advice
-    for form in (Format.TEXT, Format.MARKDOWN):
+    for form in ("text", "markdown"):
         said = " ".join(re.sub(r"\\(.)", r"\1", document(form, cases)).split())
         assert advice.verdict in said
         assert "7.0 % of the events are from functions without symbols" in said
-        for verb in ("record", "characterise", "trial", "replay", "advise"):
+        for verb in ("trace record", "trace show", "try", "trace replay", "advise"):
             assert f"millpond {verb} " in said
-    data = json.loads(document(Format.JSON, cases))
+    data = json.loads(document("json", cases))
     assert data["schema"] == "millpond.report/1"
     (case,) = data["cases"]
     assert case["advice"]["verdict"] == advice.verdict
@@ -197,7 +198,7 @@ def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> 
 @pytest.mark.lengthy
 def test_replay_is_shown_with_the_trial_or_its_absence_explained(cases: list[Case]) -> None:
     advice = replace(cases[0].advice, replay=Replay(why_null="no time"))
-    for form in (Format.HTML, Format.TEXT, Format.MARKDOWN):
+    for form in ("html", "text", "markdown"):
         said = " ".join(re.sub(r"\\(.)", r"\1", document(form, cases)).split())
         assert "predicted, monotonic instead of a multipool" in said and "Its error is unknown" in said
         said = re.sub(r"\\(.)", r"\1", document(form, [Case(advice)]))
@@ -221,7 +222,7 @@ def test_hidden_names_have_one_sentence_and_a_row_in_each_form(cases: list[Case]
     symbols = MissingSymbols(sentence="7.0 % are hidden: `apt install x`.", share=0.07, modules=(hidden,))
     first, *rest = cases[0].advice.subsystems
     advice = replace(cases[0].advice, symbols=symbols, subsystems=(replace(first, near="parse"), *rest))
-    for form in (Format.HTML, Format.TEXT, Format.MARKDOWN):
+    for form in ("html", "text", "markdown"):
         said = " ".join(html.unescape(re.sub(r"\\(.)", r"\1", document(form, [Case(advice)]))).split())
         assert symbols.sentence in said.replace("\u2060", "")
         assert all(word in said for word in ("libhidden.so.1", "hidden1", "7.0 %", "c0ffee"))
@@ -232,12 +233,13 @@ def test_hidden_names_have_one_sentence_and_a_row_in_each_form(cases: list[Case]
 def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: list[Case]) -> None:
     text, page = page_of(cases)
     commands = [html.unescape(c) for c in re.findall(r"<dd><pre>(millpond [^<]*)</pre>", text)]
-    assert [shlex.split(c)[1] for c in commands] == [
-        "advise", "record", "characterise", "trial", "replay", "compare",
-    ]  # fmt: skip
-    for command in commands:
-        program = split(shlex.split(command)[1:]).program
-        assert program in (PROGRAM, None)
+    found = [table.find(shlex.split(command)[1:]) or (table.ADVISE, []) for command in commands]
+    names = [verb.name for verb, _ in found]
+    assert names == ["advise", "trace record", "trace show", "try", "trace replay", "compare"]
+    for verb, words in found:
+        request, old_words = parse(verb, words)
+        assert old_words == []
+        assert getattr(request, "program", getattr(request, "sides", PROGRAM)) == PROGRAM
     plan = cases[0].advice.plan
     assert plan is not None
     link = next(a for _, a in page.elements if "download" in a)

@@ -16,8 +16,9 @@ from conftest import FakeLab
 from millpond.advice.advice_data import Advice
 from millpond.advice.inputs import read_inputs
 from millpond.advice.merged import merge
-from millpond.commands.report import Format, format_of
 from millpond.store.store import Store
+from millpond.verbs.requests import REPORT_FORMS
+from millpond.verbs.values import Output, output
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def test_the_latest_run_of_each_workload_is_reported_by_default(
     found = json.loads((lab.work / "all.json").read_text())["cases"]
     latest = max(old, new)  # both may have begun within one second
     assert len(found) == 2 and {c["run"] for c in found} >= {latest}
-    assert lab.run("report", str(tmp_path / "s"), "--run", old, "--json=one.json").status == 0
+    assert lab.run("report", str(tmp_path / "s"), "--run", old, "-o", "one.json").status == 0
     (one,) = json.loads((lab.work / "one.json").read_text())["cases"]
     assert one["run"] == old and one["advice"]["seed"] == 1
     assert lab.run("report", "--store", str(tmp_path / "s"), "--run", "no-such-run").status == 3
@@ -53,7 +54,7 @@ def test_runs_kept_by_advise_are_reported_and_exported(lab: FakeLab) -> None:
     names = ("book", "index")
     cpu = {"bare": 1.0, "empty": 1.0, "shared": 0.8, "shared_huge": 0.8, "looked_up": 0.8}
     lab.configure(events=1000, subsystems=[{"name": n} for n in names], cpu=cpu, gains={"book": 0.5})
-    done = lab.run("advise", "--budget=3", "--json=advice.json", "--", "prog", "a b")
+    done = lab.run("advise", "--budget=3", "-o", "advice.json", "--", "prog", "a b")
     assert done.status == 0, done.stderr
     advice = json.loads((lab.work / "advice.json").read_text())
     for name in (
@@ -137,20 +138,21 @@ def test_the_terminal_gets_text(lab: FakeLab, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "form"),
     [
-        ("a.html", Format.HTML), ("a.speedscope.json", Format.SPEEDSCOPE), ("a.chrome.json", Format.CHROME),
-        ("a.json", Format.JSON), ("a.md", Format.MARKDOWN), ("a.pb.gz", Format.PPROF), ("a.folded", Format.COLLAPSED),
-        ("a.csv", Format.CSV), ("a.txt", Format.TEXT), ("/dev/null", Format.TEXT),
+        ("a.html", "html"), ("a.speedscope.json", "speedscope"), ("a.chrome.json", "chrome"),
+        ("a.json", "json"), ("a.md", "markdown"), ("a.pb.gz", "pprof"), ("a.folded", "collapsed"),
+        ("a.csv", "csv"), ("a.txt", "text"), ("/dev/null", "text"),
     ],
 )  # fmt: skip
-def test_the_format_follows_from_the_name(name: str, form: Format) -> None:
-    assert format_of(Path(name), None) is form
+def test_the_format_follows_from_the_name(name: str, form: str) -> None:
+    assert output(REPORT_FORMS, "text")(name) == Output(name, form)
 
 
 @pytest.mark.lengthy
 def test_an_unknown_name_is_a_usage_error(lab: FakeLab, folder: Path) -> None:
     done = lab.run("report", str(folder), "-o", "page.pdf")
-    assert done.status == 2 and "--format" in done.stderr
+    assert done.status == 2 and "text:page.pdf" in done.stderr
     done = lab.run("report", str(folder), "--json", "-o", "page.html")
-    assert done.status == 2 and "give only one" in done.stderr
+    assert done.status == 0 and json.loads(done.stdout)["schema"] == "millpond.report/1"
+    assert (lab.work / "page.html").read_text().startswith("<!doctype html>")
     done = lab.run("report", str(folder), "--json")
     assert done.status == 0 and json.loads(done.stdout)["schema"] == "millpond.report/1"

@@ -13,10 +13,10 @@ import pytest
 from claim_values import evaluate
 from fakes.fake_reserve_commit_suite import FakeReserveCommit
 
-from millpond.cli import main
 from millpond.rounds.interleaved_rounds import groups_of
 from millpond.system import native
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main
 from millpond_bench.claims.claims import Claim, load
 from millpond_bench.command import named
 from millpond_bench.experiments.experiment import SCALES, PublishedSpec
@@ -136,7 +136,7 @@ def test_a_rule_is_well_formed_and_the_papers_grid_has_figures_for_it(rule: Clai
 @pytest.mark.more
 def test_a_statement_is_judged_on_the_metric_that_it_is_about(suite: Use) -> None:
     suite(values={"vector": 4.0, "dyn_array_2023": 1.01})
-    words = ["bench", "reserve_commit.1", "--scale=quick", "--rounds=6", "--json=out.json", "--report=out.html"]
+    words = ["run", "reserve_commit.1", "--scale=quick", "--rounds=6", "-o", "out.json", "-o", "out.html"]
     assert main(words) == Status.OK
     claims = {c["id"]: c for c in json.loads(Path("out.json").read_text(encoding="utf-8"))["claims"]}
     assert claims["1.peak.less"]["verdict"] == "holds"
@@ -151,7 +151,7 @@ def test_a_statement_is_judged_on_the_metric_that_it_is_about(suite: Use) -> Non
 @pytest.mark.more
 def test_an_array_that_runs_out_of_memory_is_a_figure_too(suite: Use) -> None:
     suite(fails=["vector"])
-    words = ["bench", "reserve_commit.1", "--scale=quick", "--rounds=1", "--json=out.json", "--report=out.html"]
+    words = ["run", "reserve_commit.1", "--scale=quick", "--rounds=1", "-o", "out.json", "-o", "out.html"]
     assert main(words) == Status.OK
     found = json.loads(Path("out.json").read_text(encoding="utf-8"))
     assert {r["status"] for r in found["summary"] if r["strategy"] == "vector"} == {"bad_alloc"}
@@ -161,7 +161,7 @@ def test_an_array_that_runs_out_of_memory_is_a_figure_too(suite: Use) -> None:
 @pytest.mark.more
 def test_the_page_shows_our_tables_and_names_the_document(suite: Use) -> None:
     fake = suite(values={"dyn_array": 123.0})
-    words = ["bench", "reserve_commit", "--scale=quick", "--rounds=1", "--json=out.json", "--report=out.html"]
+    words = ["run", "reserve_commit", "--scale=quick", "--rounds=1", "-o", "out.json", "-o", "out.html"]
     assert main(words) == Status.OK
     assert {call["workload"] for call in fake.calls} == {e.data.workload for e in EXPERIMENTS}
     text = Path("out.html").read_text(encoding="utf-8")

@@ -13,8 +13,8 @@ import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.cells.cell import LITTER, Cell
-from millpond.cli import main
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main
 from millpond_bench.experiments.experiment import SCALES, PublishedSpec, at_scale
 from millpond_bench.runs.published_run import cells_of
 from millpond_bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
@@ -29,7 +29,7 @@ AT_SCALES = pytest.mark.parametrize("scale", SCALES)
 
 
 def run(*words: str) -> dict[str, Any]:
-    assert main(["bench", "--json=out.json", "--report=out.html", "--scale=quick", "--rounds=1", *words]) == Status.OK
+    assert main(["run", "-o", "out.json", "-o", "out.html", "--scale=quick", "--rounds=1", *words]) == Status.OK
     return dict(json.loads(Path("out.json").read_text()))
 
 
@@ -145,7 +145,7 @@ def test_strings_and_the_litters_share_can_be_set(p0089: Use) -> None:
 @pytest.mark.parametrize("share", ["2", "-0.1", "half"])
 def test_a_litter_that_is_not_a_share_is_refused(p0089: Use, share: str, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
-    assert main(["bench", "unique_chars", "--scale=quick", "--set", f"litter={share}"]) == Status.USAGE
+    assert main(["run", "unique_chars", "--scale=quick", "--set", f"litter={share}"]) == Status.USAGE
     assert "the share must be from 0 (a fresh heap) to 1" in capsys.readouterr().err
 
 
@@ -168,5 +168,5 @@ def test_statements_are_judged_under_the_set_values(p0089: Use) -> None:
 def test_every_open_parameter_can_be_set(spec: PublishedSpec, p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
     for name in spec.data.free:
-        assert main(["bench", spec.name, "--scale=quick", "--list", "--set", f"{name}=1"]) == Status.OK
+        assert main(["list", spec.name, "--scale=quick", "--set", f"{name}=1"]) == Status.OK
         assert f"{name}=1" in capsys.readouterr().out

@@ -83,13 +83,13 @@ def test_documents_of_a_store_follow_their_schemas(tmp_path: Path) -> None:
 @pytest.mark.more
 def test_documents_of_the_fakes_have_no_unknown_field(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=[{"name": "book", "bytes": 5000}], cpu={"bare": 0.01}, gains={"book": 0.8})
-    done = lab.run("advise", "--budget=5", "--json=a.json", "--", "true")
+    done = lab.run("advise", "--budget=5", "-o", "a.json", "--", "true")
     assert done.status == 0, done.stderr
     advice = json.loads((lab.work / "a.json").read_text())
     validate(advice, "millpond.advice.1")
     assert lost(advice, Advice.from_json(advice).to_json()) == []
     (lab.work / "t.mpt").write_text("0")
-    assert lab.run("characterise", "--json=c.json", "t.mpt").status == 0
+    assert lab.run("trace", "show", "-o", "c.json", "t.mpt").status == 0
     raw = json.loads((lab.work / "c.json").read_text())
     written = Characterisation.from_json(raw).to_json()
     validate(written, "millpond.characterisation.1")
@@ -101,9 +101,9 @@ def test_documents_of_the_fakes_have_no_unknown_field(lab: FakeLab) -> None:
 @pytest.mark.parametrize(
     ("name", "kind", "words"),
     [
-        ("trial", TrialResult, ("trial", "--plan=p.plan.json", "--rounds=2", "--json=d.json", "--", "true")),
-        ("replay", ReplayResult, ("replay", "t.mpt", "--strategy=monotonic", "--rounds=2", "--json=d.json")),
-        ("doctor", Examination, ("doctor", "--json=d.json")),
+        ("trial", TrialResult, ("try", "--plan=p.plan.json", "--rounds=2", "-o", "d.json", "--", "true")),
+        ("replay", ReplayResult, ("trace", "replay", "t.mpt", "--strategy=monotonic", "--rounds=2", "-o", "d.json")),
+        ("doctor", Examination, ("doctor", "-o", "d.json")),
     ],
 )
 def test_printed_documents_follow_their_schemas(

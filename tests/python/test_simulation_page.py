@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond simulate --html`: curves are exact, several traces share a figure, the page is offline and escaped."""
+"""`millpond trace simulate -o FILE.html`: exact curves, several traces in a figure, offline, escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 import simulated
 from conftest import FakeLab
 
-from millpond.cli import main
 from millpond.report.figures.log_plot import Curve, Range, log_plot, size_text
 from millpond.report.simulation_curves import (
     DIRECT,
@@ -155,10 +154,10 @@ def native(lab: FakeLab) -> FakeLab:
 
 def test_traces_are_simulated_and_documents_are_read(native: FakeLab) -> None:
     (native.work / "saved.json").write_text(json.dumps(simulated.document("other.mpt")))
-    done = native.run_apart("simulate", "--html=page.html", "--penalty", "10,20", "loop.mpt", "saved.json")
+    done = native.run_apart("trace", "simulate", "-o", "page.html", "--set", "penalty=10,20", "loop.mpt", "saved.json")
     assert (done.status, done.stderr) == (0, "")
     (words,) = (native.bin / "words").read_text().splitlines()
-    assert words.startswith("--penalty 10,20 --simulate=direct:") and words.endswith("-- loop.mpt")
+    assert words.startswith("--penalty=10,20 --simulate=direct:") and words.endswith("-- loop.mpt")
     assert "--simulate=distances:line=4K" in words
     page = (native.work / "page.html").read_text()
     assert "loop.mpt, direct-mapped" in page and "saved.json, direct-mapped" in page
@@ -166,25 +165,35 @@ def test_traces_are_simulated_and_documents_are_read(native: FakeLab) -> None:
 
 @pytest.mark.lengthy
 def test_named_simulators_are_the_only_ones(native: FakeLab) -> None:
-    assert native.run_apart("simulate", "--html", "page.html", "-s", "direct:size=1K", "loop.mpt").status == 0
-    assert "--simulate=" not in (native.bin / "words").read_text()
+    assert (
+        native.run_apart("trace", "simulate", "-o", "page.html", "--simulate", "direct:size=1K", "loop.mpt").status == 0
+    )
+    assert "distances" not in (native.bin / "words").read_text()
 
 
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["--html", "page.html"], 2, "--html needs traces"),
-        (["--html", "-", "loop.mpt"], 2, "--html needs the name of the file"),
-        (["--html", "page.html", "--json", "x", "loop.mpt"], 2, "--html and --json cannot be combined"),
-        (["--html", "/nowhere/page.html", "loop.mpt"], 4, "/nowhere"),
-        (["--html", "page.html", "other.json"], 3, "other.json is not a document of `millpond simulate --json`"),
+        (["-o", "page.html"], 2, "a page needs traces"),
+        (["-o", "html:-", "loop.mpt"], 2, "a page needs the name of the file"),
+        (["-o", "page.html", "--json", "loop.mpt"], 2, "a page is the only file"),
+        (["-o", "/nowhere/page.html", "loop.mpt"], 4, "/nowhere"),
+        (
+            ["-o", "page.html", "other.json"],
+            3,
+            "not a document of `millpond trace simulate -o FILE.json`",
+        ),
     ],
 )
 def test_refusals_are_one_sentence(native: FakeLab, words: list[str], status: int, said: str) -> None:
     (native.work / "other.json").write_text('{"schema": "millpond.trial/1"}')
-    done = native.run("simulate", *words)
+    done = native.run("trace", "simulate", *words)
     assert done.status == status and said in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_the_verb_is_the_program_without_a_page(native: FakeLab) -> None:
-    assert main(["simulate", "--html", "--help"]) == 0
+def test_old_words_become_the_new_ones(native: FakeLab) -> None:
+    done = native.run_apart("simulate", "--html", "page.html", "-s", "direct:size=1K", "loop.mpt")
+    assert done.status == 0 and (native.work / "page.html").exists()
+    assert "write millpond trace simulate" in done.stderr and "write -o page.html" in done.stderr
+    assert native.run_apart("simulate", "--json", "out.json", "loop.mpt").status == 0
+    assert (native.work / "out.json").exists()

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.cells.cell import SURROUNDINGS, Cell, Outcome, Strategy, Workload
-from millpond.cli import main
 from millpond.rounds.interleaved_rounds import WHOLE, Shard
 from millpond.rounds.layouts import Layout
 from millpond.rounds.real_program import RealProgram
 from millpond.store.store import Store
+from millpond_bench.bench_cli import main
 from millpond_bench.claims.claim_rules import judge
 from millpond_bench.claims.claims import NOT_MEASURED, UNTESTABLE, Claim, load
 from millpond_bench.experiments.experiment import PublishedSpec
@@ -207,7 +207,7 @@ def test_a_dry_run_counts_shared_captures_once(
     monkeypatch.setattr(capture_run, "_told", set())
     target = tmp_path / "grid.json"
     names = [TIME.name, CACHES.name]
-    assert main(["bench", *names, "--scale", "quick", "--dry-run", f"--json={target}"]) == 0
+    assert main(["run", *names, "--scale", "quick", "--dry-run", "-o", str(target)]) == 0
     first, second = json.loads(target.read_text(encoding="utf-8"))["grids"]
     assert first["estimated_seconds"] > 0 and second["estimated_seconds"] == 0
     assert second["runs"] == first["runs"]

@@ -11,10 +11,10 @@ import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.cells.cell import LITTER, Cell, Outcome
-from millpond.cli import main
 from millpond.report.figures.log_plot import share_text
 from millpond.system import native
 from millpond.system.errors import Status
+from millpond_bench.bench_cli import main
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.experiment_data import Place
 from millpond_bench.experiments.quotients import on_fresh_heap
@@ -217,9 +217,9 @@ def test_dials_in_and_dimensions_out_stand_side_by_side() -> None:
 @pytest.mark.lengthy
 def test_extra_runs_use_the_baseline_once_after_all_rounds(p0089: Use) -> None:
     fake = p0089()
-    words = ("--scale=quick", "--rounds=2", "--json=out.json", "--report=out.html")
+    words = ("--scale=quick", "--rounds=2", "-o", "out.json", "-o", "out.html")
     assert (
-        main(["bench", "unique_chars", "p0089.dials", "--cells=*length=16/*", "--cells=dials/*/contention=0/*", *words])
+        main(["run", "unique_chars", "p0089.dials", "--cells=*length=16/*", "--cells=dials/*/contention=0/*", *words])
         == Status.OK
     )
     names = [Path(argv[0]).name for argv in fake.looks]
@@ -233,7 +233,7 @@ def test_extra_runs_use_the_baseline_once_after_all_rounds(p0089: Use) -> None:
 def test_a_forecast_has_the_extra_runs_too(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
     words = ("--scale=quick", "--rounds=1", "--dry-run", "--cells=*length=16/*/set:new_delete:type:destroy")
-    assert main(["bench", "unique_chars", *words]) == Status.OK
+    assert main(["run", "unique_chars", *words]) == Status.OK
     assert "3 runs" in capsys.readouterr().out, "fresh, littered, and the picture"
 
 

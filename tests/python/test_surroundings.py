@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.cells.cell import SURROUNDINGS, Cell, Strategy, Workload
-from millpond.cli import main
 from millpond.report.comparison import cell_samples
 from millpond.rounds import mallocs
 from millpond.store.store import Store
 from millpond.system import native
 from millpond.system.errors import Failure, Status
+from millpond_bench.bench_cli import main
 from millpond_bench.experiments.experiment import surrounded
 from millpond_bench.experiments.experiment_data import points
 from millpond_bench.experiments.surroundings import TOOLCHAINS, Surroundings, said
@@ -50,7 +50,7 @@ def here(libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run(*words: str) -> tuple[int, dict[str, Any]]:
     """Returns the status, and the document if one was written."""
     Path("out.json").unlink(missing_ok=True)
-    status = main(["bench", "--json=out.json", "--report=out.html", *words])
+    status = main(["run", "-o", "out.json", "-o", "out.html", *words])
     path = Path("out.json")
     return status, json.loads(path.read_text()) if path.exists() else {}
 
@@ -99,7 +99,7 @@ def test_a_run_that_names_none_is_the_release_build_on_its_own_malloc(p0089: Use
 @pytest.mark.more
 def test_each_value_has_its_tables_next_to_the_published_ones(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
-    run(*TWO, "--toolchain=gcc,clang", "--malloc=glibc,jemalloc", "--google=google.json")
+    run(*TWO, "--toolchain=gcc,clang", "--malloc=glibc,jemalloc", "-o", "google:google.json")
     titles = re.findall(r"<h4[^>]*>([^<]*)", Path("out.html").read_text())
     ds5 = "DS5, vector&lt;vector&lt;int&gt;&gt;"
     assert titles == [f"{ds5}, by {t}{m}" for t in ("gcc", "clang") for m in ("", ", on jemalloc")]
@@ -112,12 +112,12 @@ def test_each_value_has_its_tables_next_to_the_published_ones(p0089: Use, capsys
     assert all(f"{t}, {m}" in shown for t in ("gcc", "clang") for m in ("glibc", "jemalloc"))
 
 
-@pytest.mark.parametrize("option", ["--list", "--dry-run"])
+@pytest.mark.parametrize("words", [["list"], ["run", "--dry-run"]])
 def test_listing_cells_needs_no_program_and_shows_the_values(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     monkeypatch.setenv("MILLPOND_BIN", str(tmp_path / "nothing"))
-    assert main(["bench", *TWO, "--toolchain=clang", "--malloc=mimalloc", option]) == Status.OK
+    assert main([*words, *TWO, "--toolchain=clang", "--malloc=mimalloc"]) == Status.OK
     shown = capsys.readouterr().out
     assert shown.count("/toolchain=clang/malloc=mimalloc/") == 2
 

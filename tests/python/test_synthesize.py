@@ -276,8 +276,8 @@ def test_a_missing_or_failing_compiler_is_named(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (["--granule=12"], "neither 8 nor 16"), (["--granule=8", "--preload=m.so"], "aligned to 16"),
-        (["--largest=100"], "a multiple of 8"), (["-o", "no/such/folder.hpp"], "create the folder"),
+        (["--set=granule=12"], "neither 8 nor 16"), (["--set=granule=8", "-o", "m.so"], "aligned to 16"),
+        (["--set=largest=100"], "a multiple of granule 8"), (["-o", "no/such/folder.hpp"], "create the folder"),
         (["--classes=0"], "classes"),
     ],
 )  # fmt: skip

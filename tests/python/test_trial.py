@@ -21,7 +21,7 @@ Write = Callable[..., Path]
 def test_output_input_and_status_are_the_programs_own(lab: FakeLab, plan_file: Write) -> None:
     lab.configure(run=True)
     words = ("sh", "-c", "cat; echo to stderr >&2; exit 7")
-    done = lab.run_apart("trial", "--rounds=1", "--plan", str(plan_file("p", "book")), "--", *words, stdin=b"hello\n")
+    done = lab.run_apart("try", "--rounds=1", "--plan", str(plan_file("p", "book")), "--", *words, stdin=b"hello\n")
     assert (done.status, done.stdout) == (7, "hello\n")
     assert done.stderr.count("to stderr") == 1
 
@@ -29,7 +29,7 @@ def test_output_input_and_status_are_the_programs_own(lab: FakeLab, plan_file: W
 @pytest.mark.lengthy
 def test_a_signal_is_raised_again(lab: FakeLab, plan_file: Write) -> None:
     lab.configure(signal=int(signal.SIGSEGV))
-    done = lab.run_apart("trial", "--plan", str(plan_file("p", "book")), "--", "prog")
+    done = lab.run_apart("try", "--plan", str(plan_file("p", "book")), "--", "prog")
     assert done.status == -signal.SIGSEGV
     assert "SIGSEGV" in done.stderr
 
@@ -37,7 +37,7 @@ def test_a_signal_is_raised_again(lab: FakeLab, plan_file: Write) -> None:
 def test_every_control_and_every_plan_is_run_in_every_round(lab: FakeLab, plan_file: Write) -> None:
     plans = [str(plan_file("one", "book")), str(plan_file("two", "prices"))]
     done = lab.run(
-        "trial", "--rounds=3", "--json=out.json", "--store=s", "--plan", plans[0], "--plan", plans[1], "--", "x"
+        "try", "--rounds=3", "-o", "out.json", "--store=s", "--plan", plans[0], "--plan", plans[1], "--", "x"
     )
     assert done.status == 0, done.stderr
     found = json.loads((lab.work / "out.json").read_text())
@@ -52,7 +52,7 @@ def test_every_control_and_every_plan_is_run_in_every_round(lab: FakeLab, plan_f
 
 
 def test_controls_are_about_the_program_of_the_plan(lab: FakeLab, plan_file: Write) -> None:
-    lab.run("trial", "--rounds=1", "--plan", str(plan_file("p", "book")), "--", "x")
+    lab.run("try", "--rounds=1", "--plan", str(plan_file("p", "book")), "--", "x")
     for call in lab.calls():
         if "--round" in call:
             assert ("--routes" in call) == (call[call.index("--round") + 1] != "bare")
@@ -61,7 +61,7 @@ def test_controls_are_about_the_program_of_the_plan(lab: FakeLab, plan_file: Wri
 def test_the_effects_are_those_of_the_figures(lab: FakeLab, plan_file: Write) -> None:
     cpu = {"bare": 1.0, "empty": 1.01, "shared": 0.9, "shared_huge": 0.8, "looked_up": 1.05}
     lab.configure(cpu=cpu, gains={"book": 0.7}, noise=0.001)
-    lab.run("trial", "--json=out.json", "--plan", str(plan_file("p", "book")), "--", "x")
+    lab.run("try", "-o", "out.json", "--plan", str(plan_file("p", "book")), "--", "x")
     effects = json.loads((lab.work / "out.json").read_text())["plans"][0]["effects"]
     expected = {
         "shared_pool": 0.9 / 1.01,
@@ -76,13 +76,13 @@ def test_the_effects_are_those_of_the_figures(lab: FakeLab, plan_file: Write) ->
 
 
 def test_a_budget_allows_at_least_one_round_and_is_reported(lab: FakeLab, plan_file: Write) -> None:
-    done = lab.run("trial", "--budget=0", "--json=out.json", "--plan", str(plan_file("p", "book")), "--", "x")
+    done = lab.run("try", "--budget=0", "-o", "out.json", "--plan", str(plan_file("p", "book")), "--", "x")
     assert done.status == 0
     assert json.loads((lab.work / "out.json").read_text())["rounds"] == 1
     assert "the budget allowed 1 round of 11" in done.stderr
 
 
 def test_the_table_stays_off_standard_output(lab: FakeLab, plan_file: Write) -> None:
-    done = lab.run("trial", "--rounds=1", "--plan", str(plan_file("p", "book")), "--", "x")
+    done = lab.run("try", "--rounds=1", "--plan", str(plan_file("p", "book")), "--", "x")
     assert done.stdout == ""
     assert "looked_up" in done.stderr

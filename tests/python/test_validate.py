@@ -244,7 +244,7 @@ def test_the_verb_keeps_its_result_and_doctor_shows_it(
     lab.configure(events=1000)
     monkeypatch.setattr(validation, "find_mallocs", lambda: (list(MALLOCS), {"tcmalloc": "libtcmalloc-minimal4"}))
     monkeypatch.setattr(validation, "ReplayRunner", lambda *_: FakeRunner((0.3, 0.2, 0.4), (3e6, 5e6, 2e6)))
-    done = lab.run("doctor", "--validate", "--programs=one,two", "--rounds=3", "--json=v.json")
+    done = lab.bench("validate", "one", "two", "--rounds=3", "-o", "v.json")
     assert done.status == 0, done.stderr
     found: dict[str, Any] = json.loads((lab.work / "v.json").read_text())
     assert found.pop("checksum", "").startswith("crc32:")
@@ -253,7 +253,7 @@ def test_the_verb_keeps_its_result_and_doctor_shows_it(
     assert "fast − glibc" in done.stdout and "tcmalloc is not installed" in done.stderr
     store = Store(lab.work / "results/store")
     assert store.load(found["run"]).documents["validation"] == found
-    lab.run("doctor", "--json=d.json")
+    lab.run("doctor", "-o", "d.json")
     told = json.loads((lab.work / "d.json").read_text())["replay_error"]
     assert (told["validated"], told["run"]) == (True, found["run"])
 

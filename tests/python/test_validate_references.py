@@ -139,7 +139,7 @@ def test_a_program_that_cannot_be_recorded_becomes_a_note(
 
 @pytest.mark.lengthy
 def test_the_verb_keeps_its_document_in_the_store(lab: FakeLab, programs: list[tuple[str, str, int]]) -> None:
-    done = lab.run("doctor", "--validate", "--references", "--programs=one,two", "--rounds=2", "--json=v.json")
+    done = lab.bench("validate", "--with=references", "one", "two", "--rounds=2", "-o", "v.json")
     assert done.status == 0, done.stderr
     found = json.loads((lab.work / "v.json").read_text())
     assert found.pop("checksum", "").startswith("crc32:")
@@ -156,7 +156,7 @@ def test_the_verb_keeps_its_document_in_the_store(lab: FakeLab, programs: list[t
 
 @pytest.mark.lengthy
 def test_the_verb_can_validate_only_seconds(lab: FakeLab, programs: list[tuple[str, str, int]]) -> None:
-    done = lab.run("doctor", "--validate", "--references", "--programs=one,two", "--rounds=0")
+    done = lab.bench("validate", "--with=references", "one", "two", "--rounds=0")
     assert done.status == 0, done.stderr
     assert "rank correlation" in done.stdout and "Cachegrind" not in done.stdout
     error = references_error.references_error(Store(lab.work / "results/store"))
@@ -166,17 +166,15 @@ def test_the_verb_can_validate_only_seconds(lab: FakeLab, programs: list[tuple[s
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["--references"], Status.USAGE, "needs --validate"),
-        (["--validate", "--rounds=0"], Status.USAGE, "--references"),
-        (["--validate", "--references", "--programs=no-such-program"], Status.USAGE, "one, two"),
-        (["--validate", "--references", "--programs=one", "--budget=0"], Status.ENVIRONMENT, "--budget"),
-        (["--validate", "--references", "--programs="], Status.ENVIRONMENT, "no program was named"),
+        (["--rounds=0"], Status.USAGE, "needs --with references"),
+        (["--with", "references", "no-such-program"], Status.USAGE, "one, two"),
+        (["--with", "references", "one", "--budget=0"], Status.ENVIRONMENT, "--budget"),
     ],
 )
 def test_a_request_without_a_result_has_a_remedy(
     lab: FakeLab, programs: list[tuple[str, str, int]], words: list[str], status: Status, said: str
 ) -> None:
-    done = lab.run("doctor", *words)
+    done = lab.bench("validate", *words)
     assert done.status == status
     assert said in done.stderr
 

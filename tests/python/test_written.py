@@ -251,7 +251,7 @@ def test_without_a_change_of_the_source_only_the_note_is_written(tmp_path: Path)
 
 def test_advise_writes_the_folder_that_it_is_given(lab: FakeLab, tmp_path: Path) -> None:
     folder = tmp_path / "written"
-    done = lab.run("advise", f"--write={folder}", "--json=-", "--", "prog")
+    done = lab.run("advise", f"--write={folder}", "-o", "-", "--", "prog")
     assert done.status == 0 and NOTE in {p.name for p in folder.iterdir()} and str(folder) in done.stderr
     assert all("code" in row for row in json.loads(done.stdout)["subsystems"])
     again = lab.run("advise", f"--write={folder}", "--", "prog")

@@ -8,7 +8,7 @@
 //                                                  keeps all frees
 //
 // All print the same checksum. The difference between their CPU seconds and peak bytes is the truth that advice is
-// compared with (`millpond bench laboratory.truth`).
+// compared with (`millpond-bench run laboratory.truth`).
 #pragma once
 
 #include <cstdint>

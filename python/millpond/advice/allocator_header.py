@@ -227,7 +227,7 @@ def compiler() -> list[str]:
         if shutil.which(words[0]):
             return words
     what = f"$CXX names {chosen[0]}, which does not exist" if chosen else "there is no C++ compiler"
-    raise Failure(Status.ENVIRONMENT, f"--preload: {what}; `apt-get install g++` installs one, or set CXX to yours")
+    raise Failure(Status.ENVIRONMENT, f"-o FILE.so: {what}; `apt-get install g++` installs one, or set CXX to yours")
 
 
 def source_folder() -> Path:
@@ -238,7 +238,7 @@ def source_folder() -> Path:
         if all((folder / source).is_file() for source in _SOURCES):
             return folder
     looked = ", ".join(map(str, folders))
-    raise Failure(Status.ENVIRONMENT, f"--preload: Millpond's sources are not in {looked}; reinstall Millpond")
+    raise Failure(Status.ENVIRONMENT, f"-o FILE.so: Millpond's sources are not in {looked}; reinstall Millpond")
 
 
 def build_library(text: str, name: str, library: Path) -> None:
@@ -260,7 +260,7 @@ def build_library(text: str, name: str, library: Path) -> None:
         if done.status != 0:
             first = next((line for line in done.said.splitlines() if "error" in line), done.said[:300])
             raise Failure(
-                Status.ENVIRONMENT, f"--preload: {shlex.join(words)} could not build {library}: {first}; "
+                Status.ENVIRONMENT, f"-o FILE.so: {shlex.join(words)} could not build {library}: {first}; "
                 "use gcc 12, clang 16 or later",
             )  # fmt: skip
         output.write_bytes(library, built.read_bytes())

@@ -82,7 +82,7 @@ def choose(tables: Sequence[SizeTable], most: int = CLASSES_AT_MOST, weight: flo
     if len(sizes) > _SIZES_AT_MOST:
         raise Failure(
             Status.USAGE, f"the traces request {len(sizes)} sizes, and at most {_SIZES_AT_MOST} can be divided: lower "
-            "--largest, or use --granule 16",
+            "largest (--set), or use granule 16",
         )  # fmt: skip
     cost, general = np.zeros((len(sizes), len(sizes))), np.zeros(len(sizes) + 1)
     for table in tables:

@@ -57,7 +57,7 @@ def _can_capture(folder: Path) -> bool:
     command = [str(native.find(CAPTURE)), "--instructions", "1", "-o", str(folder / "tried.mpt"), "--", "true"]
     done = native.capture(command, user_environment())
     if done.status != 0:
-        say(f"--score cannot count misses: {done.said.strip().removeprefix('millpond: ')}")
+        say(f"--with score cannot count misses: {done.said.strip().removeprefix('millpond: ')}")
     return done.status == 0
 
 
@@ -84,7 +84,7 @@ def _instructions(script: Path, library: Path, folder: Path) -> int:
     )  # fmt: skip
     found = callgrind.instructions_by_file(profile).get(str(library), 0) if profile.is_file() else 0
     if done.status != 0 or found == 0:
-        raise Failure(Status.ENVIRONMENT, f"--score: the replay under callgrind ended with {done.status}: "
+        raise Failure(Status.ENVIRONMENT, f"--with score: the replay under callgrind ended with {done.status}: "
                       f"{done.said.strip()[-300:] or 'it did not run on the malloc'}")  # fmt: skip
     return found
 
@@ -101,7 +101,7 @@ def _misses(script: Path, library: Path, folder: Path) -> tuple[int, int]:
     # The process starts itself again, and that second image has a trace of its own.
     played = list(folder.glob(f"{trace.name}.*"))
     if done.status != 0 or len(played) != 1:
-        raise Failure(Status.ENVIRONMENT, f"--score: the captured replay ended with {done.status}: "
+        raise Failure(Status.ENVIRONMENT, f"--with score: the captured replay ended with {done.status}: "
                       f"{done.said.strip()[-300:] or 'it did not start itself again'}")  # fmt: skip
     told = json.loads(native.answer(SIMULATE, ["--json", "-", str(played[0])]))
     rows = [row for row in told["simulators"][0]["metrics"] if row["metric"] in _MISSES and "subject" not in row]

@@ -70,7 +70,7 @@ def freeing_changes(home: AdvisedAllocator, known: Replacements, all_passing: Pa
         found.append(SourceChange(
             file="", line=0, kind="free",
             what="the places that free these blocks were not recorded: first find every `free` and `delete` "
-            "that they can reach (`millpond record --frees` records the places)",
+            "that they can reach (`millpond trace record --with frees` records the places)",
         ))  # fmt: skip
     return found
 

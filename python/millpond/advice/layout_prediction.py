@@ -3,7 +3,7 @@
 
 recording ──layout of each plan and malloc──▶ misses, seconds ──▶ order of trials; hopeless plans are dropped
 
-Seconds are those of the time model of `millpond simulate --latencies`: every reference waits for the level that has its
+Seconds are those of the time model of `trace simulate --latencies`: every reference waits for the level that has its
 line, or for the second level if it was foreseen. So they rank candidates, and are not CPU time. A plan is hopeless if
 its layout has neither fewer misses nor less time than the recorded program. The best plan is always kept.
 """

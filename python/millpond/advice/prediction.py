@@ -100,7 +100,7 @@ def predict(
     if not plans:
         return not_replayed("no plan was tried")
     if events * _SCRIPT_BYTES_AN_EVENT * (1 + len(plans) + _STRATEGIES_FOR) > _SCRIPTS_BYTES_AT_MOST:
-        return not_replayed("the trace is too long to be replayed under every plan; `millpond replay` replays one")
+        return not_replayed("the trace is too long for a replay of every plan; `millpond trace replay` replays one")
     order = ORDERS[0] if threads <= 1 else ORDERS[1]
     pairs = _pairs(trace, plans, order)
     cells = list(dict.fromkeys(cell for _, of, against in pairs for cell in (of, against)))

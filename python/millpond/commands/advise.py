@@ -1,147 +1,117 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The verb `millpond advise -- PROGRAM ARGS`: reads its options, runs the advice and prints the results."""
+"""The verb `millpond advise PROGRAM ARGS`: runs the advice, prints and writes the results."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from millpond.advice import code_writing
+from millpond.advice import advise_program, code_writing
 from millpond.advice.advice_data import Advice
 from millpond.advice.advise_options import Options, Preference
-from millpond.advice.advise_program import advise
 from millpond.advice.inputs import JudgedPlan, advise_on_inputs, judge_again
 from millpond.cells.plans import Plan, of_file
-from millpond.commands.options import CopyOption, DebugDirOption, Json, PrepareOption, SysrootOption
+from millpond.commands.writing import prove_all, write_documents, write_form
 from millpond.rounds import schedule
 from millpond.rounds.preparation import Preparation
 from millpond.store.store import DEFAULT, Store
-from millpond.system import output
-from millpond.system.arguments import CommandLine, bytes_of, program_of
+from millpond.system.any_bytes import shown
 from millpond.system.debug_files import setting_words, use_debug_files
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.new_folders import make_folder
 from millpond.system.progress import say
+from millpond.verbs.requests import AdviseRequest
+from millpond.verbs.values import STDOUT, takes_stdout
 
 
-def command(
-    context: typer.Context,
-    program: Annotated[list[str] | None, typer.Argument(metavar="-- PROGRAM ARGS...", show_default=False)] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            min=0.0,
-            help="Time for the whole job. Default: as much as a verdict needs, at most ten minutes.",
-        ),
-    ] = None,
-    process: Annotated[
-        int | None, typer.Option(metavar="N", help="Analyse the N-th process, not the one that allocated most.")
-    ] = None,
-    store: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the observations.")] = DEFAULT,
-    json: Json = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the report as an HTML page.")] = None,
-    write: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Also write the advised change to a new folder: a header, a note and a test."),
-    ] = None,
-    inputs: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Advise on several inputs: each line of FILE has arguments that replace {}."),
-    ] = None,
-    goes_on: Annotated[
-        bool,
-        typer.Option(
-            "--continue",
-            help="Continue the earlier advise of the same program in this store with more rounds.",
-        ),
-    ] = False,
-    prefer: Annotated[
-        Preference,
-        typer.Option(help="The goal; balanced: 1 % of CPU weighs as much as 1 % of peak memory."),
-    ] = Preference.BALANCED,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed for the order of the rounds.")] = 1,
-    prepare: PrepareOption = None,
-    cwd_copy: CopyOption = False,
-    max_trace: Annotated[
-        int | None,
-        typer.Option(
-            metavar="SIZE", parser=bytes_of, help="Size limit of the recording. Default: a quarter of the free disk."
-        ),
-    ] = None,
-    references: Annotated[
-        bool,
-        typer.Option(
-            "--references",
-            help="First run it under Valgrind (at least ten times slower) to order the trials by its cache misses.",
-        ),
-    ] = False,
-    debug_dir: DebugDirOption = None,
-    sysroot: SysrootOption = None,
-) -> None:
-    """Find out where a local allocator would make a program faster or smaller, and by how much."""
-    line: CommandLine = context.obj
-    argv = program_of("advise", line, program)
-    use_debug_files(debug_dir or (), sysroot)
-    output.prove_writable(json)
-    output.prove_writable(str(html) if html else None)
-    if write is not None:
-        code_writing.prove_empty(write)
-    if goes_on and inputs is not None:
+def advise(request: AdviseRequest) -> None:
+    """Finds out where a local allocator would make a program faster or smaller, and by how much."""
+    if not request.program or not request.program[0]:
+        raise Failure(Status.USAGE, "no program is given: write millpond advise [OPTIONS] PROGRAM [ARGS]...")
+    use_debug_files(request.debug_dir, request.sysroot)
+    prove_all(request.out)
+    if request.write is not None:
+        code_writing.prove_empty(request.write)
+    if request.goes_on and request.inputs is not None:
         raise Failure(
             Status.USAGE, "--continue works with one command line: give the command line of one input, without --inputs"
         )
-    preparation = Preparation(prepare, cwd_copy)
-
-    def within(words: tuple[str, ...], seconds: float | None) -> Advice:
-        return advise(
-            words, Options(seconds, process, store, seed, preparation, max_trace, references, prefer, goes_on)
-        )
-
-    def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, JudgedPlan]:
-        return judge_again(words, plans, seconds, Store(store), seed, preparation)
-
-    if inputs is None:
-        advice = within(argv, budget)
-    else:
-        advice = advise_on_inputs(
-            argv, inputs, schedule.BUDGET_MOST_SECONDS if budget is None else budget, within, again
-        )
-    if inputs is not None:  # stored under the last input's run, which completed it
-        Store(store).write_document("inputs", advice.inputs[-1].run or "", advice.to_json())
-    output.write_json(advice.to_json(), json)
-    if html is not None:
-        from millpond.report.page import write_report
-
-        write_report(html, [advice], Store(store))
-    written = code_writing.write(advice, write) if write is not None else ""
-    if json != "-":
+    advice = _advice_of(request)
+    store = Store(request.store)
+    if request.inputs is not None:  # stored under the last input's run, which completed it
+        store.write_document("inputs", advice.inputs[-1].run or "", advice.to_json())
+    write_documents(request.out, advice.to_json())
+    _write_reports(request, advice, store)
+    written = code_writing.write(advice, request.write) if request.write is not None else ""
+    if not takes_stdout(request.out):
         from millpond.report import terminal
 
         terminal.print_advice(advice, terminal.console())
-        if inputs is not None:
+        if request.inputs is not None:
             terminal.print_inputs(advice, terminal.console())
     if written:
         say(f"wrote {written}")
-    _leave_plan(advice, argv, html, json)
+    _leave_plan(advice, request)
 
 
-def _leave_plan(advice: Advice, argv: tuple[str, ...], html: Path | None, json: str | None) -> None:
+def _advice_of(request: AdviseRequest) -> Advice:
+    """The advice on the program, on one input or on several."""
+    preparation = Preparation(request.prepare, request.cwd_copy)
+
+    def within(words: tuple[str, ...], seconds: float | None) -> Advice:
+        return advise_program.advise(
+            words,
+            Options(
+                budget_seconds=seconds,
+                process=request.process,
+                store=request.store,
+                seed=request.seed,
+                preparation=preparation,
+                trace_bytes=request.max_trace,
+                references="references" in request.extras,
+                prefer=Preference(request.prefer),
+                goes_on=request.goes_on,
+            ),
+        )
+
+    def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, JudgedPlan]:
+        return judge_again(words, plans, seconds, Store(request.store), request.seed, preparation)
+
+    if request.inputs is None:
+        return within(request.program, request.budget)
+    seconds = schedule.BUDGET_MOST_SECONDS if request.budget is None else request.budget
+    return advise_on_inputs(request.program, request.inputs, seconds, within, again)
+
+
+def _write_reports(request: AdviseRequest, advice: Advice, store: Store) -> None:
+    """Writes the pages, and the reports in Markdown and as text."""
+    wanted = [one for one in request.out if one.form != "json"]
+    if not wanted:
+        return
+    from millpond.report import markdown, page, terminal
+    from millpond.report.cases import Case, case_of
+
+    cases = [case_of(store.load(advice.run), advice) if advice.run and not advice.inputs else Case(advice)]
+    renderers = {"html": page.render, "markdown": markdown.render, "text": terminal.render}
+    for one in wanted:
+        write_form(shown(renderers[one.form](cases)), one.place)
+
+
+def _leave_plan(advice: Advice, request: AdviseRequest) -> None:
     """Writes the plan that is better than no change, advised or not, and prints how to run it. Without one, does
     nothing.
 
-    The plan goes next to the report, or to results/ if no file was requested. With several inputs, each has its own
-    plan.
+    The plan goes next to the first report, or to results/ if no file was requested. With several inputs, each has its
+    own plan.
     """
     if advice.plan is None or advice.inputs:
         return
-    report = html or (Path(json) if json and json != "-" else None)
+    argv = request.program
     name = f"{Path(argv[0]).name}.plan.json"
-    folder = report.parent if report else DEFAULT.parent
+    written = [one for one in request.out if one.place != STDOUT]
+    first = next((one for one in written if one.form == "html"), written[0] if written else None)
+    folder = first.path.parent if first else DEFAULT.parent
     try:
         make_folder(folder)
     except OSError as error:

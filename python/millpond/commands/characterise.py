@@ -1,77 +1,41 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The verb `millpond characterise TRACE`: shows a recorded program's memory use by subsystem, as a table and
-as JSON.
-"""
+"""The verb `millpond trace show TRACE`: shows a recorded program's memory use by subsystem, as a table and as JSON."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
+import sys
 
 from millpond.advice.missing_symbols import missing_symbols
-from millpond.commands.options import DAMAGED, DamagedOption, DebugDirOption, Json, SysrootOption
+from millpond.commands.writing import prove_all, write_documents
 from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.recording import CHARACTERISE, read_json
-from millpond.system import native, output
+from millpond.system import native
 from millpond.system.debug_files import use_debug_files
 from millpond.system.temporary import temporary_folder
+from millpond.verbs.trace_requests import ShowRequest
+from millpond.verbs.values import places, takes_stdout
 
 
-def command(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace written by `millpond record`.")],
-    json: Json = None,
-    plan_out: Annotated[
-        Path | None, typer.Option("--plan-out", metavar="DIR", help="Write candidate plans into this folder.")
-    ] = None,
-    observed: Annotated[
-        Path | None,
-        typer.Option(metavar="TRACE", help="Take legality from this trace, written by `record --scopes`."),
-    ] = None,
-    scopes_out: Annotated[
-        Path | None,
-        typer.Option("--scopes-out", metavar="FILE", help="Write the functions that `record --scopes` should observe."),
-    ] = None,
-    cache: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DESCRIPTION",
-            help="If the trace has references, simulate this cache: attributed:line=64,size=32K,ways=8.",
-        ),
-    ] = None,
-    window: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WINDOW",
-            help="Measure D, V, U and C over a part: events=FROM:TO, seconds=FROM:TO or scope=FUNCTION (if observed). "
-            "Default: each subsystem while its objects are live.",
-        ),
-    ] = None,
-    damaged: DamagedOption = False,
-    debug_dir: DebugDirOption = None,
-    sysroot: SysrootOption = None,
-) -> None:
-    """Group a trace's allocations into subsystems; show their density, locality, lifetimes and legality."""
-    output.prove_writable(json)
-    use_debug_files(debug_dir or (), sysroot)
+def show(request: ShowRequest) -> None:
+    """Groups a trace's allocations into subsystems; shows their density, locality, lifetimes and legality."""
+    use_debug_files(request.debug_dir, request.sysroot)
+    prove_all([one for one in request.out if one.form == "json"])
+    words = [f"--plan-out={place}" for place in places(request.out, "plans")]
+    words += [f"--scopes-out={place}" for place in places(request.out, "scopes")]
+    words += [f"--observed={request.observed}"] if request.observed else []
+    words += [f"--cache={request.simulate}"] if request.simulate else []
+    words += [f"--window={request.window}"] if request.window else []
+    words += ["--damaged"] if request.damaged else []
     with temporary_folder() as folder:
         out = folder / "characterisation.json"
-        words = [f"--plan-out={plan_out}"] if plan_out else []
-        words += [f"--observed={observed}"] if observed else []
-        words += [f"--scopes-out={scopes_out}"] if scopes_out else []
-        words += [f"--cache={cache}"] if cache else []
-        words += [f"--window={window}"] if window else []
-        words += [DAMAGED] if damaged else []
-        said = native.require(CHARACTERISE, ["--json", str(out), *words, "--", str(trace)])
+        said = native.require(CHARACTERISE, ["--json", str(out), *words, "--", str(request.trace)])
         data = read_json(out)
-    if said:
-        typer.echo(said, err=True, nl=False)
+    sys.stderr.write(said)
     known = Characterisation.from_json(data)
     if symbols := missing_symbols(known.trace):
         data["symbols"] = symbols.to_json()
-    output.write_json(data, json)
-    if json != "-":
+    write_documents(request.out, data)
+    if not takes_stdout(request.out):
         from millpond.report import terminal
 
         terminal.print_characterisation(known, terminal.console())

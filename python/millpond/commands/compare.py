@@ -2,101 +2,60 @@
 """The verb `millpond compare`: compares two runs or stores, as a gate for CI; or two builds of a program.
 
 compare A B --fail-if "peak_bytes > +5%"     compares stored observations
-compare --after NEW -- PROGRAM ARGS...       runs both builds, and shows the advice's prediction
+compare --after NEW PROGRAM ARGS...          runs both builds, and shows the advice's prediction
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from millpond.advice.prediction_outcome import WORDS, Builds, PredictionOutcome
 from millpond.cells.metrics import REPLAY_METRICS, TRIAL_METRICS
-from millpond.commands.options import CopyOption, Json, PrepareOption
+from millpond.commands.writing import prove_all, write_documents
 from millpond.report.comparison.builds import BuildComparisonRequest, command_after, compare_builds
 from millpond.report.comparison.cell_samples import Cells, cells_of
 from millpond.report.comparison.store_changes import StoreComparison
 from millpond.report.comparison.store_changes import compare as compare_cells
 from millpond.rounds.preparation import Preparation
-from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.statistics import conditions
 from millpond.statistics.conditions import value_text
 from millpond.statistics.order_statistics import BEYOND_NOISE
-from millpond.store.store import DEFAULT, Store
-from millpond.system import extensions, output
-from millpond.system.arguments import CommandLine, program_of
+from millpond.store.store import Store
+from millpond.system import extensions
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import say
 from millpond.system.temporary import temporary_folder
 from millpond.system.wording import percent_text, plural
+from millpond.verbs.requests import CompareRequest
+from millpond.verbs.values import takes_stdout
 
 ROWS_AT_MOST = 40
 
 
-def command(
-    context: typer.Context,
-    sides: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="A B | --after NEW -- PROGRAM ARGS...",
-            show_default=False,
-            help="Two runs or stores (folders); or, with --after, the program before the change.",
-        ),
-    ] = None,
-    after: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NEW",
-            help="The changed build: a program, which gets the same ARGS, or a command line "
-            "in quotes. Runs both builds and shows the prediction of the advice.",
-        ),
-    ] = None,
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CONDITION", help='For example "peak_bytes > +5%"; may be repeated. Status 1 on a breach.'
-        ),
-    ] = None,
-    cells: Annotated[str, typer.Option(metavar="TEXT", help="Only cells whose name or workload contains this.")] = "",
-    rounds: Annotated[
-        int, typer.Option(metavar="N", min=VERDICT_ROUNDS, help="With --after: rounds of each build.")
-    ] = VERDICT_ROUNDS,
-    store: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the runs.")] = DEFAULT,
-    json: Json = None,
-    seed: Annotated[
-        int, typer.Option(metavar="N", help="With --after: seed for the order of the rounds. Otherwise no effect.")
-    ] = 1,
-    prepare: PrepareOption = None,
-    cwd_copy: CopyOption = False,
-) -> int:
-    """Compare two runs or two stores, cell by cell, or two builds of a program.
-
-    `millpond compare A B --fail-if CONDITION` exits with 1 if a condition is
-    breached. A change inside the noise never breaches one.
-
-    `millpond compare --after NEW -- PROGRAM ARGS...` runs both builds in
-    interleaved rounds, and compares them with the prediction of the latest
-    `millpond advise -- PROGRAM ARGS...` in the store.
-    """
-    line: CommandLine = context.obj
-    if after is None:
-        a, b = _two(sides or [])  # names after -- may begin with a dash
-        return _compare_runs(a, b, [conditions.parse(text) for text in fail_if or []], cells, store, json)
-    if fail_if or cells:
+def compare(request: CompareRequest) -> int:
+    """Compares two runs or two stores, cell by cell, or two builds of a program. Status 1: a condition is breached."""
+    if request.after is None:
+        return _compare_runs(request, *_two(request.sides))
+    if request.fail_if or request.cells:
         raise Failure(Status.USAGE, "--fail-if and --cells are for two runs (A B), not for two builds (--after)")
-    program = program_of("compare", line, sides)
-    output.prove_writable(json)
+    if not request.sides:
+        raise Failure(Status.USAGE, "no program is given: write millpond compare --after NEW PROGRAM [ARGS]...")
+    prove_all(request.out)
     with temporary_folder() as folder:
-        preparation = Preparation(prepare, cwd_copy)
-        request = BuildComparisonRequest(program, command_after(after, program), rounds, store, seed, preparation)
-        builds, damaged = compare_builds(request, folder)
-    output.write_json(builds.to_json(), json)
-    if json != "-":
+        preparation = Preparation(request.prepare, request.cwd_copy)
+        changed = command_after(request.after, request.sides)
+        builds, damaged = compare_builds(
+            BuildComparisonRequest(request.sides, changed, request.rounds, request.store, request.seed, preparation),
+            folder,
+        )
+    write_documents(request.out, builds.to_json())
+    if not takes_stdout(request.out):
         from millpond.report import terminal
 
         print_builds(builds, terminal.console())
@@ -105,13 +64,13 @@ def command(
     return Status.INPUT if damaged else Status.OK
 
 
-def _two(sides: list[str]) -> tuple[str, str]:
+def _two(sides: Sequence[str]) -> tuple[str, str]:
     if len(sides) == 2:
         return sides[0], sides[1]
     raise Failure(
         Status.USAGE,
         f"{plural(len(sides), 'side')} given: `millpond compare A B` compares two runs or stores, "
-        "`millpond compare --after NEW -- PROGRAM ARGS...` compares two builds",
+        "`millpond compare --after NEW PROGRAM ARGS...` compares two builds",
     )
 
 
@@ -121,12 +80,14 @@ def known_metrics() -> dict[str, str]:
     return {metric: unit for metrics in declared for metric, unit in metrics.units.items()}
 
 
-def _compare_runs(a: str, b: str, wanted: list[conditions.Condition], cells: str, store: Path, json: str | None) -> int:
-    output.prove_writable(json)
+def _compare_runs(request: CompareRequest, a: str, b: str) -> int:
+    prove_all(request.out)
+    wanted = [conditions.parse(text) for text in request.fail_if]
     damaged: list[str] = []
-    found = compare_cells(_side(a, store, damaged), _side(b, store, damaged), wanted, cells, known_metrics())
-    output.write_json(found.to_json(), json)
-    if json != "-":
+    before, after = (_side(text, request.store, damaged) for text in (a, b))
+    found = compare_cells(before, after, wanted, "".join(request.cells[-1:]), known_metrics())
+    write_documents(request.out, found.to_json())
+    if not takes_stdout(request.out):
         from millpond.report import terminal
 
         print_comparison(found, terminal.console())
@@ -210,7 +171,7 @@ def _table(found: StoreComparison, rows: list[Any], total: int) -> Table:
         words = [value_text(change.a.median, unit), value_text(change.b.median, unit), amount, interval, change.verdict]
         table.add_row(Text(name), metric, *words, style=style)
     if total > len(rows):
-        table.caption = f"and {total - len(rows)} more; --json has them all"
+        table.caption = f"and {total - len(rows)} more; -o FILE.json has them all"
     return table
 
 

@@ -3,90 +3,59 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
 from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millpond.commands.options import Json
+from millpond.commands.writing import prove_all, write_documents
 from millpond.doctor.diagnosis import diagnose, ns_text
 from millpond.doctor.examination import examine
 from millpond.doctor.examination_data import Examination
 from millpond.doctor.replay_error import replay_error
-from millpond.store.store import DEFAULT, Store
-from millpond.system import extensions, output
+from millpond.store.store import Store
+from millpond.system import extensions
 from millpond.system.errors import Failure, Status
 from millpond.system.json_seal import sealed
 from millpond.system.progress import ProgressReport, say
 from millpond.system.wording import bytes_text, percent_text
+from millpond.verbs.requests import DoctorRequest
+from millpond.verbs.values import STDOUT, takes_stdout
 
 _MARKS = {"missing": ("✗", "bold red"), "warning": ("!", "yellow"), "note": ("·", "")}
 
 
-def command(
-    store: Annotated[Path, typer.Option(metavar="DIR", help="The store whose disk is examined.")] = DEFAULT,
-    json: Json = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed for the order of the rounds.")] = 1,
-    validate: Annotated[
-        bool, typer.Option("--validate", help="Compare replay's predictions with real programs, and store the error.")
-    ] = False,
-    references: Annotated[
-        bool,
-        typer.Option(
-            "--references",
-            help="With --validate: instead compare predictions for other mallocs, made from recorded references, "
-            "with Cachegrind and the clock.",
-        ),
-    ] = False,
-    programs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="With --validate: only these programs, separated by commas; an unknown name prints the list. With "
-            "--references also any command line.",
-            show_default=False,
-        ),
-    ] = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="With --validate: rounds of each contender. With --references: number of environment sizes (0: CPU "
-            "only, without Cachegrind).",
-            show_default=False,
-        ),
-    ] = None,
-    budget: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.0, help="With --validate: time for the whole validation.")
-    ] = 1800.0,
-) -> int:
-    """Examine this machine and this installation, and explain the effects on results. Status 4: something is
+def doctor(request: DoctorRequest) -> int:
+    """Examines this machine and this installation, and explains the effects on results. Status 4: something is
     missing.
     """
-    output.prove_writable(json)
-    if references and not validate:
-        raise Failure(Status.USAGE, "--references needs --validate")
-    if rounds == 0 and not references:
-        raise Failure(Status.USAGE, "--rounds 0 needs --references: validating replay takes at least one round")
-    if validate:
-        names = None if programs is None else [n.strip() for n in programs.split(",") if n.strip()]
-        validation = extensions.part("validate_references" if references else "validate", "--validate")
-        return int(validation(names, rounds, budget, store, seed, json))
+    prove_all(request.out)
+    if request.validate:
+        return _validate(request)
+    if request.references or request.programs is not None:
+        raise Failure(Status.USAGE, "--references and --programs are words of millpond-bench validate")
     say("measuring costs and noise")
-    document = replace(examine(store, ProgressReport(), seed=seed), replay_error=replay_error(Store(store)).note)
+    examined = examine(request.store, ProgressReport(), seed=request.seed)
+    document = replace(examined, replay_error=replay_error(Store(request.store)).note)
     findings = diagnose(document)
     document = replace(document, findings=tuple(findings), ok=not any(f.level == "missing" for f in findings))
-    output.write_json(sealed(document.to_json()), json)
-    if json != "-":
+    write_documents(request.out, sealed(document.to_json()))
+    if not takes_stdout(request.out):
         from millpond.report import terminal
 
         print_document(document, terminal.console())
     return Status.OK if document.ok else Status.ENVIRONMENT
+
+
+def _validate(request: DoctorRequest) -> int:
+    """Runs `millpond-bench validate` for the words of an earlier version."""
+    say("--validate is an old word: write millpond-bench validate")
+    words = [name.strip() for name in (request.programs or "").split(",") if name.strip()]
+    words += ["--with=references"] if request.references else []
+    words += [] if request.rounds is None else [f"--rounds={request.rounds}"]
+    words += [f"--budget={request.budget}", f"--store={request.store}", f"--seed={request.seed}"]
+    words += [f"-o{one.form}:{one.place}" if one.place != STDOUT else "--json" for one in request.out]
+    return int(extensions.part("main", "--validate")(["validate", *words]))
 
 
 def print_document(document: Examination, out: Console) -> None:

@@ -1,85 +1,104 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The verb `millpond record -o FILE -- PROGRAM ARGS`: becomes millpond-record or (--references) millpond-references.
+"""The verb `millpond trace record PROGRAM ARGS`: becomes millpond-record or (references) millpond-references.
 
 The process is replaced, so status, signals, standard streams and job control are the program's own without any code of
-ours. No option parser is imported: the recorder checks its own command line.
+ours.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
+import sys
 from pathlib import Path
 
 from millpond.system.becoming import become
-from millpond.system.debug_files import taken_from
+from millpond.system.debug_files import use_debug_files
+from millpond.system.errors import Failure, Status
+from millpond.verbs.trace_requests import RecordRequest
 
-USAGE = """\
-usage: millpond record -o FILE [--max-bytes N] [--for SECONDS] [--ahead N] [--mode OCTAL] [--check-contexts]
-                       [--owners] [--frees] [--scopes FILE] [--scope FUNCTION]... [--scope-entries N]
-                       [--debug-dir DIR]... [--sysroot DIR] -- PROGRAM ARGS...
-       millpond record --finish FILE
-       millpond record --references -o FILE [--from N] [--instructions N] [--sample BURST/PERIOD]
-                       [--skip-start | --window FUNCTION] [--mode OCTAL] [--simulate DESCRIPTION]...
-                       [--bytes-max N] [--with-system] [--preload LIBRARY] -- PROGRAM ARGS...
-
-Records every heap event of PROGRAM and of the processes that it starts. The trace of PROGRAM itself goes to FILE,
-that of the process with pid P to FILE.P. Ends with the exit status of PROGRAM.
-
-  -o FILE           the trace to write
-  --max-bytes N     stop recording (not the program) when the trace has N bytes
-  --for SECONDS     stop the program after this time: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL
-  --ahead N         map N bytes of the trace at the start, and make no system call for it later: for programs that
-                    restrict their own system calls (seccomp) without the C library
-  --mode OCTAL      permissions of the traces (600: only the owner can read them, because they contain command lines)
-  --check-contexts  also walk the stack at 1 event in 64, and report the number of contexts that differ
-  --scopes FILE     observe each activation of the functions in this list, written by characterise --scopes-out;
-                    characterise needs this to call a function legal for an arena
-  --scope FUNCTION  observe this function of the executable (may be repeated)
-  --debug-dir DIR   search DIR for separate debug files, which name the functions of --scope (may be repeated)
-  --sysroot DIR     search usr/lib/debug below DIR, too
-  --scope-entries N stop observing a function after N entries (1000000); an entry takes about 6 us
-  --owners          sample the registers and the stack at allocations; characterise needs this to assign objects to
-                    instances of a type
-  --frees           also record the call stack of each free, at about 10 ns a free; characterise needs this to show
-                    where the blocks of a subsystem are freed
-  --finish FILE     complete a recording (also of references) whose recorder was killed, whose disk was full, or whose
-                    program has left processes behind
-
-  --references      also capture every data reference, under Valgrind (package valgrind): at least five times slower
-  --from N          start capturing after N instructions
-  --instructions N  stop capturing after N instructions; the program continues
-  --sample B/P      capture bursts of B instructions, one in every P instructions; heap events are all captured
-  --skip-start      start capturing at main
-  --window FUNCTION capture all threads from the function's entry to its return; heap events are all captured.
-                    FUNCTION is a symbol as printed by nm
-  --simulate DESC   count misses while the program runs, and write only counts and heap events (may be repeated).
-                    `millpond simulate --help` explains DESC; `millpond simulate FILE` shows the counts
-  --bytes-max N     simulators count an access of more than N bytes as one of N
-  --with-system     simulators also count the memory accesses of system calls
-  --preload LIBRARY preload another malloc into the program
-"""
-
-REFERENCES, FINISH = "--references", "--finish"
 _PARTS = re.compile(r"\.[0-9]+\.[0-9]+")
+_SETTINGS = {"mode": "--mode", "ahead": "--ahead", "scope-entries": "--scope-entries", "access-bytes": "--bytes-max"}
+_FLAGS = {"owners": "--owners", "frees": "--frees", "contexts": "--check-contexts", "system": "--with-system"}
 
 
-def record(argv: list[str]) -> int:
-    """Runs the verb. Returns only for help: otherwise this process has become the recorder, or a Failure is raised."""
-    own = argv.index("--") if "--" in argv else len(argv)
-    argv = [*taken_from(argv[:own]), *argv[own:]]
-    own = argv.index("--") if "--" in argv else len(argv)
-    if REFERENCES not in argv[:own] and not _left_references(argv[:own]):
-        return become("millpond-record", argv, USAGE)
-    others = [word for word in argv[:own] if word != REFERENCES]
-    return become("millpond-references", others + argv[own:], USAGE)
+def record(request: RecordRequest) -> int:
+    """Becomes the recorder, or raises a Failure."""
+    _prove_fitting(request)
+    use_debug_files(request.debug_dir, request.sysroot)
+    words = _words(request)
+    if request.finish is not None:
+        if request.program or request.out is not None:
+            raise Failure(Status.USAGE, "--finish FILE completes a recording: give neither a program nor -o")
+        left_references = "references" in request.extras or _left_references(request.finish)
+        become("millpond-references" if left_references else "millpond-record", ["--finish", request.finish, *words])
+    if not request.program:
+        raise Failure(Status.USAGE, "no program is given: write millpond trace record [-o FILE] PROGRAM [ARGS]...")
+    place = request.out
+    if place is None:
+        place = f"{Path(request.program[0]).name}.mpt"
+        print(f"millpond: recording to {place} (-o FILE chooses another file)", file=sys.stderr)
+    program = "millpond-references" if "references" in request.extras else "millpond-record"
+    # The file comes last: in front of `--`, an option that may be repeated would take the program's words.
+    become(program, [*words, "-o", place, "--", *request.program])
 
 
-def _left_references(argv: list[str]) -> bool:
-    """True if --finish names a capture of references, whose processes left files FILE.partial.PID.IMAGE."""
-    named = [word.partition("=")[2] for word in argv if word.startswith(f"{FINISH}=")]
-    named += [following for word, following in itertools.pairwise(argv) if word == FINISH]
-    return any(_PARTS.fullmatch(name) for file in named for name in _siblings(f"{file}.partial"))
+def _prove_fitting(request: RecordRequest) -> None:
+    """Failure (status 2) for an option of the other recorder."""
+    names = {name for name, _ in request.settings}
+    of_references = {
+        "--window": request.window, "--sample": request.sample, "--simulate": request.simulate,
+        "--malloc": request.malloc, "--with system": "system" in request.extras,
+        "--set access-bytes": "access-bytes" in names,
+    }  # fmt: skip
+    of_events = {
+        "--for": request.duration, "--max-trace": request.max_trace, "--scope": request.scope,
+        "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
+        **{f"--with {name}": name in request.extras for name in ("owners", "frees", "contexts")},
+    }  # fmt: skip
+    has_references = "references" in request.extras
+    for name, value in (of_events if has_references else of_references).items():
+        if value not in (None, (), False):
+            hint = "does not go with --with references" if has_references else "needs --with references"
+            raise Failure(Status.USAGE, f"{name} {hint}")
+
+
+def _words(request: RecordRequest) -> list[str]:
+    """The words of the native program for the options that the user gave."""
+    words = [_FLAGS[name] for name in request.extras if name in _FLAGS]
+    for name, value in (("--for", request.duration), ("--max-trace", request.max_trace), ("--sample", request.sample),
+                        ("--preload", request.malloc)):  # fmt: skip
+        words += [name, f"{value:.9g}" if isinstance(value, float) else str(value)] if value is not None else []
+    for scope in request.scope:
+        words += ["--scopes", scope[1:]] if scope.startswith("@") else ["--scope", scope]
+    for window in request.window:
+        words += _window_words(window)
+    for description in request.simulate:
+        words += ["--simulate", description]
+    return words + [word for name, value in request.settings for word in (_SETTINGS[name], str(value))]
+
+
+def _window_words(window: str) -> list[str]:
+    """The native words for scope=FUNCTION (or FUNCTION), from=main and instructions=FROM:TO."""
+    kind, equals, value = window.partition("=")
+    if not equals:
+        return ["--window", window]
+    if kind == "scope":
+        return ["--window", value]
+    if (kind, value) == ("from", "main"):
+        return ["--skip-start"]
+    first, colon, last = value.partition(":")
+    is_range = kind == "instructions" and colon and all(not n or n.isdecimal() for n in (first, last))
+    if not is_range or (first and last and int(first) >= int(last)):
+        raise Failure(
+            Status.USAGE, f"--window {window!r} is neither scope=FUNCTION nor from=main nor instructions=FROM:TO"
+        )
+    words = ["--from", first] if first else []
+    return words + (["--instructions", str(int(last) - int(first or 0))] if last else [])
+
+
+def _left_references(file: str) -> bool:
+    """True for a capture of references, whose processes left files FILE.partial.PID.IMAGE."""
+    return any(_PARTS.fullmatch(name) for name in _siblings(f"{file}.partial"))
 
 
 def _siblings(stem: str) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The verb `millpond replay TRACE`: replays a recorded program's heap events on real allocators, and compares them."""
+"""The verb `millpond trace replay TRACE`: replays a program's heap events on real allocators."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from msgspec.structs import asdict, replace
 
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.metrics import REPLAY_METRICS
 from millpond.cells.plans import read_all
-from millpond.commands import options
+from millpond.commands.writing import prove_all, show_grid, write_documents
 from millpond.doctor.replay_error import NOT_VALIDATED, ReplayError, replay_error, widen
-from millpond.rounds.grids import GridOptions, forecast, listing, notes_on_rounds, select, show
+from millpond.rounds.grids import GridOptions, forecast, notes_on_rounds, select
 from millpond.rounds.interleaved_rounds import (
     RoundsRequest,
     Shard,
@@ -33,7 +32,6 @@ from millpond.rounds.replay_data import ReplayContender, ReplayedTrace, ReplayRe
 from millpond.rounds.replay_rounds import (
     EXPERIMENT,
     NULL,
-    ORDERS,
     PACED,
     RECORDED,
     REPLAY,
@@ -45,105 +43,71 @@ from millpond.rounds.replay_rounds import (
     replay_cells,
     subtract_null,
 )
-from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison, summarise
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog, logged, subject_of
 from millpond.store.store import Store
-from millpond.system import machine, native, output
+from millpond.system import machine, native
 from millpond.system.errors import Failure, Status
 from millpond.system.input_file import require_regular, why_unreadable
 from millpond.system.progress import ProgressReport
 from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
+from millpond.verbs.trace_requests import ReplayRequest
+from millpond.verbs.values import takes_stdout
 
 # A longer round counts as hung.
 _PATIENCE_SECONDS, _SLOWEST_SECONDS_AN_EVENT = 60.0, 10e-6
 
 
-def command(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace written by `millpond record`.")],
-    plan: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="A plan; may be repeated.")] = None,
-    strategy: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help=f"Try for each subsystem: {', '.join(STRATEGIES)}; may be repeated."),
-    ] = None,
-    malloc: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATH", help="A malloc library, or jemalloc, mimalloc, tcmalloc; may be repeated."),
-    ] = None,
-    order: Annotated[
-        str,
-        typer.Option(metavar="total|dependency", help="Replay all threads in one, or each in its own thread."),
-    ] = ORDERS[0],
-    pace: Annotated[
-        bool, typer.Option("--pace", help="Replay events at their recorded times, which takes as long as the program.")
-    ] = False,
-    diffusion: Annotated[
-        int, typer.Option(metavar="N", min=0, max=1000, help="Also examine the pages of live objects, N times.")
-    ] = 0,
-    budget: options.BudgetOption = None,
-    rounds: options.RoundsOption = VERDICT_ROUNDS,
-    json: options.Json = None,
-    store: options.StoreOption = None,
-    seed: options.SeedOption = 1,
-    list_only: options.ListOption = False,
-    dry_run: options.DryRunOption = False,
-    cells: options.CellsOption = None,
-    shard: options.ShardOption = None,
-    damaged: options.DamagedOption = False,
-) -> None:
-    """Replay a trace's heap events on real allocators and compare them with the recorded one."""
-    deadline = time.monotonic() + budget if budget is not None else float("inf")
-    if pace and order != ORDERS[0]:
-        raise Failure(Status.USAGE, "--pace needs --order total, which has one clock for all threads")
-    if order not in ORDERS:
-        raise Failure(Status.USAGE, f"--order {order!r} is not one of {', '.join(ORDERS)}")
-    grid = GridOptions.given(list_only, dry_run, cells, shard)
-    grid.require_store(store)
-    contenders = _contenders(trace, plan or [], strategy or [], malloc or [], order, pace)
+def replay(request: ReplayRequest) -> None:
+    """Replays a trace's heap events on real allocators and compares them with the recorded one."""
+    deadline = time.monotonic() + request.budget if request.budget is not None else float("inf")
+    grid = GridOptions.given(False, request.dry_run, request.cells, request.shard)
+    grid.require_store(request.store)
+    contenders = _contenders(request)
     if grid.filters:
         chosen = select(contenders, grid.filters)
         contenders = [c for c in contenders if c in chosen or c.contender in (RECORDED, NULL)]
-    output.prove_writable(json)
+    prove_all(request.out)
     with temporary_folder() as folder:
-        accepted = (options.DAMAGED,) if damaged else ()
-        kept_in = Store(store) if store else None
-        replay = ReplayRun(trace, contenders, folder, rounds, deadline, seed, kept_in, accepted)
-        if grid.list_only or grid.dry_run:
-            show(listing(EXPERIMENT, contenders) if grid.list_only else replay.forecast(grid.shard), json)
+        accepted = ("--damaged",) if request.damaged else ()
+        kept_in = Store(request.store) if request.store else None
+        run = ReplayRun(request.trace, contenders, folder, request.rounds, deadline, request.seed, kept_in, accepted)
+        if grid.dry_run:
+            show_grid(run.forecast(grid.shard), request.out)
             return
-        result = replay.run(grid.shard, diffusion)
-    output.write_json(result.to_json(), json)
-    if json != "-":
+        result = run.run(grid.shard, request.diffusion)
+    write_documents(request.out, result.to_json())
+    if not takes_stdout(request.out):
         from millpond.report import replay_table, terminal
 
         replay_table.print_replay(result, terminal.console(sys.stdout))
 
 
-def _contenders(
-    trace: Path, plans: list[Path], strategies: list[str], mallocs: list[str], order: str, paced: bool
-) -> list[Cell]:
+def _contenders(request: ReplayRequest) -> list[Cell]:
     """Returns the contenders that the user names; by default every strategy and every malloc library of this
     machine.
     """
+    strategies = list(request.strategy)
+    trace = request.trace
     for name in strategies:
         if name not in STRATEGIES:
             raise Failure(Status.USAGE, f"unknown strategy {name!r}; the strategies are {', '.join(STRATEGIES)}")
     try:
         require_regular(trace)
     except FileNotFoundError as error:
-        advice = f"`millpond record -o {trace} -- PROGRAM` writes one"
+        advice = f"`millpond trace record -o {trace} PROGRAM` writes one"
         raise Failure(Status.INPUT, f"there is no trace {trace}; {advice}") from error
     except OSError as error:
         raise Failure(Status.INPUT, f"cannot read the trace {trace}: {why_unreadable(error)}") from error
     here = {m.name: m.path for m in find_mallocs()[0] if m.path is not None}
-    libraries = [_library(name, here) for name in mallocs]
-    if not (plans or strategies or mallocs):
+    libraries = [_library(name, here) for name in request.malloc]
+    if not (request.plan or strategies or request.malloc):
         strategies, libraries = list(STRATEGIES), list(here.values())
     return replay_cells(
-        trace.absolute(), plans=read_all(plans), strategies=strategies, mallocs=libraries,
-        order=order, paced=paced,
+        trace.absolute(), plans=read_all(list(request.plan)), strategies=strategies, mallocs=libraries,
+        order="dependency" if request.order == "dependency" else "total", paced=request.order == "paced",
     )  # fmt: skip
 
 

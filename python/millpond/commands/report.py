@@ -1,148 +1,96 @@
 # SPDX-License-Identifier: BSL-1.0
 """The verb `millpond report [STORE]`: reports the stored results as a page, text, data, or a file for another tool.
 
-    html text json markdown      the latest run of each workload, each a section; --run picks one
-    results                      the results of `bench` on papers' statements, as a folder of pages
-    csv                          the observations of one run, or its subsystems (--relation)
-    pprof collapsed speedscope   the call tree of one run
-    chrome                       live bytes and pages over time of one run
+    html text json markdown           the latest run of each workload, each a section; --run picks one
+    results                           the results of `millpond-bench` on papers' statements, as a folder of pages
+    csv subsystems                    the observations, or the subsystems, of one run
+    pprof collapsed speedscope        the call tree of one run; objects, live_bytes: collapsed with these widths
+    chrome                            live bytes and pages over time of one run
 
-The format follows from the name given by -o; without one the report goes to the terminal.
+The form follows from the ending of the file given by -o; without one the report goes to the terminal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from millpond.commands.options import Json
+from millpond.commands.writing import prove_all, write_form
 from millpond.report import cases as report_cases
 from millpond.report.cases import Case
 from millpond.store.check import WRONG_DATA
 from millpond.store.run_contents import RunContents
-from millpond.store.store import DEFAULT, Store
+from millpond.store.store import Store
 from millpond.system import extensions, output
 from millpond.system.any_bytes import shown
 from millpond.system.errors import Failure, Status
+from millpond.system.progress import say
+from millpond.verbs.requests import REPORT_FORMS, ReportRequest
+from millpond.verbs.values import STDOUT, Output
+
+FORMS = (*REPORT_FORMS.values(), "results")
 
 
-class Format(StrEnum):
-    """The formats of a report."""
-
-    HTML = "html"
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-    CSV = "csv"
-    PPROF = "pprof"
-    COLLAPSED = "collapsed"
-    SPEEDSCOPE = "speedscope"
-    CHROME = "chrome"
-    RESULTS = "results"
-
-
-class Weight(StrEnum):
-    """The meaning of a collapsed stack's width."""
-
-    BYTES = "bytes"
-    OBJECTS = "objects"
-    LIVE_BYTES = "live_bytes"
-
-
-class Relation(StrEnum):
-    """The meaning of a row of the CSV."""
-
-    OBSERVATIONS = "observations"
-    SUBSYSTEMS = "subsystems"
-
-
-# The longest matching ending decides.
-ENDINGS = {
-    ".html": Format.HTML, ".htm": Format.HTML, ".txt": Format.TEXT, ".md": Format.MARKDOWN, ".csv": Format.CSV,
-    ".json": Format.JSON, ".pb.gz": Format.PPROF, ".folded": Format.COLLAPSED,
-    ".speedscope.json": Format.SPEEDSCOPE, ".chrome.json": Format.CHROME,
-}  # fmt: skip
-
-
-def command(
-    folder: Annotated[
-        Path | None, typer.Argument(metavar="[STORE]", help="The store to report; the same as --store.")
-    ] = None,
-    store: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the runs.")] = DEFAULT,
-    run: Annotated[
-        str | None, typer.Option(metavar="RUN", help="One run: its id, the start of its id, or `latest`.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")] = None,
-    form: Annotated[Format | None, typer.Option("--format", help="Default: derived from FILE's name.")] = None,
-    weight: Annotated[Weight, typer.Option(help="The unit of a collapsed stack.")] = Weight.BYTES,
-    relation: Annotated[Relation, typer.Option(help="The rows of the CSV.")] = Relation.OBSERVATIONS,
-    json: Json = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="No effect: a report has nothing random.")] = 1,
-) -> None:
-    """Report the stored results of `advise` or `bench`: a page, text, JSON, Markdown, or a file for another tool."""
-    del seed
-    if json is not None:
-        if out is not None or form is not None:
-            raise Failure(Status.USAGE, "--json means --format json -o FILE: give only one of them")
-        out, form = Path(json), Format.JSON
-    chosen = format_of(out, form)
-    source = Store(folder or store)
+def report(request: ReportRequest) -> None:
+    """Reports the stored results as a page, text, data, or a file for another tool."""
+    wanted = _wanted(request)
+    source = Store(request.folder or request.store)
     if not source.folder.is_dir():
-        verb = "bench EXPERIMENT" if chosen is Format.RESULTS else "advise"
-        raise Failure(Status.INPUT, f"there is no store {source.folder}; `millpond {verb} --store DIR` makes one")
-    if chosen is Format.RESULTS:
-        _write_results(source, out)
-        return
-    output.prove_writable(str(out) if out else None)
-    if chosen is Format.TEXT and out is None:
-        from millpond.report import terminal
+        verb = "millpond-bench run EXPERIMENT" if any(one.form == "results" for one in wanted) else "millpond advise"
+        raise Failure(Status.INPUT, f"there is no store {source.folder}; `{verb} --store DIR` makes one")
+    prove_all([one for one in wanted if one.form != "results"])
+    for one in wanted:
+        if one.form == "results":
+            _write_results(source, one.path)
+        elif one.form == "text" and one.place == STDOUT:
+            from millpond.report import terminal
 
-        cases, damaged, missing, _ = _reported(source, chosen, run)
-        terminal.print_cases(cases, terminal.console(), damaged, missing)
-    else:
-        write_out(_make(source, chosen, run, weight, relation), out)
+            cases, damaged, missing, _ = _reported(source, one.form, request.run)
+            terminal.print_cases(cases, terminal.console(), damaged, missing)
+        else:
+            write_form(_make(source, one.form, request.run), one.place)
     source.finish()
 
 
-def _write_results(store: Store, folder: Path | None) -> None:
+def _wanted(request: ReportRequest) -> tuple[Output, ...]:
+    """The places and forms to write; text on the terminal by default. Understands the words of earlier versions."""
+    wanted = request.out or (Output(STDOUT, "text"),)
+    if (request.format, request.weight, request.relation) == (None, None, None):
+        return wanted
+    say("--format, --weight, --relation are old words: the ending of -o FILE names the form, or write -o FORM:FILE")
+    forms = [request.format or one.form for one in wanted]
+    newer = {"csv": request.relation, "collapsed": request.weight}
+    forms = [{"observations": "csv", "bytes": "collapsed"}.get(new, new) for new in (newer.get(f) or f for f in forms)]
+    if forms[0] not in FORMS:
+        raise Failure(Status.USAGE, f"{forms[0]!r} is not one of the forms {', '.join(FORMS)}")
+    return tuple(Output(one.place, form) for one, form in zip(wanted, forms, strict=True))
+
+
+def _write_results(store: Store, folder: Path) -> None:
     """Writes the store's results on papers' statements to a folder, and merges them with the results already there."""
-    if folder is None or (folder.exists() and not folder.is_dir()):
-        raise Failure(Status.USAGE, "--format results writes several files: give -o FOLDER, such as docs/results")
-    if not extensions.part("write_results", "--format results")(store, folder):
+    if str(folder) == STDOUT or (folder.exists() and not folder.is_dir()):
+        raise Failure(Status.USAGE, "results are several files: write -o results:FOLDER, such as docs/results")
+    if not extensions.part("write_results", "-o results:FOLDER")(store, folder):
         raise Failure(
             Status.INPUT,
-            f"the store {store.folder} has no verdicts on statements; `millpond bench EXPERIMENT --store DIR` stores "
-            "those of whole experiments",
+            f"the store {store.folder} has no verdicts on statements; `millpond-bench run EXPERIMENT --store DIR` "
+            "stores those of whole experiments",
         )
-    store.finish()
 
 
-def format_of(out: Path | None, form: Format | None) -> Format:
-    """Returns the requested format, or that of the name, or text. Failure (status 2) for an unknown name."""
-    if form is not None or out is None:
-        return form or Format.TEXT
-    fitting = [ending for ending in ENDINGS if out.name.endswith(ending)]
-    if fitting:
-        return ENDINGS[max(fitting, key=len)]
-    if str(out) == "-" or (out.exists() and not out.is_file()):
-        return Format.TEXT
-    raise Failure(Status.USAGE, f"the ending of {out.name!r} is no known format ({', '.join(ENDINGS)}); give --format")
-
-
-def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relation: Relation) -> str | bytes:
+def _make(store: Store, chosen: str, run: str | None) -> str | bytes:
     from millpond.report.exports import chrome, csv, pprof, stacks
 
-    exports: dict[Format, Callable[[RunContents], str | bytes]] = {
-        Format.CSV: lambda of: csv.table(of, str(relation)),
-        Format.PPROF: lambda of: pprof.profile(stacks.tree_of(of), of.run),
-        Format.COLLAPSED: lambda of: stacks.collapsed(stacks.tree_of(of), str(weight)),
-        Format.SPEEDSCOPE: lambda of: stacks.speedscope(stacks.tree_of(of), of.run),
-        Format.CHROME: chrome.counters,
+    exports: dict[str, Callable[[RunContents], str | bytes]] = {
+        "csv": lambda of: csv.table(of, "observations"),
+        "subsystems": lambda of: csv.table(of, "subsystems"),
+        "pprof": lambda of: pprof.profile(stacks.tree_of(of), of.run),
+        "collapsed": lambda of: stacks.collapsed(stacks.tree_of(of), "bytes"),
+        "objects": lambda of: stacks.collapsed(stacks.tree_of(of), "objects"),
+        "live_bytes": lambda of: stacks.collapsed(stacks.tree_of(of), "live_bytes"),
+        "speedscope": lambda of: stacks.speedscope(stacks.tree_of(of), of.run),
+        "chrome": chrome.counters,
     }
     if chosen in exports:
         of = report_cases.latest(store, run)
@@ -160,15 +108,15 @@ def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relatio
     return _reported(store, chosen, run)[-1]
 
 
-def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
+def document(chosen: str, cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
     """Returns the report in one of its four forms. `damaged`, `missing`: files that the store could not provide."""
     from millpond.report import markdown, page, terminal
 
-    if chosen is Format.HTML:
+    if chosen == "html":
         return shown(page.render(cases, damaged, missing))
-    if chosen is Format.MARKDOWN:
+    if chosen == "markdown":
         return shown(markdown.render(cases, damaged, missing))
-    if chosen is Format.JSON:
+    if chosen == "json":
         return output.json_text({
             "schema": "millpond.report/1", "skipped": list(damaged), "missing": list(missing),
             "cases": [c.to_json() for c in cases],
@@ -176,13 +124,13 @@ def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = (),
     return shown(terminal.render(cases, damaged, missing))
 
 
-def _reported(store: Store, chosen: Format, run: str | None) -> tuple[list[Case], list[str], list[str], str]:
+def _reported(store: Store, chosen: str, run: str | None) -> tuple[list[Case], list[str], list[str], str]:
     """Returns the cases that can be reported, the skipped files, the missing ones, and the report. A file that does
     not fit becomes a skipped one.
 
     Failure (status 3) if no case is left.
     """
-    cases, stopped = report_cases.load(store, run, chosen is Format.JSON)
+    cases, stopped = report_cases.load(store, run, chosen == "json")
 
     def reported(cases: list[Case]) -> tuple[list[Case], list[str], list[str], str]:
         in_order = sorted(cases, key=lambda case: bool(case.inputs))
@@ -199,7 +147,7 @@ def _reported(store: Store, chosen: Format, run: str | None) -> tuple[list[Case]
     return reported(fitting)
 
 
-def _fitting(store: Store, chosen: Format, case: Case) -> list[Case]:
+def _fitting(store: Store, chosen: str, case: Case) -> list[Case]:
     """Returns the case as far as it can be reported: without a faulty characterisation, or not at all."""
     faults = []
     for tried in (case, replace(case, characterisation=None, names=())):
@@ -213,11 +161,3 @@ def _fitting(store: Store, chosen: Format, case: Case) -> list[Case]:
         return [tried]
     store.blame(case.kind, case.kept_as, faults[-1])
     return []
-
-
-def write_out(content: str | bytes, out: Path | None) -> None:
-    """Writes to the file, or to standard output if it is None or `-`."""
-    if out is not None and str(out) != "-":
-        output.write_bytes(out, content.encode() if isinstance(content, str) else content)
-        return
-    output.print_bytes(content.encode() if isinstance(content, str) else content)

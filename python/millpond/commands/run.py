@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The verb `millpond run --plan FILE [--stats] -- PROGRAM ARGS`: becomes millpond-run, which runs the program under a
-plan.
+"""The verb `millpond run --plan FILE PROGRAM ARGS`: becomes millpond-run, which runs the program under a plan.
 
-As with `record`, no process of ours stays around the program: status, signals and standard streams are its own.
+As with `trace record`, no process of ours stays around the program: status, signals and standard streams are its own.
 """
 
 from __future__ import annotations
 
 from millpond.system.becoming import become
-
-USAGE = """\
-usage: millpond run --plan FILE [--stats] -- PROGRAM ARGS...
-       millpond run --plan FILE --export LIBRARY
-
-Runs PROGRAM with the pools and arenas of a plan, for daily use: nothing is measured. Exits as PROGRAM does. A plan
-belongs to one build of one program; another build is refused. `millpond advise` writes the plan that it judged better,
-and `millpond characterise --plan-out` writes candidate plans.
-
-  --plan FILE       the plan: the subsystems with their pools
-  --stats           at the end, print each pool's counts on standard error
-  --export LIBRARY  write one library that contains the plan: LD_PRELOAD=./LIBRARY PROGRAM then does the same, and with
-                    MILLPOND_STATS=1 prints each pool's counts at exit
-"""
+from millpond.system.errors import Failure, Status
+from millpond.verbs.requests import RunPlanRequest
 
 
-def run(argv: list[str]) -> int:
-    """Runs the verb. Returns only for help: otherwise this process has become the program's parent, or a Failure is
-    raised."""
-    return become("millpond-run", argv, USAGE)
+def run(request: RunPlanRequest) -> int:
+    """Becomes the program's parent, or raises a Failure."""
+    if request.plan is None:
+        raise Failure(
+            Status.USAGE,
+            "no --plan is given: write millpond run --plan FILE PROGRAM [ARGS]...; `millpond advise PROGRAM` writes "
+            "the plan that it judged better",
+        )
+    if bool(request.program) == (request.out is not None):
+        raise Failure(
+            Status.USAGE,
+            "give either a program, or -o FILE.so for a library with the plan (millpond run --help shows examples)",
+        )
+    words = ["--plan", request.plan]
+    words += ["--stats"] if request.stats else []
+    words += ["--export", request.out] if request.out is not None else ["--", *request.program]
+    return become("millpond-run", words)

@@ -3,22 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from millpond.report import json_schemas
 from millpond.system.output import json_text
+from millpond.verbs.requests import SchemaRequest
 
 
-def command(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="[NAME]", help="The document, such as millpond.advice.1.", show_default=False),
-    ] = None,
-) -> None:
-    """Print the JSON Schema of a JSON document; without NAME, the names of all documents."""
-    if name is None:
+def schema(request: SchemaRequest) -> None:
+    """Prints the JSON Schema of a JSON document; without a name, the names of all documents."""
+    if request.name is None:
         print("\n".join(json_schemas.documents()))
     else:
-        print(json_text(json_schemas.schema(name)), end="")
+        print(json_text(json_schemas.schema(request.name)), end="")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The verb `millpond trial --plan FILE -- PROGRAM ARGS`: runs the program under a plan and under every control.
+"""The verb `millpond try --plan FILE PROGRAM ARGS`: runs the program under a plan and under every control.
+
+With --litter, it runs the program once with the heap of a program that has run for a long time.
 
 The first, bare run is the user's: its input and output are the program's own, and this verb exits as it does. The later
 rounds run on the same input with their output dropped; their table goes to standard error. With a store, rounds of an
@@ -13,80 +15,86 @@ import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any, NoReturn
 
 from millpond.advice.effects import control_cell, control_cells, plan_cell, split_all
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.metrics import OF_A_PROCESS
 from millpond.cells.plans import Plan, merged, read_all
-from millpond.commands import options
+from millpond.commands.writing import prove_all, show_grid, write_documents
 from millpond.rounds.fresh_process import describe
-from millpond.rounds.grids import GridOptions, forecast, listing, notes_on_rounds, select, show, stored_seconds
+from millpond.rounds.grids import GridOptions, forecast, notes_on_rounds, select, stored_seconds
 from millpond.rounds.interleaved_rounds import RoundsRequest, Shard, Work, measured_rounds, metric_summaries, run_rounds
 from millpond.rounds.preparation import Preparation
-from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.rounds.trial_data import TrialContender, TrialPlan, TrialProgram, TrialResult
 from millpond.rounds.trial_rounds import TRIAL, Laboratory, time_limit
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog, logged, subject_of
 from millpond.store.store import Store
-from millpond.system import machine, native, output
-from millpond.system.arguments import CommandLine, program_of
+from millpond.system import machine, native
+from millpond.system.becoming import become
 from millpond.system.errors import Failure, ProgramExit, Status
 from millpond.system.progress import ProgressReport, say
 from millpond.system.standard_input import StandardInput
 from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
+from millpond.verbs.requests import TryRequest
 
 STAGE = "trial"
 
 
-def command(
-    context: typer.Context,
-    program: Annotated[list[str] | None, typer.Argument(metavar="-- PROGRAM ARGS...", show_default=False)] = None,
-    plan: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="A plan to try; may be repeated.")] = None,
-    budget: options.BudgetOption = None,
-    rounds: options.RoundsOption = VERDICT_ROUNDS,
-    json: options.Json = None,
-    store: options.StoreOption = None,
-    seed: options.SeedOption = 1,
-    list_only: options.ListOption = False,
-    dry_run: options.DryRunOption = False,
-    cells: options.CellsOption = None,
-    shard: options.ShardOption = None,
-    prepare: options.PrepareOption = None,
-    cwd_copy: options.CopyOption = False,
-) -> None:
-    """Run a program under a plan and under the controls, interleaved; exit as the program does."""
-    line: CommandLine = context.obj
-    argv = program_of("trial", line, program)
-    if not plan:
+def trial(request: TryRequest) -> None:
+    """Runs a program under a plan and under the controls, interleaved; exits as the program does."""
+    if not request.program or not request.program[0]:
+        raise Failure(Status.USAGE, "no program is given: write millpond try --plan FILE PROGRAM [ARGS]...")
+    if request.litter:
+        _run_littered(request)
+    if request.settings:
+        raise Failure(Status.USAGE, "--set changes a littered heap: add --litter")
+    if not request.plan:
         raise Failure(
-            Status.USAGE, "no --plan is given; `millpond characterise --plan-out DIR TRACE` writes candidate plans"
+            Status.USAGE,
+            "neither --plan FILE nor --litter is given; `millpond trace show TRACE -o plans/` writes candidate plans",
         )
-    plans = read_all(plan)
-    grid = GridOptions.given(list_only, dry_run, cells, shard)
-    grid.require_store(store)
+    plans = read_all(list(request.plan))
+    grid = GridOptions.given(False, request.dry_run, request.cells, request.shard)
+    grid.require_store(request.store)
+    argv = request.program
     with_controls = [p for plan in plans for p in (plan, merged(plan)) if p is not None]
     contenders = select([*control_cells(argv), *(plan_cell(argv, p) for p in with_controls)], grid.filters)
-    output.prove_writable(json)
-    deadline = time.monotonic() + budget if budget is not None else float("inf")
+    prove_all(request.out)
+    deadline = time.monotonic() + request.budget if request.budget is not None else float("inf")
     with temporary_folder() as folder:
-        preparation = Preparation(prepare, cwd_copy)
-        kept = Store(store) if store else None
-        trial = Trial(argv, plans, contenders, folder, rounds, deadline, seed, kept, preparation)
-        if grid.list_only or grid.dry_run:
-            show(listing("trial", contenders) if grid.list_only else trial.forecast(grid.shard), json)
+        preparation = Preparation(request.prepare, request.cwd_copy)
+        kept = Store(request.store) if request.store else None
+        run = Trial(argv, plans, contenders, folder, request.rounds, deadline, request.seed, kept, preparation)
+        if grid.dry_run:
+            show_grid(run.forecast(grid.shard), request.out)
             return
-        result, ended = trial.run(grid.shard)
-    output.write_json(result.to_json(), json)
+        result, ended = run.run(grid.shard)
+    write_documents(request.out, result.to_json())
     from millpond.report import terminal
 
     if result.contenders:
         terminal.print_trial(result, terminal.console(sys.stderr))
     raise ProgramExit(ended.exit_status, ended.signal)
+
+
+def _run_littered(request: TryRequest) -> NoReturn:
+    """Becomes millpond-litter, then the program: no process of ours stays around it."""
+    given = {
+        "--plan": request.plan, "-o": request.out, "--cells": request.cells, "--shard": request.shard,
+        "--dry-run": request.dry_run, "--store": request.store, "--prepare": request.prepare,
+        "--cwd-copy": request.cwd_copy, "--budget": request.budget,
+    }  # fmt: skip
+    for name, value in given.items():
+        if value not in (None, (), False):
+            raise Failure(Status.USAGE, f"{name} does not go with --litter, which runs the program once")
+    words = ["--seed", str(request.seed)]
+    for name, text in request.settings:
+        is_trace = name == "blocks" and not str(text).isdecimal()
+        words += ["--trace" if is_trace else f"--{name}", str(text)]
+    become("millpond-litter", [*words, "--", *request.program])
 
 
 @dataclass

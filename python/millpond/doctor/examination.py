@@ -43,7 +43,7 @@ NATIVE: dict[str, str | None] = {
     RECORD: None,
     "millpond-characterise": None,
     TRIAL: None,
-    "millpond-replay": "`millpond replay` and `millpond doctor --validate`",
+    "millpond-replay": "`millpond trace replay` and `millpond-bench validate`",
     PROBE: "the costs and counters in this report",
 }
 LIBRARIES: dict[str, str | None] = {
@@ -51,7 +51,7 @@ LIBRARIES: dict[str, str | None] = {
     "libmillpond-trial.so": None,
     "libmillpond-probes.so": "observation of scopes, so that no function is called legal for an arena",
     "libmillpond-multipool.so": "the multipool malloc among those that `millpond advise` tries",
-    "libmillpond-litter.so": "`millpond litter`",
+    "libmillpond-litter.so": "`millpond try --litter`",
 }
 SPIN_STEPS = 3_000_000
 NOISE_ROUNDS = 11

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Error of predictions from recorded references: the document of `millpond doctor --validate --references`.
+"""Error of predictions from recorded references: the document of `millpond-bench validate --with references`.
 
     misses, faults   predicted for malloc X from a recording on another  /  Cachegrind's on X           - 1
     seconds          predicted CPU on X / predicted CPU on glibc         /  the same ratio as measured  - 1
@@ -245,7 +245,7 @@ class ReferencesError:
             return (
                 "Predictions from references are not validated on this machine: their intervals are "
                 f"± {100 * self.half_width:.0f} % of the predicted ratio by default; "
-                "`millpond doctor --validate --references` measures the error here."
+                "`millpond-bench validate --with references` measures the error here."
             )
         checked = ""
         if self.coverage is not None:

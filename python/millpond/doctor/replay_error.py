@@ -201,7 +201,7 @@ class ReplayError:
         if not self.validated:
             return (
                 f"Replay is not validated on this machine: its intervals are widened by {shares} of what the program "
-                "takes by default; `millpond doctor --validate` measures the error here."
+                "takes by default; `millpond-bench validate` measures the error here."
             )
         return (
             f"Replay was compared with {self.programs} programs on this machine: its intervals are widened by {shares} "

@@ -172,7 +172,7 @@ def load(store: Store, run: str | None, whole: bool = False) -> tuple[list[Case]
             raise Failure(
                 Status.INPUT,
                 f"run {found.run} ({found.experiment}) has no readable advice; `millpond advise` writes one. "
-                "Every run can be exported by --format csv",
+                "Every run can be exported by -o FILE.csv",
             )
         return case, []
     cases: dict[str, list[Case]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Prints the result of `millpond replay` as a table."""
+"""Prints the result of `millpond trace replay` as a table."""
 
 from __future__ import annotations
 

@@ -317,13 +317,13 @@ def commands(case: Case) -> list[tuple[str, str]]:
     seed = f" --seed {case.advice.seed}" if case.advice.seed is not None else ""
     steps = [
         ("the whole advice again", f"millpond advise{seed} -- {program}"),
-        ("record every heap event", f"millpond record -o {trace} -- {program}"),
-        ("subsystems, legality, candidate plans", f"millpond characterise --plan-out plans {trace}"),
+        ("record every heap event", f"millpond trace record -o {trace} -- {program}"),
+        ("subsystems, legality, candidate plans", f"millpond trace show {trace} -o plans/"),
     ]
     if case.advice.plan_tried:
-        steps.append(("the plan against every control", f"millpond trial --plan {plan} -- {program}"))
+        steps.append(("the plan against every control", f"millpond try --plan {plan} -- {program}"))
         if not case.advice.plan_tried.has_arena:  # a replay resets no arena
-            steps.append(("the same plan on the recorded trace", f"millpond replay --plan {plan} {trace}"))
+            steps.append(("the same plan on the recorded trace", f"millpond trace replay --plan {plan} {trace}"))
     if case.advice.plan:
         steps.append(("after the change: compare with the prediction", f"millpond compare --after NEW -- {program}"))
     return steps

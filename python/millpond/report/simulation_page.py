@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The page of `millpond simulate --html`: curves of misses and of page faults, their tables, times, observations.
+"""The page of `millpond trace simulate -o FILE.html`: curves of misses and page faults, tables, times.
 
     traces ──▶ one figure of miss rates, one of page faults      every trace in both; the legend hides some
            └─▶ for each trace: observations, exact misses by size and organisation, faults, times

@@ -100,7 +100,7 @@ def _arena(found: Synthesis) -> Table:
     walked = sum(len(site.frames) > 1 for site in found.sites)
     shown = titled_table(
         f"An arena of {found.arena_chunks} chunks for {plural(len(found.sites), 'call site')}, {walked} of these by "
-        f"more than one frame ({'it is in the header' if found.has_arena else '--arena puts it into the header'})",
+        f"more than one frame ({'it is in the header' if found.has_arena else '--with arena puts it into the header'})",
         "trace", "objects", "of all bytes", "wrongly", "refused", "held at most", "pinned at most", "at the end",
     )  # fmt: skip
     for use in found.traces:

@@ -153,7 +153,7 @@ def references_text(counted: ReferenceFacts) -> str:
 
 
 def print_characterisation(data: Characterisation, out: Console) -> None:
-    """Prints the table of `millpond characterise`."""
+    """Prints the table of `millpond trace show`."""
     trace = data.trace
     out.print(Text(data.process.words), style="bold")
     named = trace.named_share
@@ -318,7 +318,7 @@ def print_inputs(advice: Advice, out: Console) -> None:
 
 
 def print_trial(trial: TrialResult, out: Console) -> None:
-    """Prints the tables of `millpond trial`: each contender, then each plan's effects."""
+    """Prints the tables of `millpond try`: each contender, then each plan's effects."""
     table = titled_table(
         f"{plural(trial.rounds, 'round')} of each", "contender", "CPU", "wall", "peak resident", "faults"
     )

@@ -611,4 +611,4 @@ class Characterisation(Record, frozen=True):
     references: ReferenceFacts | None = field(default_factory=NULL)
     notes: tuple[str, ...] = ()
     window: Window | None = field(default_factory=NULL)  # null: each subsystem's own lifetime
-    symbols: MissingSymbols | None = None  # added by `millpond characterise`
+    symbols: MissingSymbols | None = None  # added by `millpond trace show`

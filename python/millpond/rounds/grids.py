@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """The options that select a part of a grid, and a forecast of the cost of a grid.
 
---list            the cells, nothing is run
 --dry-run         the cells, their runs and the seconds that they will take; nothing is written or kept
 --cells FILTER    only cells whose name fits (a shell pattern; may be repeated)
 --shard i/n       one of n equal parts, for n machines; see `interleaved_rounds.Shard`
@@ -65,7 +64,7 @@ def _there_are(cells: Sequence[Cell], text: str) -> str:
     if len(names) <= _NAMES_AT_MOST:
         return f"the cells are {', '.join(names)}"
     alike = get_close_matches(text, names, _NAMES_AT_MOST, cutoff=0.0)
-    return f"of the {len(names)} cells that --list shows, the most similar are {', '.join(alike)}"
+    return f"of the {len(names)} cells that --dry-run shows, the most similar are {', '.join(alike)}"
 
 
 def _fits(cell: Cell, text: str) -> bool:

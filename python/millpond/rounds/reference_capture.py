@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Captures the data references of a program for `advise --references`, and characterises the process of interest.
+"""Captures the data references of a program for `advise --with references`, and characterises the process of interest.
 
     program ──millpond-references (Valgrind)──▶ FILE, FILE.PID ──the process of that number──▶ characterisation
 
@@ -75,8 +75,8 @@ def capture(
     if finished.timed_out:
         raise Failure(
             Status.ENVIRONMENT,
-            f"the program had not ended after {seconds_text(limit)} under the tool; `millpond record --references "
-            "--instructions N` captures a part of it",
+            f"the program had not ended after {seconds_text(limit)} under the tool; `millpond trace record --with "
+            "references --window instructions=:N` captures a part of it",
         )
     traces = trace_set(file)
     if not traces:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The documents of a replay: the output of millpond-replay, and that of `millpond replay`.
+"""The documents of a replay: the output of millpond-replay, and that of `millpond trace replay`.
 
 ReplayedTrace                            "millpond.replay.script/1": a trace prepared for replay
 ReplayRound ── DiffusionPoint            "millpond.replay.round/1"

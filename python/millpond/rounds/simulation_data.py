@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The document of `millpond simulate` ("millpond.simulation/1"): the counts of the simulators on one stream of
+"""The document of `millpond trace simulate` ("millpond.simulation/1"): the counts of the simulators on one stream of
 references.
 
     Simulation ─┬─ SimulationInput, SimulationRules     the input, and the rules of counting
@@ -177,7 +177,7 @@ class NamedSimulation(Record, frozen=True):
 
 
 class LayoutComparison(Record, frozen=True):
-    """The document of `millpond simulate --layout`: one recording by itself, then on other allocators."""
+    """The document of `millpond trace layout`: one recording by itself, then on other allocators."""
 
     schema: Literal["millpond.layouts/1"]
     layouts: tuple[NamedSimulation, ...]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The documents of a trial: millpond-trial's result for one round, and the output of `millpond trial`.
+"""The documents of a trial: millpond-trial's result for one round, and the output of `millpond try`.
 
 RoundResult ── Router ── PoolCounts      "millpond.round/1"; PairCosts: "millpond.pair_costs/1"
 TrialResult ─┬─ TrialContender           "millpond.trial/1": each contender by itself

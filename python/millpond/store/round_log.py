@@ -124,7 +124,9 @@ def logged(store: Store, journal: Journal, *, resume: bool = False) -> Iterator[
         if log.rounds:
             log.finish()
             again = (
-                "the same command continues from there" if resume else f"`millpond compare {store.folder}` shows them"
+                "the same command continues from there"
+                if resume
+                else f"`millpond report {store.folder} --run {journal.run} -o rounds.csv` writes them as a table"
             )
             note_kept(f"{plural(len(log.rounds), 'round')} in {store.folder} (run {journal.run}); {again}")
         else:

@@ -4,21 +4,15 @@
 from __future__ import annotations
 
 import os
-import sys
+from typing import NoReturn
 
 from millpond.system import native
 from millpond.system.environment import restore_signals, user_environment
 from millpond.system.errors import Failure, Status
 
 
-def become(name: str, words: list[str], usage: str) -> int:
-    """Replaces this process with a native program, which checks the arguments itself. Without arguments, or for help,
-    prints the usage.
-    """
-    own = words[: words.index("--")] if "--" in words else words
-    if not words or "--help" in own or "-h" in own:
-        print(usage, end="", file=sys.stdout if words else sys.stderr)
-        return Status.OK if words else Status.USAGE
+def become(name: str, words: list[str]) -> NoReturn:
+    """Replaces this process with a native program. Failure (status 4) if it cannot be started."""
     program = str(native.find(name))
     restore_signals()
     try:

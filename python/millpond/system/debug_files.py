@@ -4,7 +4,7 @@
     --debug-dir DIR   MILLPOND_DEBUG_PATH   folders of debug files, searched before /usr/lib/debug
     --sysroot DIR     MILLPOND_SYSROOT      the folder below which a recorded program's files lie
 
-This module imports little, because `millpond record` waits for it.
+This module imports little, because `trace record` waits for it.
 """
 
 from __future__ import annotations
@@ -39,21 +39,3 @@ def use_debug_files(folders: Sequence[str], root: str | None) -> None:
 def setting_words() -> str:
     """Returns the settings in front of a command that needs the same debug files; empty without any."""
     return "".join(f"{name}={shlex.quote(value)} " for name in (_FOLDERS, _ROOT) if (value := os.environ.get(name)))
-
-
-def taken_from(argv: Sequence[str]) -> list[str]:
-    """Uses the places that a command line names, and returns its other words, for verbs without an option parser."""
-    found: dict[str, list[str]] = {DEBUG_DIR: [], SYSROOT: []}
-    rest: list[str] = []
-    words = iter(argv)
-    for word in words:
-        name, equals, value = word.partition("=")
-        if name not in found:
-            rest.append(word)
-            continue
-        folder = value if equals else next(words, None)
-        if not folder:
-            raise Failure(Status.USAGE, f"{name} takes a folder")
-        found[name].append(folder)
-    use_debug_files(found[DEBUG_DIR], found[SYSROOT][-1] if found[SYSROOT] else None)
-    return rest

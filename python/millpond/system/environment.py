@@ -3,7 +3,7 @@
 it.
 
 Python ignores SIGPIPE and SIGXFSZ, and in the C locale sets LC_CTYPE in its own environment: a program started from
-here would inherit both. This module imports only the standard library's cheapest modules, because `millpond record`
+here would inherit both. This module imports only the standard library's cheapest modules, because `trace record`
 waits for them.
 """
 

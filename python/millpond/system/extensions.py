@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Finds what other installed packages add to `millpond`: verbs, documents, metrics, validations.
+"""Finds what other installed packages add to `millpond`: documents, metrics, results.
 
     millpond ──entry points "millpond.extensions"──▶ a module of another package, such as millpond_bench.extension
 
@@ -35,11 +35,6 @@ def extensions() -> tuple[ModuleType, ...]:
     return tuple(found)
 
 
-def verbs() -> dict[str, str]:
-    """The verbs of all extensions: verb → module with a function `command`."""
-    return _joined("VERBS")
-
-
 def documents() -> dict[str, str]:
     """The JSON documents of all extensions: name and version → module and class."""
     return _joined("DOCUMENTS")
@@ -58,7 +53,7 @@ def metrics() -> list[Any]:
 def part(name: str, purpose: str) -> Callable[..., Any]:
     """The function `name` of the extension that has it. Failure (status 4) where none is installed.
 
-    `purpose` begins the message, as `doctor --validate`.
+    `purpose` begins the message, such as `-o results:FOLDER`.
     """
     for extension in extensions():
         if hasattr(extension, name):

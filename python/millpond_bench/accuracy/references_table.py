@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The tables of `millpond doctor --validate --references`: the errors, then every count and ratio,
+"""The tables of `millpond-bench validate --with references`: the errors, then every count and ratio,
 predicted and true.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The tables of `millpond doctor --validate`: the median errors, then each predicted and measured difference."""
+"""The tables of `millpond-bench validate`: the median errors, then each predicted and measured difference."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The document of `millpond bench` ("millpond.bench/1"): results that a run makes and its JSON file holds.
+"""The document of `millpond-bench` ("millpond.bench/1"): results that a run makes and its JSON file holds.
 
 BenchDocument ─┬─ ExperimentRecord ── SuiteRecord    what ran
                ├─ JudgedBar ── JudgedRow             figures against limits

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The options of `bench` that count events, and the names of the processor's events (`--event`, `--list-events`).
+"""The options that count events, and the names of the processor's events (`--event`, `list events`).
 
 MEM_LOAD_RETIRED:L3_MISS   a name of libpfm's, [processor::]EVENT[:unit mask]…    millpond-events knows them
 taken=0xc4                 a name of the user's own and the processor's code

@@ -10,7 +10,7 @@
 An unavailable counter is null, with the reason. Simulated caches are callgrind's: the first and last level of this
 machine; misses are of reads.
 
-    perf stat --delay=-1 --control fd:CTL,ACK -- millpond bench … --perf-control CTL,ACK
+    perf stat --delay=-1 --control fd:CTL,ACK -- millpond-bench run … --perf-control CTL,ACK
         ▲ "enable", "disable" ── CTL ── the process of a round, around its window ◀── "ack" ── ACK ──┘
 """
 

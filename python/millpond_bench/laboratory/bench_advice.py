@@ -4,7 +4,7 @@ advice.
 
     replay      peak live bytes of the script / of the characterisation      must be the same number
                 CPU seconds of a round on 10 M events                        decoding and the loop included
-    its error   predicted − measured difference between two mallocs          `millpond doctor --validate`
+    its error   predicted − measured difference between two mallocs          `millpond-bench validate`
     report      wall seconds and bytes of a page with 5 000 subsystems
     advice      values of two complete runs whose intervals meet; verdicts that differ
 """
@@ -48,14 +48,16 @@ _ADVICE_BUDGET_SECONDS = 54.0
 _NO_INPUT = RealProgram("", ())
 
 
-def run_verb(arguments: Sequence[str], *accepted: int, workload: RealProgram = _NO_INPUT) -> None:
-    """Runs `millpond ARGUMENTS` in a process of its own, with the input and the environment of a workload.
+def run_verb(
+    arguments: Sequence[str], *accepted: int, workload: RealProgram = _NO_INPUT, module: str = "millpond"
+) -> None:
+    """Runs `millpond ARGUMENTS`, or another module, in a process with the input and the environment of a workload.
 
     Failure (4) if its status is neither 0 nor accepted.
     """
     with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
         done = subprocess.run(
-            [sys.executable, "-m", "millpond", *arguments], capture_output=True, check=False, stdin=stdin,
+            [sys.executable, "-m", module, *arguments], capture_output=True, check=False, stdin=stdin,
             env={**user_environment(), **workload.environment},
         )  # fmt: skip
     if done.returncode not in (0, *accepted):
@@ -109,10 +111,11 @@ def _replay_row(strategy: str, measured: Measured, workload: str) -> Verdict:
 
 
 def validation(bench: Bench) -> list[Verdict]:
-    """Replay's error by `millpond doctor --validate`: the median over programs, as a multiple of the allowed error."""
+    """Replay's error by `millpond-bench validate`: the median over programs, as a multiple of the allowed error."""
     out = bench.folder / "validation.json"
     rounds = ["--rounds", str(min(bench.rounds, 11)), "--budget", "900"]
-    run_verb(["doctor", "--validate", *rounds, "--store", str(bench.folder / "validated"), f"--json={out}"])
+    validate = ["validate", *rounds, "--store", str(bench.folder / "validated"), "-o", f"json:{out}"]
+    run_verb(validate, module="millpond_bench.bench_cli")
     found = Validation.read(out)
     rows = []
     for metric, words in (("cpu_seconds", "CPU"), ("peak_bytes", "peak resident bytes")):
@@ -194,7 +197,7 @@ def twice(bench: Bench) -> list[Verdict]:
         out = bench.folder / f"advice-{number}.json"
         store = str(bench.folder / "advised")
         budget = ["--budget", str(_ADVICE_BUDGET_SECONDS), "--seed", str(number)]
-        run_verb(["advise", *budget, "--store", store, f"--json={out}", "--", *program])
+        run_verb(["advise", *budget, "--store", store, "-o", f"json:{out}", "--", *program])
         documents.append(Advice.read(out))
     first, second = (dict(_values(d)) for d in documents)
     both = sorted(first.keys() & second.keys())

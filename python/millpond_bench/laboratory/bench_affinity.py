@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Steps of `millpond bench references`: plans by joint access, compared with the plan by subsystem.
+"""Steps of `millpond-bench run references`: plans by joint access, compared with the plan by subsystem.
 
     program ──capture──▶ recording ──characterise──▶ plans ──layouts──▶ predicted misses, time
                                                        └─────trial────▶ CPU, net
@@ -25,7 +25,7 @@ from millpond_bench.laboratory.bench_advice import run_verb
 from millpond_bench.laboratory.bench_rows import Bench, Step, observed
 from millpond_bench.programs.captured_programs import ProgramMaker
 
-# Plans of `millpond characterise --plan-out`, by the name of their file, with their names in rows.
+# Plans of `millpond trace show -o plans/`, by the name of their file, with their names in rows.
 PLANS = {"all": "by subsystem", "affinity": "affinity", "affinity-in-order": "affinity, in order"}
 
 
@@ -59,9 +59,9 @@ def _plans(workload: RealProgram, bench: Bench) -> list[Path]:
 
 def _tried(workload: RealProgram, paths: list[Path], predicted: PredictedLayouts, bench: Bench) -> list[Verdict]:
     out = bench.folder / "trial.json"
-    words = ["--rounds", str(bench.rounds), "--store", str(bench.folder / "tried"), f"--json={out}"]
+    words = ["--rounds", str(bench.rounds), "--store", str(bench.folder / "tried"), "-o", f"json:{out}"]
     plans = [word for path in paths for word in ("--plan", str(path))]
-    run_verb(["trial", *words, *plans, "--", *workload.command], workload=workload)
+    run_verb(["try", *words, *plans, "--", *workload.command], workload=workload)
     return [_row(workload, plan, predicted.of_plan(plan.name)) for plan in TrialResult.read(out).plans]
 
 

@@ -149,13 +149,13 @@ def _chosen_for(of: StudyProgram, bench: Bench) -> ChosenAllocators:
     bench.trace.replace(trained)
     bench.record(of.measured(bench.inputs))
     made: list[Malloc] = []
-    for name, options in ((CHOSEN, ()), (CHOSEN_ARENA, ("--arena",))):
+    for name, options in ((CHOSEN, ()), (CHOSEN_ARENA, ("--with", "arena"))):
         header, library = folder / f"{name}.hpp", folder / f"lib{name}.so"
         for old in (header, library):
             old.unlink(missing_ok=True)
         told = folder / "chosen.json"
-        run_verb(["synthesize", str(trained), "--on", str(bench.trace), "-o", str(header), "--preload", str(library),
-                  f"--json={told}", *options])  # fmt: skip
+        run_verb(["synthesize", str(trained), "--on", str(bench.trace), "-o", str(header), "-o", f"malloc:{library}",
+                  "-o", f"json:{told}", *options])  # fmt: skip
         found = Synthesis.from_json(json.loads(told.read_text(encoding="utf-8")))
         if found.has_arena or not options:
             made.append(Malloc(name, library))

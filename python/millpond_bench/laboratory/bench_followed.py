@@ -2,7 +2,7 @@
 """The steps of laboratory.real: advice on real programs, and the effect of following it by hand.
 
     millpond advise -- PROGRAM  ─▶ the best malloc's figure, the advice, the time that it took
-    fresh rounds: bare, on that malloc, on the advised one; `millpond trial` of an advised plan  ─▶ the effect
+    fresh rounds: bare, on that malloc, on the advised one; `millpond try` of an advised plan  ─▶ the effect
 
     best malloc         predicted CPU compared with preloading it               within 3 points
     CPU, peak followed  the advice followed by hand, compared with the bare program   at most 1.01, beyond the noise
@@ -56,7 +56,7 @@ def ask(bench: Bench, workload: RealProgram, out: Path | None = None) -> tuple[A
     With the default budget. Failure (4).
     """
     out = out or bench.folder / "advice.json"
-    options = ["--budget", str(BUDGET_SECONDS), "--store", str(bench.folder / "advised"), f"--json={out}"]
+    options = ["--budget", str(BUDGET_SECONDS), "--store", str(bench.folder / "advised"), "-o", f"json:{out}"]
     started = time.monotonic()
     run_verb(["advise", *options, "--", *workload.command], workload=workload)
     seconds = time.monotonic() - started
@@ -142,12 +142,12 @@ def real(name: str, make: Callable[[Path], RealProgram]) -> Step:
 
 
 def _trial(bench: Bench, workload: RealProgram, plan: PlanFile) -> Followed:
-    """The effect of a plan in `millpond trial`, without the look-ups that only a trial needs."""
+    """The effect of a plan in `millpond try`, without the look-ups that only a trial needs."""
     given, out = bench.folder / "advised.plan.json", bench.folder / "trial.json"
     of_file(plan, "advised").write(given)
     cells = [word for cell in ("bare", "looked_up", "plan:advised") for word in ("--cells", cell)]
-    options = ["--plan", str(given), "--rounds", str(bench.rounds), *cells, f"--json={out}"]
-    run_verb(["trial", *options, "--", *workload.command], workload=workload)
+    options = ["--plan", str(given), "--rounds", str(bench.rounds), *cells, "-o", f"json:{out}"]
+    run_verb(["try", *options, "--", *workload.command], workload=workload)
     (only,) = TrialResult.read(out).plans
     return net_effects(only)
 
@@ -186,7 +186,7 @@ def _said(advice: Advice) -> str:
         return f"advised: {advised.name}{purpose}, preloaded by hand"
     if advised.kind == "plan" and advice.plan:
         pools = ", ".join(route.pool for route in advice.plan.routes)
-        return f"advised: pools for {pools}{purpose}, by `millpond trial`, without a change of the source"
+        return f"advised: pools for {pools}{purpose}, by `millpond try`, without a change of the source"
     return "advised: do nothing" if advised.kind == "nothing" else f"no advice: {advice.verdict.removesuffix('.')}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Steps of `millpond bench references`: misses and page faults predicted for other mallocs, against Cachegrind on them.
+"""Steps of `millpond-bench run references`: misses and page faults predicted for other mallocs, against Cachegrind.
 
 `rounds/predicted_misses` predicts and counts; each row of a malloc and a cache, or a size of memory, is a bar here.
 """

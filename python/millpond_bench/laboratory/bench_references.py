@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The steps of `millpond bench references`: the costs and the accuracy of capturing and simulating data references.
+"""The steps of `millpond-bench run references`: the costs and the accuracy of capturing and simulating data references.
 
     capturing    CPU of a discarded capture / CPU of `valgrind --tool=none`         at most 1.4
     together     CPU of a capture with the usual simulators / CPU of Cachegrind    at most 1.25, geometric mean 1.0

@@ -77,7 +77,7 @@ class KeptResults(BenchRecord, frozen=True, kw_only=True):
 
 def keep(run: PublishedRun, store: Store, options: str) -> None:
     """Keeps a run's verdicts in the store. `options`: the verb's options for it. Failure (status 4)."""
-    results = results_of(run, f"millpond bench {run.spec.name} {options}".rstrip())
+    results = results_of(run, f"millpond-bench run {run.spec.name} {options}".rstrip())
     if results is not None:
         store.write_document(KIND, run.journal.run, results.to_json())
 

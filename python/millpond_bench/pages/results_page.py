@@ -27,7 +27,7 @@ from millpond_bench.pages.kept_results import QUICK, KeptPart, KeptResults
 
 INDEX, MATRIX = "README.md", "matrix.md"
 _NONE = "–"
-_MADE = "<!-- Written by `millpond report --format results`: not by hand. -->"
+_MADE = "<!-- Written by `millpond report -o results:FOLDER`: not by hand. -->"
 NO_EVIDENCE = "Quick scale: small sizes, few points. A first look, no evidence."
 
 

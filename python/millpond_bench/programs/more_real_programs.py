@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""More workloads of real programs, for the table of advice on them (`millpond bench laboratory.real`).
+"""More workloads of real programs, for the table of advice on them (`millpond-bench run laboratory.real`).
 
     items.xml, items.xsl ──▶ xmllint, xsltproc   60 000 and 20 000 items with notes; a key, sorting and templates
     sales.json           ──▶ jq                  grouping and sorting of 60 000 records

@@ -2,7 +2,7 @@
 """p0089.dials: a benchmark that P0089R0 found hard to invent (section 6): one workload, a dial for each dimension.
 
 One dial at a time is turned around a centre. lab/suites/p0089/dials_shape.hpp explains the dials. A test of the
-laboratory checks that the results of `millpond characterise` follow them. There are no published figures.
+laboratory checks that the results of `millpond trace show` follow them. There are no published figures.
 """
 
 from __future__ import annotations

@@ -268,7 +268,7 @@ TEST_F(characterised, a_trace_that_was_cut_decides_only_what_a_witness_proves) {
                                     allocation(2'000'000, 1, 0x2000, 16, later), deallocation(3'000'000, 1, 0x1000)};
     stopped_early = 1;
     const json all = of(events);
-    EXPECT_NE(all["trace"]["partial"].get<std::string>().find("--max-bytes"), std::string::npos);
+    EXPECT_NE(all["trace"]["partial"].get<std::string>().find("--max-trace"), std::string::npos);
     EXPECT_EQ(scope(subsystem(all, "book"), "load")["legality"], "illegal");
     const json page = subsystem(all, "page");
     for (const json& s : page["legality"]) {

@@ -222,10 +222,10 @@ def damaged(recording: Path) -> Path:
 def test_every_verb_refuses_a_damaged_recording_and_can_go_on(damaged: Path, millpond: Run, native: Run) -> None:
     place = damaged.parent
     verbs = {
-        "simulate": ("simulate", "FILE"),
-        "page": ("simulate", "--html", str(place / "page.html"), "FILE"),
-        "document": ("simulate", "--json", str(place / "told.json"), "FILE"),
-        "characterise": ("characterise", "FILE"),
+        "simulate": ("trace", "simulate", "FILE"),
+        "page": ("trace", "simulate", "-o", str(place / "page.html"), "FILE"),
+        "document": ("trace", "simulate", "-o", str(place / "told.json"), "FILE"),
+        "characterise": ("trace", "show", "FILE"),
     }
     for name, words in verbs.items():
         given = [str(damaged) if word == "FILE" else word for word in words]
@@ -244,8 +244,8 @@ def test_every_verb_refuses_a_damaged_recording_and_can_go_on(damaged: Path, mil
 def test_changed_documents_and_half_characters_are_refused(recording: Path, millpond: Run) -> None:
     place = recording.parent
     document = place / "told.json"
-    assert millpond("simulate", "--json", str(document), str(recording)).status == 0
-    page = ("simulate", "--html", str(place / "page.html"))
+    assert millpond("trace", "simulate", "-o", str(document), str(recording)).status == 0
+    page = ("trace", "simulate", "-o", str(place / "page.html"))
     assert millpond(*page, str(document)).status == 0
     text = document.read_text()
     changed = place / "changed.json"

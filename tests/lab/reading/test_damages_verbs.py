@@ -137,42 +137,42 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = call([sys.executable, "-m", "millpond", *words], folder)
         assert done.status == 0, done
 
-    run("record", "-o", "heap.mpt", "--", *PROGRAM)
-    run("characterise", "--json=/dev/null", "--plan-out", "plans", "--scopes-out", "scopes", "heap.mpt")
-    run("advise", "--budget", "6", "--json=/dev/null", "--store", "store", "--", *PROGRAM)
+    run("trace", "record", "-o", "heap.mpt", "--", *PROGRAM)
+    run("trace", "show", "-o", "/dev/null", "-o", "plans/", "-o", "scopes:scopes", "heap.mpt")
+    run("advise", "--budget", "6", "-o", "/dev/null", "--store", "store", "--", *PROGRAM)
     (folder / "refs.din").write_text("".join(f"{i % 3} {i * 72 % 100_000:x}\n" for i in range(5000)))
-    run("simulate", "--json", "misses.json", "refs.din")
+    run("trace", "simulate", "-o", "misses.json", "refs.din")
     return folder
 
 
 def heap_kinds(place: Path) -> list[Kind]:
     trace = Kind(
         "trace", place / "heap.mpt",
-        (("characterise", "--json", "FILE"), ("characterise", "FILE"), ("synthesize", "-o", "OUT", "FILE")),
-        (("replay", "--rounds", "1", "--strategy", "multipool", "FILE"),
-         ("litter", "--trace", "FILE", "--", "/bin/true")),
+        (("trace", "show", "--json", "FILE"), ("trace", "show", "FILE"), ("synthesize", "-o", "OUT", "FILE")),
+        (("trace", "replay", "--rounds", "1", "--strategy", "multipool", "FILE"),
+         ("try", "--litter", "--set", "blocks=FILE", "--", "/bin/true")),
     )  # fmt: skip
     plan = Kind(
         "plan", place / "plans" / "all.plan.json",
-        (("trial", "--plan", "FILE", "--list", "--", *PROGRAM), ("run", "--plan", "FILE", "--", *PROGRAM)),
-        (("replay", "--list", "--plan", "FILE", str(place / "heap.mpt")),), like=same_json,
+        (("try", "--plan", "FILE", "--dry-run", "--", *PROGRAM), ("run", "--plan", "FILE", "--", *PROGRAM)),
+        (("trace", "replay", "--dry-run", "--plan", "FILE", str(place / "heap.mpt")),), like=same_json,
     )  # fmt: skip
     scopes = Kind(
-        "scopes", place / "scopes", (), (("record", "--scopes", "FILE", "-o", "OUT", "--", *PROGRAM),),
+        "scopes", place / "scopes", (), (("trace", "record", "--scope", "@FILE", "-o", "OUT", "--", *PROGRAM),),
         like=lambda a, b: [line.split(b"\t")[0] for line in a.splitlines()[1:]]
         == [line.split(b"\t")[0] for line in b.splitlines()[1:]],
     )  # fmt: skip
-    document = Kind("document", place / "misses.json", (("simulate", "--html", "OUT", "FILE"),))
+    document = Kind("document", place / "misses.json", (("trace", "simulate", "-o", "OUT", "FILE"),))
     return [trace, plan, scopes, document]
 
 
 def store_kinds(place: Path) -> list[Kind]:
     store = place / "store"
     lines = tuple(
-        ("report", "FILE", "--format", form)
+        ("report", "FILE", "-o", f"{form}:-")
         for form in ("text", "json", "html", "markdown", "csv", "pprof", "collapsed", "speedscope", "chrome")
     )
-    lines += (("report", "FILE", "--format", "csv", "--relation", "subsystems"), ("compare", "--json", "FILE", "FILE"))
+    lines += (("report", "FILE", "-o", "subsystems:-"), ("compare", "--json", "FILE", "FILE"))
     files = [path for path in sorted(store.rglob("*")) if path.is_file() and not path.name.startswith(".")]
     return [Kind(path.parent.name, path, lines, folder=store) for path in files]
 

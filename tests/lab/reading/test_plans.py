@@ -107,7 +107,7 @@ def check(path: Path, native: Run, capfd: pytest.CaptureFixture[str]) -> bool:
     with pytest.raises(Failure) as caught:
         plans.read(path)
     assert (caught.value.status, f"millpond: {caught.value.message}\n") == (said.status, said.stderr)
-    for words in (["trial", "--plan", str(path), "--", "/bin/true"], ["replay", str(path), "--plan", str(path)]):
+    for words in (["try", "--plan", str(path), "--", "/bin/true"], ["trace", "replay", str(path), "--plan", str(path)]):
         capfd.readouterr()
         status = cli.main(words)
         shown = capfd.readouterr()
@@ -206,7 +206,10 @@ def test_a_byte_order_mark_is_accepted(tmp_path: Path, native: Run, capfd: pytes
 def test_a_plan_of_no_program_says_so(tmp_path: Path, millpond: Run, trace: Path, program: dict[str, str]) -> None:
     path = tmp_path / "p.plan.json"
     path.write_text(json.dumps({**VALID, "program": program}))
-    for words in (("trial", "--plan", str(path), "--", "/bin/true"), ("replay", str(trace), "--plan", str(path))):
+    for words in (
+        ("try", "--plan", str(path), "--", "/bin/true"),
+        ("trace", "replay", str(trace), "--plan", str(path)),
+    ):
         done: Done = millpond(*words)
         done.assert_refused(3)
         assert "belongs to  " not in done.stderr

@@ -28,13 +28,13 @@ NATIVE = {
     "routes": ("millpond-trial", "--round", "plan", "--routes", "FILE", "--result", "result", "--", "/bin/true"),
 }
 VERBS = {
-    "characterise": ("characterise", "FILE"),
-    "replay": ("replay", "FILE"),
+    "characterise": ("trace", "show", "FILE"),
+    "replay": ("trace", "replay", "FILE"),
     "synthesize": ("synthesize", "FILE"),
     "synthesize on": ("synthesize", "TRACE", "--on", "FILE"),
-    "replay a plan": ("replay", "TRACE", "--plan", "FILE"),
-    "litter": ("litter", "--trace", "FILE", "--", "/bin/true"),
-    "trial": ("trial", "--plan", "FILE", "--", "/bin/true"),
+    "replay a plan": ("trace", "replay", "TRACE", "--plan", "FILE"),
+    "litter": ("try", "--litter", "--set", "blocks=FILE", "--", "/bin/true"),
+    "trial": ("try", "--plan", "FILE", "--", "/bin/true"),
     "inputs": ("advise", "--inputs", "FILE", "--", "/bin/true", "{}"),
     "report": ("report", "FILE"),
     "compare": ("compare", "FILE", "FILE"),
@@ -86,13 +86,15 @@ def test_devices_are_not_read(native: Run, millpond: Run) -> None:
 
 def test_names_that_begin_with_a_dash_are_files(tmp_path: Path, native: Run, millpond: Run, trace: Path) -> None:
     trace.rename(tmp_path / "-x.mpt")
-    assert millpond("characterise", "--json=o.json", "--plan-out", "-plans", "--", "-x.mpt").status == 0
+    assert millpond("trace", "show", "-o", "o.json", "-o", "-plans/", "--", "-x.mpt").status == 0
     (plan, *_) = sorted((tmp_path / "-plans").iterdir())
     plan.rename(tmp_path / "-p.plan.json")
-    replayed = millpond("replay", "--rounds=1", "--strategy=multipool", "--plan", "-p.plan.json", "--", "-x.mpt")
+    replayed = millpond(
+        "trace", "replay", "--rounds=1", "--strategy=multipool", "--plan", "-p.plan.json", "--", "-x.mpt"
+    )
     assert replayed.status == 0, replayed
-    assert millpond("trial", "--rounds=1", "--plan", "-p.plan.json", "--", "/bin/ls", "/").status == 0
-    assert millpond("litter", "--trace=-x.mpt", "--", "/bin/true").status == 0
+    assert millpond("try", "--rounds=1", "--plan", "-p.plan.json", "--", "/bin/ls", "/").status == 0
+    assert millpond("try", "--litter", "--set=blocks=-x.mpt", "--", "/bin/true").status == 0
     for words in (
         ("millpond-trace", "info", "--", "-x.mpt"),
         ("millpond-trace", "dump", "--", "-x.mpt"),

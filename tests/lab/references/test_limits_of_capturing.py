@@ -243,7 +243,7 @@ def test_a_full_disk_names_the_trace_and_how_to_go_on(tmp_path: Path) -> None:
         file = disk / "full.mpt"
         done = run(file, PROGRAM)
         said(done)
-        assert done.returncode == 4 and f"'millpond record --finish {file}'" in done.stderr and not file.exists()
+        assert done.returncode == 4 and f"'millpond trace record --finish {file}'" in done.stderr and not file.exists()
         subprocess.run(["mount", "-o", "remount,size=20m", disk], check=True)
         done = subprocess.run([CAPTURE, "--finish", file], capture_output=True, text=True, check=False)
         assert done.returncode == 0 and "is partial" in done.stderr and stopped(file) != 0

@@ -118,7 +118,7 @@ def test_latencies_can_be_measured_here() -> None:
 @pytest.mark.parametrize(
     ("changed", "status", "words"),
     [
-        ({"latencies": []}, 3, "has no latencies; `millpond doctor --json=FILE` writes what is needed"),
+        ({"latencies": []}, 3, "has no latencies; `millpond doctor -o FILE.json` writes what is needed"),
         ({"latencies": [], "why_no_probe": "millpond-probe is missing"}, 3, "(millpond-probe is missing)"),
         ({"caches": [7]}, 3, "does not have the form of doctor's latencies"),
         ({"costs": {}}, 3, "does not give the length of a cycle"),

@@ -85,7 +85,7 @@ def test_an_interrupted_trial_reports_the_rounds_it_keeps(
     routes = [{"subsystems": ["*"], "pool": "all", "strategy": "synchronized(multipool)"}]
     plan = {"schema": "millpond.plan/1", "program": {"path": program, "build_id": ""}, "routes": routes}
     (tmp_path / "a.plan.json").write_text(json.dumps(plan))
-    child = verb("trial", "--rounds=100000", "--store=store", "--plan=a.plan.json", "--", program)
+    child = verb("try", "--rounds=100000", "--store=store", "--plan=a.plan.json", "--", program)
 
     def outcomes() -> int:  # first lines describe runs; 20 outcomes are over a round
         files = (tmp_path / "store").glob("observations/.*.rounds")
@@ -105,7 +105,7 @@ def test_an_endless_program_is_stopped_without_a_verdict(
     verb: Callable[..., subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
     endless = "trap 'echo asked > asked; exit 0' INT; while :; do :; done"
-    child = verb("advise", "--budget=5", "--json=advice.json", "--store=store", "--", "sh", "-c", endless)
+    child = verb("advise", "--budget=5", "-o", "advice.json", "--store=store", "--", "sh", "-c", endless)
     said = child.communicate(timeout=120)[1].decode()
     assert child.returncode == 0, said
     advice = json.loads((tmp_path / "advice.json").read_text())

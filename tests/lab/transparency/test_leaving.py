@@ -92,7 +92,7 @@ def test_references_show_objects_touched_after_their_scope(how: str, legality: s
 
 
 def test_a_trace_that_was_cut_decides_nothing_and_says_partial(tmp_path: Path) -> None:
-    trace = recorded("much", tmp_path / "cut.mpt", "--max-bytes", "300000")
+    trace = recorded("much", tmp_path / "cut.mpt", "--max-trace", "300000")
     found = characterised(trace)
-    assert "--max-bytes" in found["trace"]["partial"]
+    assert "--max-trace" in found["trace"]["partial"]
     assert {s["legality"] for one in found["subsystems"] for s in one["legality"]} == {"not decided"}

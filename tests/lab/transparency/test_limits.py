@@ -21,17 +21,17 @@ from harness import BIN, LIMIT_SECONDS, REPOSITORY
 
 PROGRAM = ("--", "od", "-c", "/etc/passwd")
 VERBS = {
-    "record": ("record", "-o", "new.mpt", *PROGRAM),
-    "characterise": ("characterise", "--json=new.json", "trace.mpt"),
-    "replay": ("replay", "--rounds=1", "--budget=1", "--store=kept", "--json=new.json", "trace.mpt"),
+    "record": ("trace", "record", "-o", "new.mpt", *PROGRAM),
+    "characterise": ("trace", "show", "-o", "new.json", "trace.mpt"),
+    "replay": ("trace", "replay", "--rounds=1", "--budget=1", "--store=kept", "-o", "new.json", "trace.mpt"),
     "synthesize": ("synthesize", "trace.mpt", "-o", "new.hpp"),
-    "advise": ("advise", "--budget=1", "--store=kept", "--json=new.json", "--html=new.html", *PROGRAM),
+    "advise": ("advise", "--budget=1", "--store=kept", "-o", "new.json", "-o", "new.html", *PROGRAM),
     "page": ("report", "a", "-o", "new.html"),
-    "document": ("report", "a", "--json=new.json"),
-    "compare": ("compare", "--json=new.json", "a", "b"),
-    "compare builds": ("compare", "--after", "od", "--store=kept", "--json=new.json", *PROGRAM),
-    "simulate": ("simulate", "--html=new.html", "references.mpt"),
-    "litter": ("litter", *PROGRAM),
+    "document": ("report", "a", "-o", "new.json"),
+    "compare": ("compare", "-o", "new.json", "a", "b"),
+    "compare builds": ("compare", "--after", "od", "--store=kept", "-o", "new.json", *PROGRAM),
+    "simulate": ("trace", "simulate", "-o", "new.html", "references.mpt"),
+    "litter": ("try", "--litter", *PROGRAM),
 }
 
 
@@ -62,9 +62,14 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ready")
     for store in ("a", "b"):
         assert called(("advise", "--budget=1", f"--store={store}", *PROGRAM), folder).returncode == 0
-    assert called(("record", "-o", "trace.mpt", *PROGRAM), folder).returncode == 0
+    assert called(("trace", "record", "-o", "trace.mpt", *PROGRAM), folder).returncode == 0
     if shutil.which("valgrind") is not None:
-        assert called(("record", "--references", "-o", "references.mpt", "--", "/bin/true"), folder).returncode == 0
+        assert (
+            called(
+                ("trace", "record", "--with", "references", "-o", "references.mpt", "--", "/bin/true"), folder
+            ).returncode
+            == 0
+        )
     return folder
 
 
@@ -104,7 +109,9 @@ def test_limits_in_between_end_the_same_way(verb: str, mebibytes: int, ready: Pa
 
 
 def test_recorded_programs_that_die_under_a_limit_are_explained(tmp_path: Path) -> None:
-    ended = called(("record", "-o", "new.mpt", "--", sys.executable, "-c", "import os; os.abort()"), tmp_path, 200)
+    ended = called(
+        ("trace", "record", "-o", "new.mpt", "--", sys.executable, "-c", "import os; os.abort()"), tmp_path, 200
+    )
     assert ended.returncode == -signal.SIGABRT
     assert ended.stderr.splitlines()[-1] == (
         "millpond: the program died of SIGABRT; it may have 209 MB of addresses (ulimit -v), and recording takes some"

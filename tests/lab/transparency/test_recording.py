@@ -104,10 +104,10 @@ def test_the_users_own_preloaded_library_still_stands_in_front(recorded: Recorde
 def test_recording_stops_at_max_bytes_and_the_program_does_not(tmp_path: Path) -> None:
     program = Program("many", ("{programs}/threads", "together", "100000"))
     path = tmp_path / "t.mpt"
-    outcome = run_recorded(program, tmp_path, path, ["--max-bytes", "100000"])
+    outcome = run_recorded(program, tmp_path, path, ["--max-trace", "100000"])
     bare = run_bare(program, tmp_path / "bare")
     assert (outcome.stdout, outcome.status) == (bare.stdout, bare.status)
-    assert outcome.stderr.startswith(b"millpond: --max-bytes was reached"), "it is said"
+    assert outcome.stderr.startswith(b"millpond: --max-trace was reached"), "it is said"
     trace = read(path)
     assert trace.end_number(6) == 1
     assert 0 < counted(trace)[0] < said(outcome.stdout)[0][0]

@@ -65,26 +65,26 @@ def test_names_of_any_bytes_go_through_verbs(program: tuple[bytes, bytes], local
     folder, name = program
     arguments = [b"".join(random.Random(seed + 1).choices(PIECES, k=3)), b"", b"-x"]
     trace = b"t\xe9 -o.mpt"
-    assert millpond(folder, locale, "record", "-o", trace, "--", name, *arguments).returncode == 0
-    done = millpond(folder, locale, "characterise", "--json", trace)
+    assert millpond(folder, locale, "trace", "record", "-o", trace, "--", name, *arguments).returncode == 0
+    done = millpond(folder, locale, "trace", "show", "--json", trace)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout.decode("utf-8"))
     assert [bytes_of(word) for word in document["process"]["argv"]] == [name, *arguments]
     assert bytes_of(document["process"]["executable"]).endswith(name[2:])
-    assert millpond(folder, locale, "characterise", "--plan-out", b"pl\xe9ns", trace).returncode == 0
+    assert millpond(folder, locale, "trace", "show", "-o", b"pl\xe9ns/", trace).returncode == 0
     [plan, *_] = sorted(Path(os.fsdecode(folder + b"/pl\xe9ns")).iterdir())
     done = millpond(folder, locale, "run", "--plan", os.fsencode(plan), "--", name, *arguments)
     assert done.returncode == 0, done.stderr
-    done = millpond(folder, locale, "replay", "--rounds", "1", trace)
+    done = millpond(folder, locale, "trace", "replay", "--rounds", "1", trace)
     assert done.returncode in (0, 2), done.stderr
-    done = millpond(folder, locale, "litter", "--", name, *arguments)
+    done = millpond(folder, locale, "try", "--litter", "--", name, *arguments)
     assert done.returncode == 0, done.stderr
-    done = millpond(folder, locale, "advise", "--budget", "4", b"--json=adv\xe9.json", "--", name, *arguments)
+    done = millpond(folder, locale, "advise", "--budget", "4", "-o", b"adv\xe9.json", "--", name, *arguments)
     assert done.returncode == 0, done.stderr
     advice = json.loads(Path(os.fsdecode(folder + b"/adv\xe9.json")).read_bytes().decode("utf-8"))
     assert [bytes_of(word) for word in advice["program"]["argv"]] == [name, *arguments]
     for chosen in ("text", "markdown", "html", "json"):
-        done = millpond(folder, locale, "report", "--format", chosen)
+        done = millpond(folder, locale, "report", "-o", f"{chosen}:-")
         assert done.returncode == 0, done.stderr
         done.stdout.decode("utf-8")
 
@@ -100,26 +100,26 @@ def test_folders_of_any_bytes_go_through_reading_verbs(program: tuple[bytes, byt
         assert ended.returncode in statuses, (words, ended.stderr)
         return ended.stdout
 
-    done("record", "-o", trace, "--", name, word)
-    done("characterise", "--plan-out", b"p\xe9\n{}", trace)
+    done("trace", "record", "-o", trace, "--", name, word)
+    done("trace", "show", "-o", b"p\xe9\n{}/", trace)
     [plan, *_] = sorted(Path(os.fsdecode(folder + b"/p\xe9\n{}")).iterdir())
     kept = (b"--store=" + store,)
-    document = done("trial", "--rounds", "1", "--json", *kept, "--plan", os.fsencode(plan), "--", name, word)
+    document = done("try", "--rounds", "1", "--json", *kept, "--plan", os.fsencode(plan), "--", name, word)
     assert bytes_of(json.loads(document)["program"]["argv"][-1]) == word
     done("synthesize", "-o", b"./made.hpp", trace)
     done("advise", "--budget", "4", *kept, "--", name, word)
     for chosen in ("csv", "pprof", "collapsed", "speedscope", "chrome", "html"):
-        done("report", store, "--format", chosen, "-o", b"r\xe9\n{}." + chosen.encode())
-    for relation in ("observations", "subsystems"):
-        done("report", store, "--format", "csv", "--relation", relation).decode("utf-8")
+        done("report", store, "-o", chosen.encode() + b":r\xe9\n{}." + chosen.encode())
+    for relation in ("csv", "subsystems"):
+        done("report", store, "-o", f"{relation}:-").decode("utf-8")
     done("compare", store, store)
     done("compare", "--after", b"./copy\xe9", *kept, "--", name, word, statuses=(2, 3, 5))
     shutil.copy(os.fsdecode(folder + b"/" + name), os.fsdecode(folder + b"/copy\xe9"))
     done("compare", "--after", b"./copy\xe9", *kept, "--", name, word)
     din = Path(os.fsdecode(folder + b"/d\xe9\n{}.din"))
     din.write_text("".join(f"{i % 3} {i * 72:x}\n" for i in range(3000)))
-    done("simulate", "--json", b"m\xe9\n.json", b"d\xe9\n{}.din")
-    done("simulate", "--html", b"m\xe9\n.html", b"m\xe9\n.json", b"d\xe9\n{}.din")
+    done("trace", "simulate", "-o", b"m\xe9\n.json", b"d\xe9\n{}.din")
+    done("trace", "simulate", "-o", b"m\xe9\n.html", b"m\xe9\n.json", b"d\xe9\n{}.din")
     done("doctor", *kept, statuses=(0, 4))
     for words in (("bench", word), ("simulate", word), ("synthesize", word), ("compare", word, word), ("report", word)):
         assert millpond(folder, locale, *words).returncode in (2, 3)

@@ -55,8 +55,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             [BIN / "millpond-record", "-o", f"{name}.mpt", "--", *program], cwd=folder, check=True, timeout=120,
             env={**os.environ, "PYTHONMALLOC": "malloc"}, capture_output=True,
         )  # fmt: skip
-    millpond(folder, "synthesize", "first.mpt", "--on", "second.mpt", "-o", "my_allocator.hpp", "--preload",
-             "my_malloc.so", "--json=found.json")  # fmt: skip
+    millpond(folder, "synthesize", "first.mpt", "--on", "second.mpt", "-o", "my_allocator.hpp", "-o",
+             "my_malloc.so", "-o", "found.json")  # fmt: skip
     return folder
 
 
@@ -150,8 +150,8 @@ def test_short_lived_sites_get_an_arena_that_survives_mispredictions(tmp_path: P
     subprocess.run(["cc", "-O1", "-fno-optimize-sibling-calls", source, "-o", program], check=True)
     recorder = [BIN / "millpond-record", "-o", trace, "--", program]
     subprocess.run(recorder, check=True, timeout=120, capture_output=True)
-    millpond(tmp_path, "synthesize", str(trace), "--arena", "-o", "sites_malloc.hpp", "--preload", "sites_malloc.so",
-             "--json=found.json")  # fmt: skip
+    millpond(tmp_path, "synthesize", str(trace), "--with", "arena", "-o", "sites_malloc.hpp", "-o", "sites_malloc.so",
+             "-o", "found.json")  # fmt: skip
     found = json.loads((tmp_path / "found.json").read_text())
     (site,) = found["sites"]
     assert (len(site["frames"]), site["size"], site["objects"]) == (2, 48, 20000)
@@ -175,7 +175,7 @@ def test_short_lived_sites_get_an_arena_that_survives_mispredictions(tmp_path: P
 def test_classes_are_scored_by_instructions_and_misses(made: Path) -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
-    millpond(made, "synthesize", "second.mpt", "--score", "--json=scored.json")
+    millpond(made, "synthesize", "second.mpt", "--with", "score", "-o", "scored.json")
     (trace,) = json.loads((made / "scored.json").read_text())["traces"]
     counts = {source["source"]: source["instructions"] for source in trace["sources"]}
     assert len(counts) == 4
