@@ -16,6 +16,7 @@ from millpond.report.text_table import Line
 from millpond.report.views import case_words
 from millpond.report.views.change_view import ChangeLine, changes, others_text, unsettled
 from millpond.report.views.choice_view import ChoiceRow, Gain, choice_rows
+from millpond.report.views.reference_view import sentences
 from millpond.report.views.short_text import command_lines, one_line, short_path, wrapped
 from millpond.system.wording import plural
 
@@ -77,6 +78,7 @@ def answer_lines(case: Case, places: Places, width: int, most: int = LINES_AT_MO
         _inputs(case, width),
         _choice(rows, width),
         _changes(case, width),
+        _references(case, width),
         _unsettled(case, width),
         _places(case, places, width),
     ]
@@ -145,6 +147,12 @@ def _change(one: ChangeLine, width: int) -> list[str]:
     first = one.before or ("" if one.after else one.what)
     lines = _hanging(f"{place} {first}", width, 2, "") if first else [f"  {place}"]
     return lines + (_hanging(one.after, width, 2, "→ ", "    ") if one.after else [])
+
+
+def _references(case: Case, width: int) -> TextBlock:
+    """Returns what a captured run found; empty if no capture was requested."""
+    lines = [line for text in sentences(case.advice)[:2] for line in _hanging(text, width, 3)]
+    return _block("Where references miss", lines, 3)
 
 
 def _unsettled(case: Case, width: int) -> TextBlock:

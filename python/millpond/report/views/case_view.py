@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import partial
 
 from markupsafe import Markup
 
@@ -17,7 +16,7 @@ from millpond.report.figures import heap_figures
 from millpond.report.views import case_words, effect_view
 from millpond.report.views.change_view import change_section, unsettled
 from millpond.report.views.choice_view import ChoiceRow, choice_rows
-from millpond.report.views.model import Block, Bullets, Figure, Part, Section, Words, name, section, table
+from millpond.report.views.model import Block, Bullets, Drawing, Part, Section, Words, name, section, table
 from millpond.report.views.reference_view import reference_section
 from millpond.report.views.replay_view import replay_section
 from millpond.report.views.subsystem_detail import one_section
@@ -127,7 +126,7 @@ def _heap(case: Case) -> Section | None:
     legend = tuple((kind, f"{letter} {words}, most in {100 * share:.0f} % of the boxes")
                    for letter, kind, words, share in heat.legend)  # fmt: skip
     data = table(("from", ">bytes", *heat.moments), [(*row[:2], *row[2]) for row in heat.rows])
-    figure = Figure("", partial(Markup, heat.svg), caption, legend, data, wide=True)
+    figure = Drawing("Addresses over time", Markup(heat.svg), caption, legend, data)
     return section("The heap over time", [figure, _pins(case)], fold=True, details=True)
 
 

@@ -92,7 +92,7 @@ def others_text(rows: list[Row]) -> str:
 
 
 def _table(lines: list[ChangeLine]) -> Table:
-    rows = [(Cell(one.place, link=one.link, title=one.file, name=bool(one.file)), *_before_and_after(one))
+    rows = [(Cell(one.place, link=one.link, title=one.file), *_before_and_after(one))
             for one in lines]  # fmt: skip
     return table(("place", "now", "change to"), rows)
 

@@ -78,7 +78,19 @@ def choice_rows(case: Case) -> list[ChoiceRow]:
     if not rows:
         return []
     ours = choice_text.what_to_do(case.advice, option_name)
-    return [*rows.values(), ChoiceRow((OURS,), f"{ours} ({choice_text.preference_text(case.advice)})")]
+    return [
+        *_unchanged(case),
+        *rows.values(),
+        ChoiceRow((OURS,), f"{ours} ({choice_text.preference_text(case.advice)})"),
+    ]
+
+
+def _unchanged(case: Case) -> list[ChoiceRow]:
+    """Returns what the program takes as it is; empty if the store does not keep the rounds."""
+    cpu, peak = (case.rounds.median("bare", metric) for metric in ("cpu_seconds", "peak_bytes"))
+    if cpu is None or peak is None:
+        return []
+    return [ChoiceRow(("unchanged",), f"{seconds_text(cpu)} of CPU, {bytes_text(peak)} at the peak")]
 
 
 def _row(case: Case, labels: tuple[str, ...], option: Option) -> ChoiceRow:

@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 
 from millpond.advice.advice_data import Advice, Alternative
 from millpond.report.cases import Case
+from millpond.report.figures.specification import Axis, IntervalRow, Intervals
+from millpond.report.paired_rounds import Ratio
 from millpond.report.views.case_words import EFFECT_WORDS, option_command, option_name, taken_off
 from millpond.report.views.choice_view import judging
-from millpond.report.views.model import Bullets, Cell, Part, Section, Strip, Strips, Table, Words, name, section, table
+from millpond.report.views.model import Bullets, Cell, Part, Section, Table, Words, name, section, table
+from millpond.statistics.order_statistics import BEYOND_NOISE, Summary
 from millpond.system.wording import (
     bytes_text,
     change_text,
     count_text,
     effect_text,
+    percent_text,
     plural,
     saved_text,
     yes_or_no_text,
@@ -30,7 +35,7 @@ def effect_section(case: Case, figures: bool) -> Section | None:
         return None
     bare = advice.noise.get("cpu_seconds")
     spread = f"; half of the bare program's rounds are within {100 * bare.spread:.1f} %" if bare else ""
-    parts: list[Part | None] = [_effects(advice), _strips(case) if figures else None]
+    parts: list[Part | None] = [_effects(advice), _intervals(case) if figures else None]
     if case.inputs:
         parts.append(Words("Intervals cover all inputs; the rounds are in the reports of the inputs.", "soft"))
     elif not case.rounds:
@@ -50,18 +55,29 @@ def _effects(advice: Advice) -> Table:
     return table(("what", ">CPU", ">saves", ">peak memory"), rows)
 
 
-def _strips(case: Case) -> Strips:
+def _intervals(case: Case) -> Intervals | None:
     effects = case.advice.every_effect
     rows = [
-        Strip(words, effect_text(e), known, judging(case, e.of_, e.against))
+        interval_row(words, known, judging(case, e.of_, e.against))
         for key, words in EFFECT_WORDS.items()
         if (e := effects.get(key)) and (known := e.known) is not None
     ]
     caption = (
-        "Change of CPU time. A dot is one round, its contenders run one after the other, each in a fresh process. "
-        "Line: median; band: interval."
+        "A dot is one round, its contenders run one after the other, each in a fresh process. Line: median; band: "
+        "interval."
     )
-    return Strips(tuple(rows), caption)
+    axis = Axis(name="change of CPU time", unit="change", log=True)
+    return Intervals(title="Rounds", caption=caption, axis=axis, rows=rows) if rows else None
+
+
+def interval_row(label: str, summary: Summary, ratios: Iterable[Ratio]) -> IntervalRow:
+    """Returns the interval of a comparison with its rounds."""
+    dots = [(r.value, f"{r.stage}, round {r.round}: {percent_text(r.value)}") for r in ratios]
+    verdict = summary.verdict if summary.verdict in BEYOND_NOISE else ""
+    return IntervalRow(
+        name=label, median=summary.median, low=summary.low, high=summary.high, dots=dots, verdict=verdict,
+        text=effect_text(summary),
+    )  # fmt: skip
 
 
 def contender_section(advice: Advice) -> Section | None:

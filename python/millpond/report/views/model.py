@@ -4,8 +4,8 @@
     Section ─┬─ Words     a sentence
              ├─ Bullets   several sentences
              ├─ Table     headings and cells; a column that is empty everywhere is left out
-             ├─ Figure    a drawing, which only the page shows, and the same data as a table
-             ├─ Strips    intervals with their rounds as dots, which only the page draws
+             ├─ Figure    a specification (report/figures), which only the page draws
+             ├─ Drawing   a finished drawing, with the same data as a table
              ├─ Block     text with its own line breaks: commands, code, call stacks
              └─ Section   a part of its own; `fold`: the page folds it into one line
 
@@ -14,14 +14,13 @@ Thread-safe: nothing changes after it is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from markupsafe import Markup
 
-from millpond.report.paired_rounds import Ratio
-from millpond.statistics.order_statistics import Summary
+from millpond.report.figures.specification import Figure
 
 EMPTY = ("", "–")
 
@@ -91,35 +90,15 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A drawing, made when a page needs it. `legend`: the class of each colour, and its words. `table`: its data."""
+class Drawing:
+    """A finished drawing. `legend`: the class of each colour, and its words. `table`: the same data."""
 
     title: str
-    draw: Callable[[], Markup]
+    svg: Markup
     caption: str
-    legend: tuple[tuple[str, str], ...] = ()
-    table: Table | None = None
-    wide: bool = False
-    kind: ClassVar[str] = "figure"
-
-
-@dataclass(frozen=True)
-class Strip:
-    """A comparison: its interval and median, its rounds as dots, and the same figures as text."""
-
-    label: str
-    text: str
-    summary: Summary
-    ratios: tuple[Ratio, ...]
-
-
-@dataclass(frozen=True)
-class Strips:
-    """Strips on one axis, which only the page draws; a table of the same section has their figures."""
-
-    rows: tuple[Strip, ...]
-    caption: str
-    kind: ClassVar[str] = "strips"
+    legend: tuple[tuple[str, str], ...]
+    table: Table
+    kind: ClassVar[str] = "drawing"
 
 
 @dataclass(frozen=True)
@@ -136,7 +115,7 @@ class Section:
     kind: ClassVar[str] = "section"
 
 
-Part = Words | Bullets | Table | Figure | Strips | Block | Section
+Part = Words | Bullets | Table | Figure | Drawing | Block | Section
 
 
 def name(text: str, **more: str) -> Cell:
@@ -174,8 +153,6 @@ def is_empty(part: Part) -> bool:
             return not part.text
         case Section():
             return not part.parts
-        case Strips():
-            return not part.rows
         case _:
             return False
 

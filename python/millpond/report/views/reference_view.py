@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from markupsafe import Markup
 
 from millpond.advice.advice_data import Advice, CapturedReferences, CapturedSubsystem, LayoutPrediction
 from millpond.advice.layout_prediction import predicted_seconds_text
 from millpond.report.figures import reference_map
-from millpond.report.views.model import Cell, Figure, Part, Section, Table, Words, name, section, table
+from millpond.report.views.model import Cell, Drawing, Part, Section, Table, Words, name, section, table
 from millpond.rounds.characterisation import ReferencePlace
 from millpond.system.wording import bytes_text, count_text, percent_text, seconds_text, share_text
 
@@ -21,10 +19,10 @@ _PLACE_HEADINGS = (
     "place", ">references", ">misses", ">of all misses", ">cold", ">capacity", ">conflict", ">indirect", ">useful"
 )  # fmt: skip
 _EXPLANATION = (
-    "Counted. L = I / (I + M × T): I references to its objects, M lines that hold them at the same time (packed: the "
-    "lines that the same bytes need without holes), T transitions to another subsystem's objects. Useful: the bytes of "
-    "each fetched line that were accessed before it was evicted. Instructions: the allocator's share of the whole run for "
-    "this subsystem; D counts only the time while its objects are live."
+    "Counted. L = I / (I + M × T): I references to its objects, M lines that hold them at the same time (packed: "
+    "the lines that the same bytes need without holes), T transitions to another subsystem's objects. Useful: the "
+    "bytes of each fetched line that were accessed before it was evicted. Instructions: the allocator's share of the "
+    "whole run for this subsystem; D counts only the time while its objects are live."
 )
 _AFFINITY_EXPLANATION = (
     "Counted. The share of visits to one subsystem's objects that are next to a visit of the other's, to an object "
@@ -63,7 +61,7 @@ def reference_section(advice: Advice, figures: bool) -> Section | None:
     return section("Where references miss", parts, fold=True)
 
 
-def _map(advice: Advice) -> Figure | None:
+def _map(advice: Advice) -> Drawing | None:
     """Returns addresses over time with their misses."""
     facts = advice.references.facts if advice.references else None
     drawn = reference_map.reference_map(facts.map) if facts and facts.map else None
@@ -77,7 +75,7 @@ def _map(advice: Advice) -> Figure | None:
     )
     legend = tuple((colour, place_name(place)) for colour, place in drawn.legend)
     data = table(("from", ">bytes", "mostly", ">references", ">misses"), drawn.rows)
-    return Figure("Addresses over time, and their misses", partial(Markup, drawn.svg), caption, legend, data, wide=True)
+    return Drawing("Addresses over time, and their misses", Markup(drawn.svg), caption, legend, data)
 
 
 def sentences(advice: Advice) -> list[str]:

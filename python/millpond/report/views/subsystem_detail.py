@@ -4,24 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from millpond.advice import container_text
 from millpond.advice.advice_data import Row
 from millpond.report.cases import Case, ShownRow
-from millpond.report.figures import flat_figures
+from millpond.report.figures.specification import REST, Axis, Curves, Intervals, Multiples, Series
 from millpond.report.views import replay_view
 from millpond.report.views.case_words import events_text
 from millpond.report.views.choice_view import gain
+from millpond.report.views.effect_view import interval_row
 from millpond.report.views.model import (
     Block,
     Bullets,
     Cell,
-    Figure,
     Part,
     Section,
-    Strip,
-    Strips,
     Words,
     name,
     section,
@@ -40,7 +37,7 @@ def one_section(case: Case, shown: ShownRow, anchor: str, witnesses: int) -> Sec
     row, detail = shown.row, shown.detail
     parts = [
         Words(sentence(row.reason)), Words(" · ".join(facts(row)), "soft"), _containers(row), _code(row),
-        *([_sizes(detail.sizes), _lifetimes(row), _live(detail.diffusion)]), _tried(case, row),
+        _histograms(detail.sizes, row), _live(detail.diffusion), _tried(case, row),
         replay_view.of_subsystem(case, shown), _legality(row, witnesses), _contexts(shown) if witnesses else None,
     ]  # fmt: skip
     note = f"{bytes_text(row.bytes)}, {events_text(row.events)}; {short_advice(row)}"
@@ -98,17 +95,27 @@ def _code(row: Row) -> Section | None:
     return section("What to change", [Words(why, "soft"), Block("\n".join(container_text.change_lines(row.code)))])
 
 
-def _sizes(sizes: Sequence[Size]) -> Figure | None:
-    if not sizes:
-        return None
-    bars = [(bytes_text(c.bytes), float(c.count)) for c in sizes]
-    caption = "Counted: allocations in each size class that occurs, four classes an octave."
-    rows = [(bytes_text(c.bytes), count_text(c.count)) for c in sizes]
-    draw = partial(flat_figures.bars, bars, count_text, "allocations", "allocations by size")
-    return Figure("Sizes", draw, caption, table=table(("size class", ">allocations"), rows))
+def _histograms(sizes: Sequence[Size], s: SubsystemFacts) -> Multiples | None:
+    """Returns sizes and lifetimes, as small figures side by side."""
+    figures = [figure for figure in (_sizes(sizes), _lifetimes(s)) if figure]
+    return Multiples(title="Sizes and lifetimes", caption="Counted.", figures=figures) if figures else None
 
 
-def _lifetimes(s: SubsystemFacts) -> Figure | None:
+def _bars(title: str, caption: str, x: str, y: str, bars: Sequence[tuple[str, int]]) -> Curves:
+    points = [(i, float(count)) for i, (_, count) in enumerate(bars)]
+    return Curves(
+        title=title, caption=caption, x=Axis(name=x, names=[words for words, _ in bars]),
+        y=Axis(name=y, unit="count"), series=[Series(name=y, points=points, look="bars")],
+    )  # fmt: skip
+
+
+def _sizes(sizes: Sequence[Size]) -> Curves | None:
+    bars = [(bytes_text(c.bytes), c.count) for c in sizes]
+    caption = "Allocations in each size class that occurs, four classes an octave."
+    return _bars("Sizes", caption, "size class", "allocations", bars) if bars else None
+
+
+def _lifetimes(s: SubsystemFacts) -> Curves | None:
     lifetimes = s.lifetimes
     if lifetimes is None or not lifetimes.histogram:
         return None
@@ -117,36 +124,29 @@ def _lifetimes(s: SubsystemFacts) -> Figure | None:
     first = min((k for k in histogram if k > 0), default=0)
     early = sum(count for k, count in histogram.items() if k < first)
     bars = [
-        (f"< {seconds_text(2.0**k * 1e-9)}", float(histogram.get(k, 0) + (early if k == first else 0)))
+        (f"< {seconds_text(2.0**k * 1e-9)}", histogram.get(k, 0) + (early if k == first else 0))
         for k in range(first, max(histogram) + 1)
     ]
     middle = f"; half die within {seconds_text(lifetimes.p50)}" if lifetimes.p50 is not None else ""
     tail = f", nine in ten within {seconds_text(lifetimes.p90)}" if lifetimes.p90 is not None else ""
-    caption = f"Counted: freed objects by lifetime, each bar twice the one before{middle}{tail}."
-    rows = [(words, count_text(count)) for words, count in bars]
-    draw = partial(flat_figures.bars, bars, count_text, "objects", "objects by lifetime")
-    return Figure("Lifetimes", draw, caption, table=table(("lifetime", ">objects"), rows))
+    caption = f"Freed objects by lifetime, each bar twice the one before{middle}{tail}."
+    return _bars("Lifetimes", caption, "lifetime", "objects", bars)
 
 
-def _live(points: Sequence[LivePoint]) -> Figure | None:
+def _live(points: Sequence[LivePoint]) -> Curves | None:
     if len(points) < 2:
         return None
-    live, pages = [float(p.live_bytes) for p in points], [float(p.page_bytes) for p in points]
-    series = [("pages", "bytes of the pages they touch", pages), ("live", "bytes live", live)]
-    rows = [
-        (seconds_text(p.time_seconds), bytes_text(p.live_bytes), bytes_text(p.page_bytes),
-         "–" if p.ratio is None else f"{p.ratio:.2f}")
-        for p in points
-    ]  # fmt: skip
     ratios = [p.ratio for p in points if p.ratio is not None]
     worst = f" Diffusion (pages / live): at most {max(ratios):.2f}." if ratios else ""
-    draw = partial(
-        flat_figures.curves, [p.time_seconds for p in points], series, bytes_text, seconds_text,
-        "live bytes and the pages they touch, over time",
+    return Curves(
+        title="Live bytes and diffusion", caption=f"Counted.{worst}", height=220,
+        x=Axis(name="time", unit="seconds"), y=Axis(name="bytes", unit="bytes"),
+        series=[
+            Series(name="pages touched", points=[(p.time_seconds, float(p.page_bytes)) for p in points],
+                   look="area", colour=REST),
+            Series(name="live", points=[(p.time_seconds, float(p.live_bytes)) for p in points], look="area"),
+        ],
     )  # fmt: skip
-    data = table(("time", ">live", ">pages", ">diffusion"), rows)
-    legend = (("live", "live"), ("pages", "pages touched"))
-    return Figure("Live bytes and diffusion", draw, f"Counted.{worst}", legend, data)
 
 
 def _tried(case: Case, row: Row) -> Section | None:
@@ -155,11 +155,12 @@ def _tried(case: Case, row: Row) -> Section | None:
     found = gain(case, "CPU", "cpu_seconds", ratio)
     if ratio is None or found is None:
         return None
-    rounds = tuple(case.rounds.ratios(ratio.of_ or "", ratio.against or ""))
     label = f"{row.tried or 'a pool of its own'}: {ratio.of_} against {ratio.against}"
-    caption = "CPU time. Hollow dots are choosing rounds, full dots are judging rounds."
-    strips = Strips((Strip(label, effect_text(ratio), found.summary, rounds),), caption)
-    return section("What was tried", [Words(f"{label}: {effect_text(ratio)}; {found.amount}."), strips])
+    rounds = case.rounds.ratios(ratio.of_ or "", ratio.against or "")
+    rows = [interval_row(label, found.summary, rounds)]
+    axis = Axis(name="change of CPU time", unit="change", log=True)
+    figure = Intervals(title="Rounds of choosing and of judging", axis=axis, rows=rows)
+    return section("What was tried", [Words(f"{label}: {effect_text(ratio)}; {found.amount}."), figure])
 
 
 def _legality(row: Row, witnesses: int) -> Section | None:

@@ -148,7 +148,7 @@ def _cells(case: Case, row: Row, anchor: str) -> list[Cell | str]:
     share, (mark, scopes) = cpu_share(row, case.trace), short_legality(row.legality)
     dimensions = [row.dimension(letter) for letter in "DVLUC"]
     return [
-        Cell(row.name, note=row.kind or "", link=f"#{anchor}" if anchor else "", name=True),
+        Cell(row.name, title=row.kind or "", link=f"#{anchor}" if anchor else "", name=True),
         Cell(short_advice(row), title=row.reason, tone="better" if row.pays else ""),
         _saved(row), _saved_bytes(row),
         Cell(bytes_text(row.bytes), value=row.bytes or 0), Cell(count_text(row.events), value=row.events or 0),
