@@ -106,9 +106,9 @@ def test_misses_of_references_are_readable(
 
 def test_a_heading_sorts_and_sorts_back(browser: Chromium, page: Path) -> None:
     browser.open(page, 1280, 800)
-    names = "[...document.querySelectorAll('.case')][0].querySelectorAll('tbody td.bytes')"
-    by_bytes = f"[...{names}].map(cell => +cell.dataset.v)"
-    click = "document.querySelectorAll('.case th button')[1].click()"
+    names = "[...document.querySelectorAll('.case')][0].querySelectorAll('tr.pays')[0].parentElement.rows"
+    by_bytes = f"[...{names}].map(row => +row.cells[4].dataset.v)"
+    click = "document.querySelector('tr.pays').closest('table').tHead.rows[0].cells[4].firstChild.click()"
     browser.evaluate(click)
     down = browser.evaluate(by_bytes)
     browser.evaluate(click)
@@ -121,13 +121,15 @@ def test_a_name_leads_to_its_part_and_printing_unfolds_everything(browser: Chrom
     browser.open(page, 1280, 800)
     closed = "document.querySelectorAll('details:not([open])').length"
     before = browser.evaluate(closed)
-    browser.evaluate("document.querySelectorAll('.case td.name a')[2].click()")
-    assert browser.evaluate("document.querySelectorAll('.case details.subsystem')[2].open")
-    assert browser.evaluate(closed) == before - 1
+    browser.evaluate("document.querySelectorAll('.case td.first a')[1].click()")
+    browser.evaluate("new Promise((done) => setTimeout(done, 50))")
+    aim = "document.getElementById(location.hash.slice(1))"
+    assert browser.evaluate(f"{aim}.tagName == 'DETAILS' && {aim}.open && {aim}.getBoundingClientRect().top < 800")
+    assert browser.evaluate(closed) == before - 2, "the subsystem's section, and the one around it"
     browser.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert browser.evaluate(closed) == 0
     browser.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert browser.evaluate(closed) == before - 1
+    assert browser.evaluate(closed) == before - 2
     printed = browser.send("Page.printToPDF", paperWidth=8.27, paperHeight=11.7)
     assert len(printed["data"]) > 10_000
 

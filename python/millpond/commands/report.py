@@ -99,7 +99,7 @@ def command(
         _write_results(source, out)
         return
     output.prove_writable(str(out) if out else None)
-    if chosen is Format.TEXT and out is None:
+    if form is None and out is None:
         from millpond.report import terminal
 
         cases, _ = _reported(source, chosen, run)
