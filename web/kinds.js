@@ -72,7 +72,7 @@ export function curves(figure) {
       }
       const line = {
         type: "line", silent: true, clip: true, data, sampling: data.length > 4000 ? "minmax" : undefined, step: one.look === "steps" ? "end" : false,
-        showSymbol: one.look === "dots" || one.has_dots === true, symbol: "circle", symbolSize: 7, color: colour,
+        showSymbol: one.look === "dots" || one.has_dots === true, symbol: one.dash && one.look === "dots" ? "emptyCircle" : "circle", symbolSize: 7, color: colour,
         lineStyle: { width: one.look === "dots" ? 0 : 1.75, type: DASHES[one.dash], color: colour },
         areaStyle: one.look === "area" ? { opacity: 0.22, origin: "start" } : undefined,
       };

@@ -103,7 +103,7 @@ def _curves(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Level
     if not series or len(layout.rows) < 2:
         return []
     x = Axis(name=look.experiment.tables.corner, names=[label for label, _ in layout.rows])
-    return [Curves(title=layout.title, x=x, y=_value(look), series=series)]
+    return [Curves(title="Published and here" if look.printed else "Here", x=x, y=_value(look), series=series)]
 
 
 def _surfaces(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Level]]) -> list[Figure]:
@@ -122,7 +122,7 @@ def _surfaces(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Lev
     x = Axis(name=look.experiment.tables.columns.replace("_", " "), names=[heading for heading, _ in layout.headings])
     y = Axis(name=look.experiment.tables.corner, names=[label for label, _ in rows])
     return [
-        HeatMap(title=f"{layout.title}, {kind}", x=x, y=y, value=_value(look), cells=cells, low=low, high=high,
+        HeatMap(title=kind, x=x, y=y, value=_value(look), cells=cells, low=low, high=high,
                 labels=True, height=_ROW_PIXELS * len(rows) + _MARGIN_PIXELS)
         for kind, cells in found.items() if cells
     ]  # fmt: skip
