@@ -145,6 +145,11 @@ def of_run(store: Store, run: str, advice: Advice, whole: bool = False) -> Case:
     )
 
 
+def cases_of(advices: Sequence[Advice], store: Store | None) -> list[Case]:
+    """Returns the cases of these advices, with the data that `store` has of their runs."""
+    return [of_run(store, a.run, a) if store and a.run and not a.inputs else Case(a) for a in advices]
+
+
 def _characterised(store: Store, run: str, rest: dict[str, Any], names: list[str]) -> Characterisation | None:
     """Returns the characterisation of the named subsystems; None, and the file is blamed, if it does not fit."""
     with suppress(Misfit):
