@@ -102,7 +102,7 @@ class Chart {
   // Makes the chart of the library, at the first time at which it has a size.
   open() {
     if (this.chart || !this.stage.clientWidth) return;
-    this.chart = init(this.stage, null, { renderer: "canvas", devicePixelRatio: Math.max(devicePixelRatio, this.printing ? 2 : 1) });
+    this.chart = init(this.stage, null, { renderer: "canvas", devicePixelRatio: Math.max(devicePixelRatio, 2) });
     this.cross = new graphic.Group({ silent: true });
     this.chart.getZr().add(this.cross);
     this.render();
@@ -122,7 +122,7 @@ class Chart {
     const { x, y } = this.kind.axes(view, this.state.size);
     const axis = (of, [min, max], more) => ({
       type: "value", min, max, name: of.axis.name, nameTextStyle: { color: theme.soft }, axisTick: { show: false, customValues: of.places },
-      axisLabel: { color: theme.soft, customValues: of.places, formatter: of.words, hideOverlap: true, ...more.label }, axisLine: { show: more.line, lineStyle: { color: theme.soft } },
+      axisLabel: { color: theme.soft, customValues: of.places, formatter: of.words, hideOverlap: true, ...more.label }, axisLine: { show: more.line, onZero: false, lineStyle: { color: theme.soft } },
       splitLine: { show: more.grid, lineStyle: { color: theme.grid } }, ...more.own,
     });
     const plain = this.kind.plain, classes = Boolean(this.figure.y?.names) || this.figure.figure === "intervals";
@@ -228,22 +228,17 @@ class Chart {
   }
 }
 
-const seen = new IntersectionObserver((entries) => {
-  for (const entry of entries) if (entry.isIntersecting) entry.target.chart.open();
-}, { rootMargin: "400px" });
-const sized = new ResizeObserver((entries) => { for (const entry of entries) entry.target.chart.render(); });
+// Draws the figures of an element at the first time at which it is near the window, or all of them for a print.
+const waiting = new Set();
+const seen = new IntersectionObserver((entries) => { for (const entry of entries) if (entry.isIntersecting) begin(entry.target); }, { rootMargin: "400px" });
+const sized = new ResizeObserver((entries) => { for (const entry of entries) { entry.target.chart.open(); entry.target.chart.render(); } });
 
-function make(host, figure) {
-  const chart = new Chart(host, figure);
-  chart.stage.chart = chart;
-  charts.add(chart);
-  seen.observe(chart.stage);
-  sized.observe(chart.stage);
-}
-
-for (const element of document.querySelectorAll("figure.figure")) {
-  const host = element.querySelector(".chart"), figure = JSON.parse(element.querySelector("template").content.textContent);
-  if (figure.figure !== "multiples") { make(host, figure); continue; }
+function begin(element) {
+  if (!waiting.delete(element)) return;
+  seen.unobserve(element);
+  const host = element.querySelector(".drawing"), figure = JSON.parse(element.querySelector("template").content.textContent);
+  host.style.minHeight = "";
+  if (figure.figure !== "multiples") { make(host, figure); return; }
   host.classList.add("multiples");
   for (const one of figure.figures) {
     const part = add(host, "div", { class: "part" });
@@ -252,19 +247,25 @@ for (const element of document.querySelectorAll("figure.figure")) {
   }
 }
 
+function make(host, figure) {
+  const chart = new Chart(host, figure);
+  chart.stage.chart = chart;
+  charts.add(chart);
+  sized.observe(chart.stage);
+  chart.open();
+}
+
+for (const element of document.querySelectorAll("figure.figure")) {
+  element.querySelector(".drawing").style.minHeight = `${PIXELS[element.dataset.figure] || 240}px`;
+  waiting.add(element);
+  seen.observe(element);
+}
+
 const again = () => { for (const chart of charts) chart.render(); };
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
 matchMedia("print").addEventListener("change", again);
 addEventListener("beforeprint", () => {
-  for (const chart of charts) {
-    chart.printing = true;
-    chart.open();
-    chart.render({ width: Math.min(PRINTED, chart.stage.clientWidth || PRINTED) });
-  }
+  for (const element of [...waiting]) begin(element);
+  for (const chart of charts) chart.render({ width: Math.min(PRINTED, chart.stage.clientWidth || PRINTED) });
 });
-addEventListener("afterprint", () => {
-  for (const chart of charts) {
-    chart.printing = false;
-    chart.render({ width: "auto" });
-  }
-});
+addEventListener("afterprint", () => { for (const chart of charts) chart.render({ width: "auto" }); });

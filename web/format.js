@@ -14,7 +14,7 @@ const texts = {
   size: scaled([[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]]),
   seconds: scaled([[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]]),
   share: percent,
-  change: (ratio) => `${ratio >= 1 ? "+" : ""}${Number((100 * (ratio - 1)).toPrecision(3))} %`,
+  change: (ratio) => { const change = Number((100 * (ratio - 1)).toPrecision(3)); return `${change > 0 ? "+" : ""}${Math.abs(change) < 1e-3 ? 0 : change} %`; },
 };
 
 // A value as the line of an axis names it.

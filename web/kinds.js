@@ -28,9 +28,12 @@ const custom = (data, draw, more = {}) => ({ type: "custom", clip: true, silent:
 
 export function curves(figure) {
   const x = scale(figure.x), y = scale(figure.y), classes = figure.x.names;
+  // Bars of one class stand side by side, one place for each group; those of other kinds of a group lie over it.
+  const slots = [...new Set(figure.series.filter((one) => one.look === "bars").map((one) => one.group ?? one.name))];
+  const beside = (one) => (one.look === "bars" ? 0.84 * ((slots.indexOf(one.group ?? one.name) + 0.5) / slots.length - 0.5) : 0);
   const all = figure.series.map((one, number) => ({
     ...one, number, dash: one.dash ?? 0, colour: one.colour ?? 0, look: one.look ?? "line",
-    xs: one.points.map(([at]) => (classes ? at + 0.5 : x.to(at))),
+    xs: one.points.map(([at]) => (classes ? at + 0.5 + beside(one) : x.to(at))),
     ys: one.points.map(([, value]) => y.to(one.of ? value / one.of : value)),
     ends: (one.intervals ?? []).map(([low, high]) => [y.to(low), y.to(high)]),
   }));
@@ -40,7 +43,7 @@ export function curves(figure) {
   const from = !figure.y.log && (filled || low > 0 && low < 0.5 * high) ? 0 : low;
   const [left, right] = extent(xs.length ? xs : [0, 1]);
   const whole = {
-    x: classes ? [0, Math.max(6, classes.length)] : around(left, right, figure.x.log ? 1 : 1e-12, filled ? 0 : 0.02, filled ? 0 : 0.02),
+    x: classes ? [0, Math.max(classes.length, slots.length ? 6 / slots.length : 1)] : around(left, right, figure.x.log ? 1 : 1e-12, filled ? 0 : 0.02, filled ? 0 : 0.02),
     y: figure.y.log ? around(from, high, 0.3, 0.06, 0.06) : [from === 0 ? 0 : from - 0.05 * (high - from), high + 0.06 * (high - from || 1)],
   };
   for (const one of all) one.ys = one.ys.map((value) => (Number.isFinite(value) ? value : whole.y[0]));
@@ -63,13 +66,13 @@ export function curves(figure) {
       const colour = theme.colour(one.colour), data = one.xs.map((at, i) => [at, one.ys[i]]);
       if (one.look === "bars") {
         return [custom(data, (_, api) => {
-          const [cx, top] = api.coord([api.value(0), api.value(1)]), bottom = api.coord([0, whole.y[0]])[1], wide = 0.8 * api.size([1, 0])[0];
-          return { type: "rect", shape: { x: cx - wide / 2, y: api.value(1) > 0 ? Math.min(top, bottom - 1) : bottom, width: wide, height: Math.max(bottom - top, api.value(1) > 0 ? 1 : 0) }, style: { fill: colour } };
+          const [cx, top] = api.coord([api.value(0), api.value(1)]), bottom = api.coord([0, whole.y[0]])[1], wide = 0.8 * api.size([1, 0])[0] / slots.length;
+          return { type: "rect", shape: { x: cx - wide / 2, y: api.value(1) > 0 ? Math.min(top, bottom - 1) : bottom, width: wide, height: Math.max(bottom - top, api.value(1) > 0 ? 1 : 0) }, style: { fill: colour, opacity: one.dash ? 0.4 : 1 } };
         })];
       }
       const line = {
         type: "line", silent: true, clip: true, data, sampling: data.length > 4000 ? "minmax" : undefined, step: one.look === "steps" ? "end" : false,
-        showSymbol: one.look === "dots" || one.has_dots === true, symbol: "circle", symbolSize: 7, color: colour,
+        showSymbol: one.look === "dots" || one.has_dots === true, symbol: one.dash && one.look === "dots" ? "emptyCircle" : "circle", symbolSize: 7, color: colour,
         lineStyle: { width: one.look === "dots" ? 0 : 1.75, type: DASHES[one.dash], color: colour },
         areaStyle: one.look === "area" ? { opacity: 0.22, origin: "start" } : undefined,
       };
@@ -100,7 +103,7 @@ export function curves(figure) {
       let best = null;
       for (const one of visible(state)) {
         for (let i = 0; i < one.xs.length; ++i) {
-          const [x1, y1] = toPixel(one.xs[i], one.ys[i]), far = (x1 - px) ** 2 + (one.look === "bars" ? 0 : (y1 - py) ** 2);
+          const [x1, y1] = toPixel(one.xs[i], one.ys[i]), far = (x1 - px) ** 2 + (one.look === "bars" ? 0.01 : 1) * (y1 - py) ** 2;
           if (inside(state.view, one.xs[i], one.ys[i]) && (!best || far < best.far)) best = { one, i, far };
         }
       }
@@ -131,10 +134,10 @@ function worded(axis, lines, [low, high], most, { from }, names) {
 
 export function heat(figure) {
   const columns = figure.x.names, rows = figure.y.names, log = figure.value.log;
-  const cells = figure.cells.map(([x, y, value, kind = 0, text = "", wide = 1]) => ({ x, y, value, kind, text, wide }));
+  const cells = figure.cells.map(([x, y, value, kind = 0, wide = 1, more = null]) => ({ x, y, value, kind, wide, more }));
   const known = cells.map((cell) => cell.value).filter((value) => Number.isFinite(value) && (!log || value > 0));
   const [least, most] = extent(known.length ? known : [0, 1]), low = figure.low ?? least, high = figure.high ?? most;
-  const strength = (value) => (figure.kinds ? clamp(value, 0, 1) : high === low ? 0.5
+  const strength = (value) => (figure.kinds ? clamp(figure.value.unit === "share" ? value : Math.log1p(value) / Math.log1p(most || 1), 0, 1) : high === low ? 0.5
     : clamp(log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low), 0, 1));
   const gaps = new Set(figure.gaps ?? []), at = new Map();
   for (const cell of cells) for (let x = cell.x; x < cell.x + cell.wide; ++x) at.set(`${x},${cell.y}`, cell);
@@ -167,8 +170,11 @@ export function heat(figure) {
       return ahead.reduce((best, cell) => (!best || far(cell) < far(best) ? cell : best), null) ?? item;
     },
     place: (cell) => [cell.x + cell.wide / 2, cell.y + 0.5],
-    text: (cell) => `${rows[cell.y]}, ${columns[cell.x]}${cell.wide > 1 ? ` to ${columns[cell.x + cell.wide - 1]}` : ""}\n` +
-      (cell.text || `${figure.kinds ? `${figure.kinds[cell.kind][0]}, ` : ""}${figure.value.name} ${full(figure.value, cell.value)}`),
+    text(cell) {
+      const last = cell.wide > 1 ? ` to ${columns[cell.x + cell.wide - 1]}` : "", value = (axis, one) => `${axis.name} ${full(axis, one)}`;
+      const words = [...(figure.kinds ? [figure.kinds[cell.kind][0]] : []), value(figure.value, cell.value), ...(cell.more === null ? [] : [value(figure.more, cell.more)])];
+      return `${rows[cell.y]}, ${columns[cell.x]}${last}\n${words.join(", ")}`;
+    },
   };
 }
 

@@ -41,8 +41,8 @@ CURVES = Curves(
 )  # fmt: skip
 HEAT = HeatMap(
     title="Heat", x=Axis(name="moment", names=["begin", "end"]), y=Axis(name="place", names=["low", "high"]),
-    value=Axis(name="share", unit="share"), cells=[Cell(0, 0, 0.25, columns=2), Cell(1, 1, 1.0, 1)],
-    kinds=[("index", 0), ("cache", 1)],
+    value=Axis(name="share", unit="share"), cells=[Cell(0, 0, 0.25, columns=2, more=0.5), Cell(1, 1, 1.0, 1)],
+    kinds=[("index", 0), ("cache", 1)], more=Axis(name="touched", unit="share"),
 )  # fmt: skip
 ICICLE = Icicle(
     title="Tree", measures=[Axis(name="bytes", unit="bytes"), Axis(name="events", unit="count")],

@@ -36,10 +36,11 @@ Table = tuple[Sequence[str], Sequence[Sequence[str]], int]  # headings, rows, ro
 
 def html_of(figure: Figure, *, table: bool = True) -> Markup:
     """Returns the figure for a page that has the script and style of figures. `table`: with its values. O(values)."""
-    return Markup('<figure class="figure" data-figure="{}"{}><figcaption>{}</figcaption>{}<template>{}</template>{}'
-                  "</figure>").format(
-        figure.__struct_config__.tag, Markup(' data-height="{}"').format(figure.height) if figure.height else "",
-        _caption(figure), Markup('<div class="chart"></div>'), Markup(_data(figure)), _values(figure) if table else "",
+    return Markup(
+        '<figure class="figure" data-figure="{}"><figcaption>{}</figcaption><div class="drawing"></div>'
+        "<template>{}</template>{}</figure>"
+    ).format(
+        figure.__struct_config__.tag, _caption(figure), Markup(_data(figure)), _values(figure) if table else ""
     )  # fmt: skip
 
 
@@ -93,7 +94,7 @@ def _values(figure: Figure) -> Markup:
     body = Markup("").join(_row(row) for row in rows)
     more = Markup('<p class="soft">{} more rows are left out here.</p>').format(omitted) if omitted else ""
     words = f"{figure.title}, values" if figure.title else "values"
-    return Markup('<details class="values"><summary>{}</summary><div class="wide" tabindex="0" role="region" '
+    return Markup('<details class="values"><summary>{}</summary><div class="wide" tabindex="0" role="group" '
                   'aria-label="{}"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>{}</details>').format(
         words, words, head, body, more)  # fmt: skip
 
@@ -116,7 +117,7 @@ def _table(figure: Curves | HeatMap | Icicle | Intervals) -> Table:
                 (row.name, *(value_text(figure.axis, v) for v in (row.median, row.low, row.high)), str(len(row.dots)))
                 for row in figure.rows
             ]
-            return ("", "median", "low", "high", "rounds"), rows, 0
+            return ("of", "median", "low", "high", "rounds"), rows, 0
 
 
 def _of_curves(figure: Curves) -> Table:

@@ -86,26 +86,30 @@ class Curves(_Figure, frozen=True, kw_only=True, tag="curves", tag_field="figure
 
 
 class Cell(msgspec.Struct, frozen=True, array_like=True):
-    """A cell of a heat map: column, row (from below), value; `kind`: the number of its kind; `text`: more about it."""
+    """A cell of a heat map: column, row (from below), value; `kind`: the number of its kind; `columns`: how many it
+    covers; `more`: a second value of it.
+    """
 
     x: int
     y: int
     value: float
     kind: int = 0
-    text: str = ""
     columns: int = 1
+    more: float | None = None
 
 
 class HeatMap(_Figure, frozen=True, kw_only=True, tag="heat", tag_field="figure"):
     """Cells of two axes with names. Without `kinds` the value is the colour; with them the kind is, and the value is
-    its strength. `kinds`: (name, colour). `gaps`: rows above which something is left out. `low`, `high`: the range of
-    the colours, if several maps share one. `labels`: cells show their values.
+    its strength: a share as it is, a count by its logarithm. `kinds`: (name, colour). `more`: the second value of each
+    cell. `gaps`: rows above which something is left out. `low`, `high`: the range of the colours, if several maps
+    share one. `labels`: cells show their values.
     """
 
     x: Axis
     y: Axis
     value: Axis
     cells: Sequence[Cell]
+    more: Axis | None = None
     kinds: Sequence[tuple[str, int]] = ()
     gaps: Sequence[int] = ()
     low: float | None = None
