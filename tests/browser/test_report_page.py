@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,6 +133,30 @@ def test_a_name_leads_to_its_part_and_printing_unfolds_everything(browser: Chrom
     assert browser.evaluate(closed) == before - 2
     printed = browser.send("Page.printToPDF", paperWidth=8.27, paperHeight=11.7)
     assert len(printed["data"]) > 10_000
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 1750), (400, 3600)])
+def test_a_folded_case_is_short(browser: Chromium, page: Path, width: int, most: int) -> None:
+    """Each of the two cases fits a screen and a bit, so that a page of two has at most 3 500 pixels."""
+    browser.open(page, width, 800)
+    heights = browser.evaluate("[...document.querySelectorAll('.case')].map((one) => one.offsetHeight)")
+    assert len(heights) == 2 and max(heights) <= most, heights
+    assert browser.evaluate("document.querySelectorAll('details[open]').length") == 0
+
+
+def test_five_thousand_subsystems_open_at_once(browser: Chromium, tmp_path: Path) -> None:
+    advice = Advice.from_json(sample_store.advise(tmp_path / "store"))
+    last = advice.subsystems[-1]
+    rows = (replace(last, name=f"{LONG}::n{i}", bytes=1000, events=10) for i in range(5000))
+    path = tmp_path / "large.html"
+    case = report_cases.of_run(Store(tmp_path / "store"), advice.run or "", advice)
+    large = replace(advice, subsystems=(*advice.subsystems, *rows))
+    path.write_text(report_page.render([dataclasses.replace(case, advice=large)]), encoding="utf-8")
+    assert path.stat().st_size < 1_500_000
+    browser.open(path, 1280, 800)
+    assert browser.complaints() == []
+    assert browser.evaluate("document.documentElement.scrollHeight") < 2200
+    assert browser.evaluate("document.querySelectorAll('*').length") < 6000
 
 
 def test_checks_notice_planted_flaws(browser: Chromium, tmp_path: Path) -> None:

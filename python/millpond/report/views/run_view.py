@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from millpond.advice.row_reasons import legality_text
 from millpond.report.views.case_words import EFFECT_WORDS, trace_warnings, window_text
-from millpond.report.views.model import Bullets, Section, Table, Words, name, several, table
+from millpond.report.views.model import Bullets, Row, Section, Table, Words, name, several, table
 from millpond.report.views.subsystem_view import LETTERS_TEXT, density_note
 from millpond.rounds.characterisation import Characterisation, ReferenceFacts, SubsystemFacts
 from millpond.rounds.trial_data import TrialResult
@@ -42,7 +42,7 @@ def characterisation_section(data: Characterisation) -> Section:
 
 
 def _subsystems(subsystems: tuple[SubsystemFacts, ...]) -> Table:
-    rows = [
+    rows: list[Row] = [
         (
             name(s.name), s.kind or "", count_text(s.events), bytes_text(s.bytes), bytes_text(s.peak_live_bytes),
             *[share_text(s.dimension(letter).value) for letter in "DVLUC"], legality_text(s.legality),
@@ -70,7 +70,7 @@ def trial_section(trial: TrialResult) -> Section:
     """Returns each contender of a trial, then each plan's effects."""
     metrics = (("cpu_seconds", seconds_text), ("wall_seconds", seconds_text), ("peak_bytes", bytes_text),
                ("page_faults", count_text))  # fmt: skip
-    rows = [
+    rows: list[Row] = [
         (name(c.name), *(show(c.metrics[m].median) if m in c.metrics else "–" for m, show in metrics))
         for c in trial.contenders
     ]
