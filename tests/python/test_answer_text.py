@@ -18,10 +18,10 @@ from millpond.report import cases as report_cases
 from millpond.report import terminal
 from millpond.report.cases import Case
 from millpond.report.terminal import Places
+from millpond.report.text_table import table_lines
 from millpond.report.views import choice_view
 from millpond.report.views.model import Cell, Section, Table, name, table
 from millpond.report.views.short_text import command_lines, short_name, short_path, wrapped
-from millpond.report.text_table import table_lines
 from millpond.store.store import Store
 
 LONG = "std::_Hashtable<unsigned int, std::pair<unsigned int const, shop::customer_index::visit>, std::allocator<int>>"

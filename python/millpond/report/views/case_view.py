@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
 from millpond.report.cases import Case, ShownRow
-from millpond.report.figures import heap_figures
+from millpond.report.figures.address_maps import heap_over_time
+from millpond.report.figures.icicle_figure import icicle
 from millpond.report.views import case_words, effect_view
 from millpond.report.views.change_view import change_section, unsettled
 from millpond.report.views.choice_view import ChoiceRow, choice_rows
-from millpond.report.views.model import Block, Bullets, Drawing, Part, Section, Words, name, section, table
+from millpond.report.views.model import Block, Bullets, Part, Section, Words, name, section, table
 from millpond.report.views.reference_view import reference_section
 from millpond.report.views.replay_view import replay_section
 from millpond.report.views.subsystem_detail import one_section
@@ -82,6 +81,7 @@ def _sections(case: Case, anchor: str, detail: Detail, plan: str) -> list[Sectio
         effect_view.effect_section(case, detail.figures),
         effect_view.contender_section(case.advice),
         replay_section(case),
+        _contexts(case) if detail.figures else None,
         _heap(case) if detail.figures else None,
         reference_section(case.advice, detail.figures),
         _each(case, shown, anchors, detail.witnesses),
@@ -113,21 +113,16 @@ def _each(case: Case, shown: list[ShownRow], anchors: list[str], witnesses: int)
 def _heap(case: Case) -> Section | None:
     """Returns the map of the heap over time, and the survivors that keep dead pages."""
     known = case.characterisation
-    heat = heap_figures.heat_map(known.heat_map, case.names) if known and known.heat_map else None
-    if known is None or heat is None:
+    heat = heap_over_time(known.heat_map, case.names) if known and known.heat_map else None
+    if heat is None:
         return None
-    ranges = "range is" if heat.gaps == 1 else "ranges are"
-    gaps = f"; dashed where {heat.gaps} unused {ranges} left out" if heat.gaps else ""
-    caption = (
-        f"Counted: addresses (high at the top{gaps}) against time. A box has the colour of the subsystem with most of "
-        "its touched pages; a paler box shares more of them with others. Point at a box for its numbers. The table "
-        "has the letter of the subsystem, and per cent of the touched pages."
-    )
-    legend = tuple((kind, f"{letter} {words}, most in {100 * share:.0f} % of the boxes")
-                   for letter, kind, words, share in heat.legend)  # fmt: skip
-    data = table(("from", ">bytes", *heat.moments), [(*row[:2], *row[2]) for row in heat.rows])
-    figure = Drawing("Addresses over time", Markup(heat.svg), caption, legend, data)
-    return section("The heap over time", [figure, _pins(case)], fold=True, details=True)
+    return section("The heap over time", [heat, _pins(case)], fold=True, details=True)
+
+
+def _contexts(case: Case) -> Section | None:
+    """Returns the call tree of the allocations."""
+    tree = icicle(case.contexts) if case.contexts else None
+    return section("Allocations by call context", [tree], fold=True, details=True)
 
 
 def _pins(case: Case) -> Part:
