@@ -124,7 +124,7 @@ def test_the_tables_follow_with_verbose(case: Case) -> None:
     said = file.getvalue()
     for words in ("Parts of the gain", "Other contenders", "Subsystems that matter", "What was not measured"):
         assert words in said
-    assert said.index("D, density") < said.index("Parts of the gain"), "letters are explained where they first stand"
+    assert said.index("V, variation") < said.index("Parts of the gain"), "letters are explained where they first stand"
 
 
 def test_page_and_terminal_have_the_same_figures(case: Case) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,10 @@ from millpond.advice.advice_data import Advice, CapturedReferences, Change, Layo
 from millpond.advice.captured_references import counted, not_captured, of_run
 from millpond.report import markdown, page, terminal
 from millpond.report.cases import Case, load
-from millpond.report.figures.reference_map import reference_map
 from millpond.report.views.case_words import not_measured
 from millpond.report.views.model import Section, Table
 from millpond.report.views.reference_view import reference_section, sentences
-from millpond.rounds.characterisation import Characterisation, Dimension, ReferenceMap
+from millpond.rounds.characterisation import Characterisation, Dimension
 from millpond.rounds.reference_capture import CapturedRun
 from millpond.store.store import Store
 
@@ -99,29 +97,6 @@ def test_predicted_layouts_are_shown_with_their_trials(example: Advice) -> None:
     case = Case(shown)
     for text in (page.render([case]), markdown.render([case]), terminal.render([case])):
         assert "predicted layout" in text and "nothing to gain" in text
-
-
-def test_the_map_merges_neighbours_and_tells_numbers() -> None:
-    facts = captured().references
-    assert facts is not None and facts.map is not None
-    drawn = reference_map(facts.map)
-    assert drawn is not None
-    assert str(drawn.svg).count("<rect") <= len(facts.map.cells)
-    assert "misses" in drawn.svg and 'class="c0' in drawn.svg
-    assert len(drawn.rows) == len(facts.map.rows)
-    assert reference_map(ReferenceMap()) is None
-
-
-def test_every_cell_of_the_map_is_in_one_box() -> None:
-    cells = [(0, 0, 10, 0), (0, 1, 10, 0), (0, 2, 10, 100), (0, 5, 10, 1)]
-    row = {"first": 4096, "bytes": 4096, "gap_bytes": 0, "place": "stack"}
-    data = ReferenceMap.from_json({"columns": 8, "column_instructions": 10, "rows": [row], "cells": cells})
-    drawn = reference_map(data)
-    assert drawn is not None
-    kinds = re.findall(r'<rect class="([^"]+)"', str(drawn.svg))
-    assert kinds == ["c2 f0", "c2", "c2 f1"]
-    assert "0 to 20 instructions, 4.10 kB at 0x1000 (stack): 20 references, 0 misses" in drawn.svg
-    assert drawn.rows == [("0x1000", "4.10 kB", "stack", "40", "101")]
 
 
 def test_all_forms_of_the_report_show_it(example: Advice) -> None:

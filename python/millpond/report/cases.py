@@ -23,6 +23,7 @@ from millpond.advice.prediction_outcome import KIND as OUTCOMES
 from millpond.advice.prediction_outcome import Builds, PredictionOutcome
 from millpond.report.paired_rounds import PairedRounds
 from millpond.rounds.characterisation import Characterisation, RecordedTrace, Subsystem
+from millpond.store.call_tree import CallTree
 from millpond.store.observations import Observation
 from millpond.store.store import Misfit, Store
 from millpond.system.errors import Failure, Status
@@ -61,6 +62,7 @@ class Case:
     observations: Sequence[Observation] = field(default=(), repr=False)
     kind: str = "advice"  # the kind of document, and the run under which it is stored
     kept_as: str = ""
+    contexts: CallTree | None = field(default=None, repr=False)  # the calls that led to allocations
     outcome: Builds | None = None  # from `compare --after`: the outcome of the prediction
 
     @property
@@ -141,6 +143,7 @@ def of_run(store: Store, run: str, advice: Advice, whole: bool = False) -> Case:
         names if characterised else (),
         store.observations(run) if store.files("observations") else [],
         kept_as=run,
+        contexts=store.contexts(run),
         outcome=_made_of(store, OUTCOMES, run, Builds.from_json),
     )
 
@@ -238,7 +241,7 @@ _PARTS = (
     ("observations", "the rounds cannot be shown, and no figure can be checked"),
     ("subsystems", "lifetimes, sizes, witnesses and the map of the heap are not shown"),
     ("characterisation", "lifetimes, sizes, witnesses and the map of the heap are not shown"),
-    ("contexts", "the call tree cannot be exported"),
+    ("contexts", "the call tree is not shown, and cannot be exported"),
 )
 
 

@@ -62,7 +62,7 @@ def references_over_time(data: ReferenceMap, place_name: Callable[[str], str] = 
         for row, column, references, misses in sorted(data.cells)
     )
     gaps = [row for row, one in enumerate(data.rows) if one.gap_bytes]
-    moments = [f"{count_text(column * data.column_instructions)} instructions" for column in range(data.columns)]
+    moments = [count_text(column * data.column_instructions) for column in range(data.columns)]
     return HeatMap(
         title="Addresses over time, and their misses", height=_height(len(data.rows)), gaps=gaps, cells=list(cells),
         caption="Counted: addresses against instructions. A stronger colour means more misses; the palest cells were "

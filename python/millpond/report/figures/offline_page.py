@@ -20,7 +20,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from millpond import __version__
-from millpond.report.figures import flat_figures
 from millpond.system.clock import utc_now
 from millpond.system.wording import (
     bytes_text,
@@ -73,7 +72,7 @@ def load(script: str, *styles: str) -> OfflinePage:
     )
     environment.filters |= {
         "bytes": bytes_text, "count": count_text, "share": share_text, "seconds": seconds_text, "saved": saved_text,
-        "change": change_text, "yes_or_no": yes_or_no_text, "meter": flat_figures.meter,
+        "change": change_text, "yes_or_no": yes_or_no_text,
     }  # fmt: skip
     source = [loader.get_source(environment, name)[0] for name in (script, "figures.css", *styles)]
     charts = BUNDLE.read_text(encoding="utf-8") if BUNDLE.is_file() else ""

@@ -9,18 +9,17 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
 from millpond.report.cases import Case, ShownRow
-from millpond.report.figures import heap_figures
+from millpond.report.figures.address_maps import heap_over_time
+from millpond.report.figures.icicle_figure import icicle
 from millpond.report.views import case_words, effect_view
 from millpond.report.views.change_view import change_section, unsettled
 from millpond.report.views.choice_view import ChoiceRow, choice_rows
-from millpond.report.views.model import Block, Bullets, Drawing, Part, Section, Words, name, section, table
+from millpond.report.views.model import Block, Bullets, Part, Section, Words, name, section, table
 from millpond.report.views.reference_view import reference_section
 from millpond.report.views.replay_view import replay_section
 from millpond.report.views.subsystem_detail import one_section
-from millpond.report.views.subsystem_view import subsystem_section
+from millpond.report.views.subsystem_view import density_note, subsystem_section
 from millpond.system.wording import bytes_text, count_text, plural, seconds_text
 
 _PAIRS_AT_MOST = 12
@@ -71,6 +70,7 @@ def view_of(case: Case, anchor: str = "case", detail: Detail = TEXT) -> CaseView
 
 def _sections(case: Case, anchor: str, detail: Detail, plan: str) -> list[Section | None]:
     shown = case.subsystems[: detail.subsystems]
+    density = [note] if (note := density_note(case.advice.subsystems)) else []
     anchors = [f"{anchor}-{i}" for i in range(1, len(shown) + 1)]
     return [
         effect_view.input_section(case),
@@ -82,11 +82,12 @@ def _sections(case: Case, anchor: str, detail: Detail, plan: str) -> list[Sectio
         effect_view.effect_section(case, detail.figures),
         effect_view.contender_section(case.advice),
         replay_section(case),
+        _contexts(case) if detail.figures else None,
         _heap(case) if detail.figures else None,
         reference_section(case.advice, detail.figures),
         _each(case, shown, anchors, detail.witnesses),
         _repeat(case, plan),
-        section("What was not measured", [Bullets(tuple(case_words.not_measured(case)))], fold=True),
+        section("What was not measured", [Bullets((*case_words.not_measured(case), *density))], fold=True),
         effect_view.process_section(case),
     ]
 
@@ -113,21 +114,16 @@ def _each(case: Case, shown: list[ShownRow], anchors: list[str], witnesses: int)
 def _heap(case: Case) -> Section | None:
     """Returns the map of the heap over time, and the survivors that keep dead pages."""
     known = case.characterisation
-    heat = heap_figures.heat_map(known.heat_map, case.names) if known and known.heat_map else None
-    if known is None or heat is None:
+    heat = heap_over_time(known.heat_map, case.names) if known and known.heat_map else None
+    if heat is None:
         return None
-    ranges = "range is" if heat.gaps == 1 else "ranges are"
-    gaps = f"; dashed where {heat.gaps} unused {ranges} left out" if heat.gaps else ""
-    caption = (
-        f"Counted: addresses (high at the top{gaps}) against time. A box has the colour of the subsystem with most of "
-        "its touched pages; a paler box shares more of them with others. Point at a box for its numbers. The table "
-        "has the letter of the subsystem, and per cent of the touched pages."
-    )
-    legend = tuple((kind, f"{letter} {words}, most in {100 * share:.0f} % of the boxes")
-                   for letter, kind, words, share in heat.legend)  # fmt: skip
-    data = table(("from", ">bytes", *heat.moments), [(*row[:2], *row[2]) for row in heat.rows])
-    figure = Drawing("Addresses over time", Markup(heat.svg), caption, legend, data)
-    return section("The heap over time", [figure, _pins(case)], fold=True, details=True)
+    return section("The heap over time", [heat, _pins(case)], fold=True, details=True)
+
+
+def _contexts(case: Case) -> Section | None:
+    """Returns the call tree of the allocations."""
+    tree = icicle(case.contexts) if case.contexts else None
+    return section("Allocations by call context", [tree], fold=True, details=True)
 
 
 def _pins(case: Case) -> Part:

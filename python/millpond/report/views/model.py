@@ -5,7 +5,6 @@
              ├─ Bullets   several sentences
              ├─ Table     headings and cells; a column that is empty everywhere is left out
              ├─ Figure    a specification (report/figures), which only the page draws
-             ├─ Drawing   a finished drawing, with the same data as a table
              ├─ Block     text with its own line breaks: commands, code, call stacks
              └─ Section   a part of its own; `fold`: the page folds it into one line
 
@@ -17,8 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
-
-from markupsafe import Markup
 
 from millpond.report.figures.specification import Figure
 
@@ -90,18 +87,6 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """A finished drawing. `legend`: the class of each colour, and its words. `table`: the same data."""
-
-    title: str
-    svg: Markup
-    caption: str
-    legend: tuple[tuple[str, str], ...]
-    table: Table
-    kind: ClassVar[str] = "drawing"
-
-
-@dataclass(frozen=True)
 class Section:
     """A titled part. `note`: words next to the title. `details`: left out by Markdown and by a text."""
 
@@ -115,7 +100,7 @@ class Section:
     kind: ClassVar[str] = "section"
 
 
-Part = Words | Bullets | Table | Figure | Drawing | Block | Section
+Part = Words | Bullets | Table | Figure | Block | Section
 
 
 Row = tuple[Cell | str, ...]

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
-
 from millpond.advice.advice_data import Advice, CapturedReferences, CapturedSubsystem, LayoutPrediction
 from millpond.advice.layout_prediction import predicted_seconds_text
-from millpond.report.figures import reference_map
-from millpond.report.views.model import Cell, Drawing, Part, Section, Table, Words, name, section, table
+from millpond.report.figures.address_maps import references_over_time
+from millpond.report.figures.specification import Figure
+from millpond.report.views.model import Cell, Part, Section, Table, Words, name, section, table
 from millpond.rounds.characterisation import ReferencePlace
 from millpond.system.wording import bytes_text, count_text, percent_text, seconds_text, share_text
 
@@ -61,21 +60,10 @@ def reference_section(advice: Advice, figures: bool) -> Section | None:
     return section("Where references miss", parts, fold=True)
 
 
-def _map(advice: Advice) -> Drawing | None:
+def _map(advice: Advice) -> Figure | None:
     """Returns addresses over time with their misses."""
     facts = advice.references.facts if advice.references else None
-    drawn = reference_map.reference_map(facts.map) if facts and facts.map else None
-    if drawn is None:
-        return None
-    ranges = "range is" if drawn.gaps == 1 else "ranges are"
-    gaps = f"; dashed where {drawn.gaps} unused {ranges} left out" if drawn.gaps else ""
-    caption = (
-        f"Counted: addresses (high at the top{gaps}) against instructions. A stronger colour means more misses; the "
-        "palest boxes were accessed without any. Point at a box for its numbers."
-    )
-    legend = tuple((colour, place_name(place)) for colour, place in drawn.legend)
-    data = table(("from", ">bytes", "mostly", ">references", ">misses"), drawn.rows)
-    return Drawing("Addresses over time, and their misses", Markup(drawn.svg), caption, legend, data)
+    return references_over_time(facts.map, place_name) if facts and facts.map else None
 
 
 def sentences(advice: Advice) -> list[str]:

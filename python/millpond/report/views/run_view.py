@@ -6,7 +6,7 @@ from __future__ import annotations
 from millpond.advice.row_reasons import legality_text
 from millpond.report.views.case_words import EFFECT_WORDS, trace_warnings, window_text
 from millpond.report.views.model import Bullets, Row, Section, Table, Words, name, several, table
-from millpond.report.views.subsystem_view import LETTERS_TEXT, density_note
+from millpond.report.views.subsystem_view import density_note, letters_text
 from millpond.rounds.characterisation import Characterisation, ReferenceFacts, SubsystemFacts
 from millpond.rounds.trial_data import TrialResult
 from millpond.system.wording import (
@@ -33,7 +33,7 @@ def characterisation_section(data: Characterisation) -> Section:
         "names unknown" if named is None else f"{100 * named:.0f} % of events are from functions with a name",
     ]  # fmt: skip
     below = [
-        LETTERS_TEXT, window_text(data.window) if data.window else "", density_note(data.subsystems),
+        letters_text(data.subsystems), window_text(data.window) if data.window else "", density_note(data.subsystems),
         _references_text(data.references) if data.references else "",
     ]  # fmt: skip
     warnings = Bullets(tuple(trace_warnings(trace)))
