@@ -16,16 +16,16 @@ from rich.cells import cell_len
 from millpond.advice.advice_data import Alternative, Change, Code, Option, SourceChange
 from millpond.report import cases as report_cases
 from millpond.report import terminal
-from millpond.report.answer_text import Places
+from millpond.report.answer_text import ResultFiles
 from millpond.report.cases import Case
 from millpond.report.text_table import table_lines
 from millpond.report.views import choice_view
-from millpond.report.views.model import Cell, name, table
+from millpond.report.views.model import TableCell, name, table
 from millpond.report.views.short_text import command_lines, short_name, short_path, wrapped
 from millpond.store.store import Store
 
 LONG = "std::_Hashtable<unsigned int, std::pair<unsigned int const, shop::customer_index::visit>, std::allocator<int>>"
-DEEP = "/home/user/" + "a_long_folder_name/" * 12
+DEEP = "/srv/user/" + "a_long_folder_name/" * 12
 WIDTH = 80
 
 
@@ -69,16 +69,16 @@ def replace_case(case: Case, advice: Any) -> Case:
     return Case(advice, case.characterisation, case.names, case.observations)
 
 
-def printed(cases: list[Case], places: Places | None = None, width: int = WIDTH) -> list[str]:
+def printed(cases: list[Case], places: ResultFiles | None = None, width: int = WIDTH) -> list[str]:
     file = io.StringIO()
     out = terminal.console(file)
     out.width = width
-    terminal.print_answer(cases, out, places or Places())
+    terminal.print_answer(cases, out, places or ResultFiles())
     return file.getvalue().splitlines()
 
 
 def test_the_answer_of_a_stored_advice_is_on_one_screen(case: Case) -> None:
-    lines = printed([case], Places(page="report.html", plan="results/orders.plan.json", json="out.json"))
+    lines = printed([case], ResultFiles(page="report.html", plan="results/orders.plan.json", json="out.json"))
     said = " ".join(" ".join(lines).split())
     assert len(lines) <= 40 and max(map(cell_len, lines)) <= WIDTH
     assert lines[0] == "Would a local allocator make orders faster or smaller?"
@@ -92,7 +92,7 @@ def test_the_answer_of_a_stored_advice_is_on_one_screen(case: Case) -> None:
 
 @pytest.mark.parametrize("width", [80, 120, 60])
 def test_the_largest_advice_takes_40_lines(large: Case, width: int) -> None:
-    lines = printed([large], Places(page=f"{DEEP}r.html", plan=f"{DEEP}p.json", json=f"{DEEP}j.json"), width)
+    lines = printed([large], ResultFiles(page=f"{DEEP}r.html", plan=f"{DEEP}p.json", json=f"{DEEP}j.json"), width)
     said = " ".join(" ".join(lines).split())
     assert len(lines) <= 40
     assert max(map(cell_len, lines)) <= width, [line for line in lines if cell_len(line) > width]
@@ -150,8 +150,8 @@ def test_names_lose_their_template_arguments_first() -> None:
     assert short_name("shop::cache<std::map<int, shop::item>>::insert", 30) == "shop::cache<…>::insert"
     assert short_name("shop::cache<int>::insert", 12) == "…::insert"
     assert short_name("abcdefghijklmnop", 8) == "…jklmnop"
-    assert short_path("/home/me/shop/bin/orders", 30, Path("/home/me/shop")) == "bin/orders"
-    assert short_path("/home/me/shop/bin/orders", 15, Path("/opt")) == "…/bin/orders"
+    assert short_path("/srv/me/shop/bin/orders", 30, Path("/srv/me/shop")) == "bin/orders"
+    assert short_path("/srv/me/shop/bin/orders", 15, Path("/opt")) == "…/bin/orders"
 
 
 def test_sentences_break_between_words_and_keep_units() -> None:
@@ -174,6 +174,8 @@ def test_empty_columns_are_left_out() -> None:
 
 @pytest.mark.parametrize("width", [30, 50, 80, 140])
 def test_tables_fit_every_width(width: int) -> None:
-    rows = [(name(LONG), "some words that wrap", Cell("-12.3 %", "-14.0 % to -10.0 %"), str(10**i)) for i in range(5)]
+    rows = [
+        (name(LONG), "some words that wrap", TableCell("-12.3 %", "-14.0 % to -10.0 %"), str(10**i)) for i in range(5)
+    ]
     lines = [line for line, _ in table_lines(table(("subsystem", "advice", ">CPU", ">events"), rows), width)]
     assert max(map(cell_len, lines)) <= width

@@ -16,7 +16,7 @@ from millpond.advice.captured_references import counted, not_captured, of_run
 from millpond.report import markdown, page, terminal
 from millpond.report.cases import Case, load
 from millpond.report.views.case_words import not_measured
-from millpond.report.views.model import Section, Table
+from millpond.report.views.model import ReportSection, Table
 from millpond.report.views.reference_view import reference_section, sentences
 from millpond.rounds.characterisation import Characterisation, Dimension
 from millpond.rounds.reference_capture import CapturedRun
@@ -41,7 +41,7 @@ def tables(of: Advice, second: str, first: str = "") -> dict[str, dict[str, str]
     """Returns the table whose second column (and whose first one) is named so: for each row, cells by heading."""
     found = reference_section(of, figures=False)
     assert found is not None
-    parts = [p for part in found.parts for p in (part.parts if isinstance(part, Section) else (part,))]
+    parts = [p for part in found.parts for p in (part.parts if isinstance(part, ReportSection) else (part,))]
     for part in parts:
         if isinstance(part, Table) and part.columns[1].title == second and first in ("", part.columns[0].title):
             titles = [column.title for column in part.columns[1:]]

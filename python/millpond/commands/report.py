@@ -101,7 +101,7 @@ def command(
     output.prove_writable(str(out) if out else None)
     if form is None and out is None:
         from millpond.report import terminal
-        from millpond.report.answer_text import Places
+        from millpond.report.answer_text import ResultFiles
 
         cases, _ = _reported(source, chosen, run)
         notes = _notes(source, cases, run)
@@ -109,7 +109,7 @@ def command(
             terminal.print_cases(cases, terminal.console(), *notes)
         else:
             kept_in = "" if source.folder == DEFAULT else str(source.folder)
-            terminal.print_answer(cases, terminal.console(), Places(store=kept_in), *notes)
+            terminal.print_answer(cases, terminal.console(), ResultFiles(store=kept_in), *notes)
     else:
         write_out(_make(source, chosen, run, weight, relation), out)
     source.finish()

@@ -143,9 +143,10 @@ def _compare_layouts(request: Request) -> int:
     if request.json:
         output.write_json(sealed(comparison.to_json()), request.json)
     if request.json != "-":
-        from millpond.report.layout_table import print_layouts
+        from millpond.report import terminal
+        from millpond.report.views.layout_view import layout_section
 
-        print_layouts(comparison)
+        terminal.print_section(layout_section(comparison), terminal.console())
     return Status.OK
 
 

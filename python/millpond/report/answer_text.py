@@ -28,7 +28,7 @@ _NOT_LISTED = "in the page and with --verbose"
 
 
 @dataclass(frozen=True)
-class Places:
+class ResultFiles:
     """The files that a verb has written; empty where it wrote none. `store`: where the run is kept."""
 
     page: str = ""
@@ -66,7 +66,7 @@ def _hanging(text: str, width: int, most: int, mark: str = "- ", margin: str = "
     return [f"{margin}{' ' * len(mark) if i else mark}{line}" for i, line in enumerate(lines)]
 
 
-def answer_lines(case: Case, places: Places, width: int, most: int = LINES_AT_MOST) -> list[Line]:
+def answer_lines(case: Case, places: ResultFiles, width: int, most: int = LINES_AT_MOST) -> list[Line]:
     """Returns at most `most` lines of `width` columns, each with a style."""
     kind, headline = case_words.answer(case.advice)
     style = "bold green" if kind in ("pays", "other") else "bold"
@@ -160,7 +160,7 @@ def _unsettled(case: Case, width: int) -> TextBlock:
     return _block("What is not settled", lines, 3)
 
 
-def _places(case: Case, places: Places, width: int) -> TextBlock:
+def _places(case: Case, places: ResultFiles, width: int) -> TextBlock:
     """Returns where the results lie, and the command to run next."""
     report = f"millpond report{f' {shlex.quote(places.store)}' if places.store else ''}"
     run = f" --run {case.run}" if case.run else ""
@@ -175,7 +175,7 @@ def _places(case: Case, places: Places, width: int) -> TextBlock:
     return _block("", lines, len(lines))
 
 
-def _next(case: Case, places: Places, width: int) -> list[str]:
+def _next(case: Case, places: ResultFiles, width: int) -> list[str]:
     """Returns the command that uses the choice, or that settles it."""
     choice = case.advice.choice
     kind = choice.kind if choice else ""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from millpond.report.cases import Case
 from millpond.report.views import case_view
 from millpond.report.views.choice_view import ChoiceRow
-from millpond.report.views.model import Block, Bullets, Cell, Part, Section, Table, Words
+from millpond.report.views.model import Block, Bullets, Part, ReportSection, Table, TableCell, Words
 
 # Characters with a meaning in Markdown; names of functions are full of them.
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
@@ -70,7 +70,7 @@ def _fold(summary: str, body: str) -> str:
     return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
 
 
-def _section(section: Section) -> str:
+def _section(section: ReportSection) -> str:
     title = escaped(f"{section.title}{f' ({section.note})' if section.note else ''}")
     body = "\n\n".join(text for text in map(_part, section.parts) if text)
     return _fold(title, body) if section.fold else f"**{title}**\n\n{body}"
@@ -88,15 +88,15 @@ def _part(part: Part) -> str:
             left = [not column.right for column in columns]
             found = table([escaped(c.title) for c in columns], left, [[_cell(cell) for cell in row] for row in rows])
             return "\n\n".join(filter(None, [found, escaped(caption)]))
-        case Section(details=True):
+        case ReportSection(details=True):
             return escaped(part.title)
-        case Section():
+        case ReportSection():
             return _section(part)
         case _:  # figures are for the page
             return ""
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: TableCell) -> str:
     note = f" ({escaped(cell.note)})" if cell.note else ""
     return f"{code(cell.text) if cell.name and cell.text else escaped(cell.text)}{note}"
 

@@ -12,17 +12,17 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
-from millpond.report.answer_text import LINES_AT_MOST, Places, answer_lines, other_lines
+from millpond.report.answer_text import LINES_AT_MOST, ResultFiles, answer_lines, other_lines
 from millpond.report.cases import Case
 from millpond.report.text_table import Line, table_lines
 from millpond.report.views import case_view
 from millpond.report.views.case_view import CaseView
-from millpond.report.views.model import Block, Bullets, Part, Section, Table, Words
+from millpond.report.views.model import Block, Bullets, Part, ReportSection, Table, Words
 from millpond.report.views.short_text import wrapped
 
 _OTHERS_AT_MOST = 6
 _STYLES = {"soft": "dim", "warn": "yellow", "strong": "bold", "": ""}
-_NOWHERE = Places()
+_NOWHERE = ResultFiles()
 
 
 def console(file: IO[str] | None = None) -> Console:
@@ -44,13 +44,13 @@ def print_warnings(warnings: Sequence[str], out: Console) -> None:
         out.print(Text(f"! {warning}"), style="yellow")
 
 
-def print_section(section: Section, out: Console) -> None:
+def print_section(section: ReportSection, out: Console) -> None:
     """Prints a section with all of its parts."""
     print_lines(_section(section, out.width), out)
 
 
 def print_answer(
-    cases: Sequence[Case], out: Console, places: Places = _NOWHERE,
+    cases: Sequence[Case], out: Console, places: ResultFiles = _NOWHERE,
     damaged: Sequence[str] = (), missing: Sequence[str] = (),
 ) -> None:  # fmt: skip
     """Prints the answer of the first case in at most 40 lines, with a line for each further one."""
@@ -96,7 +96,7 @@ def _case(view: CaseView, width: int) -> Iterator[Line]:
             yield from _section(section, width)
 
 
-def _section(section: Section, width: int) -> Iterator[Line]:
+def _section(section: ReportSection, width: int) -> Iterator[Line]:
     title = f"{section.title} ({section.note})" if section.note and section.title else section.title or section.note
     yield from ((line, "bold") for line in wrapped(title, width))
     for part in section.parts:
@@ -115,9 +115,9 @@ def _part(part: Part, width: int) -> Iterator[Line]:
             yield from table_lines(part, width)
         case Block(text):  # commands keep one line even if they are long, so that they can be copied
             yield from ((line, "dim" if line.startswith("#") else "") for line in text.split("\n"))
-        case Section(details=True):
+        case ReportSection(details=True):
             yield from ((line, "dim") for line in wrapped(part.title, width))
-        case Section():
+        case ReportSection():
             yield from _section(part, width)
         case _:  # figures and details are for the page
             return

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len
 
-from millpond.report.views.model import EMPTY, Cell, Column, Table
+from millpond.report.views.model import EMPTY, Column, Table, TableCell
 from millpond.report.views.short_text import short_name, words_of, wrapped
 
 _GAP = "  "
@@ -29,14 +29,14 @@ def table_lines(table: Table, width: int) -> Iterator[Line]:
     if widths is None:
         yield from _as_records(table, width)
     else:
-        yield from _row([Cell(column.title) for column in table.columns], table.columns, widths, "bold")
+        yield from _row([TableCell(column.title) for column in table.columns], table.columns, widths, "bold")
         yield _GAP.join("─" * w for w in widths), "dim"
         for number, row in enumerate(table.rows):
             yield from _row(row, table.columns, widths, "green" if number in table.marked else "")
     yield from ((line, "dim") for line in wrapped(table.caption, width))
 
 
-def _text(cell: Cell, column: Column) -> str:
+def _text(cell: TableCell, column: Column) -> str:
     """Returns a number with its interval; the notes of words and names are for the page."""
     return f"{cell.text} ({cell.note})" if cell.note and column.right else cell.text
 
@@ -65,7 +65,7 @@ def _widths(table: Table, width: int) -> list[int] | None:
 
 
 def _row(
-    row: tuple[Cell, ...] | list[Cell], columns: tuple[Column, ...], widths: list[int], style: str
+    row: tuple[TableCell, ...] | list[TableCell], columns: tuple[Column, ...], widths: list[int], style: str
 ) -> Iterator[Line]:
     cells = [
         [short_name(cell.text, w)] if cell.name else wrapped(_text(cell, column), w)

@@ -15,7 +15,7 @@ from millpond.report.figures.icicle_figure import icicle
 from millpond.report.views import case_words, effect_view
 from millpond.report.views.change_view import change_section, unsettled
 from millpond.report.views.choice_view import ChoiceRow, choice_rows
-from millpond.report.views.model import Block, Bullets, Part, Section, Words, name, section, table
+from millpond.report.views.model import Block, Bullets, Part, ReportSection, Words, name, section, table
 from millpond.report.views.reference_view import reference_section
 from millpond.report.views.replay_view import replay_section
 from millpond.report.views.subsystem_detail import one_section
@@ -23,6 +23,7 @@ from millpond.report.views.subsystem_view import density_note, subsystem_section
 from millpond.system.wording import bytes_text, count_text, plural, seconds_text
 
 _PAIRS_AT_MOST = 12
+_UNSETTLED_AT_MOST = 5
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class CaseView:
     warnings: tuple[str, ...]
     choices: tuple[ChoiceRow, ...]
     facts: str
-    sections: tuple[Section, ...]
+    sections: tuple[ReportSection, ...]
     plan: str
     plan_file: str
 
@@ -68,14 +69,14 @@ def view_of(case: Case, anchor: str = "case", detail: Detail = TEXT) -> CaseView
     )  # fmt: skip
 
 
-def _sections(case: Case, anchor: str, detail: Detail, plan: str) -> list[Section | None]:
+def _sections(case: Case, anchor: str, detail: Detail, plan: str) -> list[ReportSection | None]:
     shown = case.subsystems[: detail.subsystems]
     density = [note] if (note := density_note(case.advice.subsystems)) else []
     anchors = [f"{anchor}-{i}" for i in range(1, len(shown) + 1)]
     return [
         effect_view.input_section(case),
         change_section(case),
-        section("What is not settled", [Bullets(tuple(unsettled(case)))]),
+        _unsettled(case),
         subsystem_section(case, detail.table_rows, anchors),
         effect_view.outcome_section(case),
         _reasons(case, detail.table_rows),
@@ -92,12 +93,20 @@ def _sections(case: Case, anchor: str, detail: Detail, plan: str) -> list[Sectio
     ]
 
 
-def _reasons(case: Case, most: int) -> Section | None:
+def _unsettled(case: Case) -> ReportSection | None:
+    """Returns the first sentences, and the others folded."""
+    said = tuple(unsettled(case))
+    others = said[_UNSETTLED_AT_MOST:]
+    more = section(f"{len(others)} more", [Bullets(others)], fold=True)
+    return section("What is not settled", [Bullets(said[:_UNSETTLED_AT_MOST]), more])
+
+
+def _reasons(case: Case, most: int) -> ReportSection | None:
     lines = [f"{s.row.name}: {s.row.reason}." for s in case.subsystems[: min(most, 15)] if s.row.reason]
     return section("Reasons", [Bullets(tuple(lines))], note=f"of {plural(len(lines), 'subsystem')}", fold=True)
 
 
-def _each(case: Case, shown: list[ShownRow], anchors: list[str], witnesses: int) -> Section | None:
+def _each(case: Case, shown: list[ShownRow], anchors: list[str], witnesses: int) -> ReportSection | None:
     parts: list[Part | None] = [one_section(case, s, a, witnesses) for s, a in zip(shown, anchors, strict=True)]
     if shown and not case.characterisation and not case.inputs:
         words = (
@@ -111,7 +120,7 @@ def _each(case: Case, shown: list[ShownRow], anchors: list[str], witnesses: int)
                    note=note, fold=True, details=True)  # fmt: skip
 
 
-def _heap(case: Case) -> Section | None:
+def _heap(case: Case) -> ReportSection | None:
     """Returns the map of the heap over time, and the survivors that keep dead pages."""
     known = case.characterisation
     heat = heap_over_time(known.heat_map, case.names) if known and known.heat_map else None
@@ -120,7 +129,7 @@ def _heap(case: Case) -> Section | None:
     return section("The heap over time", [heat, _pins(case)], fold=True, details=True)
 
 
-def _contexts(case: Case) -> Section | None:
+def _contexts(case: Case) -> ReportSection | None:
     """Returns the call tree of the allocations."""
     tree = icicle(case.contexts) if case.contexts else None
     return section("Allocations by call context", [tree], fold=True, details=True)
@@ -139,12 +148,12 @@ def _pins(case: Case) -> Part:
     rows = [(name(p.by), name(p.of), bytes_text(p.bytes), count_text(p.pages)) for p in first]
     more = f"and {len(rest)} smaller pairs: {bytes_text(sum(p.bytes for p in rest))}" if rest else ""
     found = table(("survivors of", "keep dead objects of", ">bytes", ">pages"), rows, caption=more)
-    return Section("Dead pages and the survivors that keep them", (Words(words, "soft"), found))
+    return ReportSection("Dead pages and the survivors that keep them", (Words(words, "soft"), found))
 
 
-def _repeat(case: Case, plan: str) -> Section | None:
+def _repeat(case: Case, plan: str) -> ReportSection | None:
     steps = "\n".join(f"# {what}\n{command}" for what, command in case_words.commands(case))
     words = "The advised plan" if case.advice.plan else "The plan that was tried, and is not advised"
     file = case_words.plan_name(case)
-    shown = Section(file, (Block(plan, language="json"),), note=words, fold=True, details=True) if plan else None
+    shown = ReportSection(file, (Block(plan, language="json"),), note=words, fold=True, details=True) if plan else None
     return section("Repeat it", [Block(steps, language="sh"), shown], note=f"run {case.run or 'unknown'}", fold=True)

@@ -11,7 +11,7 @@ from millpond.advice.advice_data import Advice, Alternative, Row, SourceChange
 from millpond.advice.container_text import editor_link, place_text
 from millpond.report.cases import Case
 from millpond.report.views import case_words
-from millpond.report.views.model import Cell, Part, Section, Table, Words, section, table
+from millpond.report.views.model import Part, ReportSection, Table, TableCell, Words, section, table
 from millpond.system.wording import change_text, interval_text, list_text, percent_text, plural
 
 _NOT_TRIED = "not tried"
@@ -66,7 +66,7 @@ def _fewer(row: Row) -> Iterator[ChangeLine]:
         yield ChangeLine(row.name, one.file, one.line, place_text(one), editor_link(one), words)
 
 
-def change_section(case: Case) -> Section | None:
+def change_section(case: Case) -> ReportSection | None:
     """Returns the changes as a table; without any, why there is nothing to change."""
     advice = case.advice
     lines = changes(advice)
@@ -92,15 +92,15 @@ def others_text(rows: list[Row]) -> str:
 
 
 def _table(lines: list[ChangeLine]) -> Table:
-    rows = [(Cell(one.place, link=one.link, title=one.file), *_before_and_after(one))
+    rows = [(TableCell(one.place, link=one.link, title=one.file), *_before_and_after(one))
             for one in lines]  # fmt: skip
     return table(("place", "now", "change to"), rows)
 
 
-def _before_and_after(one: ChangeLine) -> tuple[Cell, Cell]:
+def _before_and_after(one: ChangeLine) -> tuple[TableCell, TableCell]:
     if one.before or one.after:
-        return Cell(one.before, name=True), Cell(one.after, note="" if one.before else one.what, name=True)
-    return Cell(one.what), Cell("")
+        return TableCell(one.before, name=True), TableCell(one.after, note="" if one.before else one.what, name=True)
+    return TableCell(one.what), TableCell("")
 
 
 def unsettled(case: Case) -> list[str]:

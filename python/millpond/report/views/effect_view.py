@@ -12,7 +12,7 @@ from millpond.report.figures.specification import Axis, IntervalRow, Intervals
 from millpond.report.paired_rounds import Ratio
 from millpond.report.views.case_words import EFFECT_WORDS, option_command, option_name, taken_off
 from millpond.report.views.choice_view import judging
-from millpond.report.views.model import Bullets, Cell, Part, Section, Table, Words, name, section, table
+from millpond.report.views.model import Bullets, Part, ReportSection, Table, TableCell, Words, name, section, table
 from millpond.statistics.order_statistics import BEYOND_NOISE, Summary
 from millpond.system.wording import (
     bytes_text,
@@ -28,7 +28,7 @@ from millpond.system.wording import (
 _PROCESSES_AT_MOST = 30
 
 
-def effect_section(case: Case, figures: bool) -> Section | None:
+def effect_section(case: Case, figures: bool) -> ReportSection | None:
     """Returns the effects of the plan, the best malloc and placement, with every round as a dot."""
     advice = case.advice
     if not advice.rounds and not advice.every_effect:
@@ -80,11 +80,11 @@ def interval_row(label: str, summary: Summary, ratios: Iterable[Ratio]) -> Inter
     )  # fmt: skip
 
 
-def contender_section(advice: Advice) -> Section | None:
+def contender_section(advice: Advice) -> ReportSection | None:
     """Returns every contender that was considered."""
     rows = [
         (
-            Cell(option_name(a), note=option_command(a)), a.kind, effect_text(a.cpu) if a.cpu else "–",
+            TableCell(option_name(a), note=option_command(a)), a.kind, effect_text(a.cpu) if a.cpu else "–",
             effect_text(a.peak) if a.peak else "–", a.why_null or ("judged" if a.judged else "while choosing"),
         )
         for a in advice.alternatives
@@ -99,7 +99,7 @@ def _counts(alternatives: tuple[Alternative, ...]) -> str:
     return f"{judged} judged, {sum(bool(a.cpu) and not a.judged for a in alternatives)} measured while choosing"
 
 
-def input_section(case: Case) -> Section | None:
+def input_section(case: Case) -> ReportSection | None:
     """Returns the result for each of several inputs."""
     rows = [
         (str(i.number), name(shlex.join(i.arguments)), effect_text(i.effects.get("faster_malloc")),
@@ -111,7 +111,7 @@ def input_section(case: Case) -> Section | None:
     return section("Each input", [table(headings, rows), Bullets(warnings)])
 
 
-def process_section(case: Case) -> Section | None:
+def process_section(case: Case) -> ReportSection | None:
     """Returns the processes of a program with several, the analysed one first."""
     program = case.advice.program
     if len(program.processes) < 2:
@@ -126,7 +126,7 @@ def process_section(case: Case) -> Section | None:
     return section("Processes", [table(("N", "program", ">events", ">bytes"), rows)], note=note, fold=True)
 
 
-def outcome_section(case: Case) -> Section | None:
+def outcome_section(case: Case) -> ReportSection | None:
     """Returns the prediction of an earlier run next to its outcome."""
     found = case.came_out
     if found is None:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
 """The parts of a report, as frozen values that any renderer can show.
 
-    Section ─┬─ Words     a sentence
-             ├─ Bullets   several sentences
-             ├─ Table     headings and cells; a column that is empty everywhere is left out
-             ├─ Figure    a specification (report/figures), which only the page draws
-             ├─ Block     text with its own line breaks: commands, code, call stacks
-             └─ Section   a part of its own; `fold`: the page folds it into one line
+    ReportSection ─┬─ Words          a sentence
+                   ├─ Bullets        several sentences
+                   ├─ Table          headings and cells; a column that is empty everywhere is left out
+                   ├─ Figure         a specification (report/figures), which only the page draws
+                   ├─ Block          text with its own line breaks: commands, code, call stacks
+                   └─ ReportSection  a part of its own; `fold`: the page folds it into one line
 
 Thread-safe: nothing changes after it is made.
 """
@@ -23,7 +23,7 @@ EMPTY = ("", "–")
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A cell of a table. `note`: a second, smaller line. `tone`: better or worse. `link`: an address for the page.
 
     `name`: true for a name of the program, which is shown as code and shortened rather than broken. `title`: more
@@ -52,7 +52,7 @@ class Table:
     """A table. `marked`: the numbers of the rows that stand out. `caption`: a line below it."""
 
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     caption: str = ""
     title: str = ""
     marked: frozenset[int] = frozenset()
@@ -87,7 +87,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """A titled part. `note`: words next to the title. `details`: left out by Markdown and by a text."""
 
     title: str
@@ -100,23 +100,23 @@ class Section:
     kind: ClassVar[str] = "section"
 
 
-Part = Words | Bullets | Table | Figure | Block | Section
+Part = Words | Bullets | Table | Figure | Block | ReportSection
 
 
-Row = tuple[Cell | str, ...]
+Row = tuple[TableCell | str, ...]
 
 
-def name(text: str, **more: str) -> Cell:
+def name(text: str, **more: str) -> TableCell:
     """Returns a cell with a name of the program."""
-    return Cell(text, name=True, **more)  # type: ignore[arg-type]
+    return TableCell(text, name=True, **more)  # type: ignore[arg-type]
 
 
 def table(
-    headings: Sequence[str], rows: Iterable[Sequence[Cell | str]], *, caption: str = "", title: str = "",
+    headings: Sequence[str], rows: Iterable[Sequence[TableCell | str]], *, caption: str = "", title: str = "",
     marked: Iterable[int] = (),
 ) -> Table:  # fmt: skip
     """Makes a table without its empty columns. A heading that begins with `>` is that of a column of numbers."""
-    cells = [tuple(Cell(c) if isinstance(c, str) else c for c in row) for row in rows]
+    cells = [tuple(TableCell(c) if isinstance(c, str) else c for c in row) for row in rows]
     kept = [
         i for i in range(len(headings)) if not cells or any(row[i].text not in EMPTY or row[i].note for row in cells)
     ]
@@ -124,10 +124,10 @@ def table(
     return Table(columns, tuple(tuple(row[i] for i in kept) for row in cells), caption, title, frozenset(marked))
 
 
-def section(title: str, parts: Iterable[Part | None], **more: object) -> Section | None:
+def section(title: str, parts: Iterable[Part | None], **more: object) -> ReportSection | None:
     """Makes a section of the parts that exist and are not empty; None without any."""
     found = tuple(p for p in parts if p is not None and not is_empty(p))
-    return Section(title, found, **more) if found else None  # type: ignore[arg-type]
+    return ReportSection(title, found, **more) if found else None  # type: ignore[arg-type]
 
 
 def is_empty(part: Part) -> bool:
@@ -139,7 +139,7 @@ def is_empty(part: Part) -> bool:
             return not part.lines
         case Words() | Block():
             return not part.text
-        case Section():
+        case ReportSection():
             return not part.parts
         case _:
             return False

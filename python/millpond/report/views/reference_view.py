@@ -7,7 +7,7 @@ from millpond.advice.advice_data import Advice, CapturedReferences, CapturedSubs
 from millpond.advice.layout_prediction import predicted_seconds_text
 from millpond.report.figures.address_maps import references_over_time
 from millpond.report.figures.specification import Figure
-from millpond.report.views.model import Cell, Part, Section, Table, Words, name, section, table
+from millpond.report.views.model import Part, ReportSection, Table, TableCell, Words, name, section, table
 from millpond.rounds.characterisation import ReferencePlace
 from millpond.system.wording import bytes_text, count_text, percent_text, seconds_text, share_text
 
@@ -42,10 +42,10 @@ _PLACES = {
 }
 
 
-Row = tuple[Cell | str, ...]
+Row = tuple[TableCell | str, ...]
 
 
-def reference_section(advice: Advice, figures: bool) -> Section | None:
+def reference_section(advice: Advice, figures: bool) -> ReportSection | None:
     """Returns what was captured; None if no capture was requested."""
     affine, predicted = _affinity(advice), _predicted_rows(advice)
     parts: list[Part | None] = [

@@ -12,7 +12,7 @@ from pathlib import Path
 from millpond.advice.advice_data import WHOLE_PLAN, Change, Estimate, PlanPrediction
 from millpond.report.cases import Case, ShownRow
 from millpond.report.views.case_words import replayed
-from millpond.report.views.model import Bullets, Row, Section, Words, name, section, table
+from millpond.report.views.model import Bullets, ReportSection, Row, Words, name, section, table
 from millpond.rounds.replay_data import ReplayResult, WidenedComparison
 from millpond.statistics.order_statistics import BEYOND_NOISE, MetricSummary
 from millpond.system.wording import bytes_text, count_text, plural, saved_text, seconds_text
@@ -20,7 +20,7 @@ from millpond.system.wording import bytes_text, count_text, plural, saved_text, 
 _LINES_AT_MOST = 40
 
 
-def replay_section(case: Case) -> Section | None:
+def replay_section(case: Case) -> ReportSection | None:
     """Returns the whole plan, then each replayed subsystem: measured before predicted; and how reliable this is."""
     placement = case.advice.effects.get("placement")
     peak = placement.peak.saved if placement and placement.peak else None
@@ -32,7 +32,7 @@ def replay_section(case: Case) -> Section | None:
     return section("Replay next to the trial", [found, Words(sentence(case), "soft")], note=note, fold=True)
 
 
-def of_subsystem(case: Case, shown: ShownRow) -> Section | None:
+def of_subsystem(case: Case, shown: ShownRow) -> ReportSection | None:
     """Returns the lines of one subsystem; None if it was not replayed."""
     rows = [line[1:] for line in _lines(case, shown.row.name, shown.row.cpu_ratio, shown.row.saves_bytes)]
     return section("Replay of the same", [table(("saves", ">CPU", ">peak resident bytes"), rows)])
@@ -72,7 +72,7 @@ def sentence(case: Case) -> str:
     )
 
 
-def result_section(result: ReplayResult) -> Section:
+def result_section(result: ReplayResult) -> ReportSection:
     """Returns a row for each contender of `millpond replay`: its cost, without the replay loop's own, and its
     difference from the recorded malloc.
     """
@@ -94,7 +94,7 @@ def result_section(result: ReplayResult) -> Section:
     headings = ("contender", ">CPU", ">saves", ">peak resident", ">saves", ">at the end", ">held", ">faults")
     found = table(headings, rows, title=f"{plural(result.rounds, 'round')} of each")
     notes = tuple(filter(None, [*result.notes, result.error.sentence]))
-    return Section(trace.path, (Words(", ".join(facts)), found, Bullets(notes)))
+    return ReportSection(trace.path, (Words(", ".join(facts)), found, Bullets(notes)))
 
 
 def _median(metrics: dict[str, MetricSummary], metric: str) -> float | None:

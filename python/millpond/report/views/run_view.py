@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from millpond.advice.row_reasons import legality_text
 from millpond.report.views.case_words import EFFECT_WORDS, trace_warnings, window_text
-from millpond.report.views.model import Bullets, Row, Section, Table, Words, name, several, table
+from millpond.report.views.model import Bullets, ReportSection, Row, Table, Words, name, several, table
 from millpond.report.views.subsystem_view import density_note, letters_text
 from millpond.rounds.characterisation import Characterisation, ReferenceFacts, SubsystemFacts
 from millpond.rounds.trial_data import TrialResult
@@ -23,7 +23,7 @@ _ROWS_AT_MOST = 15
 _TRIAL_EFFECTS = (*EFFECT_WORDS, "shared_pool", "shared_pool_huge", "interposer", "look_up")
 
 
-def characterisation_section(data: Characterisation) -> Section:
+def characterisation_section(data: Characterisation) -> ReportSection:
     """Returns the facts of a trace, and each subsystem's memory use."""
     trace = data.trace
     named = trace.named_share
@@ -38,7 +38,9 @@ def characterisation_section(data: Characterisation) -> Section:
     ]  # fmt: skip
     warnings = Bullets(tuple(trace_warnings(trace)))
     found = _subsystems(data.subsystems)
-    return Section(data.process.words, (Words(", ".join(said)), warnings, found, *map(Words, filter(None, below))))
+    return ReportSection(
+        data.process.words, (Words(", ".join(said)), warnings, found, *map(Words, filter(None, below)))
+    )
 
 
 def _subsystems(subsystems: tuple[SubsystemFacts, ...]) -> Table:
@@ -66,7 +68,7 @@ def _references_text(counted: ReferenceFacts) -> str:
     )
 
 
-def trial_section(trial: TrialResult) -> Section:
+def trial_section(trial: TrialResult) -> ReportSection:
     """Returns each contender of a trial, then each plan's effects."""
     metrics = (("cpu_seconds", seconds_text), ("wall_seconds", seconds_text), ("peak_bytes", bytes_text),
                ("page_faults", count_text))  # fmt: skip
@@ -83,7 +85,7 @@ def trial_section(trial: TrialResult) -> Section:
                 memory = f"{percent_text(peak.median)}, {peak.verdict}" if peak else "–"
                 effects.append((label, effect_text(found.get("cpu_seconds")), memory))
     title = f"{plural(trial.rounds, 'round')} of each"
-    return Section("", (
+    return ReportSection("", (
         table(("contender", ">CPU", ">wall", ">peak resident", ">faults"), rows, title=title),
         table(("what", ">CPU", ">peak resident"), effects, title="Effects"), Bullets(tuple(trial.notes)),
     ))  # fmt: skip

@@ -2,7 +2,7 @@
 """Fits names, paths, sentences and commands into a number of columns. No name is broken inside a word.
 
 shop::cache<std::map<int, shop::item>>::insert   ──▶ shop::cache<…>::insert ──▶ …::insert
-/home/me/shop/build/bin/orders                   ──▶ build/bin/orders (in the working folder) ──▶ …/bin/orders
+/srv/me/shop/build/bin/orders                   ──▶ build/bin/orders (in the working folder) ──▶ …/bin/orders
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from millpond.report.views.effect_view import interval_row
 from millpond.report.views.model import (
     Block,
     Bullets,
-    Cell,
     Part,
-    Section,
+    ReportSection,
+    TableCell,
     Words,
     name,
     section,
@@ -32,7 +32,7 @@ _FRAME_LETTERS = 220
 _FRAMES_AT_MOST = 40
 
 
-def one_section(case: Case, shown: ShownRow, anchor: str, witnesses: int) -> Section:
+def one_section(case: Case, shown: ShownRow, anchor: str, witnesses: int) -> ReportSection:
     """Returns the section of one subsystem: reason, allocations, changes, sizes, rounds, replay, legality, stacks."""
     row, detail = shown.row, shown.detail
     parts = [
@@ -42,7 +42,7 @@ def one_section(case: Case, shown: ShownRow, anchor: str, witnesses: int) -> Sec
     ]  # fmt: skip
     note = f"{bytes_text(row.bytes)}, {events_text(row.events)}; {short_advice(row)}"
     found = section(row.name, parts, note=note, anchor=anchor, fold=True, details=True)
-    return found or Section(row.name, (), note=note, anchor=anchor, fold=True, details=True)
+    return found or ReportSection(row.name, (), note=note, anchor=anchor, fold=True, details=True)
 
 
 def sentence(text: str) -> str:
@@ -68,7 +68,7 @@ def facts(s: SubsystemFacts) -> list[str]:
     return said
 
 
-def _containers(row: Row) -> Section | None:
+def _containers(row: Row) -> ReportSection | None:
     containers = (row.containers or ())[:8]
     rows = []
     for c in containers:
@@ -78,15 +78,15 @@ def _containers(row: Row) -> Section | None:
         declared = [f"{m.kind} {m.name} {container_text.place_text(m)}" for m in c.members[:8]]
         rows.append((
             name(f"{container_text.type_text(c)}{inside}"), bytes_text(c.bytes), count_text(c.allocations),
-            Cell(", ".join(declared), link=container_text.editor_link(first)),
-            Cell(container_text.place_text(place), link=container_text.editor_link(place)),
+            TableCell(", ".join(declared), link=container_text.editor_link(first)),
+            TableCell(container_text.place_text(place), link=container_text.editor_link(place)),
         ))  # fmt: skip
     notes = Bullets(tuple(map(sentence, container_text.without_members(containers))))
     headings = ("container", ">bytes", ">allocations", "declared", "allocated at")
     return section("Allocations", [table(headings, rows), notes])
 
 
-def _code(row: Row) -> Section | None:
+def _code(row: Row) -> ReportSection | None:
     if row.code is None:
         return None
     why = f"{sentence(row.code.owner)} First bytes: {row.code.first_bytes_reason}. Size classes: " + (
@@ -149,7 +149,7 @@ def _live(points: Sequence[LivePoint]) -> Curves | None:
     )  # fmt: skip
 
 
-def _tried(case: Case, row: Row) -> Section | None:
+def _tried(case: Case, row: Row) -> ReportSection | None:
     """Returns the plan that was tried for it, with every round."""
     ratio = row.cpu_ratio
     found = gain(case, "CPU", "cpu_seconds", ratio)
@@ -163,14 +163,14 @@ def _tried(case: Case, row: Row) -> Section | None:
     return section("What was tried", [Words(f"{label}: {effect_text(ratio)}; {found.amount}."), figure])
 
 
-def _legality(row: Row, witnesses: int) -> Section | None:
+def _legality(row: Row, witnesses: int) -> ReportSection | None:
     rows = []
     for scope in row.legality[:8]:
         sizes = scope.instance_bytes
         verdict = scope.legality or ("legal" if scope.legal else "illegal")
         tone = "better" if scope.legal else "worse" if verdict == "illegal" else ""
         rows.append((
-            name(scope.words), Cell(verdict, tone=tone), count_text(scope.outliving), count_text(scope.alive_at_end),
+            name(scope.words), TableCell(verdict, tone=tone), count_text(scope.outliving), count_text(scope.alive_at_end),
             count_text(scope.total),
             ", ".join(map(bytes_text, (sizes.p50, sizes.p95, sizes.max))) if sizes else "–", observed(scope),
         ))  # fmt: skip
@@ -187,11 +187,11 @@ def _witnesses(scope: ScopeLegality, most: int) -> list[Part]:
         when = f", allocated at {seconds_text(w.allocated_seconds)}" if w.allocated_seconds is not None else ""
         words = f"{bytes_text(w.bytes)}, thread {w.thread}{when}{f', {w.ended}' if w.ended else ''}"
         title = f"Outlives {scope.words}"
-        found.append(Section(title, (Block(stack_text(w.stack)),), note=words, fold=True, details=True))
+        found.append(ReportSection(title, (Block(stack_text(w.stack)),), note=words, fold=True, details=True))
     return found
 
 
-def _contexts(shown: ShownRow) -> Section | None:
+def _contexts(shown: ShownRow) -> ReportSection | None:
     blocks = [
         Block(stack_text(c.stack), f"{100 * (c.share or 0):.1f} % of its bytes: {bytes_text(c.bytes)} in "
               f"{count_text(c.allocations)} allocations")

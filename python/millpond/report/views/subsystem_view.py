@@ -9,7 +9,7 @@ from millpond.advice.advice_data import Row
 from millpond.advice.row_reasons import legality_text
 from millpond.cells.plans import ARENA
 from millpond.report.cases import Case, ShownRow
-from millpond.report.views.model import Cell, Section, Table, Words, section, table
+from millpond.report.views.model import ReportSection, Table, TableCell, Words, section, table
 from millpond.rounds.characterisation import (
     ALIVE_AT_END,
     NOT_DECIDED,
@@ -126,7 +126,7 @@ def rest_text(rest: Sequence[ShownRow]) -> str:
     )
 
 
-def subsystem_section(case: Case, most: int, anchors: Sequence[str]) -> Section | None:
+def subsystem_section(case: Case, most: int, anchors: Sequence[str]) -> ReportSection | None:
     """Returns a row for each subsystem that matters; the next ones folded, and the rest as a sum. `anchors`: where
     the first ones have sections of their own.
     """
@@ -154,36 +154,37 @@ def _table(case: Case, rows: Sequence[ShownRow], places: dict[int, str]) -> Tabl
     )
 
 
-def _cells(case: Case, row: Row, anchor: str) -> list[Cell | str]:
+def _cells(case: Case, row: Row, anchor: str) -> list[TableCell | str]:
     share, (mark, scopes) = cpu_share(row, case.trace), short_legality(row.legality)
     dimensions = [row.dimension(letter) for letter in "DVLUC"]
     return [
-        Cell(row.name, title=row.kind or "", link=f"#{anchor}" if anchor else "", name=True),
-        Cell(short_advice(row), title=row.reason, tone="better" if row.pays else ""),
+        TableCell(row.name, title=row.kind or "", link=f"#{anchor}" if anchor else "", name=True),
+        TableCell(short_advice(row), title=row.reason, tone="better" if row.pays else ""),
         _saved(row), _saved_bytes(row),
-        Cell(bytes_text(row.bytes), value=row.bytes or 0), Cell(count_text(row.events), value=row.events or 0),
-        Cell("–" if share is None else f"{100 * share:.1f} %", value=share or 0),
-        *[Cell(share_text(d.value), title=density_text(d), value=-1 if d.value is None else d.value)
+        TableCell(bytes_text(row.bytes), value=row.bytes or 0),
+        TableCell(count_text(row.events), value=row.events or 0),
+        TableCell("–" if share is None else f"{100 * share:.1f} %", value=share or 0),
+        *[TableCell(share_text(d.value), title=density_text(d), value=-1 if d.value is None else d.value)
           for d in dimensions],
-        Cell(f"{_MARKS.get(mark, '')}{scopes}", title=legality_text(row.legality)),
+        TableCell(f"{_MARKS.get(mark, '')}{scopes}", title=legality_text(row.legality)),
     ]  # fmt: skip
 
 
-def _saved(row: Row) -> Cell:
+def _saved(row: Row) -> TableCell:
     """Returns the change of CPU time with its interval."""
     ratio = row.cpu_ratio.known if row.cpu_ratio else None
     if ratio is None:
-        return Cell("–", value=-9)
+        return TableCell("–", value=-9)
     tone = ratio.verdict if ratio.verdict in BEYOND_NOISE else ""
     words = percent_text(ratio.median) if tone else ratio.verdict
-    return Cell(words, interval_text(ratio), tone, value=1 - ratio.median)
+    return TableCell(words, interval_text(ratio), tone, value=1 - ratio.median)
 
 
-def _saved_bytes(row: Row) -> Cell:
+def _saved_bytes(row: Row) -> TableCell:
     """Returns the change of peak resident bytes with its interval, beyond the noise."""
     saved = row.saves_bytes.known
     if saved is None or saved.verdict not in BEYOND_NOISE:
-        return Cell("–", value=0)
+        return TableCell("–", value=0)
     low, high = sorted((abs(saved.low), abs(saved.high)))
     text = f"{'saves' if saved.median > 0 else 'costs'} {bytes_text(abs(saved.median))}"
-    return Cell(text, f"{bytes_text(low)} to {bytes_text(high)}", saved.verdict, value=saved.median)
+    return TableCell(text, f"{bytes_text(low)} to {bytes_text(high)}", saved.verdict, value=saved.median)

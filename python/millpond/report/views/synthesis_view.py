@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from millpond.advice.class_score import CACHE_NAME
 from millpond.advice.synthesis import Synthesis, TraceUse
-from millpond.report.views.model import Bullets, Cell, Row, Section, Table, name, table
+from millpond.report.views.model import Bullets, ReportSection, Row, Table, TableCell, name, table
 from millpond.rounds.characterisation import partial_reasons
 from millpond.system.wording import bytes_text, count_text, plural
 
 
-def synthesis_section(found: Synthesis) -> Section:
+def synthesis_section(found: Synthesis) -> ReportSection:
     """Returns the whole synthesis."""
     partial = [f"{use.path}: {why}" for use in found.traces for why in partial_reasons(use.partial, use.damages)]
     written = [f"written: {path}" for path in found.written]
@@ -19,7 +19,7 @@ def synthesis_section(found: Synthesis) -> Section:
         written.append(f"try it: LD_PRELOAD={library if '/' in library else './' + library} PROGRAM")
     tables = [_classes(found), _census(found), _sources(found), _lifetimes(found)]
     tables += [_arena(found)] if found.sites else []
-    return Section("", (Bullets(tuple(partial)), *tables, Bullets(tuple(written))))
+    return ReportSection("", (Bullets(tuple(partial)), *tables, Bullets(tuple(written))))
 
 
 def _percent(share: float) -> str:
@@ -30,7 +30,7 @@ def _count(value: int | None) -> str:
     return "–" if value is None else count_text(value)
 
 
-def _name(use: TraceUse) -> Cell:
+def _name(use: TraceUse) -> TableCell:
     return name(f"{use.path}{' (held out)' if use.held_out else ''}")
 
 
