@@ -99,8 +99,9 @@ def command(
         _write_results(source, out)
         return
     output.prove_writable(str(out) if out else None)
-    if chosen is Format.TEXT and out is None:
+    if form is None and out is None:
         from millpond.report import terminal
+        from millpond.report.answer_text import Places
 
         cases, _ = _reported(source, chosen, run)
         notes = _notes(source, cases, run)
@@ -108,7 +109,7 @@ def command(
             terminal.print_cases(cases, terminal.console(), *notes)
         else:
             kept_in = "" if source.folder == DEFAULT else str(source.folder)
-            terminal.print_answer(cases, terminal.console(), terminal.Places(store=kept_in), *notes)
+            terminal.print_answer(cases, terminal.console(), Places(store=kept_in), *notes)
     else:
         write_out(_make(source, chosen, run, weight, relation), out)
     source.finish()
