@@ -170,7 +170,8 @@ def _legality(row: Row, witnesses: int) -> ReportSection | None:
         verdict = scope.legality or ("legal" if scope.legal else "illegal")
         tone = "better" if scope.legal else "worse" if verdict == "illegal" else ""
         rows.append((
-            name(scope.words), TableCell(verdict, tone=tone), count_text(scope.outliving), count_text(scope.alive_at_end),
+            name(scope.words), TableCell(verdict, tone=tone), count_text(scope.outliving),
+            count_text(scope.alive_at_end),
             count_text(scope.total),
             ", ".join(map(bytes_text, (sizes.p50, sizes.p95, sizes.max))) if sizes else "–", observed(scope),
         ))  # fmt: skip
