@@ -33,7 +33,8 @@ from millpond_bench import counter_options
 from millpond_bench.experiments import surroundings
 from millpond_bench.experiments.comparisons import ComparisonSpec
 from millpond_bench.experiments.event_names import counting_of, show_events
-from millpond_bench.experiments.experiment import ExperimentSpec, Parameters, PublishedSpec, points, surrounded
+from millpond_bench.experiments.experiment import ExperimentSpec, PublishedSpec, surrounded
+from millpond_bench.experiments.experiment_data import ExperimentData, Parameters, points
 from millpond_bench.experiments.settings import values_set
 from millpond_bench.pages import kept_results
 from millpond_bench.runs.capture_run import CaptureRun, CaptureSpec
@@ -141,7 +142,7 @@ def command(
     published = [e for e in under if isinstance(e, PublishedSpec)]
     littered = f"{litter:g}" if litter else ""
     chosen = chosen_cells(published, scale, littered, grid.filters, points(**around)) if published else []
-    counted = {e.name: [] if grid.filters else counted_cells(e, scale, points(**around)) for e, _ in chosen}
+    counted = {e.name: [] if grid.filters else counted_cells(e.data, scale, points(**around)) for e, _ in chosen}
     runs: list[ExperimentRun] = [_published_run(e, found, request, counted[e.name]) for e, found in chosen]
     runs += [_own_run(e, request, grid.filters, peer or [], sizes or []) for e in under if e not in published]
     if grid.list_only:
@@ -280,22 +281,22 @@ def chosen_cells(
     made: list[tuple[PublishedSpec, list[Cell]]] = []
     patterns = list(filters)
     for experiment in experiments:
-        more = {text: point for text in filters if (point := experiment.notation(text)) is not None}
-        made.append((experiment, cells_of(experiment, scale, litter, list(more.values()), around)))
-        patterns = [_pattern(experiment, more[t]) if t in more else _canonical(experiment, t) for t in patterns]
+        data, read = experiment.data, experiment.table.notation
+        more = {text: point for text in filters if (point := read(text)) is not None}
+        made.append((experiment, cells_of(data, scale, litter, list(more.values()), around)))
+        patterns = [_pattern(data, more[t]) if t in more else _canonical(data, t) for t in patterns]
     wanted = set(select([cell for _, cells in made for cell in cells], patterns))
-    kept = [(experiment, [cell for cell in cells if cell in wanted]) for experiment, cells in made]
-    return [(experiment, cells) for experiment, cells in kept if cells]
+    return [(experiment, kept) for experiment, cells in made if (kept := [cell for cell in cells if cell in wanted])]
 
 
-def _pattern(experiment: PublishedSpec, point: Parameters) -> str:
-    return "/".join([experiment.workload, *(f"{key}={value}" for key, value in point), "*"])
+def _pattern(data: ExperimentData, point: Parameters) -> str:
+    return "/".join([data.workload, *(f"{key}={value}" for key, value in point), "*"])
 
 
-def _canonical(experiment: PublishedSpec, text: str) -> str:
+def _canonical(data: ExperimentData, text: str) -> str:
     """A filter that ends with an alias, such as `*/AS7`, with the strategy's name in its place."""
     before, slash, last = text.rpartition("/")
-    return f"{before}/{experiment.canonical(last)}" if slash else text
+    return f"{before}/{data.canonical(last)}" if slash else text
 
 
 class Places:

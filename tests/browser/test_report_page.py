@@ -45,7 +45,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sample_store.advise(folder / "store", ("/opt/other", HOSTILE), rename={"printer": HOSTILE, "shop::index": LONG})
     sample_store.advise(folder / "store")
     path = folder / "report.html"
-    cases = sorted(report_cases.load(Store(folder / "store"), None), key=lambda case: case.name != "orders")
+    cases = sorted(report_cases.load(Store(folder / "store"), None)[0], key=lambda case: case.name != "orders")
     path.write_text(report_page.render(cases), encoding="utf-8")
     return path
 
@@ -149,7 +149,7 @@ def test_five_thousand_subsystems_open_at_once(browser: Chromium, tmp_path: Path
     last = advice.subsystems[-1]
     rows = (replace(last, name=f"{LONG}::n{i}", bytes=1000, events=10) for i in range(5000))
     path = tmp_path / "large.html"
-    case = report_cases.of_run(Store(tmp_path / "store"), advice.run or "", advice)
+    case = report_cases.case_of(Store(tmp_path / "store").load(advice.run or ""), advice)
     large = replace(advice, subsystems=(*advice.subsystems, *rows))
     path.write_text(report_page.render([dataclasses.replace(case, advice=large)]), encoding="utf-8")
     assert path.stat().st_size < 1_500_000

@@ -44,6 +44,13 @@ void given_to_another_pool() {
     here.deallocate(block_of(there, Bytes), Bytes, 8);
 }
 
+void given_to_an_absorber_of_others() {
+    multi absorbed, here, there;
+    block_of(here, 24);
+    here.absorb(absorbed);
+    here.deallocate(block_of(there, 24), 24, 8);
+}
+
 template <class Pool, std::size_t Asked, std::size_t Given>
 void given_back_by_another_size() {
     Pool pool;
@@ -88,7 +95,9 @@ constexpr program table[] = {
     {"block_of_another_shared_pool", given_to_another_pool<shared, 24>, "other allocator", poisoned, nullptr},
     {"block_of_another_monotonic", given_to_another_pool<mono, 24>, "other allocator", poisoned, nullptr},
     {"slot_of_another_pool", given_to_another_pool<slots, 24>, "other allocator", poisoned, nullptr},
+    {"block_of_another_pool_to_an_absorber", given_to_an_absorber_of_others, "other allocator", poisoned, nullptr},
     {"size_of_another_class", given_back_by_another_size<multi, 24, 100>, "wrong size", poisoned, nullptr},
+    {"size_of_a_smaller_class", given_back_by_another_size<multi, 100, 24>, "wrong size", poisoned, nullptr},
     {"size_of_the_same_class", given_back_by_another_size<multi, 97, 98>, "wrong size", nullptr, nullptr},
     {"size_of_another_shared_class", given_back_by_another_size<shared, 24, 40>, "wrong size", poisoned, nullptr},
     {"size_too_small_in_a_monotonic", given_back_by_another_size<mono, 24, 16>, "wrong size", poisoned, nullptr},

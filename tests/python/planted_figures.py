@@ -12,7 +12,8 @@ from itertools import product
 from typing import Any
 
 from millpond_bench.claims.claims import Claim
-from millpond_bench.experiments.experiment import Place, Point, PublishedSpec
+from millpond_bench.experiments.experiment import PublishedSpec
+from millpond_bench.experiments.experiment_data import Place, Point
 from millpond_bench.experiments.result_table import PlaceTable, ResultTable
 
 ROUNDS = 6
@@ -26,7 +27,7 @@ def planted(claim: Claim, spec: PublishedSpec, *, breaks: bool, seed: int) -> Pl
     points = points_of(claim, spec)
     assert points, "its `where` takes no point at all"
     if claim.kind == "fails":
-        places = [(point, spec.canonical(name)) for point in points for name in claim.of]
+        places = [(point, spec.data.canonical(name)) for point in points for name in claim.of]
         if breaks == claim.accepts(1.0):
             return ResultTable({place: {claim.metric: {1: 1.0}} for place in places})
         return ResultTable({}, dict.fromkeys(places, "bad_alloc"))
@@ -87,25 +88,25 @@ def _figures(
     elif claim.kind == "step":
         along = sorted({int(dict(p)[claim.axis]) for p in points})
         value = value if int(at[claim.axis]) >= along[len(along) // 2] else 1.0
-    own, against = ([spec.canonical(name) for name in names] for names in (claim.of, claim.against))
+    own, against = ([spec.data.canonical(name) for name in names] for names in (claim.of, claim.against))
     if claim.kind == "rank":
         order = range(1, len(own) + 1)
         other = order if value > 0.5 else reversed(order)
         return {**{(name, claim.metric): float(n) for name, n in zip(own, order, strict=True)},
                 **{(name, claim.other_metric): float(n) for name, n in zip(own, other, strict=True)}}  # fmt: skip
     if claim.kind == "lead":
-        among = [spec.canonical(name) for name in claim.among] or [*spec.strategies]
+        among = [spec.data.canonical(name) for name in claim.among] or [*spec.data.strategies]
         return {(name, claim.metric): value if name in own else 1.0 for name in among}
     found = dict.fromkeys(against, 1.0)
-    for of, base in reversed([(spec.canonical(a), spec.canonical(b) if b else "") for a, b in claim.pairs()]):
+    for of, base in reversed([(spec.data.canonical(a), spec.data.canonical(b) if b else "") for a, b in claim.pairs()]):
         found[of] = value * found.get(base, 1.0)
     return {(name, claim.metric): figure for name, figure in found.items()}
 
 
 def points_of(claim: Claim, spec: PublishedSpec) -> list[Point]:
     """Returns the points that the rule takes: the values that it names on each axis, and their neighbours."""
-    values = {name: _on_axis(claim, spec, name) for name in spec.axes}
-    usual = {name: value for name, value in spec.usual if name != claim.axis}
+    values = {name: _on_axis(claim, spec, name) for name in spec.data.axes}
+    usual = {name: value for name, value in spec.data.usual if name != claim.axis}
     rule = claim.__class__(**{**_fields(claim), "where": {**usual, **claim.where}})
     found = [tuple(zip(values, each, strict=True)) for each in product(*values.values())]
     return [point for point in found if rule.matches(point, claim.axis if claim.kind == "growth" else "")]
@@ -118,7 +119,7 @@ def _fields(claim: Claim) -> dict[str, Any]:
 def _on_axis(claim: Claim, spec: PublishedSpec, name: str) -> list[int | str]:
     if name == claim.axis:
         return list(_STEPS) if claim.kind == "step" else [claim.first, claim.last]
-    wanted = claim.where.get(name, dict(spec.usual).get(name, 1))
+    wanted = claim.where.get(name, dict(spec.data.usual).get(name, 1))
     if isinstance(wanted, list):
         return wanted
     if not isinstance(wanted, dict):

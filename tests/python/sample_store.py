@@ -16,8 +16,11 @@ from msgspec.structs import replace
 from millpond.advice import effects
 from millpond.advice.advice_data import Estimate, PlanPrediction, Replay
 from millpond.advice.document import document
-from millpond.advice.findings import Findings, TriedPlan
+from millpond.advice.judged_program import JudgedProgram
+from millpond.advice.recorded_program import RecordedProgram
+from millpond.advice.screened_program import ScreenedProgram, TriedPlan
 from millpond.advice.screening import screen
+from millpond.advice.verdict import decide
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.plan_file import PlanRoute
 from millpond.cells.plans import Plan, combine, merged
@@ -226,19 +229,24 @@ def advise(
     journal.add_outcomes([*screening, *judging])
     summary = Characterisation(trace=trace_facts(), process=characterisation().process)
     process = Process(1, folder / "a.mpt", summary)
-    found = Findings(argv, Recording(0, 0, 1.0, (process,)), process, characterisation())
-    found.candidates, found.chosen, found.rounds = singles, chosen, ROUNDS
-    found.effects, alone = effects.split(judging, argv, chosen, singles[:2], {"malloc": MALLOC.name})
-    found.mallocs, found.best_malloc = {MALLOC.name: MALLOC}, MALLOC.name
-    found.judged_mallocs = {MALLOC.name: alone[f"malloc:{MALLOC.name}"]}
-    found.plan_against_malloc = alone[effects.AGAINST_MALLOC]
-    screened, found.screened_mallocs = screen(screening, argv, singles, [MALLOC.name])
-    for plan in singles:
-        judged = plan.name in alone
-        found.tried[plan.name] = TriedPlan(plan, alone[plan.name] if judged else screened[plan.name], [], judged)
+    recorded = RecordedProgram(
+        argv, Recording(0, 0, 1.0, (process,)), process, characterisation(), candidates=tuple(singles)
+    )  # fmt: skip
+    by_effect, alone = effects.split(judging, argv, chosen, singles[:2], {"malloc": MALLOC.name})
+    plans, mallocs = screen(screening, argv, singles, [MALLOC.name])
+    screened = ScreenedProgram(
+        recorded, mallocs={MALLOC.name: MALLOC}, screened_mallocs=mallocs,
+        tried={plan.name: TriedPlan(plan, plans[plan.name], [], judged=False) for plan in singles},
+    )  # fmt: skip
+    judged = JudgedProgram(
+        screened, chosen, by_effect, rounds=ROUNDS, best_malloc=MALLOC.name,
+        judged_mallocs={MALLOC.name: alone[f"malloc:{MALLOC.name}"]},
+        plan_against_malloc=alone[effects.AGAINST_MALLOC],
+        tried_alone={p.name: TriedPlan(p, alone[p.name], [], judged=True) for p in singles if p.name in alone},
+    )  # fmt: skip
     made = replace(
-        document(found), machine="a made-up machine", run=journal.run, seed=seed,
-        replay=predictions([chosen, *singles[:2]]),
+        document(decide(judged), predictions([chosen, *singles[:2]]), {}),
+        machine="a made-up machine", run=journal.run, seed=seed,
     )  # fmt: skip
     store = Store(folder)
     store.write(journal)

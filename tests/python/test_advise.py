@@ -12,9 +12,11 @@ import pytest
 from conftest import FakeLab
 from msgspec.structs import asdict, replace
 
-from millpond.advice.decision import decide
-from millpond.advice.findings import Findings
-from millpond.advice.verdict import sentence
+from millpond.advice.judged_program import JudgedProgram
+from millpond.advice.recorded_program import RecordedProgram
+from millpond.advice.screened_program import ScreenedProgram
+from millpond.advice.verdict import decide
+from millpond.advice.verdict_text import sentence
 from millpond.rounds.characterisation import Characterisation, RecordedTrace
 from millpond.rounds.mallocs import Malloc
 from millpond.rounds.recording import Process, Recording
@@ -152,17 +154,18 @@ def test_an_uncertain_gain_is_neither_advised_nor_denied() -> None:
     names = {"metric": "cpu_seconds", "of": "malloc:quick", "against": "bare"}
     unsettled = Comparison(**asdict(ratio), **names, saved=ratio, p=0.03, p_adjusted=0.2)
     inside = replace(unsettled, median=0.98, high=1.1)
-    found = Findings(
-        ("true",), Recording(0, 0, 1.0, ()), Process(1, Path("t"), SUMMARY), rounds=31,
-        mallocs={n: Malloc(n, Path(f"/lib/lib{n}.so")) for n in ("quick", "usual")},
-        judged_mallocs={"quick": {"cpu_seconds": unsettled}, "usual": {"cpu_seconds": inside}},
-    )  # fmt: skip
-    assert decide(found).advised.kind == "undecided"
-    said = sentence(found, [])
+    recorded = RecordedProgram(("true",), Recording(0, 0, 1.0, ()), Process(1, Path("t"), SUMMARY))
+    mallocs = {n: Malloc(n, Path(f"/lib/lib{n}.so")) for n in ("quick", "usual")}
+    judged = {"quick": {"cpu_seconds": unsettled}, "usual": {"cpu_seconds": inside}}
+    screened = ScreenedProgram(recorded, mallocs=mallocs)
+    verdict = decide(JudgedProgram(screened, rounds=31, judged_mallocs=judged))
+    assert verdict.advised.kind == "undecided"
+    said = sentence(verdict, [])
     assert said.startswith("Not settled; a larger --budget may settle it: LD_PRELOAD=/lib/libquick.so: CPU -8.7 %")
     assert "libusual.so: CPU -2.0 %" in said and "Do nothing" not in said
-    del found.judged_mallocs["quick"]
-    assert decide(found).advised.kind == "nothing"
+    del judged["quick"]
+    verdict = decide(JudgedProgram(screened, rounds=31, judged_mallocs=judged))
+    assert verdict.advised.kind == "nothing"
 
 
 @pytest.mark.lengthy
@@ -236,10 +239,10 @@ def test_the_verdict_rests_on_fresh_rounds_kept_in_the_store(lab: FakeLab, helpe
 
 def test_advice_characterisation_and_contexts_are_kept_under_the_run(lab: FakeLab, helped: dict[str, Any]) -> None:
     store = Store(lab.work / "results/store")
-    run = store.find_run("latest").run
-    assert run == helped["run"]
-    assert store.document("advice", run) == helped
-    characterisation, contexts = store.characterisation(run), store.contexts(run)
+    contents = store.load(store.find_run("latest").run)
+    assert contents.run == helped["run"]
+    assert contents.documents["advice"] == helped
+    characterisation, contexts = contents.characterisation, contents.call_tree
     assert characterisation is not None and contexts is not None
     assert [s["name"] for s in characterisation["subsystems"]] == [s["name"] for s in SUBSYSTEMS]
     assert contexts.schema == "millpond.contexts/1"
@@ -251,7 +254,7 @@ def test_a_program_without_heap_events_is_kept_too(lab: FakeLab) -> None:
     found = advise(lab)
     store = Store(lab.work / "results/store")
     assert [(r.run, r.workload) for r in store.runs()] == [(found["run"], "true")]
-    assert store.document("advice", found["run"]) == found
+    assert store.load(found["run"]).documents["advice"] == found
 
 
 @pytest.mark.lengthy

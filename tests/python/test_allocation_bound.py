@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from conftest import FakeLab
 from msgspec.structs import replace
 from test_advise import CPU, MALLOCS, SUBSYSTEMS
 
-from millpond.advice.allocation_bound import bound_of
+from millpond.advice.allocation_bound import bound_of, first_estimate
 from millpond.rounds.characterisation import RecordedTrace
 from millpond.rounds.mallocs import HUGE
 
@@ -73,3 +74,13 @@ def test_the_default_budget_follows_the_program_and_is_reported(lab: FakeLab) ->
     found, said = advise(lab)
     assert found["choice"]["kind"] == "plan"
     assert "a run takes " in said and "at most 60.0 s in all" in said
+
+
+def test_the_first_estimate_grows_with_the_events_to_the_whole() -> None:
+    shares = []
+    for events in (0, 1_000_000, 10_000_000, 1_000_000_000):
+        said = first_estimate(replace(TRACE, events=events), 1.0)
+        found = re.search(r"in 1\.00 s, so malloc and free take (\d+) to (\d+) %", said)
+        assert found, said
+        shares.append((int(found[1]), int(found[2])))
+    assert shares == sorted(shares) and shares[0] == (0, 0) and shares[-1] == (100, 100)

@@ -167,7 +167,7 @@ def test_a_run_is_captured_after_the_rounds_and_kept(lab: FakeLab) -> None:
     row = next(row for row in found.subsystems if row.name == "order_book")
     assert row.dimension("L").value == 0.25 and row.dimension("D").kind == "counted"
     assert "Where references miss" in done.stdout
-    (case,) = load(Store(lab.work / "results/store"), None)
+    (case,), _ = load(Store(lab.work / "results/store"), None)
     assert case.advice.references == found.references
     assert (
         not any("no data references were captured" in line for line in not_measured(case)) or len(names_of(found)) > 1

@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from millpond_bench.claims.claim_rules import judge, judge_all
 from millpond_bench.claims.claims import BROKEN, HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
 from millpond_bench.claims.verdicts import FEWEST_ROUNDS
-from millpond_bench.experiments.experiment import Point, surrounded
+from millpond_bench.experiments.experiment import surrounded
+from millpond_bench.experiments.experiment_data import Point
 from millpond_bench.experiments.result_table import FIGURE, PlaceTable, ResultTable, published_table
 from millpond_bench.suites import p0089_dials, p0089_memory
 from millpond_bench.suites.every_experiment import PUBLISHED
@@ -36,7 +37,7 @@ times = st.floats(0.01, 100.0)
 
 def at(ds: int, size: int, **around: str) -> Point:
     """Returns a point of Benchmark I; `around`: its environment, if not the usual one."""
-    return (("ds", ds), ("log2_size", size), *{**dict(ONE.usual), **around}.items())
+    return (("ds", ds), ("log2_size", size), *{**dict(ONE.data.usual), **around}.items())
 
 
 def figures(**found: Mapping[Point, list[float]]) -> PlaceTable:
@@ -61,7 +62,7 @@ def values(rule: Claim, found: PlaceTable) -> list[float]:
 @pytest.mark.parametrize("rule", NUMERIC, ids=lambda c: c.id)
 def test_published_figures_support_statements_unless_marked(rule: Claim) -> None:
     experiment = OF_EVERY_DOCUMENT[rule.experiment]
-    judged = judge(rule, experiment, published_table(experiment), ResultTable({}))
+    judged = judge(rule, experiment.data, published_table(experiment), ResultTable({}))
     assert judged.published is not None
     assert judged.published_satisfies == (not rule.paper_disagrees), f"{judged.published}, {rule.bound_text()}"
     assert judged.verdict == NOT_MEASURED
@@ -87,7 +88,7 @@ def test_at_most_an_eighth_is_untestable_each_with_a_reason() -> None:
 def test_a_rule_is_well_formed(rule: Claim) -> None:
     experiment = BY_NAME[rule.experiment]
     assert {*rule.of, *rule.against, *rule.among} <= ALL_ALIASES.keys()
-    assert {*rule.where, *([rule.axis] if rule.axis else [])} <= set(experiment.axes)
+    assert {*rule.where, *([rule.axis] if rule.axis else [])} <= set(experiment.data.axes)
     assert math.isfinite(rule.low) or math.isfinite(rule.high)
     assert rule.low <= rule.high
     assert len(rule.against) in (0, 1, len(rule.of))
@@ -168,7 +169,7 @@ def test_only_points_that_match_count() -> None:
 @given(st.floats(0.1, 10.0), st.lists(st.floats(0.1, 10.0), min_size=1, max_size=8))
 def test_a_verdict_needs_the_whole_interval_on_one_side(bound: float, rounds: list[float]) -> None:
     rule = claim(of=("AS7",), high=bound)
-    judged = judge(rule, ONE, ResultTable({}), figures(AS7={at(1, 6): rounds}))
+    judged = judge(rule, ONE.data, ResultTable({}), figures(AS7={at(1, 6): rounds}))
     assert judged.ours is not None
     if len(rounds) < FEWEST_ROUNDS:
         assert judged.verdict == UNDECIDED
@@ -221,7 +222,7 @@ def test_a_verdict_as_data_has_both_figures_and_the_bound() -> None:
     found = published_table(ONE)
     six = range(1, FEWEST_ROUNDS + 1)
     rounds = ResultTable({key: {FIGURE: dict.fromkeys(six, v[FIGURE][0])} for key, v in found.values.items()})
-    judged = judge(rule, ONE, found, rounds)
+    judged = judge(rule, ONE.data, found, rounds)
     row = judged.claim_record().to_json()
     assert row["verdict"] == HOLDS
     assert row["published"] == pytest.approx(row["ours"]["median"])

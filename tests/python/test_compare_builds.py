@@ -108,7 +108,7 @@ def test_the_outcome_is_kept_and_every_report_shows_it(lab: FakeLab, program: Ma
     run = sample_store.advise(lab.work / "kept", (old,))["run"]
     assert "outcome" in lab.run("report", "kept", "--format", "json").stdout, "null before anybody has looked"
     found = compared(lab, 0, "--after", new, "--", old)
-    assert Store(lab.work / "kept").document("outcomes", run) == found
+    assert Store(lab.work / "kept").load(run).documents["outcomes"] == found
     rounds = Store(lab.work / "kept").query(
         "select distinct experiment from observations where run = ?", [found["run"]]
     )
@@ -132,7 +132,7 @@ def test_without_an_advice_the_command_for_one_is_shown(lab: FakeLab, program: M
     assert found["prediction"] is None
     assert f"""millpond advise --store kept -- {old} 'it'"'"'s'""" in found["why_no_prediction"]
     assert all(line["intervals_meet"] is None for line in found["came_out"])
-    assert Store(lab.work / "kept").document("outcomes", found["run"]) == found
+    assert Store(lab.work / "kept").load(found["run"]).documents["outcomes"] == found
     assert "no prediction" in lab.run("compare", "--store", "kept", "--after", new, "--", old, "it's").stdout
 
 

@@ -216,7 +216,7 @@ def test_an_interrupted_run_is_continued(
 def test_the_state_of_a_run_survives_the_store(lab: FakeLab, program: Path) -> None:
     lab.configure(**CLEAR)
     advise(lab, program)
-    ((run, document),) = Store(lab.work / "results/store").documents_of(KIND)
+    ((run, document),) = Store(lab.work / "results/store").records(KIND, dict)
     state = AdviceState.from_json(document)
     assert state.run == run and state.steps.decided and state.steps.chosen
     assert AdviceState.from_json(state.to_json()) == state

@@ -66,7 +66,7 @@ def test_missing_processor_counters_are_null_with_a_reason(p0089: Use) -> None:
 
 # The fake program knows the first experiment of each workload.
 @pytest.mark.more
-@pytest.mark.parametrize("name", {e.workload: e.name for e in reversed(EXPERIMENTS)}.values())
+@pytest.mark.parametrize("name", {e.data.workload: e.name for e in reversed(EXPERIMENTS)}.values())
 def test_every_experiment_has_a_row_for_each_counter(p0089: Use, name: str) -> None:
     p0089(counters=COUNTED)
     words = ["bench", name, "--scale=quick", "--rounds=1", "--counters", "--json=out.json", "--report=out.html"]
@@ -157,7 +157,7 @@ def test_the_headline_is_judged_by_default_on_simulated_cells(p0089: Use) -> Non
     assert main([*WHOLE]) == Status.OK
     document = json.loads(Path("out.json").read_text())
     counted = [row for row in document["observations"] if row["kind"] == "simulated"]
-    assert len(fake.simulated) == len(counted_cells(BENCHMARK_2, "quick")) and counted
+    assert len(fake.simulated) == len(counted_cells(BENCHMARK_2.data, "quick")) and counted
     assert not any("log2_g 13" in " ".join(call).replace("--", "") for call in fake.calls)
     verdicts = {claim["id"]: claim["verdict"] for claim in document["claims"] if claim["id"].startswith("0.")}
     assert verdicts.pop("0.stalls.shuffled") in (NOT_MEASURED, UNTESTABLE)

@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from millpond.advice.advice_data import Choices
+from millpond.advice.advice_data import Advice, Choices
+from millpond.advice.advise_options import Preference
 from millpond.advice.choice_text import lines
-from millpond.advice.decision import MALLOC, NONE, PLAN, TRADE, UNDECIDED, decide
 from millpond.advice.document import document
 from millpond.advice.effects import NET
-from millpond.advice.findings import Findings, Preference
-from millpond.advice.verdict import sentence
+from millpond.advice.judged_program import JudgedProgram
+from millpond.advice.prediction import not_replayed
+from millpond.advice.recorded_program import RecordedProgram
+from millpond.advice.screened_program import ScreenedProgram
+from millpond.advice.verdict import MALLOC, NONE, PLAN, TRADE, UNDECIDED, decide
+from millpond.advice.verdict_text import sentence
 from millpond.cells.plan_file import PlanRoute
 from millpond.cells.plans import Plan
 from millpond.rounds.characterisation import Characterisation, RecordedTrace
@@ -42,24 +47,31 @@ def comparisons(cpu: float, peak: float) -> dict[str, Comparison]:
     return {"cpu_seconds": comparison("cpu_seconds", cpu), "peak_bytes": comparison("peak_bytes", peak)}
 
 
-def findings(mallocs: Figures, plan: tuple[float, float] | None, prefer: Preference = Preference.BALANCED) -> Findings:
+def judged(
+    mallocs: Figures, plan: tuple[float, float] | None, prefer: Preference = Preference.BALANCED
+) -> JudgedProgram:
     ranked = sorted(mallocs, key=lambda name: mallocs[name][0])
-    found = Findings(
-        ("true",), Recording(0, 0, 1.0, ()), Process(1, Path("t"), Characterisation(trace=RecordedTrace(events=1))),
-        rounds=11, whole={"cpu_seconds": 1.0, "peak_bytes": PEAK}, prefer=prefer,
-        mallocs={name: Malloc(name, Path(f"/lib/lib{name}.so")) for name in mallocs},
+    process = Process(1, Path("t"), Characterisation(trace=RecordedTrace(events=1)))
+    recorded = RecordedProgram(("true",), Recording(0, 0, 1.0, ()), process, prefer=prefer)
+    screened = ScreenedProgram(recorded, mallocs={name: Malloc(name, Path(f"/lib/lib{name}.so")) for name in mallocs})
+    result = JudgedProgram(
+        screened, rounds=11, whole={"cpu_seconds": 1.0, "peak_bytes": PEAK},
         judged_mallocs={name: comparisons(*figures) for name, figures in mallocs.items()},
         best_malloc=ranked[0] if ranked else "",
     )  # fmt: skip
-    if plan:
-        pools = ("a", "b", "c", "d", "e")
-        routes = tuple(PlanRoute(pool=name, strategy="multipool", subsystems=(name,)) for name in pools)
-        found.chosen = Plan("together", "", "", routes)
-        found.effects[NET] = comparisons(*plan)
-        if ranked:
-            best = mallocs[ranked[0]]
-            found.plan_against_malloc = comparisons(plan[0] / best[0], plan[1] / best[1])
-    return found
+    if not plan:
+        return result
+    pools = ("a", "b", "c", "d", "e")
+    routes = tuple(PlanRoute(pool=name, strategy="multipool", subsystems=(name,)) for name in pools)
+    best = mallocs[ranked[0]] if ranked else None
+    return replace(
+        result, chosen=Plan("together", "", "", routes), effects={NET: comparisons(*plan)},
+        plan_against_malloc=comparisons(plan[0] / best[0], plan[1] / best[1]) if best else {},
+    )  # fmt: skip
+
+
+def advice_on(found: JudgedProgram) -> Advice:
+    return document(decide(found), not_replayed(""), {})
 
 
 @pytest.mark.parametrize(
@@ -89,7 +101,7 @@ def findings(mallocs: Figures, plan: tuple[float, float] | None, prefer: Prefere
 def test_the_advised_option_follows_the_preference(
     mallocs: Figures, plan: tuple[float, float] | None, prefer: str, kind: str, name: str
 ) -> None:
-    advised = decide(findings(mallocs, plan, Preference(prefer))).advised
+    advised = decide(judged(mallocs, plan, Preference(prefer))).advised
     assert (advised.kind, advised.name) == (kind, name)
 
 
@@ -100,8 +112,8 @@ def test_any_figures_keep_the_promises_of_a_decision() -> None:
     for _ in range(500):
         mallocs = {f"m{i}": (dice.uniform(0.5, 1.5), dice.uniform(0.5, 1.5)) for i in range(dice.randrange(4))}
         plan = (dice.uniform(0.5, 1.5), dice.uniform(0.5, 1.5)) if dice.random() < 0.7 else None
-        found = findings(mallocs, plan, dice.choice(list(Preference)))
-        said, context = decide(found), f"seed {seed}: {mallocs} {plan} {found.prefer}"
+        found = judged(mallocs, plan, dice.choice(list(Preference)))
+        said, context = decide(found), f"seed {seed}: {mallocs} {plan} {found.recorded.prefer}"
         beyond = 1 - MINIMUM_EFFECT - HALF_WIDTH
         everything = [*mallocs.values(), *([plan] if plan else [])]
         faster = min((cpu for cpu, _ in everything if cpu < beyond), default=None)
@@ -121,8 +133,8 @@ def test_any_figures_keep_the_promises_of_a_decision() -> None:
 
 @pytest.mark.parametrize("prefer", list(Preference))
 def test_each_choice_is_a_line_of_25_words_at_most(prefer: Preference) -> None:
-    found = findings({"fast": (0.7, 1.25), "lean": (0.9, 0.8)}, (0.75, 1.1), prefer)
-    shown = lines(document(found))
+    found = judged({"fast": (0.7, 1.25), "lean": (0.9, 0.8)}, (0.75, 1.1), prefer)
+    shown = lines(advice_on(found))
     labels = [label for label, _ in shown]
     assert labels == ["fastest", "leanest", "without touching the source", "in the source", "what we would do"]
     for label, line in shown:
@@ -137,18 +149,17 @@ def test_each_choice_is_a_line_of_25_words_at_most(prefer: Preference) -> None:
 
 
 def test_if_nothing_is_better_each_line_says_so() -> None:
-    found = findings({"usual": (1.0, 1.0)}, (1.2, 1.0))
-    advice = document(found)
+    found = judged({"usual": (1.0, 1.0)}, (1.2, 1.0))
+    advice = advice_on(found)
     assert advice.choices == Choices(prefer="balanced") and advice.plan is None and advice.plan_tried is not None
     assert all("beyond the noise" in line for label, line in lines(advice) if label != "what we would do")
 
 
 def test_too_few_rounds_offer_nothing() -> None:
-    found = findings({"fast": (0.5, 1.0)}, None)
-    found.rounds = 3
-    assert document(found).choices is None and not lines(document(found))
+    found = replace(judged({"fast": (0.5, 1.0)}, None), rounds=3)
+    assert advice_on(found).choices is None and not lines(advice_on(found))
 
 
 def test_a_trade_names_both_sides() -> None:
-    said = sentence(findings({"fast": (0.95, 1.2), "lean": (1.2, 0.9)}, None), [])
+    said = sentence(decide(judged({"fast": (0.95, 1.2), "lean": (1.2, 0.9)}, None)), [])
     assert "libfast.so: CPU -5.0 %" in said and "liblean.so: CPU +20.0 %" in said and "--prefer cpu" in said

@@ -12,7 +12,8 @@ from millpond_bench.claims import claim_rules
 from millpond_bench.claims.claim_rules import judge_all
 from millpond_bench.claims.claims import ABSENT, HOLDS, NOT_MEASURED, WEAKER, Claim, Verdict
 from millpond_bench.claims.verdicts import FEWEST_ROUNDS
-from millpond_bench.experiments.experiment import Point, PublishedSpec
+from millpond_bench.experiments.experiment import PublishedSpec
+from millpond_bench.experiments.experiment_data import Point
 from millpond_bench.experiments.result_table import FIGURE, PlaceTable, ResultTable
 from millpond_bench.suites.every_experiment import PUBLISHED
 from millpond_bench.suites.p0089 import EXPERIMENTS
@@ -25,7 +26,7 @@ _NONE = ResultTable[Any]({})
 
 
 def at(size: int = 6) -> Point:
-    return (("ds", 1), ("log2_size", size), *ONE.usual)
+    return (("ds", 1), ("log2_size", size), *ONE.data.usual)
 
 
 def figures(**found: float) -> PlaceTable:
@@ -51,7 +52,7 @@ def test_ours_and_the_documents_multipools_are_judged_apart(monkeypatch: pytest.
     both = judged(monkeypatch, found, of=("AS7",), against=("AS1",), high=0.5)
     assert both.verdict == WEAKER and both.evidence == (ALIASES["AS7"], ALIASES["AS1"])
     assert both.on_documents is not None and both.on_documents.verdict == HOLDS
-    assert both.on_documents.evidence == (ONE.documents_own["AS7"], ALIASES["AS1"])
+    assert both.on_documents.evidence == (ONE.data.documents_own["AS7"], ALIASES["AS1"])
     row = both.claim_record().to_json()
     assert (row["verdict"], row["on_documents"]["verdict"]) == (WEAKER, HOLDS)
     assert row["on_documents"]["figure"]["median"] == pytest.approx(0.3, rel=0.01)
@@ -77,7 +78,7 @@ def test_a_statement_that_names_a_lock_has_one_verdict(monkeypatch: pytest.Monke
 
 
 def test_the_rivals_of_a_winner_are_of_its_own_family(monkeypatch: pytest.MonkeyPatch) -> None:
-    labels = ONE.documents_own
+    labels = ONE.data.documents_own
     ours = {label: 0.5 if label == "AS8" else 1.0 for label in ALIASES}
     theirs = {f"{label}s_2015": 0.2 for label in labels}
     both = judged(monkeypatch, figures(**ours, **theirs), kind="lead", over="every", of=("AS8",), high=0.9)
@@ -87,20 +88,20 @@ def test_the_rivals_of_a_winner_are_of_its_own_family(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("experiment", PUBLISHED, ids=lambda e: e.name)
 def test_statements_about_the_papers_multipools_have_two_verdicts(experiment: PublishedSpec) -> None:
-    own = {label for label in MULTIPOOLS if label in experiment.documents_own}
-    known = {label for label, name in experiment.aliases.items() if name in experiment.strategies}
+    own = {label for label in MULTIPOOLS if label in experiment.data.documents_own}
+    known = {label for label, name in experiment.data.aliases.items() if name in experiment.data.strategies}
     for verdict in judge_all(experiment, _NONE, _NONE):
         claim = verdict.claim
         named = {*claim.of, *claim.against, *claim.among}
         rivals = known if claim.kind == "lead" and not claim.among else set[str]()
         expected = bool((named | rivals) & own) and named <= known
         assert (verdict.on_documents is not None) == expected, claim.id
-    assert not experiment.documents_own or any(v.on_documents for v in judge_all(experiment, _NONE, _NONE))
+    assert not experiment.data.documents_own or any(v.on_documents for v in judge_all(experiment, _NONE, _NONE))
 
 
 def test_all_verdicts_of_both_families_share_one_control_of_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     doubtful = {FIGURE: dict(enumerate([1.01, 1.03, 1.02, 1.05, 1.02, 1.03], 1))}
-    found = ResultTable({(at(), name): doubtful for name in (ALIASES["AS7"], ONE.documents_own["AS7"])})
+    found = ResultTable({(at(), name): doubtful for name in (ALIASES["AS7"], ONE.data.documents_own["AS7"])})
     rule = Claim(id="x", experiment=ONE.name, statement="s.", kind="ratio", of=("AS7",), low=1.0)
     monkeypatch.setattr(claim_rules, "load", lambda _file: (rule,) * 30)
     several = sum(1.0 / k for k in range(1, 2 * 30 + 1))

@@ -21,7 +21,8 @@ from millpond.rounds.interleaved_rounds import groups_of
 from millpond.system.errors import Status
 from millpond_bench.claims.claim_rules import judge
 from millpond_bench.claims.claims import ABSENT, HOLDS, NOT_MEASURED, UNTESTABLE, Claim, load
-from millpond_bench.experiments.experiment import FOLDER, ROUNDS, SCALES, PublishedSpec
+from millpond_bench.experiments.experiment import ROUNDS, SCALES, PublishedSpec
+from millpond_bench.experiments.paper_tables import FOLDER
 from millpond_bench.experiments.result_table import FIGURE, ResultTable, published_table
 from millpond_bench.runs.published_run import cells_of
 from millpond_bench.suites import suballocator, unique_chars
@@ -65,9 +66,9 @@ def test_a_document_says_its_own_title_and_machine() -> None:
 def test_every_published_row_is_a_figure_or_marked_as_none() -> None:
     text = (files("millpond_bench.suites") / FOLDER / suballocator.TABLE).read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
-    read = [e.published(row) for e in suballocator.EXPERIMENTS for row in rows]
+    read = [e.table.read(row) for e in suballocator.EXPERIMENTS for row in rows]
     taken = [one for one in read if one is not None]
-    left = [row for row in rows if all(e.published(row) is None for e in suballocator.EXPERIMENTS)]
+    left = [row for row in rows if all(e.table.read(row) is None for e in suballocator.EXPERIMENTS)]
     assert len(taken) + len(left) == len(rows)
     assert {row["metric"] for row in left} == {"total", "speedup", "time saved"}
     assert len(taken) == 6
@@ -87,19 +88,19 @@ def test_the_published_figures_stand_in_the_units_of_ours() -> None:
 
 @EACH
 def test_a_published_figure_lies_on_one_cell_of_the_paper_grid(experiment: PublishedSpec) -> None:
-    cells = cells_of(experiment, "paper", "")
-    keys = [(experiment.point_of(cell), cell.contender.name) for cell in cells]
+    cells = cells_of(experiment.data, "paper", "")
+    keys = [(experiment.data.point_of(cell), cell.contender.name) for cell in cells]
     assert len(set(keys)) == len(keys) == len({cell.name for cell in cells})
-    assert {((*at, *experiment.usual), name) for at, name in experiment.printed()} <= set(keys)
+    assert {((*at, *experiment.data.usual), name) for at, name in experiment.table.printed()} <= set(keys)
 
 
 @EACH
 @AT_SCALES
 def test_a_scale_has_the_baseline_and_fits_its_time(experiment: PublishedSpec, scale: str) -> None:
-    cells = cells_of(experiment, scale, "")
+    cells = cells_of(experiment.data, scale, "")
     for group in groups_of(cells):
-        assert experiment.baseline in {cell.contender.name for cell in group}
-    needs = [experiment.needs(dict(c.parameters), c.contender.name) for c in cells]
+        assert experiment.data.baseline in {cell.contender.name for cell in group}
+    needs = [experiment.rules.needs(dict(c.parameters), c.contender.name) for c in cells]
     assert all(n.seconds > 0.0 and n.bytes > 0 for n in needs)
     if scale == "quick":
         assert ROUNDS[scale] * sum(n.seconds for n in needs) < 60.0
@@ -108,21 +109,24 @@ def test_a_scale_has_the_baseline_and_fits_its_time(experiment: PublishedSpec, s
 @EACH
 def test_metrics_exist_and_aliases_name_one_strategy_each(experiment: PublishedSpec) -> None:
     known = experiment.metrics.units
-    assert {experiment.figure.metric, *experiment.extra_metrics} <= known.keys()
-    assert len(set(experiment.aliases.values())) == len(experiment.aliases)
-    assert {*experiment.aliases.values(), *experiment.optional} <= {*experiment.strategies}
-    assert not {*experiment.strategies} & {*experiment.extra_strategies}
+    assert {experiment.data.figure.metric, *experiment.data.extra_metrics} <= known.keys()
+    assert len(set(experiment.data.aliases.values())) == len(experiment.data.aliases)
+    assert {*experiment.data.aliases.values(), *experiment.rules.optional} <= {*experiment.data.strategies}
+    assert not {*experiment.data.strategies} & {*experiment.data.extra_strategies}
 
 
 def test_the_litter_option_replaces_the_litter_axis() -> None:
     (experiment,) = unique_chars.EXPERIMENTS
-    plain, littered = cells_of(experiment, "quick", ""), cells_of(experiment, "quick", "0.25")
-    at = [experiment.point_of(cell) for cell in plain]
+    plain, littered = cells_of(experiment.data, "quick", ""), cells_of(experiment.data, "quick", "0.25")
+    at = [experiment.data.point_of(cell) for cell in plain]
     assert {dict(p or ())[LITTER] for p in at} == {0, 50}
-    assert {dict(experiment.point_of(c) or ())[LITTER] for c in littered} == {25}
+    assert {dict(experiment.data.point_of(c) or ())[LITTER] for c in littered} == {25}
     assert 2 * len(littered) == len(plain)
-    needs = [experiment.needs(dict(c.parameters), c.contender.name) for c in plain[: 2 * len(experiment.strategies)]]
-    assert needs[0].seconds < needs[len(experiment.strategies)].seconds
+    needs = [
+        experiment.rules.needs(dict(c.parameters), c.contender.name)
+        for c in plain[: 2 * len(experiment.data.strategies)]
+    ]
+    assert needs[0].seconds < needs[len(experiment.data.strategies)].seconds
 
 
 @pytest.mark.parametrize("rule", CLAIMS, ids=lambda c: c.id)
@@ -132,9 +136,9 @@ def test_a_rule_is_well_formed(rule: Claim) -> None:
     if rule.kind == "untestable":
         assert rule.missing and not rule.of
         return
-    assert rule.of and {*rule.of, *rule.against, *rule.among} <= {*experiment.aliases, *experiment.strategies}
-    assert {*rule.where, *([rule.axis] if rule.axis else [])} <= {*experiment.axes}
-    assert rule.metric in ("", *experiment.extra_metrics, *COUNTERS)
+    assert rule.of and {*rule.of, *rule.against, *rule.among} <= {*experiment.data.aliases, *experiment.data.strategies}
+    assert {*rule.where, *([rule.axis] if rule.axis else [])} <= {*experiment.data.axes}
+    assert rule.metric in ("", *experiment.data.extra_metrics, *COUNTERS)
     assert math.isfinite(rule.low) or math.isfinite(rule.high)
     assert rule.low <= rule.high
     assert len(rule.against) in (0, 1, len(rule.of))
@@ -153,7 +157,7 @@ def test_statements_are_many_unique_and_mostly_testable() -> None:
 @pytest.mark.parametrize("rule", TESTED, ids=lambda c: c.id)
 def test_published_figures_support_statements_or_are_lost(rule: Claim) -> None:
     experiment = BY_NAME[rule.experiment]
-    judged = judge(rule, experiment, published_table(experiment), ResultTable({}))
+    judged = judge(rule, experiment.data, published_table(experiment), ResultTable({}))
     assert (judged.published is None) == bool(rule.published_lost)
     assert judged.published_satisfies == (None if rule.published_lost else True), judged.published
     assert judged.verdict == NOT_MEASURED
@@ -165,8 +169,8 @@ def test_a_rule_of_a_metric_is_about_that_metric() -> None:
     key = ((("count", 1000),), SUBALLOCATOR64)
     small = {1: 0.04, 2: 0.04, 3: 0.05, 4: 0.03, 5: 0.04, 6: 0.05}
     ours = ResultTable({key: {FIGURE: dict.fromkeys(small, 99.0), "kept_share": small}})
-    assert judge(rule, experiment, ResultTable({}), ours).verdict == HOLDS
-    assert judge(rule, experiment, ResultTable({}), ResultTable({key: {FIGURE: small}})).verdict == NOT_MEASURED
+    assert judge(rule, experiment.data, ResultTable({}), ours).verdict == HOLDS
+    assert judge(rule, experiment.data, ResultTable({}), ResultTable({key: {FIGURE: small}})).verdict == NOT_MEASURED
 
 
 @pytest.mark.lengthy
@@ -175,9 +179,9 @@ def test_the_quick_scale_runs_all_cells_and_judges_all_statements(experiment: Pu
     fake = p0089(callgrind=SIMULATED)
     status, document = run(experiment.name, "--scale=quick", "--rounds=1")
     assert status == Status.OK
-    cells = cells_of(experiment, "quick", "")
+    cells = cells_of(experiment.data, "quick", "")
     assert len(fake.calls) == len(cells)
-    rows = [r for r in document["summary"] if r["metric"] == experiment.figure.name]
+    rows = [r for r in document["summary"] if r["metric"] == experiment.data.figure.name]
     assert {r["cell"] for r in rows} == {c.name for c in cells}
     assert all(r["n"] == 1 and r["median"] > 0.0 for r in rows)
     found = {c["id"]: c["verdict"] for c in document["claims"]}
@@ -205,9 +209,9 @@ def test_every_cell_is_one_that_the_program_knows(experiment: PublishedSpec, p00
     fake = p0089()
     known = {s for w in fake.listed(experiment.suite)["workloads"] for s in w["contenders"]}
     for scale in SCALES:
-        for cell in cells_of(experiment, scale, ""):
+        for cell in cells_of(experiment.data, scale, ""):
             assert cell.contender.name in known
-            assert {name for name, _ in cell.parameters} <= {*experiment.axes, *experiment.free, LITTER}
+            assert {name for name, _ in cell.parameters} <= {*experiment.data.axes, *experiment.data.free, LITTER}
 
 
 @pytest.mark.more

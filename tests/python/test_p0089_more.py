@@ -45,7 +45,7 @@ EACH_CANDIDATE = pytest.mark.parametrize("rule", CANDIDATES, ids=lambda c: c.id)
 @pytest.mark.parametrize("scale", SCALES)
 def test_one_dial_at_a_time_is_turned_and_every_dial_is(scale: str) -> None:
     turned = set()
-    for cell in cells_of(DIALLED, scale, ""):
+    for cell in cells_of(DIALLED.data, scale, ""):
         at = {name: int(value) for name, value in cell.parameters}
         away = [name for name in DIALS if at[name] != CENTRE[name]]
         assert len(away) <= 1
@@ -68,22 +68,22 @@ def test_two_threads_can_contend_as_much_as_the_dial_asks_for() -> None:
 @EACH_CANDIDATE
 def test_a_candidate_is_judged_by_cells_of_the_standard_scale(rule: Claim) -> None:
     experiment = OPEN[rule.experiment]
-    cells = cells_of(experiment, "standard", "")
+    cells = cells_of(experiment.data, "standard", "")
     twos = {rule.metric: {1: 2.0}}
-    figures = ResultTable({(at, c.contender.name): twos for c in cells if (at := experiment.point_of(c))})
+    figures = ResultTable({(at, c.contender.name): twos for c in cells if (at := experiment.data.point_of(c))})
     found, used = evaluate(rule, experiment, figures)
     assert found == [pytest.approx(1.0)]
     assert used
-    assert set(rule.where) <= set(experiment.axes)
+    assert set(rule.where) <= set(experiment.data.axes)
     assert rule.low > 0.0 or rule.high < float("inf")
-    assert rule.metric in ("", *experiment.extra_metrics, *COUNTERS)
+    assert rule.metric in ("", *experiment.data.extra_metrics, *COUNTERS)
 
 
 @pytest.mark.lengthy
 @EACH_CANDIDATE
 def test_the_papers_observations_hold_in_its_own_tables(rule: Claim) -> None:
     experiment = OPEN[rule.experiment]
-    judged = judge(rule, experiment, published_table(experiment), ResultTable({}))
+    judged = judge(rule, experiment.data, published_table(experiment), ResultTable({}))
     if rule.id in ("a.appears", "c.rises", "c.recedes", "b.spike", "b.fall", "d.appears", "d.appears.flat"):
         assert judged.published_satisfies is True
     assert judged.published_satisfies is not False or rule.paper_disagrees
@@ -96,8 +96,8 @@ def test_candidates_are_statements_each_once() -> None:
 
 @pytest.mark.parametrize("experiment", OPEN.values(), ids=OPEN)
 def test_the_quick_scale_of_open_questions_takes_seconds(experiment: PublishedSpec) -> None:
-    cells = cells_of(experiment, "quick", "")
-    assert sum(experiment.needs(dict(c.parameters), c.contender.name).seconds for c in cells) < 20.0
+    cells = cells_of(experiment.data, "quick", "")
+    assert sum(experiment.rules.needs(dict(c.parameters), c.contender.name).seconds for c in cells) < 20.0
 
 
 def test_a_word_selects_an_experiment_and_its_parts() -> None:
@@ -130,12 +130,12 @@ def test_one_round_of_an_exact_count_is_enough() -> None:
     rule = claim("exact", "ratio", against=("AS7",), where={"ds": 5}, high=0.5, exact=True)
     at = (("ds", 5), ("log2_size", 8), ("short_by", 1), ("toolchain", "release"))
     figures = ResultTable({(at, ALIASES["AS9"]): {FIGURE: {1: 1.0}}, (at, ALIASES["AS7"]): {FIGURE: {1: 2.0}}})
-    assert judge(rule, CLANG, ResultTable({}), figures).verdict == HOLDS
-    assert judge(msgspec.structs.replace(rule, exact=False), CLANG, ResultTable({}), figures).verdict == UNDECIDED
+    assert judge(rule, CLANG.data, ResultTable({}), figures).verdict == HOLDS
+    assert judge(msgspec.structs.replace(rule, exact=False), CLANG.data, ResultTable({}), figures).verdict == UNDECIDED
 
 
 def test_the_time_before_shuffling_has_no_slowdown() -> None:
-    cells = cells_of(SPIKE, "quick", "")
+    cells = cells_of(SPIKE.data, "quick", "")
     outcomes = [Outcome(c, "bench", 1, {"access_seconds": 1.0}, "") for c in cells]
     figures = PublishedTable(SPIKE, cells, outcomes).by_place()
     assert {dict(at)["sf"] for at, _ in figures.keys(FIGURE)} == {5}
@@ -168,11 +168,13 @@ def test_kept_memory_is_set_by_environment_not_by_parameter(monkeypatch: pytest.
 
 def test_memory_exhaustion_needs_runs_under_a_limit() -> None:
     spec = p0089_memory.EXPERIMENT
-    run = PublishedRun(spec, cells_of(spec, "quick", ""), RunRequest("quick", None, 1, WHOLE, None, memory_bytes()))
+    run = PublishedRun(
+        spec, cells_of(spec.data, "quick", ""), RunRequest("quick", None, 1, WHOLE, None, memory_bytes())
+    )
     cell = run.cells[0]
     assert run.launch(cell).limited == ("prlimit", f"--as={2**34 // 64}", "--")
     rule = next(c for c in load(spec.claims) if c.id == "3.monotonic.fails")
-    places = [(at, c.contender.name) for c in run.cells if (at := spec.point_of(c))]
+    places = [(at, c.contender.name) for c in run.cells if (at := spec.data.point_of(c))]
     estimated = ResultTable({}, dict.fromkeys(places, "refused"))
-    assert judge(rule, spec, ResultTable({}), estimated).verdict == NOT_MEASURED
-    assert judge(rule, spec, ResultTable({}), ResultTable({}, dict.fromkeys(places, "bad_alloc"))).verdict == HOLDS
+    assert judge(rule, spec.data, ResultTable({}), estimated).verdict == NOT_MEASURED
+    assert judge(rule, spec.data, ResultTable({}), ResultTable({}, dict.fromkeys(places, "bad_alloc"))).verdict == HOLDS

@@ -21,7 +21,7 @@ EACH = pytest.mark.parametrize("claim", STATEMENTS, ids=[f"{claim.experiment}:{c
 @EACH
 def test_figures_on_the_far_side_break_a_statement(claim: Claim) -> None:
     spec = BY_NAME[claim.experiment]
-    judged = judge(claim, spec, ResultTable({}), planted(claim, spec, breaks=True, seed=SEED))
+    judged = judge(claim, spec.data, ResultTable({}), planted(claim, spec, breaks=True, seed=SEED))
     assert judged.verdict in BROKEN, (judged.verdict, judged.ours, judged.remark)
     assert judged.holds is False
 
@@ -29,7 +29,7 @@ def test_figures_on_the_far_side_break_a_statement(claim: Claim) -> None:
 @EACH
 def test_figures_within_the_bound_keep_a_statement(claim: Claim) -> None:
     spec = BY_NAME[claim.experiment]
-    judged = judge(claim, spec, ResultTable({}), planted(claim, spec, breaks=False, seed=SEED))
+    judged = judge(claim, spec.data, ResultTable({}), planted(claim, spec, breaks=False, seed=SEED))
     assert judged.verdict == HOLDS, (judged.verdict, judged.ours, judged.remark)
 
 
@@ -38,6 +38,10 @@ def test_a_rule_on_a_bare_metric_states_its_value_of_no_effect(claim: Claim) -> 
     spec = BY_NAME[claim.experiment]
     quotient = claim.against or claim.kind != "ratio" or claim.over in ("share", "spread")
     unit = (
-        spec.metrics.units.get(claim.metric, "") if claim.metric else "ratio" if spec.figure.twin else spec.figure.unit
+        spec.metrics.units.get(claim.metric, "")
+        if claim.metric
+        else "ratio"
+        if spec.data.figure.twin
+        else spec.data.figure.unit
     )
     assert quotient or claim.no_effect is not None or unit == "ratio"

@@ -123,7 +123,7 @@ def test_the_store_keeps_every_round_raw_and_goes_on_from_it(lab: FakeLab, trace
     (held,) = store.query("select distinct why_null from observations where metric = 'held_bytes'")
     assert held["why_null"] == "a malloc"
     (run,) = store.runs()
-    assert (store.document("replay", run.run) or {})["schema"] == "millpond.replay/1"
+    assert store.load(run.run).documents["replay"]["schema"] == "millpond.replay/1"
     played = len(variants(lab))
     assert lab.run(*words).status == 0
     assert len(variants(lab)) == played, "what is stored was played again"

@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cases(folder: Path) -> list[Case]:
-    return report_cases.load(Store(folder), None)
+    return report_cases.load(Store(folder), None)[0]
 
 
 class Page(HTMLParser):
@@ -156,7 +156,7 @@ def test_the_dots_of_a_page_lie_around_its_headline(cases: list[Case]) -> None:
 @pytest.mark.lengthy
 def test_names_of_programs_stay_text_in_page_and_markdown(tmp_path: Path) -> None:
     sample_store.advise(tmp_path, rename={"printer": HOSTILE, "main": HOSTILE, "shop::book": f"{HOSTILE}2"})
-    found = report_cases.load(Store(tmp_path), None)
+    found, _ = report_cases.load(Store(tmp_path), None)
     text, page = page_of(found)
     assert [tag for tag, _ in page.elements].count("script") == 1
     assert not [tag for tag, _ in page.elements if tag in ("img", "b2")]
@@ -171,7 +171,7 @@ def test_names_of_programs_stay_text_in_markdown(tmp_path: Path) -> None:
     rendered = (
         MarkdownIt("commonmark", {"html": True})
         .enable("table")
-        .render(document(Format.MARKDOWN, report_cases.load(Store(tmp_path), None)))
+        .render(document(Format.MARKDOWN, report_cases.load(Store(tmp_path), None)[0]))
     )
     page = Page(rendered)
     elements = {tag for tag, _ in page.elements}
@@ -243,7 +243,7 @@ def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: lis
 
 @pytest.mark.lengthy
 def test_hidden_rows_are_counted_and_summed(folder: Path, tmp_path: Path) -> None:
-    case = report_cases.load(Store(folder), None)[0]
+    case = report_cases.load(Store(folder), None)[0][0]
     last = case.advice.subsystems[-1]
     rows = (replace(last, name=f"n{i}", bytes=1000, events=10) for i in range(5000))
     advice = replace(case.advice, subsystems=(*case.advice.subsystems, *rows))

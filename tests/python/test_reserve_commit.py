@@ -19,7 +19,8 @@ from millpond.system import native
 from millpond.system.errors import Status
 from millpond_bench.claims.claims import Claim, load
 from millpond_bench.command import named
-from millpond_bench.experiments.experiment import SCALES, PublishedSpec, place_of
+from millpond_bench.experiments.experiment import SCALES, PublishedSpec
+from millpond_bench.experiments.experiment_data import place_of
 from millpond_bench.experiments.result_table import ResultTable
 from millpond_bench.runs.published_run import cells_of
 from millpond_bench.suites.reserve_commit import ALIASES, EXPERIMENTS, LENGTHS, dtrace
@@ -61,39 +62,41 @@ def test_a_documents_name_stands_for_all_of_its_experiments() -> None:
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_scale_has_all_strategies_and_each_cell_once(experiment: PublishedSpec, scale: str) -> None:
-    cells = cells_of(experiment, scale, "")
+    cells = cells_of(experiment.data, scale, "")
     assert len({cell.name for cell in cells}) == len(cells)
     for group in groups_of(cells):
-        assert experiment.baseline in {cell.contender.name for cell in group}
-    assert {cell.contender.name for cell in cells} == set(experiment.strategies)
+        assert experiment.data.baseline in {cell.contender.name for cell in group}
+    assert {cell.contender.name for cell in cells} == set(experiment.data.strategies)
 
 
 @EACH
 def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: PublishedSpec) -> None:
-    assert {experiment.figure.metric, *experiment.extra_metrics} <= experiment.metrics.units.keys()
+    assert {experiment.data.figure.metric, *experiment.data.extra_metrics} <= experiment.metrics.units.keys()
 
 
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_cell_has_an_estimate_that_litter_raises(experiment: PublishedSpec, scale: str) -> None:
-    for plain, littered in zip(cells_of(experiment, scale, ""), cells_of(experiment, scale, "0.5"), strict=True):
-        needs = [experiment.needs(dict(cell.parameters), cell.contender.name) for cell in (plain, littered)]
+    for plain, littered in zip(
+        cells_of(experiment.data, scale, ""), cells_of(experiment.data, scale, "0.5"), strict=True
+    ):
+        needs = [experiment.rules.needs(dict(cell.parameters), cell.contender.name) for cell in (plain, littered)]
         assert 0.0 < needs[0].seconds < needs[1].seconds
         assert 0 < needs[0].bytes < needs[1].bytes
-        assert experiment.point_of(plain) == experiment.point_of(littered)
+        assert experiment.data.point_of(plain) == experiment.data.point_of(littered)
 
 
 def test_strategies_that_move_bytes_run_only_on_ints() -> None:
     for experiment in EXPERIMENTS:
-        for cell in cells_of(experiment, "paper", ""):
+        for cell in cells_of(experiment.data, "paper", ""):
             element = dict(cell.parameters).get("element", "int")
             assert element == "int" or cell.contender.name not in ("realloc", "mremap")
 
 
 def test_words_and_numbers_are_places_on_an_axis() -> None:
     assert (place_of("10"), place_of("-3"), place_of("int"), place_of("-")) == (10, -3, "int", "-")
-    cell = next(c for c in cells_of(EXPERIMENTS[1], "quick", "") if dict(c.parameters)["element"] == "unique_ptr")
-    assert EXPERIMENTS[1].point_of(cell) == (("length", 10**6), ("element", "unique_ptr"), ("optimisation", 0))
+    cell = next(c for c in cells_of(EXPERIMENTS[1].data, "quick", "") if dict(c.parameters)["element"] == "unique_ptr")
+    assert EXPERIMENTS[1].data.point_of(cell) == (("length", 10**6), ("element", "unique_ptr"), ("optimisation", 0))
 
 
 def test_published_histograms_add_up_to_lengths_and_commits() -> None:
@@ -121,12 +124,12 @@ def test_statements_are_many_unique_and_mostly_testable() -> None:
 @pytest.mark.parametrize("rule", TESTED, ids=lambda c: c.id)
 def test_a_rule_is_well_formed_and_the_papers_grid_has_figures_for_it(rule: Claim) -> None:
     experiment = BY_NAME[rule.experiment]
-    assert {*rule.of, *rule.against} <= {*ALIASES, *experiment.strategies}
-    assert {*rule.where, *([rule.axis] if rule.axis else [])} <= set(experiment.axes)
+    assert {*rule.of, *rule.against} <= {*ALIASES, *experiment.data.strategies}
+    assert {*rule.where, *([rule.axis] if rule.axis else [])} <= set(experiment.data.axes)
     assert rule.low <= rule.high and (math.isfinite(rule.low) or math.isfinite(rule.high))
-    assert rule.metric in ("", experiment.figure.name, *experiment.extra_metrics)
-    cells = cells_of(experiment, "paper", "")
-    keys = [(at, cell.contender.name) for cell in cells if (at := experiment.point_of(cell)) is not None]
+    assert rule.metric in ("", experiment.data.figure.name, *experiment.data.extra_metrics)
+    cells = cells_of(experiment.data, "paper", "")
+    keys = [(at, cell.contender.name) for cell in cells if (at := experiment.data.point_of(cell)) is not None]
     assert evaluate(rule, experiment, ResultTable({key: {rule.metric: {1: 1.0}} for key in keys}))[0] == [1.0]
 
 
@@ -160,7 +163,7 @@ def test_the_page_shows_our_tables_and_names_the_document(suite: Use) -> None:
     fake = suite(values={"dyn_array": 123.0})
     words = ["bench", "reserve_commit", "--scale=quick", "--rounds=1", "--json=out.json", "--report=out.html"]
     assert main(words) == Status.OK
-    assert {call["workload"] for call in fake.calls} == {e.workload for e in EXPERIMENTS}
+    assert {call["workload"] for call in fake.calls} == {e.data.workload for e in EXPERIMENTS}
     text = Path("out.html").read_text(encoding="utf-8")
     assert "P0089R0" not in text and "Reserve and commit" in text and "Ryzen" in text
     assert all(f'id="{e.name}"' in text for e in EXPERIMENTS)

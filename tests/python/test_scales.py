@@ -34,14 +34,14 @@ def run(*words: str) -> dict[str, Any]:
 
 
 def seconds(spec: PublishedSpec, cells: list[Cell]) -> float:
-    return sum(spec.needs(dict(cell.parameters), cell.contender.name).seconds for cell in cells)
+    return sum(spec.rules.needs(dict(cell.parameters), cell.contender.name).seconds for cell in cells)
 
 
 @AT_SCALES
 def test_links_are_traversed_equally_often_all_over_a_table(scale: str) -> None:
     products = defaultdict(set)
-    for cell in cells_of(BENCHMARK_2, scale, ""):
-        given, point = dict(cell.parameters), BENCHMARK_2.point_of(cell)
+    for cell in cells_of(BENCHMARK_2.data, scale, ""):
+        given, point = dict(cell.parameters), BENCHMARK_2.data.point_of(cell)
         assert point is not None
         if abs(int(given["sf"])) == 5:  # the values of the tables
             table = tuple(dict(point)[name] for name in ("log2_g", "toolchain", "malloc"))
@@ -56,9 +56,9 @@ def test_a_product_that_a_column_cannot_have_is_an_error() -> None:
 
 @pytest.mark.lengthy
 def test_shape_is_the_documents_grid_with_a_tenth_of_its_work() -> None:
-    shape, paper = (cells_of(BENCHMARK_2, scale, "") for scale in ("shape", "paper"))
-    published = {point for point, _ in BENCHMARK_2.printed()}
-    measured = {BENCHMARK_2.published_point(p) for c in shape if (p := BENCHMARK_2.point_of(c)) is not None}
+    shape, paper = (cells_of(BENCHMARK_2.data, scale, "") for scale in ("shape", "paper"))
+    published = {point for point, _ in BENCHMARK_2.table.printed()}
+    measured = {BENCHMARK_2.data.published_point(p) for c in shape if (p := BENCHMARK_2.data.point_of(c)) is not None}
     smaller = {at for at in published if dict(at)["log2_g"] == 21}
     assert len(smaller) == 22 * len(COLUMNS) and smaller <= measured
     thinned = {at for at in published if dict(at)["log2_g"] == 25} & measured
@@ -70,16 +70,16 @@ def test_shape_is_the_documents_grid_with_a_tenth_of_its_work() -> None:
 
 
 def test_shape_fits_into_a_machine_of_four_gigabytes() -> None:
-    needs = [locality(dict(c.parameters), c.contender.name).bytes for c in cells_of(BENCHMARK_2, "shape", "")]
+    needs = [locality(dict(c.parameters), c.contender.name).bytes for c in cells_of(BENCHMARK_2.data, "shape", "")]
     assert max(needs) < 4 * 2**30
 
 
 def test_experiments_without_a_shape_use_standard() -> None:
-    own = {spec.name for spec in PUBLISHED if "shape" in spec.parts}
+    own = {spec.name for spec in PUBLISHED if "shape" in spec.data.parts}
     assert own == {"p0089.2", "p0089.shuffles"}
     for spec in PUBLISHED:
         if spec.name not in own:
-            assert cells_of(spec, "shape", "") == cells_of(spec, "standard", "")
+            assert cells_of(spec.data, "shape", "") == cells_of(spec.data, "standard", "")
     for one in EXPERIMENTS:
         assert at_scale(one.rounds, "shape") == one.rounds.get("shape", one.rounds["standard"])
 
@@ -104,7 +104,7 @@ def test_every_row_of_table_15_can_be_run_by_its_name(p0089: Use) -> None:
 
 @pytest.mark.parametrize("scale", ["shape", "paper"])
 def test_table_15_has_all_its_rows_at_ten_million_links(scale: str) -> None:
-    at = [dict(cell.parameters) for cell in cells_of(SHUFFLES, scale, "")]
+    at = [dict(cell.parameters) for cell in cells_of(SHUFFLES.data, scale, "")]
     assert {(a["links"], a["af"], a["rf"]) for a in at} == {("10000000", "10", "1")}
     assert {int(a["links_each"]) for a in at} == {10**power for power in range(8)}
     assert {abs(int(a["sf"])) for a in at} >= set(range(1, 7))
@@ -151,9 +151,9 @@ def test_a_litter_that_is_not_a_share_is_refused(p0089: Use, share: str, capsys:
 
 def test_more_earlier_calls_are_a_longer_litter() -> None:
     at = {"length": "256", "calls": "64", LITTER: "0.5"}
-    few, many = (COUNTING.needs({**at, "litter_calls": n}, "bitset") for n in ("10", "4096"))
+    few, many = (COUNTING.rules.needs({**at, "litter_calls": n}, "bitset") for n in ("10", "4096"))
     assert few.seconds < many.seconds and few.bytes < many.bytes
-    assert many == COUNTING.needs(at, "bitset")
+    assert many == COUNTING.rules.needs(at, "bitset")
 
 
 @pytest.mark.more
@@ -167,6 +167,6 @@ def test_statements_are_judged_under_the_set_values(p0089: Use) -> None:
 @pytest.mark.parametrize("spec", [BENCHMARK_1, BENCHMARK_2, SHUFFLES, DIALS, COUNTING], ids=lambda spec: spec.name)
 def test_every_open_parameter_can_be_set(spec: PublishedSpec, p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
     p0089()
-    for name in spec.free:
+    for name in spec.data.free:
         assert main(["bench", spec.name, "--scale=quick", "--list", "--set", f"{name}=1"]) == Status.OK
         assert f"{name}=1" in capsys.readouterr().out

@@ -74,9 +74,9 @@ def test_the_verb_prints_names_and_schemas(lab: FakeLab) -> None:
 @pytest.mark.more
 def test_documents_of_a_store_follow_their_schemas(tmp_path: Path) -> None:
     advice = sample_store.advise(tmp_path)
-    store = Store(tmp_path)
-    validate(store.document("advice", advice["run"]), "millpond.advice.1")
-    validate(store.characterisation(advice["run"]), "millpond.characterisation.1")
+    kept = Store(tmp_path).load(advice["run"])
+    validate(kept.documents["advice"], "millpond.advice.1")
+    validate(kept.characterisation, "millpond.characterisation.1")
     validate(advice["plan"], "millpond.plan.1")
 
 

@@ -47,7 +47,7 @@ def test_every_row_comes_back_with_exactly_the_fields_of_the_schema(tmp_path: Pa
     rows = store.query("select * from observations order by id")
     assert [r["id"] for r in rows] == [r.id for r in journal.rows]
     assert tuple(rows[0]) == FIELDS
-    assert rows == [r.to_json() for r in journal.rows] and store.observations() == journal.rows
+    assert rows == [r.to_json() for r in journal.rows] and store.load(journal.run).observations == journal.rows
     assert len(rows) == 3 * len(OF_A_PROCESS)
 
 
@@ -141,11 +141,12 @@ def full_store(place: Path) -> tuple[Store, str]:
 def test_documents_come_back_as_they_were_written(tmp_path: Path) -> None:
     _, run = full_store(tmp_path)
     store = Store(tmp_path)
-    assert store.characterisation(run) == CHARACTERISATION
-    assert store.contexts(run) == CONTEXTS
-    assert store.document("advice", run) == {"verdict": "Do nothing", "machine": "m"}
-    assert store.document("replay", run) is None
-    assert store.characterisation("another") is None and store.contexts("another") is None
+    contents = store.load(run)
+    assert contents.characterisation == CHARACTERISATION
+    assert contents.call_tree == CONTEXTS
+    assert contents.documents["advice"] == {"verdict": "Do nothing", "machine": "m"}
+    another = store.load("another")
+    assert another.characterisation is None and another.call_tree is None
     assert store.skipped == []
     store.finish()
 
@@ -190,8 +191,8 @@ def test_two_machines_stores_merge_by_copying_files(tmp_path: Path) -> None:
     assert {r.run for r in merged.runs()} == set(runs)
     assert merged.query("select count(*) n from observations") == [{"n": 2 * 2 * len(OF_A_PROCESS)}]
     for run in runs:
-        assert merged.characterisation(run) == CHARACTERISATION
-        assert merged.contexts(run) == CONTEXTS
+        assert merged.load(run).characterisation == CHARACTERISATION
+        assert merged.load(run).call_tree == CONTEXTS
     shutil.copytree(tmp_path / "there", tmp_path / "here", dirs_exist_ok=True)  # once more changes nothing
     assert len(Store(tmp_path / "here").runs()) == 2
     merged.finish()
@@ -240,7 +241,8 @@ def test_a_damaged_part_of_a_run_is_left_out_and_named(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes(path.read_bytes()[:-9])
     store = Store(tmp_path)
-    assert (store.characterisation(run), store.contexts(run), store.document("advice", run)) == (None, None, None)
+    contents = store.load(run)
+    assert (contents.characterisation, contents.call_tree, contents.documents.get("advice")) == (None, None, None)
     assert len(store.skipped) == 3
 
 
@@ -250,13 +252,13 @@ def test_any_flipped_bit_of_a_call_tree_is_noticed(tmp_path: Path, seed: int) ->
     _, run = full_store(tmp_path)
     path = tmp_path / "contexts" / f"{run}.parquet"
     whole = path.read_bytes()
-    expected = Store(tmp_path).contexts(run)
+    expected = Store(tmp_path).load(run).call_tree
     assert expected is not None
     for _ in range(150):
         at = chance.randrange(len(whole))
         path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << chance.randrange(8))]) + whole[at + 1 :])
         store = Store(tmp_path)
-        assert store.contexts(run) is None, f"byte {at} of {len(whole)}"
+        assert store.load(run).call_tree is None, f"byte {at} of {len(whole)}"
         assert [s.path for s in store.skipped] == [path]
 
 
@@ -266,7 +268,7 @@ def test_files_without_a_checksum_are_read(tmp_path: Path, monkeypatch: pytest.M
     _, run = full_store(tmp_path)
     monkeypatch.undo()
     store = Store(tmp_path)
-    assert store.contexts(run) is not None
+    assert store.load(run).call_tree is not None
     assert store.skipped == []
 
 

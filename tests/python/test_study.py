@@ -82,9 +82,9 @@ def test_the_cost_of_tags_is_the_difference_of_both_penalties() -> None:
 @pytest.mark.parametrize("rule", TESTED, ids=lambda c: c.id)
 def test_a_rule_names_allocators_axes_and_metrics_of_its_experiment(rule: Claim) -> None:
     spec = BY_NAME[rule.experiment]
-    assert {spec.canonical(name) for name in (*rule.of, *rule.against, *rule.among)} <= set(spec.strategies)
-    assert {*rule.where, *([rule.axis] if rule.axis else [])} <= set(spec.axes)
-    assert {rule.metric, rule.other_metric} - {""} <= {*spec.extra_metrics, spec.figure.name}
+    assert {spec.data.canonical(name) for name in (*rule.of, *rule.against, *rule.among)} <= set(spec.data.strategies)
+    assert {*rule.where, *([rule.axis] if rule.axis else [])} <= set(spec.data.axes)
+    assert {rule.metric, rule.other_metric} - {""} <= {*spec.data.extra_metrics, spec.data.figure.name}
     assert math.isfinite(rule.low) or math.isfinite(rule.high)
     assert bool(rule.other_metric) == (rule.kind == "rank")
 
@@ -93,7 +93,7 @@ def test_statements_are_many_unique_and_mostly_testable() -> None:
     assert len(CLAIMS) >= 40 and len({claim.id for claim in CLAIMS}) == len(CLAIMS)
     untestable = [claim for claim in CLAIMS if claim.kind == "untestable"]
     assert 5 * len(untestable) <= len(CLAIMS)
-    assert all(judge(c, TIME, ResultTable({}), ResultTable({})).verdict == UNTESTABLE for c in untestable)
+    assert all(judge(c, TIME.data, ResultTable({}), ResultTable({})).verdict == UNTESTABLE for c in untestable)
 
 
 @pytest.mark.lengthy
@@ -168,14 +168,14 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 def run_of(spec: CaptureSpec, store: Path, shard: Shard = WHOLE, rounds: int = 3) -> CaptureRun:
     fake = replace(spec, runner=FakeRunner, identity=lambda _: "one")
     request = RunRequest("quick", rounds, 1, shard, Store(store), 1 << 40)
-    run = CaptureRun(fake, cells_of(fake, "quick" if spec.parts["quick"] else "standard", ""), request)
+    run = CaptureRun(fake, cells_of(fake.data, "quick" if spec.data.parts["quick"] else "standard", ""), request)
     run.measure()
     return run
 
 
 def test_no_axis_has_the_name_of_an_environment_parameter() -> None:
     """With such an axis, a failed capture would appear at the usual value, among published figures."""
-    assert not {name for spec in EXPERIMENTS for name in spec.axes} & SURROUNDINGS.keys()
+    assert not {name for spec in EXPERIMENTS for name in spec.data.axes} & SURROUNDINGS.keys()
 
 
 def test_a_program_that_writes_files_runs_in_its_own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -235,11 +235,11 @@ def test_every_experiment_has_its_rows_statements_and_figures(
     next(ran)
     run = run_of(spec, tmp_path)
     rows = run.summary()
-    assert {row.metric for row in rows} >= {spec.figure.name}
+    assert {row.metric for row in rows} >= {spec.data.figure.name}
     assert all(row.status == "ok" for row in rows)
     own = [claim for claim in CLAIMS if claim.experiment == spec.name]
     assert [one.claim.id for one in run.claims] == [claim.id for claim in own]
-    figures, charts = spec.draw(run.results), spec.tabulate(run.results)
+    figures, charts = spec.table.draw(run.results), spec.table.tabulate(run.results)
     drawn = {word for figure in figures for one in figure.series for word in (one.name, one.group)}
     assert not figures or {"FIRSTFIT", "BSD"} <= drawn
     assert bool(charts) == (spec in (TIME, TAGS, WORDS, WHAT_PROGRAMS_DO))
@@ -260,7 +260,7 @@ def test_time_is_instructions_and_misses_at_25_cycles(ran: Iterator[list[str]], 
 @pytest.mark.lengthy
 def test_tables_4_and_5_are_shown_as_printed_next_to_ours(ran: Iterator[list[str]], tmp_path: Path) -> None:
     next(ran)
-    fourth, fifth = TIME.tabulate(run_of(TIME, tmp_path, rounds=1).results)
+    fourth, fifth = TIME.table.tabulate(run_of(TIME, tmp_path, rounds=1).results)
     assert "16 KB" in fourth.title and "64 KB" in fifth.title
     for chart, printed in ((fourth, ("200", "43.0")), (fifth, ("165", "8.08"))):
         published, here = chart.tables
@@ -288,6 +288,6 @@ def test_a_capture_that_fails_is_named_and_has_no_value(
     found = run_of(TIME, tmp_path)
     assert any("dies of SIGSEGV" in note for note in found.notes)
     assert not any(row.strategy == "bsd" and row.median is not None for row in found.summary())
-    assert all(one.points for figure in TIME.draw(found.results) for one in figure.series), (
+    assert all(one.points for figure in TIME.table.draw(found.results) for one in figure.series), (
         "a failure left a figure empty"
     )

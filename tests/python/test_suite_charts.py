@@ -16,7 +16,8 @@ from millpond.report.figures.figure_html import share_text
 from millpond.report.figures.specification import Curves, HeatMap
 from millpond.system import native
 from millpond.system.errors import Status
-from millpond_bench.experiments.experiment import Place, PublishedSpec
+from millpond_bench.experiments.experiment import PublishedSpec
+from millpond_bench.experiments.experiment_data import Place
 from millpond_bench.experiments.quotients import on_fresh_heap
 from millpond_bench.experiments.result_table import PublishedTable
 from millpond_bench.pages import suite_charts, suite_figures
@@ -59,7 +60,7 @@ def five(cell: Cell) -> Values:
 
 
 def test_five_operations_and_moments_appear_with_published_rows() -> None:
-    cells = cells_of(FIVE_OPERATIONS, "paper", "")
+    cells = cells_of(FIVE_OPERATIONS.data, "paper", "")
     shown = suite_charts.five_operations(table(FIVE_OPERATIONS, cells, five))
     assert len(shown) == 2 * 3, "times and memory of each length"
     times, memory = shown[-2:]
@@ -71,7 +72,7 @@ def test_five_operations_and_moments_appear_with_published_rows() -> None:
 
 
 def test_failed_allocators_have_a_row_and_missing_ones_none() -> None:
-    cells = [c for c in cells_of(FIVE_OPERATIONS, "quick", "") if "fast_pool" not in c.contender.name]
+    cells = [c for c in cells_of(FIVE_OPERATIONS.data, "quick", "") if "fast_pool" not in c.contender.name]
     found = table(FIVE_OPERATIONS, cells, five)
     bad = next(c for c in cells if c.contender.name == ALLOCATORS["mt_allocator"])
     outcomes = [*(o for o in found.outcomes if o.cell != bad), Outcome.failed(bad, "bench", 1, "bad_alloc", "no room")]
@@ -96,9 +97,9 @@ def late(cell: Cell) -> Values:
 
 
 def test_every_append_falls_into_a_bucket() -> None:
-    cells = cells_of(LATENCY, "standard", "")
+    cells = cells_of(LATENCY.data, "standard", "")
     shown = suite_charts.latencies(table(LATENCY, cells, late), dtrace())
-    assert len(shown) == len({LATENCY.point_of(c) for c in cells})
+    assert len(shown) == len({LATENCY.data.point_of(c) for c in cells})
     row = texts(shown[0], "here")["std::vector"]
     assert row == ["17 ns", "997", "3", "2.50 ms"]
     (here,) = [one for one in shown[0].tables if one.caption == "here"]
@@ -106,7 +107,7 @@ def test_every_append_falls_into_a_bucket() -> None:
 
 
 def test_published_histograms_appear_with_the_longest_arrays() -> None:
-    cells = cells_of(LATENCY, "standard", "")
+    cells = cells_of(LATENCY.data, "standard", "")
     shown = suite_charts.latencies(table(LATENCY, cells, late), dtrace())
     beside = [chart for chart in shown if len(chart.tables) == 2]
     assert [chart.title.split(",")[0] for chart in beside] == [
@@ -122,7 +123,7 @@ def test_published_histograms_appear_with_the_longest_arrays() -> None:
 
 
 def test_without_histograms_nothing_is_drawn_of_them() -> None:
-    cells = cells_of(LATENCY, "quick", "")
+    cells = cells_of(LATENCY.data, "quick", "")
     assert suite_charts.latencies(table(LATENCY, cells, lambda _: {"longest_ns": 1.0}), dtrace()) == []
 
 
@@ -132,8 +133,8 @@ def test_without_histograms_nothing_is_drawn_of_them() -> None:
 def counted(cell: Cell) -> Values:
     """Returns ns of a string: 10 × its length for std::set, half for others; three times that on a littered heap."""
     given = dict(cell.parameters)
-    ns = 10.0 * int(given["length"]) * (1 if cell.contender.name == COUNTING.baseline else 0.5)
-    loads = 100.0 if cell.contender.name == COUNTING.baseline else 60.0
+    ns = 10.0 * int(given["length"]) * (1 if cell.contender.name == COUNTING.data.baseline else 0.5)
+    loads = 100.0 if cell.contender.name == COUNTING.data.baseline else 60.0
     return {
         "cpu_seconds": (3 if LITTER in given else 1) * ns * 1e-9,
         "units": 1.0,
@@ -143,10 +144,10 @@ def counted(cell: Cell) -> Values:
 
 
 def test_quotients_are_paired_within_rounds_in_own_tables() -> None:
-    found = table(COUNTING, cells_of(COUNTING, "quick", ""), counted)
+    found = table(COUNTING, cells_of(COUNTING.data, "quick", ""), counted)
     relative, littered = QuotientTableModel(found, RELATIVE), QuotientTableModel(found, LITTERED)
     assert {round(level, 9) for key in relative.ours if (level := relative.our_level(key))} == {0.5}
-    assert COUNTING.baseline not in {name for _, name in relative.ours}
+    assert COUNTING.data.baseline not in {name for _, name in relative.ours}
     assert {round(level, 9) for key in littered.ours if (level := littered.our_level(key))} == {3.0}
     assert {dict(at)[LITTER] for at, _ in littered.ours} == {50}
     titles = [chart.title for chart in charts(found)]
@@ -156,7 +157,7 @@ def test_quotients_are_paired_within_rounds_in_own_tables() -> None:
 
 
 def test_counters_are_relative_too_and_misses_are_shares_of_loads() -> None:
-    found = table(COUNTING, cells_of(COUNTING, "quick", ""), counted)
+    found = table(COUNTING, cells_of(COUNTING.data, "quick", ""), counted)
     loads, misses = (QuotientTableModel(found, QUOTIENTS[n]) for n in (2, 3))
     assert {level for key in loads.ours if (level := loads.our_level(key))} == {0.6}
     assert {level for key in misses.ours if (level := misses.our_level(key))} == {(6 / 60) / (6 / 100)}
@@ -169,13 +170,13 @@ def test_fresh_heaps_have_no_quotient_to_a_fresh_heap() -> None:
 
 
 def test_curves_over_the_length_have_every_contender_and_state() -> None:
-    found = table(COUNTING, cells_of(COUNTING, "quick", ""), counted)
+    found = table(COUNTING, cells_of(COUNTING.data, "quick", ""), counted)
     figures = suite_figures.unique_characters(found)
     titles = [figure.title for figure in figures]
     assert sum("run time relative" in title for title in titles) == 2, "fresh and littered"
     assert sum("littered / fresh" in title for title in titles) == 1
     first = figures[0]
-    assert isinstance(first, Curves) and len({one.name for one in first.series}) == len(COUNTING.strategies) - 1
+    assert isinstance(first, Curves) and len({one.name for one in first.series}) == len(COUNTING.data.strategies) - 1
 
 
 def test_shares_above_one_are_written_out() -> None:
@@ -187,7 +188,7 @@ def test_shares_above_one_are_written_out() -> None:
 
 @pytest.mark.lengthy
 def test_a_littered_heap_is_pictured_line_by_line() -> None:
-    cells = [c for c in cells_of(COUNTING, "quick", "") if c.contender.name == COUNTING.baseline]
+    cells = [c for c in cells_of(COUNTING.data, "quick", "") if c.contender.name == COUNTING.data.baseline]
     lines = {f"heap_taken:{64 * n}": float(n % 2) for n in range(1024)}
     found = table(COUNTING, cells, lambda cell: lines if LITTER in dict(cell.parameters) else {})
     (figure,) = suite_figures.heap_pictures(found)
@@ -198,7 +199,7 @@ def test_a_littered_heap_is_pictured_line_by_line() -> None:
 
 
 def test_dials_in_and_dimensions_out_stand_side_by_side() -> None:
-    cells = cells_of(DIALLED, "standard", "")
+    cells = cells_of(DIALLED.data, "standard", "")
 
     def measured(cell: Cell) -> Values:
         given = dict(cell.parameters)
@@ -245,7 +246,7 @@ def test_failed_extra_runs_have_a_reason_and_are_not_failures(printed: str, monk
 
     monkeypatch.setattr(native, "capture", capture)
     monkeypatch.setattr(extra_runs.native, "find", lambda name: Path("/nowhere") / name)
-    cell = cells_of(COUNTING, "quick", "0.5")[0]
+    cell = cells_of(COUNTING.data, "quick", "0.5")[0]
     for extra in (HEAP_PICTURE, RECORDED):
         outcome = extra.runner({cell: ["suite"]}, {cell: 1.0}).run(cell, extra.stage, 1)
         assert outcome.status == "ok" and not outcome.values

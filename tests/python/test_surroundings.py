@@ -21,7 +21,8 @@ from millpond.rounds import mallocs
 from millpond.store.store import Store
 from millpond.system import native
 from millpond.system.errors import Failure, Status
-from millpond_bench.experiments.experiment import points, surrounded
+from millpond_bench.experiments.experiment import surrounded
+from millpond_bench.experiments.experiment_data import points
 from millpond_bench.experiments.surroundings import TOOLCHAINS, Surroundings, said
 from millpond_bench.runs.published_run import cells_of
 from millpond_bench.suites import p0089
@@ -244,7 +245,10 @@ def test_runs_of_two_builds_of_a_program_are_compared_cell_by_cell(p0089: Use, t
     for number, content in enumerate(("a program", "another program")):
         (tmp_path / "millpond-p0089-suite").write_text(content)
         assert run(*TWO, f"--store=st{number}")[0] == Status.OK
-    sides = [cell_samples.cells_of(name, Store(Path(name)).observations()) for name in ("st0", "st1")]
+    runs = {name: Store(Path(name)).load_measured() for name in ("st0", "st1")}
+    sides = [
+        cell_samples.cells_of(name, [row for one in kept for row in one.observations]) for name, kept in runs.items()
+    ]
     assert sides[0].keys and sides[0].keys == sides[1].keys
 
 
@@ -286,11 +290,13 @@ def test_statements_are_judged_under_the_first_environment_named(p0089: Use) -> 
 @pytest.mark.lengthy
 def test_other_environments_have_cells_at_standard_but_not_at_quick() -> None:
     for experiment in p0089.EXPERIMENTS:
-        around = [experiment.around(experiment.point_of(c) or ()) for c in cells_of(experiment, "standard", "")]
-        assert set(around) > {experiment.usual}
-        quick = cells_of(experiment, "quick", "")
-        assert {experiment.around(experiment.point_of(c) or ()) for c in quick} == {experiment.usual}
-        for name, values in experiment.under.items():
+        around = [
+            experiment.data.around(experiment.data.point_of(c) or ()) for c in cells_of(experiment.data, "standard", "")
+        ]
+        assert set(around) > {experiment.data.usual}
+        quick = cells_of(experiment.data, "quick", "")
+        assert {experiment.data.around(experiment.data.point_of(c) or ()) for c in quick} == {experiment.data.usual}
+        for name, values in experiment.data.under.items():
             assert values[0] == SURROUNDINGS[name]
 
 
@@ -319,16 +325,16 @@ def test_environments_can_be_read_back_from_a_cell(toolchain: str, malloc: str, 
 def test_any_experiment_takes_environment_parameters(experiment: Any) -> None:
     asked = {"toolchain": ("gcc", "clang"), "malloc": ("tcmalloc",)}
     inside = surrounded(experiment, **asked)
-    cells = cells_of(inside, "quick", "", around=points(**asked))
-    plain = cells_of(experiment, "quick", "", around=points(toolchain=["gcc"]))
+    cells = cells_of(inside.data, "quick", "", around=points(**asked))
+    plain = cells_of(experiment.data, "quick", "", around=points(toolchain=["gcc"]))
     assert len(cells) == 2 * len(plain)
-    on_a_point = [cell for cell in cells if inside.point_of(cell) is not None]
+    on_a_point = [cell for cell in cells if inside.data.point_of(cell) is not None]
     assert on_a_point
     for cell in on_a_point:
-        at = inside.point_of(cell) or ()
-        assert dict(inside.around(at)).items() >= {"malloc": "tcmalloc"}.items()
-        assert not dict(inside.published_point(at)).keys() & inside.under.keys()
-        assert "tcmalloc" in inside.tables.titles({n: dict(at).get(n, 0) for n in inside.tables.split})
+        at = inside.data.point_of(cell) or ()
+        assert dict(inside.data.around(at)).items() >= {"malloc": "tcmalloc"}.items()
+        assert not dict(inside.data.published_point(at)).keys() & inside.data.under.keys()
+        assert "tcmalloc" in inside.table.layout.titles({n: dict(at).get(n, 0) for n in inside.table.layout.split})
 
 
 def test_every_toolchain_has_a_preset_and_is_built_by_the_menu() -> None:

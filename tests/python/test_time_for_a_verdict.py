@@ -52,7 +52,7 @@ def test_a_few_more_bytes_do_not_outweigh_a_gain(lab: FakeLab, peak_bytes: int, 
 
 @pytest.mark.lengthy
 def test_a_plan_that_looked_no_better_is_left_out_for_time(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(AdviceRounds, "_has_time_for_plan", lambda _: False)
+    monkeypatch.setattr(AdviceRounds, "has_time_for_plan", lambda _: False)
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 1.2}, mallocs=MALLOCS)
     found = advise(lab)
     assert (found["choice"]["kind"], found["choice"]["name"]) == ("malloc", "fast")

@@ -252,7 +252,7 @@ def test_the_verb_keeps_its_result_and_doctor_shows_it(
     assert Validation.from_json(found).to_json() == found
     assert "fast − glibc" in done.stdout and "tcmalloc is not installed" in done.stderr
     store = Store(lab.work / "results/store")
-    assert store.document("validation", found["run"]) == found
+    assert store.load(found["run"]).documents["validation"] == found
     lab.run("doctor", "--json=d.json")
     told = json.loads((lab.work / "d.json").read_text())["replay_error"]
     assert (told["validated"], told["run"]) == (True, found["run"])

@@ -146,7 +146,7 @@ def test_the_verb_keeps_its_document_in_the_store(lab: FakeLab, programs: list[t
     assert ReferencesValidation.from_json(found).to_json() == found
     assert "32 KiB, 8-way" in done.stdout and "rank correlation" in done.stdout
     store = Store(lab.work / "results/store")
-    assert store.document(KIND, found["run"]) == found
+    assert store.load(found["run"]).documents[KIND] == found
     error = references_error.references_error(store)
     assert (error.run, error.programs, error.coverage) == (found["run"], 2, 1.0)
     assert error.note.values == {"cpu_ratio": error.half_width}
@@ -190,7 +190,8 @@ def test_only_validations_of_this_machine_on_enough_programs_count(
     foreign.journal.rows[:] = [structs.replace(row, machine="another [abc]") for row in foreign.journal.rows]
     for work in (few, foreign):
         store.write(work.journal)
-        store.write_document(KIND, work.journal.run, work.document().to_json())
+        machine = work.journal.rows[0].machine
+        store.write_document(KIND, work.journal.run, {**work.document().to_json(), "machine": machine})
     assert references_error.references_error(store) == NOT_VALIDATED
     assert "by default" in NOT_VALIDATED.sentence and not NOT_VALIDATED.note.validated
     assert NOT_VALIDATED.interval(0.8) == pytest.approx((0.4, 1.2))

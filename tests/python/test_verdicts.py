@@ -32,7 +32,7 @@ from millpond_bench.claims.claims import (
     load,
 )
 from millpond_bench.claims.verdicts import FEWEST_ROUNDS, RATE, controlled, region_of, regions
-from millpond_bench.experiments.experiment import Point
+from millpond_bench.experiments.experiment_data import Point
 from millpond_bench.experiments.result_table import FIGURE, PlaceTable, ResultTable
 from millpond_bench.runs.experiment_run import RunRequest
 from millpond_bench.runs.published_run import PublishedRun, judge_together
@@ -46,7 +46,7 @@ _NONE = ResultTable[Any]({})
 
 
 def at(size: int) -> Point:
-    return (("ds", 1), ("log2_size", size), *ONE.usual)
+    return (("ds", 1), ("log2_size", size), *ONE.data.usual)
 
 
 def figures(**found: dict[int, list[float]]) -> PlaceTable:
@@ -67,7 +67,7 @@ def around(value: float, rounds: int = FEWEST_ROUNDS) -> list[float]:
 
 
 def verdict(rule: Claim, **found: dict[int, list[float]]) -> Verdict:
-    return judge(rule, ONE, _NONE, figures(**found))
+    return judge(rule, ONE.data, _NONE, figures(**found))
 
 
 @pytest.mark.parametrize(
@@ -178,17 +178,18 @@ def test_up_to_is_judged_by_the_largest_point() -> None:
 def test_the_same_statement_can_be_asked_of_other_strategies() -> None:
     rule = claim(against=("AS1",), high=0.5)
     own = figures(AS1={6: around(1.0)}, AS7={6: around(0.8)}, AS3={6: around(0.3)})
-    assert judge(rule, ONE, _NONE, own).verdict == WEAKER
+    assert judge(rule, ONE.data, _NONE, own).verdict == WEAKER
     others = {"AS7": ALL_ALIASES["AS3"], "AS1": ALL_ALIASES["AS1"]}
-    assert judge(rule, ONE, _NONE, own, names=others.__getitem__).verdict == HOLDS
+    assert judge(rule, ONE.data, _NONE, own, names=others.__getitem__).verdict == HOLDS
 
 
 @pytest.mark.lengthy
 def test_threads_beyond_the_cores_do_not_count() -> None:
     four = EXPERIMENTS[3]
     rule = next(c for c in load(four.claims) if c.id == "4.threads")
-    names = [four.canonical(name) for name in rule.of]
-    points = [tuple((name, {"threads": threads}.get(name, dict(four.usual).get(name, 6))) for name in four.axes)
+    names = [four.data.canonical(name) for name in rule.of]
+    usual = dict(four.data.usual)
+    points = [tuple((name, {"threads": threads}.get(name, usual.get(name, 6))) for name in four.data.axes)
               for threads in (1, 8)]  # fmt: skip
     found = ResultTable({(p, name): {FIGURE: dict(enumerate(around(1.0), 1))} for p in points for name in names})
     by_cores = {

@@ -66,7 +66,8 @@ def test_former_parameters_are_columns_now(store: Store) -> None:
     ],
 )  # fmt: skip
 def test_a_cell_of_today_recalls_its_old_rounds(store: Store, cell: Cell, stage: str) -> None:
-    outcomes = outcomes_of(store.observations(), [cell], stage)
+    rows = [row for contents in store.load_measured() for row in contents.observations]
+    outcomes = outcomes_of(rows, [cell], stage)
     assert [o.round for o in outcomes if o.status == "ok" and o.values["cpu_seconds"] >= 1.0]
 
 

@@ -123,6 +123,27 @@ TEST(absorb, blocks_that_an_absorbed_pool_had_free_are_used_again) {
     EXPECT_EQ(source.calls(), calls);
 }
 
+// In which state an absorbed class left its free block, the owner uses it as soon as its own row has ended.
+TEST(absorb, a_block_that_was_freed_first_or_last_serves_as_early) {
+    const auto served_after = [](bool is_freed_last) {
+        accounting_source source;
+        multipool<accounting_ref> a(source), b(source);
+        static_cast<void>(a.allocate(24, 8));
+        void* const first = b.allocate(24, 8);
+        void* const second = b.allocate(24, 8);
+        b.deallocate(first, 24, 8);
+        if (is_freed_last) b.deallocate(second, 24, 8);
+        void* const free_block = is_freed_last ? second : first;
+        if (is_freed_last) EXPECT_EQ(b.allocate(24, 8), first);
+        a.absorb(b);
+        int before = 0;
+        while (before < 10000 && a.allocate(24, 8) != free_block) ++before;
+        return before;
+    };
+    EXPECT_EQ(served_after(true), served_after(false));
+    EXPECT_LT(served_after(true), 10000);
+}
+
 TEST(absorb, empty_pools_have_their_first_block_in_common) {
     using pool = multipool<test::accounting_ref_at_hand>;
     accounting_source source;

@@ -169,6 +169,16 @@ TEST_F(arena_in_one_range, release_gives_all_memory_back) {
     EXPECT_EQ(pool.allocate(mega, 8), block);
 }
 
+// Once the range has been entered, every block follows the one before it, however much room the buffer still has.
+TEST_F(arena_in_one_range, blocks_stay_in_the_range_when_a_buffer_was_left) {
+    std::vector<char> buffer(4 * mega);
+    fake_arena pool(initial_buffer{buffer.data(), buffer.size()}, 64 * mega);
+    char* const large = static_cast<char*>(pool.allocate(5 * mega, 16));
+    char* const small = static_cast<char*>(pool.allocate(16, 16));
+    EXPECT_GE(small, large + 5 * mega);
+    EXPECT_LT(small, large + 6 * mega);
+}
+
 TEST_F(arena_in_one_range, a_buffer_of_the_callers_comes_first) {
     if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     alignas(16) char buffer[256];

@@ -59,7 +59,9 @@ TEST_F(region_books, the_limit_is_exact_and_a_refusal_changes_nothing) {
     void* const first = source.try_allocate(9 * page, 1);
     ASSERT_NE(first, nullptr);
     EXPECT_EQ(source.try_allocate(page + 1, 1), nullptr);
+    EXPECT_EQ(source.try_allocate(~std::size_t{0} - 8 * page, 1), nullptr) << "the end of the block wraps around";
     EXPECT_EQ(source.try_allocate(1, std::size_t{1} << 62), nullptr);
+    EXPECT_EQ(source.try_allocate(1, std::size_t{1} << 63), nullptr);
     void* const last = source.try_allocate(page, 1);
     EXPECT_EQ(last, at(first) + 9 * page);
     std::memset(first, 1, 10 * page);

@@ -190,10 +190,8 @@ class basic_region {
     // Returns: true, and where the block would begin, if it is committed now.
     [[nodiscard]] bool find_room(std::size_t bytes, std::size_t alignment, std::size_t& start) noexcept {
         reserve();
-        const std::size_t room = range_.size() - frontier_;
-        const std::size_t padding = detail::padding_to(range_.data() + frontier_, alignment);
-        if (padding > room || bytes > room - padding) return false;
-        start = frontier_ + padding;
+        if (bytes > range_.size()) return false;  // no sum can overflow; the range refuses an end beyond its own
+        start = frontier_ + detail::padding_to(range_.data() + frontier_, alignment);
         return commit_to(start + bytes);
     }
 

@@ -18,17 +18,18 @@ from msgspec import field
 from msgspec.structs import replace
 
 from millpond.advice.advice_data import CapturedReferences, Replay
+from millpond.advice.advice_run import AdviceRun
 from millpond.advice.bare_run import BareRun
-from millpond.advice.findings import Findings, Preference
 from millpond.advice.identity import Identity
 from millpond.advice.looks import Looks
+from millpond.advice.recorded_program import RecordedProgram
 from millpond.cells.cell import PoolCounts
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import Plan, of_file
 from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.recording import Process, Recording
 from millpond.store.call_tree import CallTree
-from millpond.store.store import Misfit, Store
+from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import say
 from millpond.system.records import NONE, Record
@@ -121,41 +122,44 @@ class AdviceState(Record, frozen=True, kw_only=True):
     steps: Steps = field(default_factory=Steps)
 
     @classmethod
-    def of(cls, found: Findings, identity: Identity, run: str, machine: str) -> AdviceState:
+    def of(cls, recorded: RecordedProgram, identity: Identity, run: str, machine: str) -> AdviceState:
         """Makes the state before the first round."""
-        recording = found.recording
+        recording = recorded.recording
         return cls(
-            run=run, machine=machine, program={"argv": found.program}, identity=identity,
+            run=run, machine=machine, program={"argv": recorded.program}, identity=identity,
             recording=RecordedRun(
                 exit_status=recording.exit_status, signal=recording.signal, seconds=recording.seconds,
-                cpu_seconds=recording.cpu_seconds, chosen=found.process.number,
+                cpu_seconds=recording.cpu_seconds, chosen=recorded.process.number,
                 processes=tuple(process.summary for process in recording.processes),
             ),
-            characterisation=found.characterisation, contexts=found.contexts,
-            candidates=_kept(found.candidates), lasting=_kept(found.lasting), dropped=_kept(found.dropped),
-            references=found.references, notes=tuple(found.notes),
+            characterisation=recorded.characterisation, contexts=recorded.contexts,
+            candidates=_kept(recorded.candidates), lasting=_kept(recorded.lasting), dropped=_kept(recorded.dropped),
+            references=recorded.references, notes=recorded.notes,
         )  # fmt: skip
 
-    def findings(self, prefer: Preference) -> Findings:
-        """Returns the findings as they were before the first round. The traces are deleted, so their paths name no
-        files.
+    def recorded(self, run: AdviceRun) -> RecordedProgram:
+        """Returns the recorded program as it was before the first round, for another run of advise. The traces are
+        deleted, so their paths name no files.
         """
         kept = self.recording
         processes = tuple(Process(n, Path(), summary) for n, summary in enumerate(kept.processes, 1))
         recording = Recording(
             kept.exit_status, kept.signal, kept.seconds, processes, cpu_seconds=kept.cpu_seconds
         )  # fmt: skip
-        return Findings(
-            tuple(self.program["argv"]), recording, processes[kept.chosen - 1],
+        return RecordedProgram(
+            run.program, recording, processes[kept.chosen - 1],
             characterisation=self.characterisation, contexts=self.contexts,
-            candidates=[plan.unpacked for plan in self.candidates], lasting=[plan.unpacked for plan in self.lasting],
-            dropped=[plan.unpacked for plan in self.dropped],
-            references=self.references, notes=list(self.notes), prefer=prefer,
+            candidates=_unpacked(self.candidates), dropped=_unpacked(self.dropped), lasting=_unpacked(self.lasting),
+            references=self.references, budget_seconds=run.budget_seconds, prefer=run.options.prefer, notes=self.notes,
         )  # fmt: skip
 
 
 def _kept(plans: Sequence[Plan]) -> tuple[NamedPlan, ...]:
     return tuple(NamedPlan.of(plan) for plan in plans)
+
+
+def _unpacked(plans: Sequence[NamedPlan]) -> tuple[Plan, ...]:
+    return tuple(plan.unpacked for plan in plans)
 
 
 @dataclass
@@ -197,12 +201,7 @@ def earlier_state(store: Store, program: Sequence[str], identity: Identity, *, i
     has no advise of this command line.
     """
     changed: list[str] | None = None
-    for run, document in store.documents_of(KIND):
-        try:
-            with store.fitting((KIND, run)):
-                state = AdviceState.from_json(document)
-        except Misfit:
-            continue
+    for _, state in store.records(KIND, AdviceState.from_json):
         if tuple(state.program.get("argv", ())) != tuple(program):
             continue
         if state.identity == identity:

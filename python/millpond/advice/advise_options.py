@@ -4,11 +4,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
-from millpond.advice.findings import Preference
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.store.store import DEFAULT
+
+
+class Preference(StrEnum):
+    """The user's weighing of CPU against peak memory: only one of them, or 1 % of one as much as 1 % of the other."""
+
+    CPU = "cpu"
+    MEMORY = "memory"
+    BALANCED = "balanced"
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import time
 from dataclasses import dataclass
 
 from millpond.advice.effects import control_cell
-from millpond.advice.findings import Findings
 from millpond.cells.cell import Outcome
 from millpond.rounds.fresh_process import describe
+from millpond.rounds.recording import Recording
 from millpond.rounds.trial_rounds import Laboratory, time_limit
 from millpond.system.wording import seconds_text
 
@@ -25,29 +25,26 @@ class BareRun:
     outcome: Outcome | None = None
 
 
-def run_bare(found: Findings, laboratory: Laboratory, deadline: float) -> BareRun | None:
-    """Runs the unchanged program with its output dropped. Returns None if nothing can be tried; `found` gives the
-    reason.
-    """
-    recorded_seconds = found.recording.seconds
+def run_bare(
+    program: tuple[str, ...], recording: Recording, laboratory: Laboratory, deadline: float
+) -> tuple[BareRun | None, str]:
+    """Runs the unchanged program with its output dropped. Returns None and the reason if nothing can be tried."""
     if time.monotonic() >= deadline:
-        took = seconds_text(recorded_seconds)
-        found.why_no_trial = f"not tried: recording took {took}, the whole budget; give more with --budget"
-        return None
-    laboratory.limit_seconds = time_limit(recorded_seconds)
+        took = seconds_text(recording.seconds)
+        return None, f"not tried: recording took {took}, the whole budget; give more with --budget"
+    laboratory.limit_seconds = time_limit(recording.seconds)
     started = time.monotonic()
-    bare = laboratory.run_bare(control_cell(found.program, "bare"))
+    bare = laboratory.run_bare(control_cell(program, "bare"))
     seconds = time.monotonic() - started
-    if why_not := _why_not_compared(found, bare):
-        found.why_no_trial = f"not tried: the program {why_not}"
-        return None
+    if why_not := _why_not_compared(recording, bare):
+        return None, f"not tried: the program {why_not}"
     # Takes the shorter of the recorded run and this one: if this one was longer, the machine was busy.
-    return BareRun(min(seconds, recorded_seconds), bare.exit_status, bare)
+    return BareRun(min(seconds, recording.seconds), bare.exit_status, bare), ""
 
 
-def _why_not_compared(found: Findings, bare: Outcome) -> str:
+def _why_not_compared(recording: Recording, bare: Outcome) -> str:
     """Returns why runs of the program cannot be compared; empty if they can."""
-    recorded = (found.recording.exit_status, found.recording.signal)
+    recorded = (recording.exit_status, recording.signal)
     if bare.signal:
         return f"{describe(bare.exit_status, bare.signal)}, so its runs cannot be compared"
     if recorded != (bare.exit_status, bare.signal):

@@ -24,8 +24,8 @@ from millpond.advice.code_pool import C_HEADER, c_header
 from millpond.advice.code_pool_test import C_TEST, c_test
 from millpond.advice.code_test import TEST, test
 from millpond.advice.container_text import container_text, place_text, without_members
-from millpond.advice.decision import MALLOC, UNDECIDED
 from millpond.advice.fewer_blocks import words
+from millpond.advice.verdict import MALLOC, UNDECIDED
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.wording import bytes_text, list_text
 

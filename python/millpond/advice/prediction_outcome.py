@@ -16,7 +16,7 @@ from typing import Literal
 from msgspec import UNSET, UnsetType, field
 
 from millpond.advice.advice_data import Advice, Change, Estimate
-from millpond.advice.decision import MALLOC, PLAN
+from millpond.advice.verdict import MALLOC, PLAN
 from millpond.statistics.humps import Hump
 from millpond.system.records import NONE, NULL, Record
 from millpond.system.wording import change_text, effect_text, plural

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from millpond.advice.advice_data import WinkOutEstimate
 from millpond.advice.container_text import mostly
-from millpond.advice.findings import Findings, TriedPlan
+from millpond.advice.judged_program import JudgedProgram
 from millpond.advice.lasting_arenas import lasts, why_not
 from millpond.advice.layout_prediction import predicted_text
+from millpond.advice.screened_program import TriedPlan
 from millpond.cells.cell import PoolCounts
 from millpond.cells.plan_file import OWN_POOL, PlanRoute
 from millpond.cells.plans import Plan
@@ -26,7 +27,7 @@ from millpond.system.wording import bytes_text, count_text, interval_text, perce
 
 
 def reason_of(
-    found: Findings, subsystem: Subsystem, tried: TriedPlan | None,
+    judged: JudgedProgram, subsystem: Subsystem, tried: TriedPlan | None,
     *, large: bool, pays: bool, advised: bool, in_plan: bool,
 ) -> str:  # fmt: skip
     """Returns the reason of a row: the plan that was tried and its effect, legality, an arena's effect, the prediction.
@@ -35,11 +36,11 @@ def reason_of(
     `in_plan`: the judged plan has a pool for it.
     """
     return (
-        _reason(found, tried, large, advised, in_plan)
+        _reason(judged, tried, large, advised, in_plan)
         + (_legal_note(subsystem.legality, pays, tried) if large else "")
         + (mostly(subsystem) if pays else "")
-        + _arena_note(found, subsystem, tried)
-        + _predicted_note(found, subsystem.name, tried)
+        + _arena_note(judged, subsystem, tried)
+        + _predicted_note(judged, subsystem.name, tried)
     )
 
 
@@ -73,11 +74,11 @@ def own_allocator(plan: Plan) -> str:
     return plan.special[0].own if plan.special else OWN_POOL
 
 
-def _reason(found: Findings, tried: TriedPlan | None, large: bool, advised: bool, in_plan: bool) -> str:
+def _reason(judged: JudgedProgram, tried: TriedPlan | None, large: bool, advised: bool, in_plan: bool) -> str:
     cpu = tried.comparisons.get("cpu_seconds") if tried else None
     if tried is None or cpu is None:
-        if found.why_no_trial:
-            return found.why_no_trial
+        if judged.why_no_trial:
+            return judged.why_no_trial
         if large:
             return "not tried: the budget had no time for this candidate; give more with --budget"
         return "not tried: too small a part of the heap to matter"
@@ -126,13 +127,13 @@ def _legal_note(scopes: Sequence[ScopeLegality], pays: bool, tried: TriedPlan | 
     return f"; an allocator owned by any scope would be illegal: objects outlive every scope{kept}"
 
 
-def _arena_note(found: Findings, subsystem: Subsystem, tried: TriedPlan | None) -> str:
+def _arena_note(judged: JudgedProgram, subsystem: Subsystem, tried: TriedPlan | None) -> str:
     """Returns a note on the tried arena, or on why an arena is not proposed."""
-    text = _barred(found, subsystem)
+    text = _barred(judged, subsystem)
     route = arena_route(tried, subsystem)
     if route is None or route.scope is None:
         return text
-    counts = found.arenas.get(route.pool) or PoolCounts(route.pool)
+    counts = judged.screened.arenas.get(route.pool) or PoolCounts(route.pool)
     if not counts.may_be_proposed:
         return text
     if counts.calls:
@@ -158,15 +159,15 @@ def winking(subsystem: Subsystem) -> WinkOutEstimate:
     return WinkOutEstimate(free_calls=subsystem.frees or 0, free_seconds=subsystem.free_seconds)
 
 
-def _barred(found: Findings, subsystem: Subsystem) -> str:
+def _barred(judged: JudgedProgram, subsystem: Subsystem) -> str:
     """Returns why an arena, or a pool for each instance, is not proposed: it would have held too much, or calls ended
     too early.
     """
-    for route in (r for plan in found.lasting for r in plan.arenas):
+    for route in (r for plan in judged.recorded.lasting for r in plan.arenas):
         if lasts(route) and subsystem.name in route.subsystems:
             return f"; {why_not(route, subsystem)}"
-    for route in (r for plan in found.candidates for r in plan.special):
-        counts = found.arenas.get(route.pool) or PoolCounts(route.pool)
+    for route in (r for plan in judged.recorded.candidates for r in plan.special):
+        counts = judged.screened.arenas.get(route.pool) or PoolCounts(route.pool)
         if counts.may_be_proposed or subsystem.name not in route.subsystems:
             continue
         why = (
@@ -192,11 +193,11 @@ def _kept_by(subsystem: Subsystem) -> str:
     )
 
 
-def _predicted_note(found: Findings, subsystem: str, tried: TriedPlan | None) -> str:
+def _predicted_note(judged: JudgedProgram, subsystem: str, tried: TriedPlan | None) -> str:
     """Returns the prediction from references for a subsystem's own pool with the trial's result; or why it was not
     tried.
     """
-    predicted = found.references.predicted if found.references else None
+    predicted = judged.recorded.references.predicted if judged.recorded.references else None
     if predicted is None:
         return ""
     if tried is not None:

@@ -9,7 +9,7 @@ None of these figures is reported as an effect, unless it is marked as from the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from millpond.advice.effects import METRICS_COMPARED, compare_cells, compare_net, control_cell, malloc_cell
 from millpond.cells.cell import Malloc, Outcome
@@ -42,7 +42,7 @@ def screen(
     return plans, others
 
 
-def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
+def helpful(screened: Mapping[str, Mapping[str, Comparison]]) -> list[str]:
     """Returns the contenders that looked better while choosing, the most helpful first.
 
     The test is weaker than a verdict's, because it only selects contenders for fresh rounds. A contender that saves
@@ -61,7 +61,7 @@ def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
 
 
 def best_mallocs(
-    screened: dict[str, dict[str, Comparison]], always: Sequence[str] = (), count: int = 2
+    screened: Mapping[str, Mapping[str, Comparison]], always: Sequence[str] = (), count: int = 2
 ) -> list[str]:  # fmt: skip
     """Returns the mallocs to judge: those with the least CPU while choosing, helpful or not, the best first; then
     `always`.
@@ -84,7 +84,7 @@ def best_mallocs(
     return list(dict.fromkeys([*best[:1], *(name for name in always if name in ranked), *best[1:]]))
 
 
-def substantial(screened: dict[str, dict[str, Comparison]], helpers: Sequence[str]) -> list[str]:
+def substantial(screened: Mapping[str, Mapping[str, Comparison]], helpers: Sequence[str]) -> list[str]:
     """Returns the helpers that gain at least a quarter of the best one's gain, in CPU or in bytes.
 
     A plan should be the smallest that gives the gain: a pool whose small gain may be luck would stay in it unnoticed.
@@ -107,7 +107,7 @@ def _not_by_chance(comparison: Comparison) -> bool:
     return comparison.p <= 0.15
 
 
-def most_promising(screened: dict[str, dict[str, Comparison]]) -> str | None:
+def most_promising(screened: Mapping[str, Mapping[str, Comparison]]) -> str | None:
     """Returns the plan with the least CPU while choosing, helpful or not; None if none was measured."""
     cpu = {name: m["cpu_seconds"].median for name, m in screened.items() if "cpu_seconds" in m}
     return min(cpu, key=lambda name: cpu[name]) if cpu else None

@@ -12,9 +12,8 @@ import typer
 
 from millpond.advice import code_writing
 from millpond.advice.advice_data import Advice
-from millpond.advice.advise_options import Options
+from millpond.advice.advise_options import Options, Preference
 from millpond.advice.advise_program import advise
-from millpond.advice.findings import Preference
 from millpond.advice.inputs import JudgedPlan, advise_on_inputs, judge_again
 from millpond.cells.plans import Plan, of_file
 from millpond.commands.options import CopyOption, Json, PrepareOption, Verbose

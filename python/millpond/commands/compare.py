@@ -7,7 +7,6 @@ compare --after NEW -- PROGRAM ARGS...       runs both builds, and shows the adv
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +27,7 @@ from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.statistics import conditions
 from millpond.statistics.conditions import value_text
 from millpond.statistics.order_statistics import BEYOND_NOISE
-from millpond.store.store import DEFAULT, Misfit, Store
+from millpond.store.store import DEFAULT, Store
 from millpond.system import extensions, output
 from millpond.system.arguments import CommandLine, program_of
 from millpond.system.errors import Failure, Status
@@ -140,20 +139,13 @@ def _compare_runs(a: str, b: str, wanted: list[conditions.Condition], cells: str
 
 def _side(text: str, default: Path, damaged: list[str]) -> Cells:
     """Returns the cells of a store, or of one run of the default store; adds unreadable files to `damaged`."""
-    folder = Path(text)
-    if folder.is_dir():
-        store = Store(folder)
-        rows = store.observations()
-    else:
-        store = Store(default)
-        run = _find_run(store, text, default)
-        rows = store.observations(run)
-    found = cells_of(text, rows)
-    for name in sorted(found.runs):
-        advice = store.document("advice", name)
-        if advice is not None:
-            with suppress(Misfit), store.fitting(("advice", name)):
-                found.add_advice(advice)
+    is_store = Path(text).is_dir()
+    store = Store(Path(text) if is_store else default)
+    runs = store.load_measured(None if is_store else _find_run(store, text, default))
+    found = cells_of(text, (row for run in runs for row in run.observations))
+    for run in runs:
+        if run.run in found.runs:
+            run.made("advice", found.add_advice)
     for skipped in store.skipped:
         line = f"skipped {skipped.path}: {skipped.reason}"
         if line not in damaged:

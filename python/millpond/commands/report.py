@@ -13,7 +13,6 @@ The format follows from the name given by -o; without one the report goes to the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -24,7 +23,9 @@ import typer
 from millpond.commands.options import Json, Verbose
 from millpond.report import cases as report_cases
 from millpond.report.cases import Case
-from millpond.store.store import DEFAULT, WRONG_DATA, Misfit, Store
+from millpond.store.check import WRONG_DATA
+from millpond.store.run_contents import RunContents
+from millpond.store.store import DEFAULT, Store
 from millpond.system import extensions, output
 from millpond.system.any_bytes import shown
 from millpond.system.errors import Failure, Status
@@ -103,8 +104,7 @@ def command(
         from millpond.report import terminal
         from millpond.report.answer_text import ResultFiles
 
-        cases, _ = _reported(source, chosen, run)
-        notes = _notes(source, cases, run)
+        cases, *notes, _ = _reported(source, chosen, run)
         if verbose:
             terminal.print_cases(cases, terminal.console(), *notes)
         else:
@@ -143,27 +143,27 @@ def format_of(out: Path | None, form: Format | None) -> Format:
 def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relation: Relation) -> str | bytes:
     from millpond.report.exports import chrome, csv, pprof, stacks
 
-    exports: dict[Format, Callable[[str], str | bytes]] = {
-        Format.CSV: lambda of: csv.table(store, of, str(relation)),
-        Format.PPROF: lambda of: pprof.profile(stacks.tree_of(store, of), of),
-        Format.COLLAPSED: lambda of: stacks.collapsed(stacks.tree_of(store, of), str(weight)),
-        Format.SPEEDSCOPE: lambda of: stacks.speedscope(stacks.tree_of(store, of), of),
-        Format.CHROME: lambda of: chrome.counters(store, of),
+    exports: dict[Format, Callable[[RunContents], str | bytes]] = {
+        Format.CSV: lambda of: csv.table(of, str(relation)),
+        Format.PPROF: lambda of: pprof.profile(stacks.tree_of(of), of.run),
+        Format.COLLAPSED: lambda of: stacks.collapsed(stacks.tree_of(of), str(weight)),
+        Format.SPEEDSCOPE: lambda of: stacks.speedscope(stacks.tree_of(of), of.run),
+        Format.CHROME: chrome.counters,
     }
     if chosen in exports:
         of = report_cases.latest(store, run)
         try:
             return exports[chosen](of)
         except Failure as failure:
-            damaged = [str(skipped) for skipped in store.skipped if skipped.path.name.startswith(of)]
+            damaged = [str(skipped) for skipped in store.skipped if skipped.path.name.startswith(of.run)]
             raise Failure(failure.status, "; ".join([failure.message, *damaged])) from failure
         except WRONG_DATA as error:
             raise Failure(
                 Status.INPUT,
-                f"run {of} of the store {store.folder} is damaged or of another version, so no {chosen} can be made "
-                f"of it ({type(error).__name__} {' '.join(str(error).split())[:80]}); `millpond advise` again",
+                f"run {of.run} of the store {store.folder} is damaged or of another version, so no {chosen} can be "
+                f"made of it ({type(error).__name__} {' '.join(str(error).split())[:80]}); `millpond advise` again",
             ) from error
-    return _reported(store, chosen, run)[1]
+    return _reported(store, chosen, run)[-1]
 
 
 def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
@@ -182,39 +182,43 @@ def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = (),
     return shown(terminal.render(cases, damaged, missing))
 
 
-def _reported(store: Store, chosen: Format, run: str | None) -> tuple[list[Case], str]:
-    """Returns the cases that can be reported, and their report. A file that does not fit becomes a skipped one.
+def _reported(store: Store, chosen: Format, run: str | None) -> tuple[list[Case], list[str], list[str], str]:
+    """Returns the cases that can be reported, the skipped files, the missing ones, and the report. A file that does
+    not fit becomes a skipped one.
 
     Failure (status 3) if no case is left.
     """
-    cases = report_cases.load(store, run, chosen is Format.JSON)
+    cases, stopped = report_cases.load(store, run, chosen is Format.JSON)
+
+    def reported(cases: list[Case]) -> tuple[list[Case], list[str], list[str], str]:
+        in_order = sorted(cases, key=lambda case: bool(case.inputs))
+        missing = [*(line for case in in_order for line in case.missing), *stopped]
+        damaged = [str(skipped) for skipped in store.skipped]
+        return cases, damaged, missing, document(chosen, cases, damaged, missing)
+
     try:
-        return cases, document(chosen, cases, *_notes(store, cases, run))
+        return reported(cases)
     except WRONG_DATA:  # in some case; finding it takes a second pass over all cases
         fitting = [case for found in cases for case in _fitting(store, chosen, found)]
     if not fitting:
         raise Failure(Status.INPUT, f"nothing can be reported: {'; '.join(map(str, store.skipped))}")
-    return fitting, document(chosen, fitting, *_notes(store, fitting, run))
+    return reported(fitting)
 
 
 def _fitting(store: Store, chosen: Format, case: Case) -> list[Case]:
     """Returns the case as far as it can be reported: without a faulty characterisation, or not at all."""
-    with suppress(Misfit), store.fitting(*([("characterisation", case.run)] if case.characterisation else [])):
-        document(chosen, [case])
-        return [case]
-    reduced = replace(case, characterisation=None, names=())
-    try:
-        document(chosen, [reduced])
-        return [reduced]
-    except WRONG_DATA as error:
-        store.forgive("characterisation", case.run)
-        store.blame(case.kind, case.kept_as, error)
-        return []
-
-
-def _notes(store: Store, cases: Sequence[Case], run: str | None) -> tuple[list[str], list[str]]:
-    """Returns the skipped files, and the missing ones."""
-    return [str(s) for s in store.skipped], report_cases.missing(store, cases, all_runs=run is None)
+    faults = []
+    for tried in (case, replace(case, characterisation=None, names=())):
+        try:
+            document(chosen, [tried])
+        except WRONG_DATA as error:
+            faults.append(error)
+            continue
+        if faults:
+            store.blame("characterisation", case.run, faults[0])
+        return [tried]
+    store.blame(case.kind, case.kept_as, faults[-1])
+    return []
 
 
 def write_out(content: str | bytes, out: Path | None) -> None:

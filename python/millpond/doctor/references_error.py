@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,7 +23,7 @@ from msgspec import field
 from millpond.rounds.predicted_misses import MEDIAN_PERCENT, WORST_PERCENT
 from millpond.rounds.replay_data import ErrorNote
 from millpond.statistics.order_statistics import Summary, rank_correlation
-from millpond.store.store import Misfit, Store
+from millpond.store.store import Store
 from millpond.system.machine_facts import Place
 from millpond.system.records import NONE, Record
 
@@ -269,11 +268,10 @@ def references_error(store: Store) -> ReferencesError:
     """The error that the latest validation on this machine found for FEWEST_PROGRAMS or more; else the default.
 
     `.interval(ratio)` is the interval around a predicted CPU ratio; `.note` is the record for a document.
-    O(observations): it queries the store for its runs.
+    O(validations).
     """
-    for run, document in store.documents_here(KIND):
-        with suppress(Misfit), store.fitting((KIND, run)):
-            summary = ReferencesValidation.from_json(document).seconds_summary
-            if summary is not None and summary.programs >= FEWEST_PROGRAMS:
-                return ReferencesError(summary.half_width, run, summary.programs, summary.coverage)
+    for run, found in store.records(KIND, ReferencesValidation.from_json, here=True):
+        summary = found.seconds_summary
+        if summary is not None and summary.programs >= FEWEST_PROGRAMS:
+            return ReferencesError(summary.half_width, run, summary.programs, summary.coverage)
     return NOT_VALIDATED

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,7 +25,7 @@ from millpond.cells.metrics import OF_A_PROCESS
 from millpond.rounds.interleaved_rounds import by_round
 from millpond.rounds.replay_data import ErrorNote
 from millpond.statistics.order_statistics import Summary, summarise
-from millpond.store.store import Misfit, Store
+from millpond.store.store import Store
 from millpond.system.machine_facts import Place
 from millpond.system.records import NONE, Record
 from millpond.system.wording import list_text
@@ -221,14 +220,12 @@ NOT_VALIDATED = ReplayError(DEFAULT_ERROR)
 def replay_error(store: Store) -> ReplayError:
     """The error that the latest validation on this machine found for FEWEST_PROGRAMS or more; else the default.
 
-    O(observations): it queries the store for its runs.
+    O(validations).
     """
-    for run, document in store.documents_here(KIND):
-        with suppress(Misfit), store.fitting((KIND, run)):
-            summary = Validation.from_json(document).summary
-            programs = min((s.programs for s in summary.values()), default=0)
-            if programs >= FEWEST_PROGRAMS:
-                return ReplayError({**DEFAULT_ERROR, **{m: s.widens_by for m, s in summary.items()}}, run, programs)
+    for run, found in store.records(KIND, Validation.from_json, here=True):
+        programs = min((s.programs for s in found.summary.values()), default=0)
+        if programs >= FEWEST_PROGRAMS:
+            return ReplayError({**DEFAULT_ERROR, **{m: s.widens_by for m, s in found.summary.items()}}, run, programs)
     return NOT_VALIDATED
 
 

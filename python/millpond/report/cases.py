@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """The contents of a report: a case for each run of `advise`, with everything that the store has of that run.
 
-    STORE ──▶ runs of advise ──▶ the latest of each workload ──▶ Case(advice, characterisation, replay, observations)
+    Store.load(run) ──▶ RunContents ──▶ case_of ──▶ Case(advice, characterisation, replay, observations) ──▶ forms
+
+`load` takes one run, or the latest run of advise of each workload.
 
 Data that a store lacks (an older run, a damaged file) is None or empty; the reports say so.
 """
@@ -9,12 +11,12 @@ Data that a store lacks (an older run, a damaged file) is None or empty; the rep
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -24,17 +26,16 @@ from millpond.advice.prediction_outcome import Builds, PredictionOutcome
 from millpond.report.paired_rounds import PairedRounds
 from millpond.rounds.characterisation import Characterisation, RecordedTrace, Subsystem
 from millpond.store.call_tree import CallTree
+from millpond.store.check import WRONG_DATA, place
 from millpond.store.observations import Observation
-from millpond.store.store import Misfit, Store
+from millpond.store.run_contents import RunContents
+from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
 from millpond.system.records import decode
 
 # A run of advise; a run without observations is known by its document.
 EXPERIMENTS = ("advise", "advice")
-Made = TypeVar("Made")
 SHOWN_AT_MOST = 80  # the number of subsystems whose details are read
-_NAMES = "select name from subsystems where run = ? order by position"
-_DETAILS = "select detail from subsystems where run = ? and list_contains(?, name) order by position"
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Case:
     kind: str = "advice"  # the kind of document, and the run under which it is stored
     kept_as: str = ""
     contexts: CallTree | None = field(default=None, repr=False)  # the calls that led to allocations
+    missing: Sequence[str] = ()  # a sentence for each file that is not in the store, with the consequence
     outcome: Builds | None = None  # from `compare --after`: the outcome of the prediction
 
     @property
@@ -131,69 +133,68 @@ def by_importance(advice: Advice) -> list[Row]:
     return sorted(advice.subsystems, key=lambda row: (not row.pays, -(row.bytes or 0)))
 
 
-def of_run(store: Store, run: str, advice: Advice, whole: bool = False) -> Case:
+def case_of(contents: RunContents, advice: Advice, whole: bool = False) -> Case:
     """Returns the case of a run with this advice; `whole`: with every subsystem, not only those that fit on a page."""
-    rest = store.document("characterisation", run)
-    names = [str(row["name"]) for row in store.query(_NAMES, [run])] if rest is not None else []
     shown = by_importance(advice)[: None if whole else SHOWN_AT_MOST]
-    characterised = _characterised(store, run, rest or {}, [row.name for row in shown]) if names else None
+    characterised = _characterised(contents, {row.name for row in shown})
     return Case(
-        replace(advice, run=advice.run or run),
+        replace(advice, run=advice.run or contents.run),
         characterised,
-        names if characterised else (),
-        store.observations(run) if store.files("observations") else [],
-        kept_as=run,
-        contexts=store.contexts(run),
-        outcome=_made_of(store, OUTCOMES, run, Builds.from_json),
+        [str(row["name"]) for row in contents.subsystems or ()] if characterised else (),
+        contents.observations,
+        kept_as=contents.run,
+        contexts=_contexts(contents),
+        missing=_missing_of(contents) if advice.subsystems else (),  # without heap events nothing else is stored
+        outcome=contents.made(OUTCOMES, Builds.from_json),
     )
 
 
 def cases_of(advices: Sequence[Advice], store: Store | None) -> list[Case]:
     """Returns the cases of these advices, with the data that `store` has of their runs."""
-    return [of_run(store, a.run, a) if store and a.run and not a.inputs else Case(a) for a in advices]
+    return [case_of(store.load(a.run), a) if store and a.run and not a.inputs else Case(a) for a in advices]
 
 
-def _characterised(store: Store, run: str, rest: dict[str, Any], names: list[str]) -> Characterisation | None:
-    """Returns the characterisation of the named subsystems; None, and the file is blamed, if it does not fit."""
-    with suppress(Misfit):
-        with store.fitting(("subsystems", run)):
-            details = [json.loads(row["detail"]) for row in store.query(_DETAILS, [run, names])]
-            subsystems = decode(tuple[Subsystem, ...], details)
-        with store.fitting(("characterisation", run)):
-            return replace(Characterisation.from_json(rest), subsystems=subsystems)
+def _contexts(contents: RunContents) -> CallTree | None:
+    """Returns the call tree of a run; None if it has none that fits."""
+    with suppress(*WRONG_DATA):
+        return contents.call_tree
     return None
 
 
-def _made_of(store: Store, kind: str, run: str, make: Callable[[dict[str, Any]], Made]) -> Made | None:
-    """Returns `make` of a document; None if the store lacks it, or it does not fit."""
-    found = store.document(kind, run)
-    if found is not None:
-        with suppress(Misfit), store.fitting((kind, run)):
-            return make(found)
-    return None
+def _characterised(contents: RunContents, names: Collection[str]) -> Characterisation | None:
+    """Returns the characterisation of the named subsystems; None if the run has none that fits."""
+    if "characterisation" not in contents.documents or not contents.subsystems:
+        return None
+
+    def details(rows: list[dict[str, Any]]) -> tuple[Subsystem, ...]:
+        return decode(tuple[Subsystem, ...], [json.loads(row["detail"]) for row in rows if row["name"] in names])
+
+    subsystems = contents.made("subsystems", details)
+    rest = contents.made("characterisation", Characterisation.from_json) if subsystems is not None else None
+    return replace(rest, subsystems=subsystems) if rest else None
 
 
-def load(store: Store, run: str | None, whole: bool = False) -> list[Case]:
-    """Returns the requested run, or the latest of each workload; the newest first. `whole`: see `of_run`.
+def load(store: Store, run: str | None, whole: bool = False) -> tuple[list[Case], list[str]]:
+    """Returns the cases of the requested run, or of the latest of each workload (the newest first), and a sentence for
+    each run without a case. `whole`: see `case_of`.
 
     Failure (status 3) if the run is unknown or has no advice, and if no run of the store has any. Advice in a wrong
     form is among the store's skipped files.
     """
     if run is not None:
         found = store.find_run(run)
-        case = _kept(store, found.run, whole)
+        case = _cases_of(store, found.run, whole)
         if not case:
             raise Failure(
                 Status.INPUT,
                 f"run {found.run} ({found.experiment}) has no readable advice; `millpond advise` writes one. "
                 "Every run can be exported by --format csv",
             )
-        return case
+        return case, []
     cases: dict[str, list[Case]] = {}
-    for known in reversed(store.runs()):
-        if known.experiment not in EXPERIMENTS or known.workload in cases:
-            continue
-        case = _kept(store, known.run, whole)
+    runs = [known for known in store.runs() if known.experiment in EXPERIMENTS]
+    for known in reversed(runs):
+        case = _cases_of(store, known.run, whole) if known.workload not in cases else []
         if case:
             cases[known.workload] = case
     if not cases:
@@ -201,39 +202,30 @@ def load(store: Store, run: str | None, whole: bool = False) -> list[Case]:
         raise Failure(
             Status.INPUT, f"the store {store.folder} has no advice; `millpond advise --store` writes it{skipped}"
         )
-    return [case for found in cases.values() for case in found]
+    stopped = [
+        f"{place('advice', run)} is not in the store (the run was perhaps stopped): run {run} is not in this report"
+        for run in sorted(known.run for known in runs)
+        if not store.has("advice", run)
+    ]
+    return [case for found in cases.values() for case in found], stopped
 
 
-def _kept(store: Store, run: str, whole: bool) -> list[Case]:
+def _cases_of(store: Store, run: str, whole: bool) -> list[Case]:
     """Returns the case of a run, if its advice is stored and fits; first the advice on several inputs that the run
     completed.
     """
-    case = _made_of(store, "advice", run, lambda data: of_run(store, run, Advice.from_json(data), whole))
-    if case is None:
-        return []
-    merged = _made_of(store, "inputs", run, lambda data: Case(Advice.from_json(data), kind="inputs", kept_as=run))
-    return [merged, case] if merged else [case]
-
-
-def missing(store: Store, cases: Sequence[Case], *, all_runs: bool = True) -> list[str]:
-    """Names the files of these cases that are missing from the store, a sentence each, with the consequence.
-
-    `all_runs`: also runs of advise with observations but no advice, which are no cases.
-    """
-    found = [line for case in cases if case.run and not case.inputs for line in _missing_of(store, case)]
-    for case in cases:
-        found += [
-            f"advice/{of.run}.json.gz is not in the store: this report has only a summary of input {of.number}"
-            for of in case.inputs
+    contents = store.load(run)
+    case = contents.made("advice", lambda data: case_of(contents, Advice.from_json(data), whole))
+    merged = contents.made("inputs", Advice.from_json) if case else None
+    cases = [case] if case else []
+    if merged:
+        missing = [
+            f"{place('advice', of.run)} is not in the store: this report has only a summary of input {of.number}"
+            for of in merged.inputs
             if of.run and not store.has("advice", of.run)
         ]
-    known = {run.run for run in store.runs() if run.experiment in EXPERIMENTS} if all_runs else set()
-    found += [
-        f"advice/{run}.json.gz is not in the store (the run was perhaps stopped): run {run} is not in this report"
-        for run in sorted(known)
-        if not store.has("advice", run)
-    ]
-    return found
+        cases.insert(0, Case(merged, kind="inputs", kept_as=run, missing=missing))
+    return cases
 
 
 # The data that a run of advise stores with its advice, and the consequence if a file is missing.
@@ -245,21 +237,21 @@ _PARTS = (
 )
 
 
-def _missing_of(store: Store, case: Case) -> list[str]:
-    if not case.advice.subsystems:
-        return []  # a program without heap events: nothing else is stored
+def _missing_of(contents: RunContents) -> list[str]:
     return [
-        f"{store.place(kind, case.run)} is not in the store: for run {case.run}, {meaning}"
+        f"{place(kind, contents.run)} is not in the store: for run {contents.run}, {meaning}"
         for kind, meaning in _PARTS
-        if not store.has(kind, case.run)
+        if kind not in contents.kinds
     ]
 
 
-def latest(store: Store, run: str | None) -> str:
-    """Returns the id of the run given by --run, or of the latest run of advise. Failure (status 3) without one."""
+def latest(store: Store, run: str | None) -> RunContents:
+    """Returns the contents of the run given by --run, or of the latest run of advise. Failure (status 3) without
+    one.
+    """
     if run is not None:
-        return str(store.find_run(run).run)
+        return store.load(store.find_run(run).run)
     ids = [known.run for known in store.runs() if known.experiment in EXPERIMENTS]
     if not ids:
         raise Failure(Status.INPUT, f"the store {store.folder} has no run of advise; give another run by --run")
-    return str(ids[-1])
+    return store.load(ids[-1])

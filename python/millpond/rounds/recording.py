@@ -7,9 +7,12 @@ program ──millpond-record──▶ FILE, FILE.PID, FILE.PID.IMAGE ──summ
 from __future__ import annotations
 
 import json
+import math
+import os
 import resource
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +26,7 @@ from millpond.store.call_tree import CallTree
 from millpond.system import native
 from millpond.system.any_bytes import kept
 from millpond.system.errors import Failure, Status
+from millpond.system.progress import report_phase
 from millpond.system.records import NULL, Record, decode
 from millpond.system.standard_input import StandardInput
 from millpond.system.wording import bytes_text
@@ -155,7 +159,9 @@ def record(
     file = folder.absolute() / "program.mpt"
     argv = preparation.program(program)
     options = bounds.options() if bounds else []
-    with preparation.ready(folder) as cwd, stdin.first() as descriptor:
+    limit_seconds = bounds.seconds if bounds else math.inf
+    phase = report_phase(f"recording {program[0]}", lambda: trace_size_text(file), limit_seconds)
+    with preparation.ready(folder) as cwd, stdin.first() as descriptor, phase:
         started, cpu_before = time.monotonic(), _children_cpu_seconds()
         finished = native.run(RECORD, [*options, "--frees", "-o", str(file), "--", *argv], stdin=descriptor, folder=cwd)
         seconds, cpu_seconds = time.monotonic() - started, _children_cpu_seconds() - cpu_before
@@ -167,6 +173,25 @@ def record(
     return Recording(
         exit_status, signal, seconds, processes, was_stopped="(--for)" in finished.said, cpu_seconds=cpu_seconds
     )  # fmt: skip
+
+
+def trace_size_text(file: Path) -> str:
+    """Returns the present size of a recording, `840 MB of trace`; a part of its files may have other names."""
+    found = 0
+    for part in file.parent.glob(f"{file.name}*"):
+        with suppress(OSError):  # it may be renamed or removed meanwhile
+            found += part.stat().st_size
+    return f"{bytes_text(found)} of trace"
+
+
+def _read_text() -> str:
+    """Returns the bytes that the programs which we started have read, `1.2 GB read`."""
+    read = 0
+    for child in native.descendants_of(os.getpid()):
+        with suppress(OSError):
+            facts = dict(line.split(": ") for line in Path(f"/proc/{child}/io").read_text().splitlines())
+            read = max(read, int(facts["rchar"]))
+    return f"{bytes_text(read)} read"
 
 
 def _children_cpu_seconds() -> float:
@@ -207,7 +232,8 @@ def characterise(process: Process, folder: Path) -> tuple[Characterisation, Call
     out, contexts, plans = folder / "characterisation.json", folder / "contexts.json", folder / "plans"
     plans.mkdir(exist_ok=True)
     options = ["--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans)]
-    native.require(CHARACTERISE, [*options, "--scopes-out", str(scopes_file(folder)), str(process.trace)])
+    with report_phase(f"grouping allocations of {trace_size_text(process.trace)}", _read_text):
+        native.require(CHARACTERISE, [*options, "--scopes-out", str(scopes_file(folder)), str(process.trace)])
     return _typed(Characterisation, out), _typed(CallTree, contexts), read_folder(plans)
 
 
@@ -240,7 +266,8 @@ def observe(
     limit = max(_ENTRIES_MIN, int(seconds * _ENTRIES_SHARE / _ENTRY_SECONDS / functions))
     options = ["--owners", "--scopes", str(wanted), "--scope-entries", str(limit), "-o", str(file)]
     argv = preparation.program(program)
-    with preparation.ready(folder) as cwd, stdin.first() as descriptor:
+    phase = report_phase("observing scopes", lambda: trace_size_text(file), seconds)
+    with preparation.ready(folder) as cwd, stdin.first() as descriptor, phase:
         finished = native.run(RECORD, [*options, "--", *argv], stdin=descriptor, seconds=seconds, folder=cwd)
     if finished.timed_out:
         return None, f"the recording that observes them took more than {seconds:.0f} s"

@@ -18,11 +18,11 @@ from pathlib import Path
 from millpond.cells.plans import Plan, read_affinity
 from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
-from millpond.rounds.recording import CHARACTERISE, read_json, trace_set
+from millpond.rounds.recording import CHARACTERISE, read_json, trace_set, trace_size_text
 from millpond.system import native
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
-from millpond.system.progress import say
+from millpond.system.progress import report_phase, say
 from millpond.system.standard_input import StandardInput
 from millpond.system.wording import seconds_text
 
@@ -67,7 +67,8 @@ def capture(
     argv = preparation.program(program)
     plain_seconds = _run_plainly(argv, folder, stdin, preparation)
     limit = max(SECONDS_MIN, TIMES_AT_MOST * plain_seconds)
-    with preparation.ready(folder) as cwd, stdin.first() as descriptor:
+    phase = report_phase("capturing references", lambda: trace_size_text(file), limit)
+    with preparation.ready(folder) as cwd, stdin.first() as descriptor, phase:
         started = time.monotonic()
         finished = native.run(CAPTURE, ["-o", str(file), "--", *argv], stdin=descriptor, seconds=limit, folder=cwd)
         took = time.monotonic() - started

@@ -12,15 +12,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 from millpond.store import store_files
-from millpond.store.relations import RELATIONS, read
+from millpond.store.relations import READERS, RELATIONS, read
 from millpond.store.store_files import DOCUMENT, PARQUET, SkippedFile, Unreadable
 from millpond.system.errors import Failure, Status
 
 KIND = re.compile(r"[a-z][a-z_]*")
 # Too large for a check that reads them whole; every reader of these reads the whole file anyway.
 _LARGE = ("contexts",)
+# The errors that Python raises if data have another form than their reader expects.
+WRONG_DATA = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+Made = TypeVar("Made")
+
+
+def place(kind: str, run: str) -> str:
+    """The path of a kind of file of a run, relative to the store's folder."""
+    return f"{kind}/{run}{PARQUET if kind in RELATIONS else DOCUMENT}"
 
 
 class Inspector:
@@ -31,6 +40,31 @@ class Inspector:
         self._checked: dict[Path, tuple[int, int]] = {}
         self._skipped: dict[Path, SkippedFile] = {}
         self._misfits: dict[Path, SkippedFile] = {}
+
+    def path(self, kind: str, run: str) -> Path:
+        """The path of a kind of file of a run."""
+        return self._folder / place(kind, run)
+
+    def content(self, kind: str, run: str) -> Any:
+        """The content of a file (see READERS; a document as plain data). None if it is missing or damaged."""
+        path = self.path(kind, run)
+        try:
+            if kind in READERS:
+                return READERS[kind](path) if path.exists() else None
+            return store_files.read_document(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except Unreadable as reason:
+            self.skip(path, reason)
+            return None
+
+    def made(self, kind: str, run: str, content: Any, make: Callable[[Any], Made]) -> Made | None:
+        """Returns `make` of the content of a file; None, and the file is a misfit, if it raises WRONG_DATA."""
+        try:
+            return make(content)
+        except WRONG_DATA as error:
+            self.misfit(kind, run, error)
+            return None
 
     def good(self, relation: str, *, whole: bool = True) -> list[Path]:
         """The files of a relation that are ours and whole (or at least begin and end as they should)."""
@@ -49,20 +83,17 @@ class Inspector:
 
     def documents(self) -> list[tuple[str, Path]]:
         """Every document with a valid name and kind, unread."""
-        return [(folder.name, path) for folder in self._kinds() for path in self._listed(folder, DOCUMENT)]
+        return [(folder.name, path) for folder in self.kinds() for path in self._listed(folder, DOCUMENT)]
 
     def skip(self, path: Path, reason: object) -> None:
         """Records that a file was skipped."""
         self._skipped[path] = SkippedFile(path, str(reason))
 
-    def misfit(self, path: Path, error: Exception) -> None:
+    def misfit(self, kind: str, run: str, error: Exception) -> None:
         """Records, for the lifetime of this object, that a file is whole but its content is not what its kind has."""
+        path = self.path(kind, run)
         what = " ".join(f"{type(error).__name__} {error}".split())[:120]
         self._misfits[path] = SkippedFile(path, f"damaged, or of another version: its content does not fit ({what})")
-
-    def fits(self, path: Path) -> None:
-        """Takes back `misfit`."""
-        self._misfits.pop(path, None)
 
     def skipped_in(self, relation: str) -> list[SkippedFile]:
         """The files of a relation that were skipped so far."""
@@ -96,7 +127,8 @@ class Inspector:
             self._skipped.pop(path, None)
         return True
 
-    def _kinds(self) -> list[Path]:
+    def kinds(self) -> list[Path]:
+        """The folders of documents."""
         folders = [p for p in _entries(self._folder) if p.is_dir() and p.name not in RELATIONS]
         for folder in folders:
             if not KIND.fullmatch(folder.name):

@@ -11,7 +11,7 @@ The rest of a document lies in the footer of the Parquet file, so that nothing i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from millpond.store.store_files import (
     WHOLE,
     Columns,
     Unreadable,
+    about,
     columns_of,
     read_parquet,
     schema_of,
@@ -63,13 +64,14 @@ _NEVER_NULL: Mapping[str, tuple[str, ...]] = {
 
 
 def read(relation: str, path: Path) -> Any:
-    """The whole table of a file, with every page and its texts checked. Raises Unreadable. O(size)."""
+    """The relation's columns of a file, with every page and its texts checked. Raises Unreadable. O(size)."""
     is_old = relation == "observations" and columns_of(path) >= {"strategy"}
     table = read_parquet(path, _OBSERVATIONS_1 if is_old else RELATIONS[relation])
     try:
         if is_old:
             table = observations_table([of_version_1(row) for row in table.to_pylist()])
         _require_rows(relation, table)
+        table = table.select(list(RELATIONS[relation])).cast(schema_of(RELATIONS[relation]))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise Unreadable(f"damaged: {' '.join(str(error).split())[:120]}") from error
     return table
@@ -140,10 +142,9 @@ def _number(value: object, make: type) -> Any:
     return make(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def subsystems_of(table: Any) -> list[dict[str, Any]]:
-    """The subsystems from their rows."""
-    pairs = zip(table.column("position").to_pylist(), table.column("detail").to_pylist(), strict=True)
-    return [json.loads(detail) for _, detail in sorted(pairs)]
+def subsystems_in(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file by their columns, ordered by position. Raises Unreadable like `read`."""
+    return list(read("subsystems", path).sort_by("position").to_pylist())
 
 
 def contexts_table(run: str, tree: CallTree) -> Any:
@@ -175,8 +176,16 @@ def _names(indices: Sequence[int], names: Sequence[str]) -> list[str | None]:
     return [names[i] if i >= 0 else None for i in indices]
 
 
-def contexts_of(table: Any, rest: Mapping[str, Any]) -> CallTree:
-    """The tree from its rows; `rest` is the content of the footer."""
-    named = ("parent", "function_index", "subsystem_index", *COUNTS)
-    columns = [table.column(name).to_pylist() for name in named]
-    return CallTree.from_json({**rest, "nodes": list(zip(*columns, strict=True))})
+def call_tree_in(path: Path) -> CallTree:
+    """The tree of a file, from its rows and its footer. Raises Unreadable like `read`."""
+    table = read("contexts", path)
+    columns = [table.column(name).to_pylist() for name in ("parent", "function_index", "subsystem_index", *COUNTS)]
+    return CallTree.from_json({**about(path), "nodes": list(zip(*columns, strict=True))})
+
+
+# The reader of each relation's file, for one run.
+READERS: Mapping[str, Callable[[Path], Any]] = {
+    "observations": observations_in,
+    "subsystems": subsystems_in,
+    "contexts": call_tree_in,
+}

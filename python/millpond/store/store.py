@@ -18,28 +18,26 @@ import datetime
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from millpond.store import store_files
 from millpond.store.call_tree import CallTree
-from millpond.store.check import KIND, Inspector
-from millpond.store.observations import Journal, Observation
+from millpond.store.check import KIND, Inspector, Made
+from millpond.store.observations import Journal
 from millpond.store.relations import (
     RELATIONS,
-    contexts_of,
     contexts_table,
     empty_table,
-    observations_in,
     observations_table,
     read,
-    subsystems_of,
     subsystems_table,
 )
-from millpond.store.store_files import DOCUMENT, PARQUET, SkippedFile, Unreadable
+from millpond.store.run_contents import RunContents
+from millpond.store.store_files import DOCUMENT, PARQUET, SkippedFile
 from millpond.store.unfinished import salvage
 from millpond.system import memory_limit
 from millpond.system.any_bytes import kept
@@ -51,14 +49,6 @@ DEFAULT = Path("results/store")
 LATEST = "latest"
 _OBSERVATIONS, _SUBSYSTEMS, _CONTEXTS, _CHARACTERISATION = "observations", "subsystems", "contexts", "characterisation"
 _STAMP = "%Y%m%dT%H%M%S"
-
-
-# The errors that Python raises if data have another form than their reader expects.
-WRONG_DATA = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
-
-
-class Misfit(Exception):
-    """A file of the store that is whole, but whose content is not what its kind has."""
 
 
 @dataclass(frozen=True)
@@ -110,41 +100,10 @@ class Store:
         store_files.write_document(path, data)
         return path
 
-    def document(self, kind: str, run: str) -> dict[str, Any] | None:
-        """A document of a run; None if it has none, or a damaged one (which is then among `skipped`)."""
-        path = self.folder / _document_kind(kind) / f"{run}{DOCUMENT}"
-        try:
-            return store_files.read_document(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except Unreadable as reason:
-            self._inspector.skip(path, reason)
-            return None
-
-    def documents_of(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The documents of one kind with their runs, the latest first, whatever else the runs have kept."""
-        paths = sorted(path for of, path in self._inspector.documents() if of == _document_kind(kind))
-        for path in reversed(paths):
-            run = path.name.removesuffix(DOCUMENT)
-            document = self.document(kind, run)
-            if document is not None:
-                yield run, document
-
     def remove_document(self, kind: str, run: str) -> None:
         """Removes a document of a run, if it has one."""
         with suppress(OSError):
             (self.folder / _document_kind(kind) / f"{run}{DOCUMENT}").unlink()
-
-    def documents_here(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The documents of one kind from runs of the same name on this machine, with their runs, the latest first.
-
-        O(observations): it queries the store for its runs.
-        """
-        for run in reversed(self.runs()):
-            if run.experiment == kind and run.machine == str(this_machine()):
-                document = self.document(kind, run.run)
-                if document is not None:
-                    yield run.run, document
 
     def write_characterisation(self, run: str, data: Mapping[str, Any]) -> None:
         """Keeps "millpond.characterisation/1": its subsystems as a relation, all else as a document. Failure (4)."""
@@ -153,68 +112,50 @@ class Store:
         store_files.write_parquet(path, subsystems_table(run, data.get("subsystems", [])), {"run": run})
         self.write_document(_CHARACTERISATION, run, rest)
 
-    def characterisation(self, run: str) -> dict[str, Any] | None:
-        """The characterisation as it was written; None if the run has none, or a part of it is damaged."""
-        rest = self.document(_CHARACTERISATION, run)
-        table = self._table(_SUBSYSTEMS, run) if rest is not None else None
-        return None if rest is None or table is None else {**rest, _SUBSYSTEMS: subsystems_of(table)}
-
     def write_contexts(self, run: str, tree: CallTree) -> None:
         """Keeps the call tree of a run. Failure (status 4) if that is impossible."""
         path = self._folder_for(_CONTEXTS) / f"{run}{PARQUET}"
         rest = {name: getattr(tree, name) for name in ("schema", "functions", "subsystems", "peak_bytes")}
         store_files.write_parquet(path, contexts_table(run, tree), rest)
 
-    def contexts(self, run: str) -> CallTree | None:
-        """The call tree as it was written; None if the run has none, or a damaged one."""
-        table = self._table(_CONTEXTS, run)
-        if table is None:
-            return None
-        return contexts_of(table, store_files.about(self.folder / _CONTEXTS / f"{run}{PARQUET}"))
+    def load(self, run: str) -> RunContents:
+        """Everything that the run with this id left here; empty contents if it left nothing."""
+        known = (*RELATIONS, *(folder.name for folder in self._inspector.kinds()))
+        kinds = frozenset(kind for kind in known if self.has(kind, run))
+        contents = {kind: self._inspector.content(kind, run) for kind in kinds - RELATIONS.keys()}
+        documents = {kind: content for kind, content in contents.items() if content is not None}
+        return RunContents(run, kinds, documents, self._inspector)
 
-    @contextmanager
-    def fitting(self, *files: tuple[str, str]) -> Iterator[None]:
-        """Blames the files of the given kinds and runs for errors of wrong data inside the block.
+    def load_measured(self, run: str | None = None) -> list[RunContents]:
+        """The contents of one run, or of each run with observations, by id.
 
-        They are then among `skipped`, and the error becomes Misfit. Use it around code that reads a document's parts:
-        a file can be whole and still hold anything.
+        Failure (status 3) if the store has no observations at all.
         """
-        try:
-            yield
-        except WRONG_DATA as error:
-            for kind, run in files:
-                self.blame(kind, run, error)
-            raise Misfit(str(error)) from error
+        measured = [path.name.removesuffix(PARQUET) for path in self.files(_OBSERVATIONS)] or self._no_observations()
+        return [self.load(one) for one in (measured if run is None else [run])]
+
+    def records(
+        self, kind: str, make: Callable[[dict[str, Any]], Made], *, here: bool = False
+    ) -> Iterator[tuple[str, Made]]:
+        """Yields `make` of each document of one kind, with its run, the latest first. Skips documents that do not fit.
+
+        `here`: only of documents that were written on this machine.
+        """
+        runs = sorted(path.name.removesuffix(DOCUMENT) for of, path in self._inspector.documents() if of == kind)
+        for run in reversed(runs):
+            document = self._inspector.content(kind, run)
+            if document is not None and (not here or document.get("machine") == str(this_machine())):
+                found = self._inspector.made(kind, run, document, make)
+                if found is not None:
+                    yield run, found
 
     def blame(self, kind: str, run: str, error: Exception) -> None:
         """Adds a file to the skipped ones: it is whole, but its content raised that error in a reader."""
-        self._inspector.misfit(self._path(kind, run), error)
-
-    def forgive(self, kind: str, run: str) -> None:
-        """Takes back `blame`: another file was at fault."""
-        self._inspector.fits(self._path(kind, run))
-
-    @staticmethod
-    def place(kind: str, run: str) -> str:
-        """The path of a kind of file of a run, relative to the store's folder."""
-        return f"{kind}/{run}{PARQUET if kind in RELATIONS else DOCUMENT}"
+        self._inspector.misfit(kind, run, error)
 
     def has(self, kind: str, run: str) -> bool:
         """True if such a file exists, readable or not."""
-        return os.path.lexists(self._path(kind, run))
-
-    def _path(self, kind: str, run: str) -> Path:
-        return self.folder / self.place(kind, run)
-
-    def _table(self, relation: str, run: str) -> Any:
-        path = self.folder / relation / f"{run}{PARQUET}"
-        if not path.exists():
-            return None
-        try:
-            return read(relation, path)
-        except Unreadable as reason:
-            self._inspector.skip(path, reason)
-            return None
+        return os.path.lexists(self._inspector.path(kind, run))
 
     def runs(self) -> list[Run]:
         """Every run that has left a file here, the oldest first."""
@@ -226,7 +167,7 @@ class Store:
         found = {r["run"]: Run(r["run"], r["experiment"], r["workload"], r["machine"], r["time_utc"]) for r in rows}
         for kind, path in self._inspector.documents():
             run = path.name.removesuffix(DOCUMENT)
-            document = self.document(kind, run) if run not in found else None
+            document = self._inspector.content(kind, run) if run not in found else None
             if document is not None:
                 found[run] = _run_of(run, kind, document)
         return sorted((_begun(run) for run in found.values()), key=lambda r: (r.time_utc, r.run))
@@ -244,15 +185,6 @@ class Store:
         ids = ", ".join(r.run for r in (found or runs)[-5:])
         what = f"{len(found)} runs begin with {text!r}" if found else f"no run begins with {text!r}"
         raise Failure(Status.INPUT, f"{what} in the store {self.folder}; the latest of them: {ids}")
-
-    def observations(self, run: str | None = None) -> list[Observation]:
-        """The observations of a run, or all, in the order of their ids. Failure (status 3) if the store has none at
-        all.
-        """
-        files = self.files(_OBSERVATIONS) or self._no_observations()
-        return [
-            row for path in files if run in (None, path.name.removesuffix(PARQUET)) for row in observations_in(path)
-        ]
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[dict[str, Any]]:
         """The rows of a query over the relations that it names: observations, subsystems, contexts.
@@ -284,8 +216,7 @@ class Store:
             if all(store_files.columns_of(p) == columns.keys() and kept(str(p)) == str(p) for p in files):
                 found = dataset.dataset([str(p) for p in files], schema=store_files.schema_of(columns))
             else:
-                tables = [read(relation, path).select(list(columns)) for path in files]
-                found = pa.concat_tables([table.cast(store_files.schema_of(columns)) for table in tables])
+                found = pa.concat_tables([read(relation, path) for path in files])
             connection.register(relation, found)
         elif relation == _OBSERVATIONS:
             self._no_observations()

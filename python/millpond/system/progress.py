@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: BSL-1.0
 """Progress on standard error: on a terminal a bar with the time left, elsewhere plain lines; nothing below two
 seconds.
+
+ProgressReport   counted steps: judging: 12 of 66 runs, at most 41 s left
+report_phase     one long step: recording: 840 MB of trace after 34 s, at most 206 s left
 """
 
 from __future__ import annotations
 
 import math
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from millpond.system.wording import seconds_text
@@ -72,3 +78,42 @@ class ProgressReport:
             self._bar.start()
         assert self._task is not None
         self._bar.update(self._task, completed=self._done)
+
+
+@contextmanager
+def report_phase(what: str, amount: Callable[[], str], limit_seconds: float = math.inf) -> Iterator[None]:
+    """Announces a step, and reports its amount and time from a thread of its own until the block ends.
+
+    `amount`: returns the work done so far in words, such as "840 MB of trace"; called in the thread. `limit_seconds`:
+    the step ends then at the latest.
+    """
+    say(what)
+    ended = threading.Event()
+    thread = threading.Thread(target=_report_until, args=(ended, what, amount, limit_seconds), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _report_until(ended: threading.Event, what: str, amount: Callable[[], str], limit_seconds: float) -> None:
+    started = time.monotonic()
+    is_shown = False
+    while not ended.wait(_QUIET_SECONDS if sys.stderr.isatty() else _LINE_EVERY_SECONDS):
+        line = phase_text(what, amount(), time.monotonic() - started, limit_seconds)
+        if sys.stderr.isatty():
+            print(f"\r\x1b[Kmillpond: {line}", end="", file=sys.stderr, flush=True)
+            is_shown = True
+        else:
+            say(line)
+    if is_shown:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def phase_text(what: str, amount: str, spent_seconds: float, limit_seconds: float = math.inf) -> str:
+    """Returns `recording: 840 MB of trace after 34 s, at most 206 s left`."""
+    left = max(limit_seconds - spent_seconds, 0.0)
+    at_most = f", at most {seconds_text(left)} left" if math.isfinite(limit_seconds) else ""
+    return f"{what}: {amount} after {seconds_text(spent_seconds)}{at_most}"

@@ -20,7 +20,7 @@ from millpond.statistics.order_statistics import Summary, summarise
 from millpond_bench.claims.claim_readings import means
 from millpond_bench.claims.claim_terms import terms_of
 from millpond_bench.claims.claims import HOLDS, MISSED, RESOLUTION_BYTES, Claim, Verdict, load
-from millpond_bench.experiments.experiment import Point, place_of
+from millpond_bench.experiments.experiment_data import Point, place_of
 from millpond_bench.experiments.result_table import FIGURE, PlaceTable, ResultRow, ResultTable
 
 # The name of our median among the metrics of a row.

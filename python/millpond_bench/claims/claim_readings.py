@@ -28,7 +28,7 @@ from millpond.statistics.order_statistics import Summary, summarise
 from millpond_bench.claims.claim_terms import Term, terms_of
 from millpond_bench.claims.claims import BROKEN, HOLDS, Claim
 from millpond_bench.claims.verdicts import FEWEST_ROUNDS, RATE, Region, chance_of, region_of
-from millpond_bench.experiments.experiment import Place
+from millpond_bench.experiments.experiment_data import Place
 from millpond_bench.experiments.result_table import PlaceTable
 
 _ROUNDING = 1e-9

@@ -10,7 +10,7 @@
 `kind` defines a term, and `over` how the terms are combined; `verdicts` explains the verdicts.
 
 A label of the paper (`AS7`) means one strategy among ours, and another one among allocators that are built as the
-paper's were (`PublishedSpec.documents_own`): such a statement has two verdicts. A statement whose labels mean the same
+paper's were (`ExperimentData.documents_own`): such a statement has two verdicts. A statement whose labels mean the same
 in both (`AS1`), or that names a strategy without a label (`AS7s`), has one.
 
 The kind `untestable` has no rule: no measurement here could decide it, and `missing` names what it would need.
@@ -33,7 +33,8 @@ from millpond.system.wording import plural
 from millpond_bench.claims.claim_readings import read
 from millpond_bench.claims.claims import NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, Verdict, load
 from millpond_bench.claims.verdicts import FEWEST_ROUNDS, controlled
-from millpond_bench.experiments.experiment import Place, PublishedSpec
+from millpond_bench.experiments.experiment import PublishedSpec
+from millpond_bench.experiments.experiment_data import ExperimentData, Place
 from millpond_bench.experiments.result_table import PlaceTable, ResultTable
 
 THREADS = "threads"
@@ -53,24 +54,25 @@ def judge_all(
     `missing`: requested environments and counters that are absent, each with the reason. `cores`: of the machine that
     measured, this one's if not given. O(claims × figures).
     """
+    data = experiment.data
     claims = [claim for claim in load(experiment.claims) if claim.experiment == experiment.name]
     here = cores or this_machine().cores
     within = _within_cores(ours, here)
     reasons = {**(missing or {}), THREADS: f"a core for each thread: this machine has {here}"}
-    in_two = [claim for claim in claims if _has_two_verdicts(claim, experiment)]
+    in_two = [claim for claim in claims if _has_two_verdicts(claim, data)]
     judged = controlled([
-        _untestable(judge(claim, experiment, published, within, names=names), experiment, ours, here, reasons, names)
-        for names, some in ((experiment.canonical, claims), (experiment.original_allocator, in_two))
+        _untestable(judge(claim, data, published, within, names=names), data, ours, here, reasons, names)
+        for names, some in ((data.canonical, claims), (data.original_allocator, in_two))
         for claim in some
     ])  # fmt: skip
     on_documents = dict(zip((claim.id for claim in in_two), judged[len(claims) :], strict=True))
     return [replace(one, on_documents=on_documents.get(one.claim.id)) for one in judged[: len(claims)]]
 
 
-def _has_two_verdicts(claim: Claim, experiment: PublishedSpec) -> bool:
+def _has_two_verdicts(claim: Claim, data: ExperimentData) -> bool:
     """True if its labels mean other strategies on the paper's own allocators."""
-    names = {experiment.canonical(name) for name in (*claim.of, *claim.against, *_rivals(claim, experiment))}
-    return names <= {*experiment.strategies} and any(experiment.original_allocator(name) != name for name in names)
+    names = {data.canonical(name) for name in (*claim.of, *claim.against, *_rivals(claim, data))}
+    return names <= {*data.strategies} and any(data.original_allocator(name) != name for name in names)
 
 
 def _within_cores(figures: PlaceTable, cores: int) -> PlaceTable:
@@ -86,7 +88,7 @@ def _within_cores(figures: PlaceTable, cores: int) -> PlaceTable:
 
 
 def _untestable(
-    judged: Verdict, experiment: PublishedSpec, ours: PlaceTable, cores: int, missing: Mapping[str, str], names: Names
+    judged: Verdict, data: ExperimentData, ours: PlaceTable, cores: int, missing: Mapping[str, str], names: Names
 ) -> Verdict:
     """Adds the missing part, if that is the reason why nothing was measured."""
     if judged.verdict != NOT_MEASURED:
@@ -94,7 +96,7 @@ def _untestable(
     named = {*judged.claim.surroundings(), judged.claim.metric}
     claim = judged.claim
     ends = [end for end in (claim.first, claim.last) if claim.axis == THREADS and isinstance(end, int)]
-    if max(ends, default=0) > cores or read(in_our_names(claim, experiment, names), ours):
+    if max(ends, default=0) > cores or read(in_our_names(claim, data, names), ours):
         named.add(THREADS)
     reasons = dict.fromkeys(why for name, why in missing.items() if name in named)
     if not reasons:
@@ -103,7 +105,7 @@ def _untestable(
 
 
 def judge(
-    claim: Claim, experiment: PublishedSpec, published: PlaceTable, ours: PlaceTable, *, names: Names | None = None
+    claim: Claim, data: ExperimentData, published: PlaceTable, ours: PlaceTable, *, names: Names | None = None
 ) -> Verdict:
     """One statement on both, judged by itself: chance is limited at `RATE` for it only.
 
@@ -111,8 +113,8 @@ def judge(
     """
     if claim.kind == "untestable":
         return Verdict(claim, None, UNTESTABLE)
-    printed = None if claim.published_lost else read(in_our_names(claim, experiment, experiment.canonical), published)
-    found = read(in_our_names(claim, experiment, names or experiment.canonical), ours)
+    printed = None if claim.published_lost else read(in_our_names(claim, data, data.canonical), published)
+    found = read(in_our_names(claim, data, names or data.canonical), ours)
     said: dict[str, Any] = {}
     if printed:
         said = {"published": printed.figure.median, "published_satisfies": printed.satisfied}
@@ -129,15 +131,15 @@ def judge(
     return controlled([replace(judged, region=found.region, p=found.p)])[0]
 
 
-def in_our_names(claim: Claim, experiment: PublishedSpec, names: Names) -> Claim:
+def in_our_names(claim: Claim, data: ExperimentData, names: Names) -> Claim:
     """The claim with canonical names instead of the paper's, in the usual environment."""
-    given = (claim.of, claim.against, _rivals(claim, experiment))
+    given = (claim.of, claim.against, _rivals(claim, data))
     of, against, among = (tuple(map(names, some)) for some in given)
-    usual = {name: value for name, value in experiment.usual if name != claim.axis}
+    usual = {name: value for name, value in data.usual if name != claim.axis}
     return msgspec.structs.replace(claim, of=of, against=against, among=among,
                                    where={**usual, **claim.where})  # fmt: skip
 
 
-def _rivals(claim: Claim, experiment: PublishedSpec) -> tuple[str, ...]:
+def _rivals(claim: Claim, data: ExperimentData) -> tuple[str, ...]:
     """The strategies that a winner is compared with: if none is named, all of the paper."""
-    return claim.among or (experiment.strategies if claim.kind == "lead" else ())
+    return claim.among or (data.strategies if claim.kind == "lead" else ())

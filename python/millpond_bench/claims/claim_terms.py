@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from millpond.statistics.order_statistics import rank_correlation
 from millpond_bench.claims.claims import Claim
-from millpond_bench.experiments.experiment import Place, Point
+from millpond_bench.experiments.experiment_data import Place, Point
 from millpond_bench.experiments.result_table import PlaceTable, quotients
 
 # The status of a cell that ran out of memory, in our suites and in the paper.

@@ -22,7 +22,7 @@ from typing import Any
 from millpond.cells.cell import SURROUNDINGS, Outcome
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond_bench.experiments.bench_document import JudgedBar, JudgedClaim, JudgedOnDocuments, Number, Rule
-from millpond_bench.experiments.experiment import Point
+from millpond_bench.experiments.experiment_data import Point
 from millpond_bench.experiments.result_table import ResultRow
 
 HOLDS, UNDECIDED, NOT_MEASURED, UNTESTABLE = "holds", "undecided", "not measured", "cannot be tested here"

@@ -19,7 +19,8 @@ from millpond.cells.cell import Cell, Outcome, Strategy, Workload
 from millpond.rounds.interleaved_rounds import groups_of
 from millpond.statistics.order_statistics import summarise
 from millpond_bench.experiments.contenders import Contender, Contenders, Takes
-from millpond_bench.experiments.experiment import STANDARD, ExperimentSpec, Parameters, at_scale
+from millpond_bench.experiments.experiment import STANDARD, ExperimentSpec, at_scale
+from millpond_bench.experiments.experiment_data import Parameters
 from millpond_bench.experiments.result_table import ResultRow, ResultTable, label, size_text, table_of
 
 # Bytes are compared only with peers whose time is at most this many times ours.

@@ -22,7 +22,8 @@ from millpond.statistics.order_statistics import Summary, summarise
 from millpond.store.observations import heap_state
 from millpond.system.machine import this_machine
 from millpond_bench.experiments.bench_document import ComparisonRow, JudgedRow, PublishedRow
-from millpond_bench.experiments.experiment import Place, PublishedSpec, place_of
+from millpond_bench.experiments.experiment import PublishedSpec
+from millpond_bench.experiments.experiment_data import Place, place_of
 
 Key = TypeVar("Key")
 # The name of the experiment's own figure among the metrics of a table by place.
@@ -184,12 +185,12 @@ def label(benchmark: str, parameters: Mapping[str, str]) -> str:
 def published_table(experiment: PublishedSpec) -> PlaceTable:
     """The printed values of the paper, in the usual environment; a word becomes a failure."""
     values: dict[Place, dict[str, dict[int, float]]] = {}
-    for metric in (FIGURE, *experiment.extra_metrics):
+    for metric in (FIGURE, *experiment.data.extra_metrics):
         for (at, name), value in experiment.published_values(metric).items():
-            own = values.setdefault(((*at, *experiment.usual), name), {})
-            own[metric] = own[metric or experiment.figure.name] = {0: value}
-    words = {((*at, *experiment.usual), name): one.printed
-             for (at, name), one in experiment.printed().items() if one.value is None}  # fmt: skip
+            own = values.setdefault(((*at, *experiment.data.usual), name), {})
+            own[metric] = own[metric or experiment.data.figure.name] = {0: value}
+    words = {((*at, *experiment.data.usual), name): one.printed
+             for (at, name), one in experiment.table.printed().items() if one.value is None}  # fmt: skip
     return ResultTable(values, words)
 
 
@@ -208,7 +209,7 @@ class PublishedTable(ResultTable[Cell]):
         self.only_counted = list(only_counted)
         self._built_by = built_by
         self._known = set(cells)
-        self._points = {cell.name: experiment.point_of(cell) for cell in cells}
+        self._points = {cell.name: experiment.data.point_of(cell) for cell in cells}
 
     @cached_property
     def counters(self) -> list[str]:
@@ -223,10 +224,10 @@ class PublishedTable(ResultTable[Cell]):
 
     def figure(self, cell: Cell) -> dict[int, float]:
         """The experiment's figure of a cell in each round that has one."""
-        figure = self.experiment.figure
+        figure = self.experiment.data.figure
         values = self.by_round(cell, figure.metric)
         if figure.twin:
-            twin = self.experiment.twin_of(cell)
+            twin = self.experiment.data.twin_of(cell)
             return self.pairs(cell, twin, figure.metric) if twin else {}
         if figure.per_units:
             units = self.by_round(cell, "units")
@@ -235,16 +236,16 @@ class PublishedTable(ResultTable[Cell]):
 
     def has_figure(self, cell: Cell) -> bool:
         """True if a cell should have a figure; a twin has none of its own."""
-        twin = self.experiment.twin_of(cell)
-        return not self.experiment.figure.twin or (twin is not None and twin in self._known)
+        twin = self.experiment.data.twin_of(cell)
+        return not self.experiment.data.figure.twin or (twin is not None and twin in self._known)
 
     def values_of(self, cell: Cell, name: str) -> Mapping[int, float]:
         """The figure, or a metric, by round."""
-        return self.figure(cell) if name == self.experiment.figure.name else self.by_round(cell, name)
+        return self.figure(cell) if name == self.experiment.data.figure.name else self.by_round(cell, name)
 
     def baseline_of(self, cell: Cell) -> Cell | None:
         """The baseline strategy at the same parameters, if it is among the cells."""
-        found = replace(cell, contender=Strategy(self.experiment.baseline))
+        found = replace(cell, contender=Strategy(self.experiment.data.baseline))
         return found if found in self._known else None
 
     @cached_property
@@ -252,7 +253,7 @@ class PublishedTable(ResultTable[Cell]):
         """The cell at each place of the paper's tables: the first one that should have a figure."""
         found: dict[Place, Cell] = {}
         for cell in self.cells:
-            at = self.experiment.point_of(cell)
+            at = self.experiment.data.point_of(cell)
             if at is not None:
                 before = found.setdefault((at, cell.contender.name), cell)
                 if self.has_figure(cell) and not self.has_figure(before):
@@ -263,8 +264,8 @@ class PublishedTable(ResultTable[Cell]):
         """The figure, metrics and counters at the places of the paper's tables. A twin has no figure, nor has a cell
         that was only counted.
         """
-        metrics = (*self.experiment.extra_metrics, *self.counters)
-        name_of_figure = self.experiment.figure.name
+        metrics = (*self.experiment.data.extra_metrics, *self.counters)
+        name_of_figure = self.experiment.data.figure.name
         values = {
             place: {
                 FIGURE: self.figure(cell),
@@ -275,7 +276,7 @@ class PublishedTable(ResultTable[Cell]):
         failed = {place: self.failed[cell] for place, cell in self.cells_at.items() if cell in self.failed}
         names = {place: cell.name for place, cell in self.cells_at.items()}
         for cell in self.only_counted:
-            if (at := self.experiment.point_of(cell)) is not None:
+            if (at := self.experiment.data.point_of(cell)) is not None:
                 own = values.setdefault((at, cell.contender.name), {})
                 own |= {name: own.get(name) or self.by_round(cell, name) for name in self.counters}
                 names.setdefault((at, cell.contender.name), cell.name)
@@ -283,11 +284,11 @@ class PublishedTable(ResultTable[Cell]):
 
     def summary(self) -> list[PublishedRow]:
         """A row for each cell and metric, the experiment's own figure first."""
-        figure = self.experiment.figure
+        figure = self.experiment.data.figure
         rows = []
         for cell in self.cells:
             names = [figure.name] if self.has_figure(cell) else []
-            for name in dict.fromkeys([*names, *self.experiment.extra_metrics, *self.counters]):
+            for name in dict.fromkeys([*names, *self.experiment.data.extra_metrics, *self.counters]):
                 unit = figure.unit if name == figure.name else self.experiment.metrics.unit(name)
                 row = self._row(cell, name, unit)
                 if row.n or name == figure.name:
@@ -314,10 +315,10 @@ class PublishedTable(ResultTable[Cell]):
     def has_published_row(self, row: PublishedRow) -> bool:
         """True if a row of the summary lies in the tables, even if the paper has only the baseline there."""
         at = self._points.get(row.cell)
-        if not self.experiment.table or at is None:
+        if not self.experiment.table.file or at is None:
             return at is not None
-        here = self.experiment.published_point(at)
-        return (here, self.experiment.baseline) in self.experiment.printed()
+        here = self.experiment.data.published_point(at)
+        return (here, self.experiment.data.baseline) in self.experiment.table.printed()
 
     def _row(self, cell: Cell, name: str, unit: str) -> PublishedRow:
         experiment, parameters = self.experiment, dict(cell.parameters)
@@ -326,7 +327,7 @@ class PublishedTable(ResultTable[Cell]):
         return PublishedRow(
             experiment=experiment.name, workload=cell.subject.argv[0],
             parameters={k: place_of(v) for k, v in cell.parameters if k != LITTER},
-            strategy=cell.contender.name, alias=experiment.alias(cell.contender.name), heap_state=heap_state(cell),
+            strategy=cell.contender.name, alias=experiment.data.alias(cell.contender.name), heap_state=heap_state(cell),
             toolchain=parameters.get(TOOLCHAIN, SURROUNDINGS[TOOLCHAIN]),
             malloc=parameters.get(MALLOC, SURROUNDINGS[MALLOC]),
             compiler=self._built_by(cell), page_policy=this_machine().page_policy, metric=name, unit=unit,
@@ -347,12 +348,12 @@ class PublishedTable(ResultTable[Cell]):
     def _published(self, cell: Cell, name: str) -> dict[str, Any]:
         """The paper's value at the same point for the same label, and its ratio to the paper's baseline there."""
         experiment = self.experiment
-        at = experiment.point_of(cell) if name == experiment.figure.name else None
-        here = experiment.published_point(at) if at is not None else ()
-        strategy = experiment.printed_as(cell.contender.name)
-        one = experiment.printed().get((here, strategy)) if at is not None else None
+        at = experiment.data.point_of(cell) if name == experiment.data.figure.name else None
+        here = experiment.data.published_point(at) if at is not None else ()
+        strategy = experiment.data.printed_as(cell.contender.name)
+        one = experiment.table.printed().get((here, strategy)) if at is not None else None
         found = experiment.published_values()
-        value, base = found.get((here, strategy)), found.get((here, experiment.baseline))
+        value, base = found.get((here, strategy)), found.get((here, experiment.data.baseline))
         return {
             "published": None if one is None else one.printed if one.value is None else one.value,
             "published_unit": one.unit if one else None,

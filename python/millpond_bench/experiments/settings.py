@@ -24,7 +24,7 @@ def values_set(texts: Sequence[str], specs: Sequence[ExperimentSpec]) -> dict[st
             raise Failure(Status.USAGE, f"--set {text!r}: write NAME=VALUE,VALUE")
         found[name] = tuple(map(_fraction if name == LITTER else _whole, words, repeat(name)))
     for spec in specs:
-        free = spec.free if isinstance(spec, PublishedSpec) else ()
+        free = spec.data.free if isinstance(spec, PublishedSpec) else ()
         for name in found:
             if name not in free:
                 open_names = f"it leaves open {', '.join(free)}" if free else "it leaves nothing open"

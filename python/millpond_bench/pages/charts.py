@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from millpond.report.figures.specification import COLOURS, Axis, Cell, Curves, Figure, HeatMap, Series
-from millpond_bench.experiments.experiment import Place, PublishedSpec
+from millpond_bench.experiments.experiment_data import ExperimentData, Place
+from millpond_bench.experiments.paper_tables import Tables
 from millpond_bench.experiments.result_table import PublishedTable
 from millpond_bench.tables.page_tables import Entry, PageTable, page_table
 from millpond_bench.tables.table_model import NOWHERE, QuotientTableModel, TableModel
@@ -52,7 +53,7 @@ def charts(results: PublishedTable) -> list[Chart]:
     look = TableModel(results)
     layouts = _layouts(results, look)
     found = _drawn(layouts, look)
-    for quotient in results.experiment.tables.quotients:
+    for quotient in results.experiment.table.layout.quotients:
         titled = [replace(one, title=f"{one.title}: {quotient.title}") for one in layouts]
         found += _drawn(titled, QuotientTableModel(results, quotient))
     return found
@@ -66,7 +67,7 @@ def _drawn(layouts: Sequence[_Layout], look: TableModel) -> list[Chart]:
 def _chart(layout: _Layout, look: TableModel) -> Chart:
     def drawn(caption: str, draw: Draw, every_row: bool = True) -> PageTable:
         rows = [(label, [draw(k) for k in row]) for label, row in layout.rows]
-        corner = look.experiment.tables.corner
+        corner = look.layout.corner
         return page_table(caption, corner, layout.headings, [row for row in rows if every_row or any(row[1])])
 
     tables = [
@@ -74,16 +75,15 @@ def _chart(layout: _Layout, look: TableModel) -> Chart:
         drawn("here / published", look.quotient, False), drawn("here, peak resident MB", look.held, False),
     ]  # fmt: skip
     levels: list[tuple[str, Level]] = [(PUBLISHED, look.published_level), (HERE, look.our_level)]
-    figures = _curves if look.experiment.tables.columns == _STRATEGY else _surfaces
+    figures = _curves if look.layout.columns == _STRATEGY else _surfaces
     return Chart(layout.title, [t for t in tables if not t.empty], figures(layout, look, levels))
 
 
 def _value(look: TableModel) -> Axis:
     """The axis of the figures of a table."""
-    if look.experiment.tables.relative:
-        return Axis(
-            name=f"of {look.experiment.alias(look.experiment.baseline) or 'the baseline'}", unit="share", log=True
-        )
+    if look.layout.relative:
+        data = look.experiment.data
+        return Axis(name=f"of {data.alias(data.baseline) or 'the baseline'}", unit="share", log=True)
     return Axis(name=look.unit.replace("_", " "), unit="seconds" if look.unit == "seconds" else "number", log=True)
 
 
@@ -102,7 +102,7 @@ def _curves(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Level
                 )  # fmt: skip
     if not series or len(layout.rows) < 2:
         return []
-    x = Axis(name=look.experiment.tables.corner, names=[label for label, _ in layout.rows])
+    x = Axis(name=look.layout.corner, names=[label for label, _ in layout.rows])
     return [Curves(title="Published and here" if look.printed else "Here", x=x, y=_value(look), series=series)]
 
 
@@ -119,8 +119,8 @@ def _surfaces(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Lev
         return []
     # A factor of two at least, so that noise does not get the full range of colours.
     low, high = min(known), max(*known, 2 * min(known))
-    x = Axis(name=look.experiment.tables.columns.replace("_", " "), names=[heading for heading, _ in layout.headings])
-    y = Axis(name=look.experiment.tables.corner, names=[label for label, _ in rows])
+    x = Axis(name=look.layout.columns.replace("_", " "), names=[heading for heading, _ in layout.headings])
+    y = Axis(name=look.layout.corner, names=[label for label, _ in rows])
     return [
         HeatMap(title=kind, x=x, y=y, value=_value(look), cells=cells, low=low, high=high,
                 labels=True, height=_ROW_PIXELS * len(rows) + _MARGIN_PIXELS)
@@ -130,37 +130,37 @@ def _surfaces(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Lev
 
 def _layouts(results: PublishedTable, look: TableModel) -> list[_Layout]:
     """The tables with the paper's layout, with our rows and strategies added."""
-    experiment = results.experiment
-    tables = experiment.tables
+    data, tables = results.experiment.data, look.layout
+    sortable = _sortable(data, -1 if _STRATEGY in tables.split else 1)
     known = look.printed
-    more = {key for key in look.cells if _has_row(experiment, key, set(known))}
+    more = {key for key in look.cells if _has_row(data, tables, key, set(known))}
     keys = {*known, *more}
     found = []
-    for split in sorted({_values(key, tables.split) for key in keys}, key=_sortable(experiment)):
+    for split in sorted({_values(key, tables.split) for key in keys}, key=sortable):
         inside = [key for key in keys if _values(key, tables.split) == split]
-        columns = sorted({_values(k, (tables.columns,)) for k in inside}, key=_sortable(experiment))
+        columns = sorted({_values(k, (tables.columns,)) for k in inside}, key=sortable)
         rows = sorted({_values(k, tables.rows) for k in inside}, reverse=_STRATEGY in tables.split)
         at = {(_values(k, tables.rows), _values(k, (tables.columns,))): k for k in inside}
         found.append(
             _Layout(
                 tables.titles(dict(zip(tables.split, split, strict=True))),
-                [_heading(experiment, column[0]) for column in columns],
-                [(_label(experiment, row), [at.get((row, column), NOWHERE) for column in columns]) for row in rows],
+                [_heading(data, tables, column[0]) for column in columns],
+                [(_label(tables, row), [at.get((row, column), NOWHERE) for column in columns]) for row in rows],
             )
         )
     return found
 
 
-def _has_row(experiment: PublishedSpec, key: Place, known: set[Place]) -> bool:
+def _has_row(data: ExperimentData, tables: Tables, key: Place, known: set[Place]) -> bool:
     """True if a figure of ours belongs into the paper's tables: the same table, if need be in a new row or column."""
     if not known:
         return True  # nothing was published: the tables have only our figures
     point, strategy = key
-    if _STRATEGY in experiment.tables.split:
-        tables, at, theirs = experiment.tables, dict(point), dict(next(iter(known))[0])
-        unseen = {*experiment.axes} - {*tables.split, *tables.rows, tables.columns}  # one value for all tables
-        return strategy in experiment.measured_strategies and all(at[name] == theirs[name] for name in unseen)
-    return experiment.tables.own_rows or (point, experiment.baseline) in known
+    if _STRATEGY in tables.split:
+        at, theirs = dict(point), dict(next(iter(known))[0])
+        unseen = {*data.axes} - {*tables.split, *tables.rows, tables.columns}  # one value for all tables
+        return strategy in data.measured_strategies and all(at[name] == theirs[name] for name in unseen)
+    return tables.own_rows or (point, data.baseline) in known
 
 
 def _values(key: Place, names: Sequence[str]) -> tuple[int | str, ...]:
@@ -168,27 +168,29 @@ def _values(key: Place, names: Sequence[str]) -> tuple[int | str, ...]:
     return tuple(key[1] if name == _STRATEGY else at[name] for name in names)
 
 
-def _sortable(experiment: PublishedSpec) -> Callable[[tuple[int | str, ...]], tuple[tuple[int, str], ...]]:
-    """The sort order: numbers rise, strategies in the paper's order, then others; the usual values come first."""
-    order = {name: place for place, name in enumerate(experiment.measured_strategies)}
-    order |= {name: place for values in experiment.under.values() for place, name in enumerate(values)}
-    reverse = -1 if _STRATEGY in experiment.tables.split else 1
+def _sortable(data: ExperimentData, direction: int) -> Callable[[tuple[int | str, ...]], tuple[tuple[int, str], ...]]:
+    """The sort order: numbers rise, strategies in the paper's order, then others; the usual values come first.
+
+    `direction`: -1 if single numbers fall instead.
+    """
+    order = {name: place for place, name in enumerate(data.measured_strategies)}
+    order |= {name: place for values in data.under.values() for place, name in enumerate(values)}
 
     def key(values: tuple[int | str, ...]) -> tuple[tuple[int, str], ...]:
         single = len(values) == 1
         return tuple(
-            (order.get(v, len(order)), v) if isinstance(v, str) else (v * (reverse if single else 1), "")
+            (order.get(v, len(order)), v) if isinstance(v, str) else (v * (direction if single else 1), "")
             for v in values
         )
 
     return key
 
 
-def _heading(experiment: PublishedSpec, value: int | str) -> tuple[str, str]:
+def _heading(data: ExperimentData, tables: Tables, value: int | str) -> tuple[str, str]:
     if isinstance(value, str):
-        return experiment.alias(value) or value, value
-    return experiment.tables.labels(experiment.tables.columns, value), ""
+        return data.alias(value) or value, value
+    return tables.labels(tables.columns, value), ""
 
 
-def _label(experiment: PublishedSpec, row: Sequence[int | str]) -> str:
-    return ", ".join(experiment.tables.labels(name, v) for name, v in zip(experiment.tables.rows, row, strict=True))
+def _label(tables: Tables, row: Sequence[int | str]) -> str:
+    return ", ".join(tables.labels(name, v) for name, v in zip(tables.rows, row, strict=True))

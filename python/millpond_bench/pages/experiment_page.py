@@ -89,7 +89,7 @@ def _section(run: ExperimentRun) -> Section:
     ]  # fmt: skip
     drawn, headings, counted, reading = [], list[str](), list[tuple[str, list[str]]](), ""
     if isinstance(run, PublishedRun):
-        drawn = [*run.spec.tabulate(run.results), *charts(run.results)]
+        drawn = [*run.spec.table.tabulate(run.results), *charts(run.results)]
         headings, counted = run.results.headings, _counted(run.results)
         reading = _BOTH if any(t.caption == PUBLISHED for chart in drawn for t in chart.tables) else _OURS
     beside = _beside(run) if isinstance(run, PublishedRun) else [_comparison(row) for row in run.rows]
@@ -97,7 +97,7 @@ def _section(run: ExperimentRun) -> Section:
     return Section(
         spec.name, f"{spec.name}: {spec.title}", spec.source or "Millpond", spec.machine,
         spec.section, spec.measured, facts,
-        run.notes, reading, drawn, run.spec.draw(run.results) if isinstance(run, PublishedRun) else [],
+        run.notes, reading, drawn, run.spec.table.draw(run.results) if isinstance(run, PublishedRun) else [],
         heading(spec.claims) if spec.claims else "Bars", [*map(_claim, run.claims), *map(_bar, run.bars)],
         any(judged.on_documents for judged in run.claims),
         claims_line(run.claims) if run.claims else held if run.bars else "", beside[:_BESIDE_AT_MOST],
@@ -219,8 +219,8 @@ def _where(wanted: Any) -> str:
 
 def _beside(run: PublishedRun) -> list[dict[str, str]]:
     """Figures that are not in the paper's tables: other orders, other shuffles, shared allocators."""
-    figure = run.spec.figure
-    if run.spec.tables.own_rows:
+    figure = run.spec.data.figure
+    if run.spec.table.layout.own_rows:
         return []
     rows = [
         row for row in run.results.summary()

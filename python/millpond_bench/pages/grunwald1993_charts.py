@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from millpond.statistics.order_statistics import summarise
-from millpond_bench.experiments.experiment import Place
+from millpond_bench.experiments.experiment_data import Place
 from millpond_bench.experiments.result_table import FIGURE, PlaceTable, PublishedTable, published_table
 from millpond_bench.pages.charts import HERE, PUBLISHED, Chart
 from millpond_bench.tables.page_tables import Entry, PageTable, page_table
@@ -49,7 +49,7 @@ def tables_2_and_3(results: PublishedTable) -> list[Chart]:
 def tables_4_and_5(results: PublishedTable) -> list[Chart]:
     """Total and miss seconds of each program on each allocator."""
     found = []
-    strategies = [one for one in results.experiment.strategies if any(one == name for _, name in results.cells_at)]
+    strategies = [one for one in results.experiment.data.strategies if any(one == name for _, name in results.cells_at)]
     for number, size in ((4, 16), (5, 64)):
 
         def value(of: PlaceTable, strategy: str, program: str, size: int = size) -> Entry | None:
@@ -57,7 +57,7 @@ def tables_4_and_5(results: PublishedTable) -> list[Chart]:
             total, misses = _entry(of, place, FIGURE), _entry(of, place, "miss_seconds")
             return Entry(f"{total.text}/{misses.text}", total.title) if total and misses else None
 
-        rows = [(results.experiment.alias(one) or one, one) for one in strategies]
+        rows = [(results.experiment.data.alias(one) or one, one) for one in strategies]
         columns = [(program, program) for _, program in _programs(results)]
         title = f"Table {number}: estimated seconds in all / waiting for misses, {size} KB direct-mapped"
         found.append(_chart(title, "allocator", results, rows, columns, value))
@@ -79,7 +79,7 @@ def table_6(results: PublishedTable) -> list[Chart]:
 def _programs(results: PublishedTable) -> list[tuple[str, str]]:
     """Label and name of each program, in the order of the cells; only the paper's programs if nothing ran."""
     names = dict.fromkeys(str(dict(at)["program"]) for at, _ in results.cells_at)
-    return [(results.experiment.tables.labels("program", name), name) for name in names]
+    return [(results.experiment.table.layout.labels("program", name), name) for name in names]
 
 
 def _chart(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from millpond.advice import class_choice
 from millpond.report.figures.specification import COLOURS, Axis, Curves, Figure, Mark, Series
 from millpond.statistics.order_statistics import summarise
-from millpond_bench.experiments.experiment import Place
+from millpond_bench.experiments.experiment_data import Place
 from millpond_bench.experiments.result_table import FIGURE, PublishedTable
 
 _GRANULE, _LARGEST = 16, 2048  # of figure 9, in bytes
@@ -30,15 +30,15 @@ class _Medians:
         places: list[Place] = list(dict.fromkeys(results.cells_at))
         self.programs = list(dict.fromkeys(str(dict(at)["program"]) for at, _ in places))
         known = {strategy for _, strategy in places}
-        self.strategies = [one for one in self.experiment.strategies if one in known]
+        self.strategies = [one for one in self.experiment.data.strategies if one in known]
 
     def at(self, program: str, strategy: str, metric: str, **more: int) -> float | None:
-        point = tuple((name, program if name == "program" else more[name]) for name in self.experiment.axes)
+        point = tuple((name, program if name == "program" else more[name]) for name in self.experiment.data.axes)
         values = list(self._of.by_round((point, strategy), metric).values())
         return summarise(values).median if values else None
 
     def name(self, strategy: str) -> str:
-        return self.experiment.alias(strategy) or strategy
+        return self.experiment.data.alias(strategy) or strategy
 
     def look(self, strategy: str) -> tuple[int, int]:
         """Colour and dash, the same in every figure of the experiment."""
@@ -92,7 +92,7 @@ def overlaid_times(results: PublishedTable) -> list[Figure]:
     for size in sorted({int(dict(at)["cache"]) for at, _ in results.cells_at}):
         values: dict[tuple[str, str], tuple[float, ...]] = {}
         for program in of.programs:
-            base = of.at(program, of.experiment.baseline, "base_seconds", cache=size)
+            base = of.at(program, of.experiment.data.baseline, "base_seconds", cache=size)
             for strategy in of.strategies:
                 own = [of.at(program, strategy, metric, cache=size) for metric in (FIGURE, "base_seconds")]
                 if base and own[0] is not None and own[1] is not None:

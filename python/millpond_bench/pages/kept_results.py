@@ -12,7 +12,6 @@ an earlier one of the same; all other parts stay as they are, with their own dat
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from itertools import product
 from pathlib import Path
 from typing import Literal
@@ -21,7 +20,7 @@ import msgspec
 
 from millpond.cells.cell import MALLOC, SURROUNDINGS, TOOLCHAIN
 from millpond.rounds.interleaved_rounds import WHOLE, measured_rounds
-from millpond.store.store import Misfit, Store
+from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
 from millpond.system.input_file import parse_json, read_bytes
 from millpond.system.json_seal import seal_flaw
@@ -121,7 +120,7 @@ def _without_cells(claim: JudgedClaim) -> JudgedClaim:
 def _surroundings(run: PublishedRun) -> list[tuple[tuple[str, str], ...]]:
     """The program's environment in each part: every combination that the user named and that has cells."""
     axes = [
-        [(name, value) for value in run.spec.under.get(name, ()) if value in run.request.named]
+        [(name, value) for value in run.spec.data.under.get(name, ()) if value in run.request.named]
         for name in (TOOLCHAIN, MALLOC)
     ]
     found = list(product(*(axis for axis in axes if axis)))
@@ -159,13 +158,7 @@ def in_store(store: Store) -> list[KeptResults]:
     """The results that runs have left in a store, the oldest first. Files that do not fit are then among
     `store.skipped`.
     """
-    found = []
-    for run in store.runs():
-        data = store.document(KIND, run.run) if store.has(KIND, run.run) else None
-        if data is not None:
-            with suppress(Misfit), store.fitting((KIND, run.run)):
-                found.append(KeptResults.from_json(data))
-    return found
+    return [results for _, results in store.records(KIND, KeptResults.from_json)][::-1]
 
 
 def in_folder(folder: Path) -> list[KeptResults]:

@@ -16,7 +16,7 @@ from millpond.cells.cell import Cell
 from millpond.report.figures.specification import COLOURS, Axis, Curves, Figure, Series
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.system.wording import count_text, seconds_text
-from millpond_bench.experiments.experiment import Place, Point, thousands
+from millpond_bench.experiments.experiment_data import Place, Point, thousands
 from millpond_bench.experiments.result_table import PlaceTable, PublishedTable, published_table
 from millpond_bench.pages.charts import DASH_OF, HERE, PUBLISHED, Chart
 from millpond_bench.tables.page_tables import Entry, PageTable, page_table
@@ -44,7 +44,7 @@ def five_operations(results: PublishedTable) -> list[Chart]:
         each = 1e9 / count
         numbers = f"{thousands('', count)} numbers"
         times = (
-            _Column("allocate", results.experiment.figure.name),
+            _Column("allocate", results.experiment.data.figure.name),
             _Column("free, last to first", "free_from_last_seconds", each),
             _Column("free, first to last", "free_from_first_seconds", each),
             _Column("free every second", "free_odd_seconds", each),
@@ -63,11 +63,11 @@ def five_operations(results: PublishedTable) -> list[Chart]:
 def _by_metric(title: str, results: PublishedTable, point: Point, columns: Sequence[_Column]) -> list[Chart]:
     """One chart with the paper's values and ours; none if there are no values of ours."""
     published, ours = published_table(results.experiment), results.by_place()
-    strategies = [name for name in results.experiment.strategies if (point, name) in results.cells_at]
+    strategies = [name for name in results.experiment.data.strategies if (point, name) in results.cells_at]
 
     def drawn(caption: str, of: PlaceTable, every_row: bool) -> PageTable:
         rows = [
-            (results.experiment.alias(name) or name, [_entry(of, (point, name), column) for column in columns])
+            (results.experiment.data.alias(name) or name, [_entry(of, (point, name), column) for column in columns])
             for name in strategies
         ]
         headings = [(column.heading, column.metric) for column in columns]
@@ -85,7 +85,7 @@ def _dots(results: PublishedTable, point: Point, columns: Sequence[_Column], str
         for number, name in enumerate(strategies):
             found = [(at, _summary(of, (point, name), column.metric)) for at, column in enumerate(columns)]
             known = [(at, value, columns[at].scale) for at, value in found if value is not None and value.median > 0]
-            alias = results.experiment.alias(name) or name
+            alias = results.experiment.data.alias(name) or name
             if known:
                 series.append(
                     Series(
@@ -126,8 +126,8 @@ def latencies(results: PublishedTable, probes: Probes) -> list[Chart]:
     for point in points:
         at = dict(point)
         rows = [
-            (results.experiment.alias(name) or name, results.cells_at[point, name])
-            for name in results.experiment.strategies
+            (results.experiment.data.alias(name) or name, results.cells_at[point, name])
+            for name in results.experiment.data.strategies
             if (point, name) in results.cells_at
         ]
         counts, ends = _histograms(results, rows)
@@ -231,7 +231,7 @@ def _duration(ns: int) -> str:
 
 def dials(names: Sequence[str], centre: Mapping[str, int], results: PublishedTable) -> list[Chart]:
     """A row for each setting of each dial, under the baseline: the setting and the measured dimensions, in percent."""
-    ours, base = results.by_place(), results.experiment.baseline
+    ours, base = results.by_place(), results.experiment.data.baseline
     rows = []
     for name in names:
         for point in sorted(_points(results), key=lambda point: int(dict(point)[name])):

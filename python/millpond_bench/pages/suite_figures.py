@@ -21,14 +21,14 @@ _LINE_BYTES, _LINES_OF_A_ROW, _ROW_PIXELS, _MARGIN_PIXELS = 64, 64, 12, 60
 
 def unique_characters(results: PublishedTable) -> list[Figure]:
     """The talk's charts, and its picture of a fragmented heap."""
-    quotients = results.experiment.tables.quotients
+    quotients = results.experiment.table.layout.quotients
     return [*(one for quotient in quotients for one in _curves(results, quotient)), *heap_pictures(results)]
 
 
 def _curves(results: PublishedTable, quotient: Quotient) -> list[Figure]:
     """A figure for each state of the heap that has such quotients at two lengths or more."""
     look, found = QuotientTableModel(results, quotient), list[Figure]()
-    strategies = [name for name in results.experiment.strategies if any(name == own for _, own in look.ours)]
+    strategies = [name for name in results.experiment.data.strategies if any(name == own for _, own in look.ours)]
     for litter in sorted({int(dict(at)[LITTER]) for at, _ in look.ours}):
         series = []
         for number, name in enumerate(strategies):
@@ -37,12 +37,12 @@ def _curves(results: PublishedTable, quotient: Quotient) -> list[Figure]:
                 for at, own in look.ours
                 if own == name and dict(at)[LITTER] == litter and (level := look.our_level((at, own))) is not None
             )
-            alias = results.experiment.alias(name)
+            alias = results.experiment.data.alias(name)
             label = f"{alias} {name}" if alias else name
             if len(points) > 1:
                 dash = number // COLOURS % 3
                 series.append(Series(name=label, points=points, colour=number % COLOURS, dash=dash, has_dots=True))
-        heap = results.experiment.tables.titles({LITTER: litter})
+        heap = results.experiment.table.layout.titles({LITTER: litter})
         if series:
             title = f"{heap}: {quotient.title}, by the length of a string"
             x, y = Axis(name="length", log=True), Axis(name=quotient.title, unit="share", log=True)

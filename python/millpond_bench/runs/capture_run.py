@@ -15,7 +15,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,10 @@ from millpond.store.round_log import logged
 from millpond.store.store import Store
 from millpond.system.machine import this_machine
 from millpond.system.temporary import temporary_folder
-from millpond_bench.experiments.experiment import Needs, Parameters, Place, PublishedFigure, PublishedSpec
+from millpond_bench.experiments.experiment import PublishedSpec
+from millpond_bench.experiments.experiment_data import Parameters
 from millpond_bench.experiments.result_table import PublishedTable
+from millpond_bench.experiments.run_rules import Needs
 from millpond_bench.experiments.suite_rounds import SuiteProgram
 from millpond_bench.programs import grunwald1993_captures
 from millpond_bench.runs.experiment_run import PLACE
@@ -43,9 +45,8 @@ class CaptureSpec(PublishedSpec):
     """`unfold`: makes the parameters and the values of each point from the values of one capture, and those of the
     baseline's capture of the same program and round (None if it does not exist).
 
-    `figures`: the paper's own, by metric; "" is the experiment's figure. `runner`: computes a round's values,
-    thread-safe, from a folder of its own and the folder of the inputs. `lacking`: why cells cannot be run here.
-    `identity`: tells the programs of a cell from other builds.
+    `runner`: computes a round's values, thread-safe, from a folder of its own and the folder of the inputs. `lacking`:
+    why cells cannot be run here. `identity`: tells the programs of a cell from other builds.
     """
 
     runner: Callable[[Path, Path], Runner] = grunwald1993_captures.CaptureRunner
@@ -53,11 +54,6 @@ class CaptureSpec(PublishedSpec):
     identity: Callable[[Cell], str] = grunwald1993_captures.identity_of
 
     unfold: Callable[[Values, Values | None], Iterable[tuple[Parameters, Values]]]
-    figures: Callable[[], Mapping[str, Iterable[PublishedFigure]]] = field(default=dict)
-
-    @cache  # noqa: B019 (an experiment lives as long as the program)
-    def printed(self, metric: str = "") -> dict[Place, PublishedFigure]:
-        return {(one.point, one.strategy): one for one in self.figures().get(metric, ())}
 
 
 class CaptureRun(PublishedRun):
@@ -102,7 +98,7 @@ class CaptureRun(PublishedRun):
         bases = {
             (one.cell.parameters, one.round): one.values
             for one in self.outcomes
-            if one.status == "ok" and one.cell.contender.name == self.spec.baseline
+            if one.status == "ok" and one.cell.contender.name == self.spec.data.baseline
         }
         outcomes = [
             each for one in self.outcomes for each in self._unfolded(one, bases.get((one.cell.parameters, one.round)))

@@ -18,8 +18,8 @@ from millpond_bench.claims.claims import Verdict
 from millpond_bench.experiments.bench_document import Peer
 from millpond_bench.experiments.comparisons import ComparisonSpec
 from millpond_bench.experiments.contenders import HARDENED, KEPT, Contender, Contenders, find_contenders
-from millpond_bench.experiments.experiment import Needs
 from millpond_bench.experiments.result_table import ResultRow
+from millpond_bench.experiments.run_rules import Needs
 from millpond_bench.experiments.suite_rounds import Launch, SuiteProgram, read_suite
 from millpond_bench.experiments.surroundings import Surroundings
 from millpond_bench.runs.experiment_run import RunRequest, SuiteRun

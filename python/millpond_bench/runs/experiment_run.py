@@ -37,8 +37,9 @@ from millpond_bench.experiments.bench_document import (
     Peer,
     SummaryRow,
 )
-from millpond_bench.experiments.experiment import ExperimentSpec, Needs, at_scale
+from millpond_bench.experiments.experiment import ExperimentSpec, at_scale
 from millpond_bench.experiments.result_table import ResultRow
+from millpond_bench.experiments.run_rules import Needs
 from millpond_bench.experiments.suite_rounds import Launch, SuiteProgram, SuiteRunner
 from millpond_bench.experiments.window_counters import UNCOUNTED, CounterRequest
 from millpond_bench.programs.counted_rounds import run_counted

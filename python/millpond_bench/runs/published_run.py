@@ -23,8 +23,10 @@ from millpond_bench.claims.claims import Verdict, load
 from millpond_bench.claims.verdicts import controlled
 from millpond_bench.experiments import event_names, window_counters
 from millpond_bench.experiments.bench_document import ExperimentRecord, PublishedRow
-from millpond_bench.experiments.experiment import SCALES, Needs, Parameters, Part, PublishedSpec, at_scale
+from millpond_bench.experiments.experiment import SCALES, PublishedSpec, at_scale
+from millpond_bench.experiments.experiment_data import ExperimentData, Parameters, Part
 from millpond_bench.experiments.result_table import PublishedTable, published_table
+from millpond_bench.experiments.run_rules import Needs
 from millpond_bench.experiments.suite_rounds import Launch, SuiteProgram, SuiteRunner, read_suite, usual_launch
 from millpond_bench.experiments.surroundings import Surroundings
 from millpond_bench.runs.experiment_run import ExperimentRun, RunRequest, SuiteRun
@@ -34,27 +36,27 @@ _SIMULATED = ExtraRun(window_counters.STAGE, window_counters.SLOWDOWN, window_co
 
 
 def cells_of(
-    experiment: PublishedSpec, scale: str, litter: str, more: Sequence[Parameters] = (),
+    data: ExperimentData, scale: str, litter: str, more: Sequence[Parameters] = (),
     around: Sequence[Parameters] = ((),),
 ) -> list[Cell]:  # fmt: skip
     """The cells of a scale, each once. `more`: points that the user named. `around`: each cell once in each of these
     environments, instead of its own.
     """
-    parts = [*at_scale(experiment.parts, scale), *(Part((point,)) for point in more)]
+    parts = [*at_scale(data.parts, scale), *(Part((point,)) for point in more)]
     littered = ((LITTER, litter),) if litter else ()
     return list(dict.fromkeys(
         cell
         for part in parts
         for each in around
-        for cell in experiment.cells(part, (*littered, *each), scale == "paper")
+        for cell in data.cells(part, (*littered, *each), scale == "paper")
     ))  # fmt: skip
 
 
-def counted_cells(experiment: PublishedSpec, scale: str, around: Sequence[Parameters] = ((),)) -> list[Cell]:
+def counted_cells(data: ExperimentData, scale: str, around: Sequence[Parameters] = ((),)) -> list[Cell]:
     """The cells that every run of a scale simulates once, in each of these environments."""
     least = SCALES[: SCALES.index(scale) + 1]
-    parts = [part for name in least for part in experiment.counted.get(name, ())]
-    return [cell for part in parts for each in around for cell in experiment.cells(part, each)]
+    parts = [part for name in least for part in data.counted.get(name, ())]
+    return [cell for part in parts for each in around for cell in data.cells(part, each)]
 
 
 class PublishedRun(SuiteRun):
@@ -72,7 +74,7 @@ class PublishedRun(SuiteRun):
         self.missing: dict[str, str] = {}  # absent toolchains and mallocs, each with the reason
         self._programs: dict[Surroundings, SuiteProgram] = {}
         every = [*cells, *self.counted]
-        self.needs = {cell: spec.needs(dict(cell.parameters), cell.contender.name) for cell in every}
+        self.needs = {cell: spec.rules.needs(dict(cell.parameters), cell.contender.name) for cell in every}
         room = request.room_bytes
         self.refused = {cell: reason for cell in every if (reason := _too_large(self.needs[cell], room))}
 
@@ -86,11 +88,11 @@ class PublishedRun(SuiteRun):
 
     def _program(self, around: Surroundings) -> SuiteProgram:
         if around not in self._programs:
-            self._programs[around] = read_suite(self.spec.suite, self.spec.aliases, around)
+            self._programs[around] = read_suite(self.spec.suite, self.spec.data.aliases, around)
         return self._programs[around]
 
     def launch(self, cell: Cell) -> Launch:
-        return replace(usual_launch(cell), memory_bytes=self.spec.memory_bytes)
+        return replace(usual_launch(cell), memory_bytes=self.spec.rules.memory_bytes)
 
     def require(self) -> None:
         """Failure (status 4) if a program is missing or lacks something: before anything is measured.
@@ -128,9 +130,9 @@ class PublishedRun(SuiteRun):
 
     def _required(self, program: SuiteProgram, cells: Sequence[Cell]) -> set[Cell]:
         """The cells, except optional strategies that the program lacks. Failure (status 4) for others that it lacks."""
-        have = program.workload(self.spec.workload).contenders
+        have = program.workload(self.spec.data.workload).contenders
         asked = {cell.contender.name for cell in cells}
-        lacks = [name for name in self.spec.optional if name not in have and name in asked]
+        lacks = [name for name in self.spec.rules.optional if name not in have and name in asked]
         by = f" by {program.around.toolchain}" if program.around.toolchain else ""
         self.left_out += [
             f"{name}: the suite's program was built{by} without it{program.remedy(name)}" for name in lacks
@@ -157,10 +159,10 @@ class PublishedRun(SuiteRun):
     def _extra_runs(self, without: Collection[Cell]) -> list[tuple[ExtraRun, list[Cell]]]:
         """The extra runs, each with its cells; only cells that run."""
         cells = [cell for cell in self.cells if cell not in without]
-        base = [cell for cell in cells if cell.contender.name == self.spec.baseline]
+        base = [cell for cell in cells if cell.contender.name == self.spec.data.baseline]
         counted = [cell for cell in self.counted if cell not in without]
         found = [(_SIMULATED, [*(cells if self.request.counting.simulated else ()), *counted])]
-        found += [(one, [cell for cell in base if one.takes(cell)]) for one in self.spec.extra_runs]
+        found += [(one, [cell for cell in base if one.takes(cell)]) for one in self.spec.rules.extra_runs]
         return [(one, own) for one, own in found if own]
 
     def more_rounds(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
@@ -193,8 +195,8 @@ class PublishedRun(SuiteRun):
 
     def claims_under(self, around: Parameters) -> list[Verdict]:
         """The statements; those that name no toolchain or malloc are judged in the environment `around`."""
-        under = {**self.spec.under, **{name: (value,) for name, value in around}}
-        spec = replace(self.spec, under=under)
+        under = {**self.spec.data.under, **{name: (value,) for name, value in around}}
+        spec = replace(self.spec, data=replace(self.spec.data, under=under))
         missing = {**self._uncountable, **self.missing, **dict(self._uncounted)}
         return judge_all(spec, published_table(spec), self.results.by_place(), missing)
 
@@ -220,7 +222,7 @@ class PublishedRun(SuiteRun):
     def notes(self) -> list[str]:
         """Caveats for a reader of the figures."""
         own = len(self.spec.notes)
-        usual = [str(value) for name, value in self.spec.usual if value != SURROUNDINGS.get(name, value)]
+        usual = [str(value) for name, value in self.spec.data.usual if value != SURROUNDINGS.get(name, value)]
         judged = f"statements that name no toolchain or malloc are judged under {', '.join(usual)}"
         more = [judged] if usual else []
         more += dict.fromkeys(self.left_out)
@@ -237,7 +239,9 @@ class PublishedRun(SuiteRun):
         print_published(self.results, self.claims)
 
     def record(self) -> ExperimentRecord:
-        return msgspec.structs.replace(super().record(), figure=self.spec.figure.name, baseline=self.spec.baseline)
+        return msgspec.structs.replace(
+            super().record(), figure=self.spec.data.figure.name, baseline=self.spec.data.baseline
+        )
 
 
 def judge_together(runs: Sequence[ExperimentRun]) -> dict[str, list[PublishedRun]]:

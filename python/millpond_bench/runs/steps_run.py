@@ -22,7 +22,8 @@ from millpond.system.progress import say
 from millpond.system.temporary import temporary_folder
 from millpond_bench.claims.claims import Verdict, missing_bar
 from millpond_bench.experiments.bench_document import StepRow, SummaryRow
-from millpond_bench.experiments.experiment import ExperimentSpec, Needs
+from millpond_bench.experiments.experiment import ExperimentSpec
+from millpond_bench.experiments.run_rules import Needs
 from millpond_bench.laboratory.bench_rows import Bench, Step
 from millpond_bench.runs.experiment_run import PLACE, ExperimentRun, RunRequest
 

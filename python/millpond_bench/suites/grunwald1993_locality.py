@@ -18,28 +18,28 @@ store as at a load (write-allocate); `caches` also has two in which a store that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from millpond.cells.metrics import Metrics
-from millpond_bench.experiments.experiment import Figure, Needs, Parameters, Part, Tables, points, thousands
+from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Part, points, thousands
+from millpond_bench.experiments.paper_tables import PaperTables, Tables
+from millpond_bench.experiments.run_rules import Needs, RunRules
 from millpond_bench.pages.grunwald1993_charts import table_6, tables_2_and_3, tables_4_and_5
 from millpond_bench.pages.grunwald1993_figures import fault_curves, miss_curves, overlaid_times, programs
 from millpond_bench.programs import grunwald1993_i386
 from millpond_bench.programs.grunwald1993_captures import (
-    CACHES_KIBIBYTES,
     INPUT,
-    LINES_BYTES,
     MEASURED,
-    MEMORIES_KIBIBYTES,
     METRICS,
     PROGRAM,
     ROLES,
     TRAINED,
 )
 from millpond_bench.programs.grunwald1993_predictions import METRICS as PREDICTED_METRICS
-from millpond_bench.programs.grunwald1993_predictions import SHAPES, PredictionRunner
-from millpond_bench.runs.capture_run import CaptureSpec, Values
+from millpond_bench.programs.grunwald1993_predictions import PredictionRunner
+from millpond_bench.runs.capture_run import CaptureSpec
+from millpond_bench.suites import grunwald1993_points
 from millpond_bench.tables import grunwald1993_tables as printed
 
 CLASSICS = tuple(printed.ALIASES.values())
@@ -55,7 +55,6 @@ _TAGGED = ("gnu_local", "gnu_local_padded", "gnu_local_tagged")
 _EVERY = tuple(ROLES)
 _USUAL = tuple(role for role in ROLES if role != "F2C")  # it takes half a minute under first_fit
 _MIB = 1 << 20
-_ATTRIBUTED = 64  # KB of the cache whose misses are attributed to the code that made them
 # Seconds of a capture: by program, on the measured input.
 _SECONDS = {"ESPRESSO": 15.0, "GS": 13.0, "PTC": 9.0, "MAKE": 5.0, "PERL": 10.0, "F2C": 35.0}
 
@@ -83,111 +82,6 @@ def _label(name: str, value: int | str) -> str:
         return f"{value}: {ROLES[str(value)]}"
     return f"{thousands(name, value)} KB" if name in ("cache", "memory") else str(value)
 
-
-# ---- what is made of a capture ----
-
-
-def _of_programs(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    share = 100 * values["allocator_instructions"] / values["instructions_executed"]
-    objects = max(1.0, values["objects_allocated"])
-    mean_bytes = values["requested_bytes"] / objects
-    yield (), {
-        **values, "references_1e6": values["references"] / 1e6, "allocator_share": share,
-        "mean_object_bytes": mean_bytes, "freed_share": values["objects_freed"] / objects,
-        "tag_share": printed.TAG_BYTES / (printed.TAG_BYTES + mean_bytes),
-    }  # fmt: skip
-
-
-def _of_pages(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    per_million = 1e6 / values["references"]
-    for size in MEMORIES_KIBIBYTES:
-        yield (
-            (("memory", str(size)),),
-            {**values, "faults_a_million": values[f"faults_{size}"] * per_million,
-             "warm_faults_a_million": (values[f"faults_{size}"] - values["pages"]) * per_million},
-        )  # fmt: skip
-
-
-def _of_times(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    base = values["instructions_executed"] * printed.CYCLE_SECONDS
-    for size in CACHES_KIBIBYTES:
-        missed = values.get(f"misses_32_{size}")
-        if not missed:
-            continue
-        waiting = {p: missed * p * printed.CYCLE_SECONDS for p in printed.PENALTIES}
-        total = base + waiting[printed.PENALTY_CYCLES]
-        yield (
-            (("cache", str(size)),),
-            {"time_seconds": total, "base_seconds": base, "miss_seconds": waiting[printed.PENALTY_CYCLES],
-             "miss_share": waiting[printed.PENALTY_CYCLES] / total,
-             "misses_a_thousand": 1000 * missed / values["instructions_executed"],
-             **{name: own / missed for name, own in _told_apart(values, size).items()},
-             **{f"seconds_at_{p}": base + waiting[p] for p in printed.PENALTIES}},
-        )  # fmt: skip
-
-
-def _told_apart(values: Values, size: int) -> dict[str, float]:
-    """Misses of first touches, and of the allocator's own accesses, if a capture separates them."""
-    if "cold_misses" not in values:
-        return {}
-    cold = {"cold_share": values["cold_misses"]}
-    own = values["allocator_misses"] + values["indirect_misses"]
-    return {**cold, "own_miss_share": own} if size == _ATTRIBUTED else cold
-
-
-def _of_caches(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    for line in LINES_BYTES:
-        for size in CACHES_KIBIBYTES:
-            missed = values[f"misses_{line}_{size}"]
-            yield (
-                (("line", str(line)), ("cache", str(size))),
-                {"miss_rate": 100 * missed / values["references"], "misses": missed, **_kept(values, "heap_bytes"),
-                 **({"around_rate": 100 * values[around] / values["references"]}
-                    if line == 32 and (around := f"around_misses_{size}") in values else {}),
-                 "level_1_rate": 100 * values["level_1_misses"] / values["references"],
-                 "level_2_rate": 100 * values["level_2_misses"] / values["references"],
-                 "base_seconds": values["instructions_executed"] * printed.CYCLE_SECONDS},
-            )  # fmt: skip
-
-
-def _of_tags(values: Values, without: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    """Penalties as shares of the time without tags, at each cost of a miss."""
-    if without is None:
-        return
-    found = {"miss_rate": 100 * values["misses_32_64"] / values["references"], **_kept(values, "heap_bytes")}
-    for penalty in printed.PENALTIES:
-        waiting = penalty * values["misses_32_64"]
-        before = penalty * without["misses_32_64"]
-        whole = without["instructions_executed"] + before
-        found[f"tag_penalty_at_{penalty}"] = added = 100 * (waiting - before) / whole
-        if penalty == printed.PENALTIES[-1] and found["tag_penalty"]:
-            found["tag_growth"] = added / found["tag_penalty"]
-        if penalty == printed.PENALTY_CYCLES:
-            found |= {"miss_penalty": 100 * waiting / whole, "tag_penalty": 100 * (waiting - before) / whole,
-                      "slower": 100 * ((values["instructions_executed"] + waiting) / whole - 1)}  # fmt: skip
-    yield (), found
-
-
-def _kept(values: Values, *names: str) -> dict[str, float]:
-    """The optional values of a capture: an allocator may not report its heap."""
-    return {name: values[name] for name in names if name in values}
-
-
-def _of_model(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    """Ours: with two levels of cache and this machine's latencies. The paper's: its table 5 divided by its table 2."""
-    yield (), {**values, "model_to_measured": values["model_seconds"] / values["cpu_seconds"]}
-
-
-def _of_predictions(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    for name in SHAPES:
-        predicted, direct = values[f"predicted_{name}"], values[f"direct_{name}"]
-        yield (
-            (("cache", name),),
-            {"predicted_to_direct": predicted / direct, "predicted_misses": predicted, "direct_misses": direct},
-        )
-
-
-# ---- the experiments ----
 
 _SOURCE = "Grunwald, Zorn and Henderson, Improving the cache locality of memory allocation, PLDI 1993"
 _DERIVED: dict[str, str] = {
@@ -220,10 +114,13 @@ _SECONDS_NOTE = (
 _experiment = partial(
     CaptureSpec, source=_SOURCE, machine="DECstation 5000/120 (MIPS), simulated caches, 1993",
     metrics=Metrics({**METRICS.units, **PREDICTED_METRICS.units, **_DERIVED}, is_open=True),
-    aliases=printed.ALIASES, claims="grunwald1993.toml",
-    workload="capture", strategies=(*CLASSICS, *TODAY), optional=TODAY, needs=_needs, free=(INPUT,),
-    parts=_parts((*CLASSICS, *TODAY), (*CLASSICS, *_QUICK)), rounds={"quick": 1, "standard": 3, "paper": 8},
-    fewest_rounds=3,
+    claims="grunwald1993.toml", rules=RunRules(optional=TODAY, needs=_needs),
+    rounds={"quick": 1, "standard": 3, "paper": 8}, fewest_rounds=3,
+)  # fmt: skip
+_ALL_PRESENT = RunRules(needs=_needs)
+_data = partial(
+    ExperimentData, aliases=printed.ALIASES, workload="capture", strategies=(*CLASSICS, *TODAY), free=(INPUT,),
+    parts=_parts((*CLASSICS, *TODAY), (*CLASSICS, *_QUICK)),
 )  # fmt: skip
 
 
@@ -239,21 +136,32 @@ def _one_table(title: str, *rows: str, split: tuple[str, ...] = (), relative: bo
 WHAT_PROGRAMS_DO = _experiment(
     name="grunwald1993.programs", title="What the programs do (tables 1 to 3, figure 1)", section="3.1",
     measured="Data references in millions; also instructions and the share in allocation, objects, heap",
-    figure=Figure("references_1e6", "millions", "references_1e6"),
-    extra_metrics=("instructions_executed", "allocator_share", "objects_allocated", "objects_freed", "freed_share",
-                    "requested_bytes", "mean_object_bytes", "common_sizes_share", "tag_share", "heap_bytes", "pages"),
-    axes=(PROGRAM,), tables=_one_table("Data references", PROGRAM), figures=printed.of_programs, unfold=_of_programs,
-    draw=programs, tabulate=tables_2_and_3,
+    unfold=grunwald1993_points.of_programs,
+    data=_data(
+        figure=Figure("references_1e6", "millions", "references_1e6"),
+        extra_metrics=("instructions_executed", "allocator_share", "objects_allocated", "objects_freed", "freed_share",
+                        "requested_bytes", "mean_object_bytes", "common_sizes_share", "tag_share", "heap_bytes",
+                        "pages"),
+        axes=(PROGRAM,),
+    ),
+    table=PaperTables(
+        layout=_one_table("Data references", PROGRAM), figures=printed.of_programs, draw=programs,
+        tabulate=tables_2_and_3,
+    ),
     notes=(_NOTE, _PROGRAMS_NOTE,
            "The share in allocation is of instructions, with no penalty for misses, as figure 1 has it."),
 )  # fmt: skip
 PAGING = _experiment(
     name="grunwald1993.paging", title="Page faults by memory (figures 2 and 3)", section="4.1",
     measured="Page faults in a million references in LRU memories of pages of 4 KB, first touches among them",
-    figure=Figure("faults_a_million", "faults", "faults_a_million"),
-    extra_metrics=("warm_faults_a_million", "pages", "heap_bytes", "fault_slope"),
-    axes=(PROGRAM, "memory"), tables=_one_table("Page faults in a million references", "memory", split=(PROGRAM,)),
-    unfold=_of_pages, draw=fault_curves,
+    unfold=grunwald1993_points.of_pages,
+    data=_data(
+        figure=Figure("faults_a_million", "faults", "faults_a_million"),
+        extra_metrics=("warm_faults_a_million", "pages", "heap_bytes", "fault_slope"), axes=(PROGRAM, "memory"),
+    ),
+    table=PaperTables(
+        layout=_one_table("Page faults in a million references", "memory", split=(PROGRAM,)), draw=fault_curves,
+    ),
     notes=("The document's curves are pictures. `heap_bytes` is the memory that the allocator has requested, the "
            "symbols on its axes; `pages` is what was touched. `fault_slope` is -d ln(faults) / d ln(memory) between an "
            "eighth and seven eighths of these pages: the smaller, the more resilient.",),
@@ -261,20 +169,31 @@ PAGING = _experiment(
 TIME = _experiment(
     name="grunwald1993.time", title="Time with cache misses (tables 4 and 5, figures 4 and 5)", section="4.2",
     measured="I + (M x P) x D with P = 25 in seconds of the document's machine, as a share of FIRSTFIT's",
-    figure=Figure("time_seconds", "seconds", "time_seconds"),
-    extra_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand", "cold_share", "own_miss_share",
-                    *(f"seconds_at_{p}" for p in printed.PENALTIES)),
-    axes=(PROGRAM, "cache"), tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True),
-    figures=printed.of_times, unfold=_of_times, notes=(_NOTE, _SECONDS_NOTE), draw=overlaid_times,
-    tabulate=tables_4_and_5,
+    unfold=grunwald1993_points.of_times,
+    data=_data(
+        figure=Figure("time_seconds", "seconds", "time_seconds"),
+        extra_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand", "cold_share",
+                        "own_miss_share", *(f"seconds_at_{p}" for p in printed.PENALTIES)),
+        axes=(PROGRAM, "cache"),
+    ),
+    table=PaperTables(
+        layout=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True), figures=printed.of_times,
+        draw=overlaid_times, tabulate=tables_4_and_5,
+    ),
+    notes=(_NOTE, _SECONDS_NOTE),
 )  # fmt: skip
 CACHES = _experiment(
     name="grunwald1993.caches", title="Miss rates by cache size (figures 6 to 8)", section="4.2",
     measured="Share of data references that miss in direct-mapped caches, in percent; also today's hierarchy",
-    figure=Figure("miss_rate", "%", "miss_rate"),
-    extra_metrics=("misses", "around_rate", "level_1_rate", "level_2_rate", "heap_bytes", "base_seconds"),
-    axes=(PROGRAM, "line", "cache"), tables=_one_table("Miss rate", "cache", split=(PROGRAM, "line")),
-    figures=printed.of_caches, unfold=_of_caches, draw=miss_curves,
+    unfold=grunwald1993_points.of_caches,
+    data=_data(
+        figure=Figure("miss_rate", "%", "miss_rate"),
+        extra_metrics=("misses", "around_rate", "level_1_rate", "level_2_rate", "heap_bytes", "base_seconds"),
+        axes=(PROGRAM, "line", "cache"),
+    ),
+    table=PaperTables(
+        layout=_one_table("Miss rate", "cache", split=(PROGRAM, "line")), figures=printed.of_caches, draw=miss_curves,
+    ),
     notes=(_NOTE, "Published rates follow from tables 4 and 5 and the references of table 2; the curves are pictures. "
            "A store that misses brings its line in, as a load does; `around_rate` is of caches of 16 and 64 KB in "
            "which it does not.",
@@ -284,13 +203,15 @@ TAGS = _experiment(
     name="grunwald1993.tags", title="What tags cost (table 6)", section="4.3",
     measured="Miss rate in percent, 64 KB direct-mapped: GNU LOCAL, the same with eight bytes more for each object "
     "(the document's \"with tags\"), and with a tag that is written and read",
-    figure=Figure("miss_rate", "%", "miss_rate"),
-    extra_metrics=("miss_penalty", "tag_penalty", "tag_growth", "slower", "heap_bytes",
-                    *(f"tag_penalty_at_{p}" for p in printed.PENALTIES)),
-    strategies=_TAGGED, axes=(PROGRAM,), optional=(),
-    tables=_one_table("Miss rate", PROGRAM), figures=printed.of_tags, unfold=_of_tags,
-    tabulate=table_6,
-    parts=_parts(_TAGGED, _TAGGED, PROGRAMS, few=_FEW),
+    unfold=grunwald1993_points.of_tags,
+    data=_data(
+        figure=Figure("miss_rate", "%", "miss_rate"),
+        extra_metrics=("miss_penalty", "tag_penalty", "tag_growth", "slower", "heap_bytes",
+                        *(f"tag_penalty_at_{p}" for p in printed.PENALTIES)),
+        strategies=_TAGGED, axes=(PROGRAM,), parts=_parts(_TAGGED, _TAGGED, PROGRAMS, few=_FEW),
+    ),
+    table=PaperTables(layout=_one_table("Miss rate", PROGRAM), figures=printed.of_tags, tabulate=table_6),
+    rules=_ALL_PRESENT,
     notes=(_NOTE, "A block is aligned to 16, so a real tag of a word takes two.",
            "Penalties are shares of the time without tags, as in the document."),
 )  # fmt: skip
@@ -299,44 +220,63 @@ ABLATION = _experiment(
     name="grunwald1993.ablation", title="Search and coalescing, each by itself (section 5)", section="4.4",
     measured="I + (M x P) x D as a share of FIRSTFIT's: FIRSTFIT and GNU G++ without coalescing, GNU G++ that looks at "
     "the first block of a list only",
-    figure=Figure("time_seconds", "seconds", "time_seconds"),
-    extra_metrics=("base_seconds", "miss_seconds", "misses_a_thousand"),
-    strategies=_ABLATED, axes=(PROGRAM, "cache"), optional=(), figures=printed.of_times, unfold=_of_times,
-    tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True),
-    parts=_parts(_ABLATED, _ABLATED, PROGRAMS, few=_FEW),
+    unfold=grunwald1993_points.of_times,
+    data=_data(
+        figure=Figure("time_seconds", "seconds", "time_seconds"),
+        extra_metrics=("base_seconds", "miss_seconds", "misses_a_thousand"), strategies=_ABLATED,
+        axes=(PROGRAM, "cache"), parts=_parts(_ABLATED, _ABLATED, PROGRAMS, few=_FEW),
+    ),
+    table=PaperTables(
+        figures=printed.of_times, layout=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True),
+    ),
+    rules=_ALL_PRESENT,
     notes=(_NOTE, _SECONDS_NOTE, "grunwald1993.tags takes only the tags away."),
 )  # fmt: skip
 
 MODEL = _experiment(
     name="grunwald1993.model", title="The model against real seconds (footnote 1)", section="4.2",
     measured="Modelled seconds by measured CPU seconds, with this machine's cycle and latencies, and two levels",
-    figure=Figure("model_to_measured", "ratio", "model_to_measured"), extra_metrics=("model_seconds", "cpu_seconds"),
-    axes=(PROGRAM,), tables=_one_table("Modelled / measured", PROGRAM), figures=printed.of_model, unfold=_of_model,
+    unfold=grunwald1993_points.of_model,
+    data=_data(
+        figure=Figure("model_to_measured", "ratio", "model_to_measured"),
+        extra_metrics=("model_seconds", "cpu_seconds"), axes=(PROGRAM,),
+    ),
+    table=PaperTables(layout=_one_table("Modelled / measured", PROGRAM), figures=printed.of_model),
     notes=("A processor of today executes several instructions a cycle and overlaps its waits, which the model does "
            "not know: the order of the allocators is what can be compared.",),
 )  # fmt: skip
 WORDS = _experiment(
     name="grunwald1993.words", title="Tables 4 and 5 with words of 4 bytes", section="4.2",
     measured="I + (M x P) x D as a share of FIRSTFIT's, of Debian's i386 programs on the classics built for 32 bits",
-    figure=Figure("time_seconds", "seconds", "time_seconds"),
-    extra_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand",
-                    *(f"seconds_at_{p}" for p in printed.PENALTIES)),
-    workload="words", runner=grunwald1993_i386.I386Runner, lacking=grunwald1993_i386.lacking,
-    identity=grunwald1993_i386.identity_of,
-    strategies=_OF_WORDS, optional=(), axes=(PROGRAM, "cache"), figures=printed.of_times, unfold=_of_times,
-    tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True), tabulate=tables_4_and_5,
-    draw=overlaid_times, parts=_parts(_OF_WORDS, (), ("GS", "GAWK", "MAKE")),
+    runner=grunwald1993_i386.I386Runner, lacking=grunwald1993_i386.lacking, identity=grunwald1993_i386.identity_of,
+    unfold=grunwald1993_points.of_times,
+    data=_data(
+        figure=Figure("time_seconds", "seconds", "time_seconds"),
+        extra_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand",
+                        *(f"seconds_at_{p}" for p in printed.PENALTIES)),
+        workload="words", strategies=_OF_WORDS, axes=(PROGRAM, "cache"),
+        parts=_parts(_OF_WORDS, (), ("GS", "GAWK", "MAKE")),
+    ),
+    table=PaperTables(
+        figures=printed.of_times, layout=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True),
+        tabulate=tables_4_and_5, draw=overlaid_times,
+    ),
+    rules=_ALL_PRESENT,
     notes=("Two tags are 8 bytes, as in the document. Counted by Cachegrind. Debian has no i386 berkeley-abc and spin "
            "among the packages that `scripts/setup bench-study-i386` unpacks.", _SECONDS_NOTE),
 )  # fmt: skip
 PREDICTED = _experiment(
     name="grunwald1993.predicted", title="The same, predicted from one recording", section="4.2",
     measured="Misses predicted from one recording on glibc, by those of the direct run: 1 is exact",
-    figure=Figure("predicted_to_direct", "ratio", "predicted_to_direct"),
-    extra_metrics=("predicted_misses", "direct_misses"), workload="prediction",
-    runner=PredictionRunner, strategies=_PREDICTED, optional=(), axes=(PROGRAM, "cache"), unfold=_of_predictions,
-    tables=_one_table("Predicted / direct misses", PROGRAM, split=("cache",)),
-    parts=_parts(_PREDICTED, (), PROGRAMS), rounds={"quick": 1, "standard": 1, "paper": 8}, fewest_rounds=1,
+    runner=PredictionRunner, unfold=grunwald1993_points.of_predictions,
+    data=_data(
+        figure=Figure("predicted_to_direct", "ratio", "predicted_to_direct"),
+        extra_metrics=("predicted_misses", "direct_misses"), workload="prediction", strategies=_PREDICTED,
+        axes=(PROGRAM, "cache"), parts=_parts(_PREDICTED, (), PROGRAMS),
+    ),
+    table=PaperTables(layout=_one_table("Predicted / direct misses", PROGRAM, split=("cache",))),
+    rules=_ALL_PRESENT,
+    rounds={"quick": 1, "standard": 1, "paper": 8}, fewest_rounds=1,
     notes=("The tables of the other experiments come from direct runs; this one says how far predictions would be off.",
            "One recording on glibc (for glibc itself: on our multipool), played on each allocator."),
 )  # fmt: skip

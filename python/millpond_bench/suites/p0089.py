@@ -14,21 +14,11 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-from millpond_bench.experiments.experiment import (
-    ROUNDS,
-    Figure,
-    Parameters,
-    Part,
-    Point,
-    PublishedFigure,
-    PublishedSpec,
-    Tables,
-    crossed,
-    points,
-    suite_metrics,
-    surrounded,
-)
+from millpond_bench.experiments.experiment import ROUNDS, PublishedSpec, suite_metrics, surrounded
+from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Parameters, Part, Point, crossed, points
+from millpond_bench.experiments.paper_tables import PaperTables, PublishedFigure, Tables
 from millpond_bench.experiments.quotients import Quotient, itself, to_baseline
+from millpond_bench.experiments.run_rules import RunRules
 from millpond_bench.suites import p0089_needs as needs
 from millpond_bench.suites.p0089_notation import notation
 from millpond_bench.suites.p0089_strategies import (
@@ -121,9 +111,8 @@ def _power(_name: str, value: int | str) -> str:
     return f"2^{value}"
 
 
-EXPERIMENT = partial(
-    PublishedSpec, source=SOURCE, machine=MACHINE, suite=SUITE, metrics=METRICS, aliases=ALL_ALIASES, claims=CLAIMS
-)
+EXPERIMENT = partial(PublishedSpec, source=SOURCE, machine=MACHINE, suite=SUITE, metrics=METRICS, claims=CLAIMS)
+DATA = partial(ExperimentData, aliases=ALL_ALIASES)
 
 # The points at standard scale that only single sentences of section 7 are about.
 _SENTENCES_OF_7 = (
@@ -139,32 +128,37 @@ _SENTENCES_OF_7 = (
 BENCHMARK_1 = surrounded(EXPERIMENT(
     name="p0089.1", title="Benchmark I: isolated data structures", section="7",
     measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all",
-    workload="structures",
-    figure=Figure("leaves_cpu_seconds", "seconds for 2^27 leaves", "cpu_seconds", per_units=LEAVES),
-    extra_metrics=("lives", "cold_cpu_seconds", *EXTRA_METRICS), axes=("ds", "log2_size"),
-    free=("log2_leaves", "lives", "text_most"), strategies=tuple(ALIASES.values()),
-    table="p0089_benchmark1.csv", published=_structures,
-    tables=Tables(("ds",), ("log2_size",), "strategy", "elements", labels=_power,
-                  titles=lambda at: f"DS{at['ds']}, {STRUCTURES[int(at['ds']) - 1]}"),
-    parts={
-        "quick": _structures_parts(18, (8, 11), (6, 8)),
-        "standard": (
-            *_structures_parts(19, (6, 8, 10, 12, 14, 16), (6, 8, 10)),
-            *_SENTENCES_OF_7,
-            # The cost of the lock, at a few points.
-            *(replace(part, strategies=(*LOCKED.values(), *OF_2015.values()))
-              for part in _structures_parts(19, (10,), (10,))[1:7:5]),
-            *crossed(_structures_parts(19, (8,), (8,)), _GLOBAL_AND_LOCAL, malloc=MALLOCS),
-            *crossed(_structures_parts(18, (8,), (8,)), _DESTROYED, toolchain=COMPILERS),
-        ),
-        "paper": (
-            *_structures_parts(27, range(6, 17), range(6, 17)),
-            *crossed(_structures_parts(27, (8,), (8,)), _GLOBAL_AND_LOCAL, malloc=AROUND["malloc"][1:]),
-            *crossed(_structures_parts(24, (8,), (8,)), _DESTROYED, toolchain=AROUND["toolchain"][1:]),
-        ),
-    },
-    counted={"quick": _counted_structures()}, needs=needs.structures, documents_own=DOCUMENTS_LOCKED,
-    extra_strategies=(*LOCKED.values(), *OF_2015.values()),
+    data=DATA(
+        workload="structures",
+        figure=Figure("leaves_cpu_seconds", "seconds for 2^27 leaves", "cpu_seconds", per_units=LEAVES),
+        extra_metrics=("lives", "cold_cpu_seconds", *EXTRA_METRICS), axes=("ds", "log2_size"),
+        free=("log2_leaves", "lives", "text_most"), strategies=tuple(ALIASES.values()),
+        parts={
+            "quick": _structures_parts(18, (8, 11), (6, 8)),
+            "standard": (
+                *_structures_parts(19, (6, 8, 10, 12, 14, 16), (6, 8, 10)),
+                *_SENTENCES_OF_7,
+                # The cost of the lock, at a few points.
+                *(replace(part, strategies=(*LOCKED.values(), *OF_2015.values()))
+                  for part in _structures_parts(19, (10,), (10,))[1:7:5]),
+                *crossed(_structures_parts(19, (8,), (8,)), _GLOBAL_AND_LOCAL, malloc=MALLOCS),
+                *crossed(_structures_parts(18, (8,), (8,)), _DESTROYED, toolchain=COMPILERS),
+            ),
+            "paper": (
+                *_structures_parts(27, range(6, 17), range(6, 17)),
+                *crossed(_structures_parts(27, (8,), (8,)), _GLOBAL_AND_LOCAL, malloc=AROUND["malloc"][1:]),
+                *crossed(_structures_parts(24, (8,), (8,)), _DESTROYED, toolchain=AROUND["toolchain"][1:]),
+            ),
+        },
+        counted={"quick": _counted_structures()}, documents_own=DOCUMENTS_LOCKED,
+        extra_strategies=(*LOCKED.values(), *OF_2015.values()),
+    ),
+    table=PaperTables(
+        file="p0089_benchmark1.csv", read=_structures,
+        layout=Tables(("ds",), ("log2_size",), "strategy", "elements", labels=_power,
+                      titles=lambda at: f"DS{at['ds']}, {STRUCTURES[int(at['ds']) - 1]}"),
+    ),
+    rules=RunRules(needs=needs.structures),
     notes=("AS7 to AS14 are our multipools, without a lock; AS7s to AS14s are ours with one. The document's took a "
            "lock in this benchmark: AS7s-2015 to AS14s-2015 are built like those, with headers, powers of two and a "
            "limit of 2^12 bytes.",
@@ -222,47 +216,52 @@ BENCHMARK_2 = surrounded(EXPERIMENT(
     name="p0089.2", title="Benchmark II: locality in a long run", section="8",
     measured="Time to traverse the lists after shuffling / before it, five shuffles; columns: traversals of a "
              "subsystem before the next one, the total held constant",
-    workload="locality", figure=Figure("slowdown", "ratio", "access_seconds", twin="sf"),
-    extra_metrics=("access_seconds", "shuffle_seconds", *EXTRA_METRICS),
-    axes=("log2_g", "log2_s", "af", "sf"), free=("rf",),
-    strategies=(ALIASES["AS1"], ALIASES["AS7"]), table="p0089_benchmark2.csv",
-    published=_locality,
-    tables=Tables(("log2_g", "strategy"), ("log2_s",), "af", "|S|", titles=_locality_title,
-                  labels=lambda name, value: f"2^{value}" if name == "log2_s" else f"{value} ×",
-                  quotients=(Quotient("AS1 / this", to_baseline, itself, printed=GAIN),)),
-    parts={
-        "quick": (Part(lists(20, (18, 6), (6, 8), 4)),),
-        "standard": (
-            Part(lists(21, (21, 18, 15, 12, 9, 6), (4, 8), 16)),
-            # The highest temporal locality, and the lowest, on a smaller system.
-            Part(lists(19, (6,), (0, 8), FIRST_TRAVERSALS)),
-            # As many visits of links for each size of the system.
-            *(Part(lists(g, tuple(s for s in (14, 10, 6) if s < g), (0, 8), 2 ** (24 - g))) for g in (10, 13, 16)),
-            Part(lists(20, (17, 6), (5,), 8), _LOCAL),
-            _shuffles(20, 18, 12, 8),
-            *_elsewhere(20, 16, MALLOCS, COMPILERS),
-            Part(lists(21, (20,), (4,), 16)),  # large, and larger than where the document lost most
-        ),
-        "shape": (
-            Part(lists(21, tuple(range(21, -1, -1)), tuple(COLUMNS), FIRST_TRAVERSALS)),
-            # If subsystems are smaller still, their pools need more memory than most machines have.
-            Part(lists(25, (25, 24, 21, 18, 14, 10, 6), (0, 4, 8), FIRST_TRAVERSALS)),
-            *(Part(lists(g, tuple(range(g, 5, -2)), (0, 4, 8), FIRST_TRAVERSALS)) for g in range(10, 19, 2)),
-            _shuffles(23, 23, *range(22, 0, -2)),
-        ),
-        "paper": (
-            Part(lists(21, tuple(range(21, -1, -1)), tuple(COLUMNS), TRAVERSALS)),
-            Part(lists(25, tuple(range(25, -1, -1)), tuple(COLUMNS), TRAVERSALS)),
-            *(Part(lists(g, tuple(range(g, 5, -2)), (0, 4, 8), TRAVERSALS)) for g in range(10, 19, 2)),
-            Part(lists(21, (21, 18, 12, 6), (0, 4, 8), TRAVERSALS), _LOCAL),
-            _shuffles(23, 23, *range(22, 0, -2)),
-            *_elsewhere(20, 16, AROUND["malloc"][1:], AROUND["toolchain"][1:]),
-        ),
-    },
-    # 2^13 links fill no second-level cache of today, and no first-level one holds them.
-    counted={"quick": (Part(lists(13, (9,), (5,), 64)),)}, needs=needs.locality,
-    documents_own={"AS7": DOCUMENTS_LOCKED["AS7"]}, extra_strategies=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
-    notation=notation, rounds={**ROUNDS, "shape": 1},
+    data=DATA(
+        workload="locality", figure=Figure("slowdown", "ratio", "access_seconds", twin="sf"),
+        extra_metrics=("access_seconds", "shuffle_seconds", *EXTRA_METRICS), axes=("log2_g", "log2_s", "af", "sf"),
+        free=("rf",), strategies=(ALIASES["AS1"], ALIASES["AS7"]),
+        parts={
+            "quick": (Part(lists(20, (18, 6), (6, 8), 4)),),
+            "standard": (
+                Part(lists(21, (21, 18, 15, 12, 9, 6), (4, 8), 16)),
+                # The highest temporal locality, and the lowest, on a smaller system.
+                Part(lists(19, (6,), (0, 8), FIRST_TRAVERSALS)),
+                # As many visits of links for each size of the system.
+                *(Part(lists(g, tuple(s for s in (14, 10, 6) if s < g), (0, 8), 2 ** (24 - g))) for g in (10, 13, 16)),
+                Part(lists(20, (17, 6), (5,), 8), _LOCAL),
+                _shuffles(20, 18, 12, 8),
+                *_elsewhere(20, 16, MALLOCS, COMPILERS),
+                Part(lists(21, (20,), (4,), 16)),  # large, and larger than where the document lost most
+            ),
+            "shape": (
+                Part(lists(21, tuple(range(21, -1, -1)), tuple(COLUMNS), FIRST_TRAVERSALS)),
+                # If subsystems are smaller still, their pools need more memory than most machines have.
+                Part(lists(25, (25, 24, 21, 18, 14, 10, 6), (0, 4, 8), FIRST_TRAVERSALS)),
+                *(Part(lists(g, tuple(range(g, 5, -2)), (0, 4, 8), FIRST_TRAVERSALS)) for g in range(10, 19, 2)),
+                _shuffles(23, 23, *range(22, 0, -2)),
+            ),
+            "paper": (
+                Part(lists(21, tuple(range(21, -1, -1)), tuple(COLUMNS), TRAVERSALS)),
+                Part(lists(25, tuple(range(25, -1, -1)), tuple(COLUMNS), TRAVERSALS)),
+                *(Part(lists(g, tuple(range(g, 5, -2)), (0, 4, 8), TRAVERSALS)) for g in range(10, 19, 2)),
+                Part(lists(21, (21, 18, 12, 6), (0, 4, 8), TRAVERSALS), _LOCAL),
+                _shuffles(23, 23, *range(22, 0, -2)),
+                *_elsewhere(20, 16, AROUND["malloc"][1:], AROUND["toolchain"][1:]),
+            ),
+        },
+        # 2^13 links fill no second-level cache of today, and no first-level one holds them.
+        counted={"quick": (Part(lists(13, (9,), (5,), 64)),)},
+        documents_own={"AS7": DOCUMENTS_LOCKED["AS7"]}, extra_strategies=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
+    ),
+    table=PaperTables(
+        file="p0089_benchmark2.csv", read=_locality,
+        layout=Tables(("log2_g", "strategy"), ("log2_s",), "af", "|S|", titles=_locality_title,
+                      labels=lambda name, value: f"2^{value}" if name == "log2_s" else f"{value} ×",
+                      quotients=(Quotient("AS1 / this", to_baseline, itself, printed=GAIN),)),
+        notation=notation,
+    ),
+    rules=RunRules(needs=needs.locality),
+    rounds={**ROUNDS, "shape": 1},
     notes=("AS7 is our multipool, without a lock. The document's took one in this benchmark: AS7s-2015 is built like "
            "that, with headers and powers of two.",
            "Below paper scale links are traversed fewer times than the document's 2560, as often in all rows and "
@@ -299,25 +298,34 @@ def _by_compilers(some: tuple[Parameters, ...]) -> tuple[Part, ...]:
     return crossed([Part(some)], (ALIASES["AS1"], ALIASES["AS7"]), toolchain=COMPILERS)
 
 
+def _orders(orders: list[str], sizes: str) -> tuple[Parameters, ...]:
+    """The few totals with other orders of frees, and other sizes of blocks."""
+    return points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=orders, sizes=[sizes])
+
+
 _FEW_TOTALS = points(log2_t=[30], log2_a=[15, 20], log2_s=[10])
 
 BENCHMARK_3 = surrounded(EXPERIMENT(
     name="p0089.3", title="Benchmark III: utilization", section="9",
     measured="CPU seconds to allocate T bytes in blocks of S with A bytes alive, the oldest block freed first",
-    workload="utilization", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
-    extra_metrics=EXTRA_METRICS[1:], axes=("log2_t", "log2_a", "log2_s"), strategies=_DESTROYED,
-    table="p0089_benchmark3.csv", published=_printed(log2_t="log2_T", log2_a="log2_A", log2_s="log2_S"),
-    tables=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S", True, labels=_power,
-                  titles=lambda at: f"T = 2^{at['log2_t']} bytes in all"),
-    parts={
-        "quick": (_totals(30, live=(15, 20)),),
-        "standard": (_totals(30), _totals(32, live=()), *_on_mallocs(_FEW_TOTALS, MALLOCS),
-                     *_by_compilers(_FEW_TOTALS)),
-        "paper": (_totals(*range(30, 36)), *_on_mallocs(_FEW_TOTALS, AROUND["malloc"][1:]),
-                  Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["lifo", "random"], sizes=["fixed"])),
-                  Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["fifo"], sizes=["mixed"]))),
-    },
-    needs=needs.utilization, documents_own=DOCUMENTS_UNLOCKED,
+    data=DATA(
+        workload="utilization", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"), extra_metrics=EXTRA_METRICS[1:],
+        axes=("log2_t", "log2_a", "log2_s"), strategies=_DESTROYED,
+        parts={
+            "quick": (_totals(30, live=(15, 20)),),
+            "standard": (_totals(30), _totals(32, live=()), *_on_mallocs(_FEW_TOTALS, MALLOCS),
+                         *_by_compilers(_FEW_TOTALS)),
+            "paper": (_totals(*range(30, 36)), *_on_mallocs(_FEW_TOTALS, AROUND["malloc"][1:]),
+                      Part(_orders(["lifo", "random"], "fixed")), Part(_orders(["fifo"], "mixed"))),
+        },
+        documents_own=DOCUMENTS_UNLOCKED,
+    ),
+    table=PaperTables(
+        file="p0089_benchmark3.csv", read=_printed(log2_t="log2_T", log2_a="log2_A", log2_s="log2_S"),
+        layout=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S", True, labels=_power,
+                      titles=lambda at: f"T = 2^{at['log2_t']} bytes in all"),
+    ),
+    rules=RunRules(needs=needs.utilization),
     notes=("AS7 to AS13 are our multipools. The document's took no lock in this benchmark: AS7-2015 to AS13-2015 are "
            "built like those, with headers, powers of two and a limit of 2^12 bytes.",
            "A strategy that would need more memory than there is does not run: it is refused, where the document "
@@ -338,22 +346,27 @@ _SHARED = (ALIASES["AS1"], ALIASES["AS2"], "synchronized_multipool:type:destroy"
 BENCHMARK_4 = surrounded(EXPERIMENT(
     name="p0089.4", title="Benchmark IV: contention", section="10",
     measured="Wall seconds until every thread has allocated and freed its block 2^N times; rows: threads",
-    workload="contention", figure=Figure("wall_seconds", "seconds", "wall_seconds"),
-    extra_metrics=EXTRA_METRICS, axes=("log2_n", "log2_s", "threads"), strategies=_DESTROYED,
-    table="p0089_benchmark4.csv", published=_printed(log2_n="log2_N", log2_s="log2_S", threads="threads"),
-    tables=Tables(("log2_n", "log2_s"), ("threads",), "strategy", "threads", True,
-                  titles=lambda at: f"2^{at['log2_n']} iterations, blocks of 2^{at['log2_s']} bytes"),
-    parts={
-        "quick": (Part(_FEW_THREADS),),
-        "standard": (Part(_threads(_ITERATIONS, (1, 2, 4, 8))),
-                     Part(_threads(((18, 8),), (1, 2, 4), "shared"), _SHARED), *_on_mallocs(_FEW_THREADS, MALLOCS),
-                     *_by_compilers(_FEW_THREADS)),
-        "paper": (Part(_threads(_ITERATIONS, tuple(range(1, 9)))),
-                  Part(_threads(((18, 8),), tuple(range(1, 9)), "shared"), _SHARED),
-                  Part(_threads(((18, 8),), tuple(range(1, 9)), "handover"), _SHARED),
-                  *_on_mallocs(_FEW_THREADS, AROUND["malloc"][1:])),
-    },
-    needs=needs.contention, documents_own=DOCUMENTS_UNLOCKED,
+    data=DATA(
+        workload="contention", figure=Figure("wall_seconds", "seconds", "wall_seconds"), extra_metrics=EXTRA_METRICS,
+        axes=("log2_n", "log2_s", "threads"), strategies=_DESTROYED,
+        parts={
+            "quick": (Part(_FEW_THREADS),),
+            "standard": (Part(_threads(_ITERATIONS, (1, 2, 4, 8))),
+                         Part(_threads(((18, 8),), (1, 2, 4), "shared"), _SHARED), *_on_mallocs(_FEW_THREADS, MALLOCS),
+                         *_by_compilers(_FEW_THREADS)),
+            "paper": (Part(_threads(_ITERATIONS, tuple(range(1, 9)))),
+                      Part(_threads(((18, 8),), tuple(range(1, 9)), "shared"), _SHARED),
+                      Part(_threads(((18, 8),), tuple(range(1, 9)), "handover"), _SHARED),
+                      *_on_mallocs(_FEW_THREADS, AROUND["malloc"][1:])),
+        },
+        documents_own=DOCUMENTS_UNLOCKED,
+    ),
+    table=PaperTables(
+        file="p0089_benchmark4.csv", read=_printed(log2_n="log2_N", log2_s="log2_S", threads="threads"),
+        layout=Tables(("log2_n", "log2_s"), ("threads",), "strategy", "threads", True,
+                      titles=lambda at: f"2^{at['log2_n']} iterations, blocks of 2^{at['log2_s']} bytes"),
+    ),
+    rules=RunRules(needs=needs.contention),
     notes=("AS7 to AS13 are our multipools. The document's took no lock in this benchmark: AS7-2015 to AS13-2015 are "
            "built like those, with headers, powers of two and a limit of 2^12 bytes.",
            "The document's machine had 12 cores. Where there are fewer cores than threads, threads take turns.",),
@@ -364,13 +377,9 @@ def _open(one: PublishedSpec) -> PublishedSpec:
     """The experiment as the base of those on open questions, without environments and extra strategies."""
     return replace(
         one,
-        aliases=ALIASES,
         claims="p0089_anomalies.toml",
-        under={},
-        documents_own={},
-        extra_strategies=(),
-        counted={},
-        notation=lambda _text: None,
+        data=replace(one.data, aliases=ALIASES, under={}, documents_own={}, extra_strategies=(), counted={}),
+        table=replace(one.table, notation=lambda _text: None),
     )
 
 

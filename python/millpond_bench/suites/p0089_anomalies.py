@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from millpond_bench.experiments.experiment import Parameters, Part, PublishedFigure, Tables
+from millpond_bench.experiments.experiment_data import Parameters, Part
+from millpond_bench.experiments.paper_tables import PublishedFigure, Tables
 from millpond_bench.suites.p0089 import BENCHMARK_1, OPEN_1, point, structures_at
 from millpond_bench.suites.p0089_strategies import ALIASES
 
@@ -25,7 +26,7 @@ _ALL_SIZES = tuple(range(6, 17))
 
 
 def _published(row: Mapping[str, str]) -> PublishedFigure | None:
-    found = BENCHMARK_1.published(row)
+    found = BENCHMARK_1.table.read(row)
     if found is None:
         return None
     ds = dict(found.point)["ds"]
@@ -55,16 +56,21 @@ EXPERIMENT = replace(
     OPEN_1, name="p0089.anomalies", title="What the document leaves open",
     measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all, "
              "with one thing changed that may be the cause",
-    axes=_AXES, strategies=(ALIASES["AS1"], *_WINKED, ALIASES["AS2"]), published=_published,
-    tables=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=BENCHMARK_1.tables.titles,
-                  labels=BENCHMARK_1.tables.labels),
-    parts={
-        "quick": (_winks((8, 11), 22), _peaks((7,), (6, 12), 21)),
-        # The largest structure takes longest by far, with its 16 lives, so it is measured once.
-        "standard": (_winks((6, 8, 10, 12), 22), _peaks((7, 11), (6, 9, 12), 21),
-                     _peaks((6, 8), (12,), 20, _GLOBAL[:1]), _peaks((7,), (16,), 21, _GLOBAL[:1])),
-        "paper": (_winks(_ALL_SIZES, 27), _peaks(_PEAKED, _ALL_SIZES, 27)),
-    },
+    data=replace(
+        OPEN_1.data, axes=_AXES, strategies=(ALIASES["AS1"], *_WINKED, ALIASES["AS2"]),
+        parts={
+            "quick": (_winks((8, 11), 22), _peaks((7,), (6, 12), 21)),
+            # The largest structure takes longest by far, with its 16 lives, so it is measured once.
+            "standard": (_winks((6, 8, 10, 12), 22), _peaks((7, 11), (6, 9, 12), 21),
+                         _peaks((6, 8), (12,), 20, _GLOBAL[:1]), _peaks((7,), (16,), 21, _GLOBAL[:1])),
+            "paper": (_winks(_ALL_SIZES, 27), _peaks(_PEAKED, _ALL_SIZES, 27)),
+        },
+    ),
+    table=replace(
+        OPEN_1.table, read=_published,
+        layout=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=BENCHMARK_1.table.layout.titles,
+                      labels=BENCHMARK_1.table.layout.labels),
+    ),
     notes=("A statement here is a candidate cause: it holds, fails to hold, or is undecided, as the rounds of this run "
            "go. What the document saw and does not appear here needs no cause.",
            "on_stack 1: a structure that is winked out lies on the stack. kept 1: glibc's malloc keeps all memory "

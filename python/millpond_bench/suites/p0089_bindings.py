@@ -20,7 +20,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from millpond.cells.cell import TOOLCHAIN
-from millpond_bench.experiments.experiment import Parameters, Part, PublishedFigure, Tables, surrounded
+from millpond_bench.experiments.experiment import surrounded
+from millpond_bench.experiments.experiment_data import Parameters, Part
+from millpond_bench.experiments.paper_tables import PublishedFigure, Tables
 from millpond_bench.suites.p0089 import (
     AROUND,
     BENCHMARK_1,
@@ -62,7 +64,7 @@ _TABLED = {4: (_DIRECT, _DIRECT_WINKED, _VIRTUAL_WINKED), 12: _DESTROYED[:4]}
 
 
 def _published_virtual(row: Mapping[str, str]) -> PublishedFigure | None:
-    found = BENCHMARK_1.published(row)
+    found = BENCHMARK_1.table.read(row)
     return found if found and found.strategy in _TABLED.get(int(dict(found.point)["ds"]), ()) else None
 
 
@@ -78,14 +80,20 @@ VIRTUAL = surrounded(replace(
     OPEN_1, name="p0089.anomalies.virtual", title="What the document leaves open: virtual calls that are faster",
     measured="CPU seconds to build, write once and drop sets of texts again and again, for 2^27 leaf elements in all, "
              "with one thing changed that may be the cause",
-    axes=("ds", "log2_size"), strategies=tuple(dict.fromkeys((*_DESTROYED, *_WINKED))), aliases=ALL_ALIASES,
-    published=_published_virtual,
-    tables=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=_title, labels=BENCHMARK_1.tables.labels),
-    parts={
-        "quick": _virtual((9,), 16),
-        "standard": (*_virtual((9, 11), 18), *_virtual_elsewhere(9, 18)),
-        "paper": (*_virtual(_ALL_SIZES, 27), *_virtual_elsewhere(12, 27)),
-    },
+    data=replace(
+        OPEN_1.data, axes=("ds", "log2_size"), aliases=ALL_ALIASES,
+        strategies=tuple(dict.fromkeys((*_DESTROYED, *_WINKED))),
+        parts={
+            "quick": _virtual((9,), 16),
+            "standard": (*_virtual((9, 11), 18), *_virtual_elsewhere(9, 18)),
+            "paper": (*_virtual(_ALL_SIZES, 27), *_virtual_elsewhere(12, 27)),
+        },
+    ),
+    table=replace(
+        OPEN_1.table, read=_published_virtual,
+        layout=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=_title,
+                      labels=BENCHMARK_1.table.layout.labels),
+    ),
     notes=("Both bindings have a handle of one pointer here: containers are of the same size either way. Instructions "
            "are counted with --counters or --counters=simulated.",),
 ), toolchain=_TOOLCHAINS)  # fmt: skip
@@ -98,7 +106,7 @@ _OF_VECTORS = (5, 6, 7, 8)
 
 def _published_clang(row: Mapping[str, str]) -> PublishedFigure | None:
     """The figures of gcc: the paper printed no table for Clang."""
-    found = BENCHMARK_1.published(row)
+    found = BENCHMARK_1.table.read(row)
     if found is None or found.strategy not in (_DIRECT, _VIRTUAL) or dict(found.point)["ds"] not in _OF_VECTORS:
         return None
     return replace(found, point=(*found.point, *point(short_by=0)))
@@ -119,15 +127,21 @@ CLANG = surrounded(replace(
     OPEN_1, name="p0089.anomalies.clang", title="What the document leaves open: Clang through the base",
     measured="CPU seconds to build, write once and drop vectors of containers again and again, for 2^27 leaf elements "
              "in all, with one thing changed that may be the cause",
-    extra_metrics=(*BENCHMARK_1.extra_metrics, "blocks_each"), axes=("ds", "log2_size", "short_by"),
-    free=(*BENCHMARK_1.free, "counted"), strategies=(_DIRECT, _VIRTUAL, *_BASES), published=_published_clang,
-    tables=Tables(("ds", "short_by"), ("log2_size",), "strategy", "elements", titles=_title,
-                  labels=BENCHMARK_1.tables.labels),
-    parts={
-        "quick": _clang((6, 7), (6,), 14),
-        "standard": _clang(_OF_VECTORS, (8,), 17),
-        "paper": _clang(_OF_VECTORS, _ALL_SIZES, 27),
-    },
+    data=replace(
+        OPEN_1.data, extra_metrics=(*BENCHMARK_1.data.extra_metrics, "blocks_each"),
+        axes=("ds", "log2_size", "short_by"), free=(*BENCHMARK_1.data.free, "counted"),
+        strategies=(_DIRECT, _VIRTUAL, *_BASES),
+        parts={
+            "quick": _clang((6, 7), (6,), 14),
+            "standard": _clang(_OF_VECTORS, (8,), 17),
+            "paper": _clang(_OF_VECTORS, _ALL_SIZES, 27),
+        },
+    ),
+    table=replace(
+        OPEN_1.table, read=_published_clang,
+        layout=Tables(("ds", "short_by"), ("log2_size",), "strategy", "elements", titles=_title,
+                      labels=BENCHMARK_1.table.layout.labels),
+    ),
     notes=("Where clang, or libc++, is not there (`make bench-toolchains`), cells by it are left out, and statements "
            "about it cannot be tested.",),
 ), toolchain=_TOOLCHAINS)  # fmt: skip

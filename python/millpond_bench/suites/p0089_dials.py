@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from millpond_bench.experiments.experiment import Figure, Parameters, Part, Tables, points, suite_metrics
+from millpond_bench.experiments.experiment import suite_metrics
+from millpond_bench.experiments.experiment_data import Figure, Parameters, Part, points
+from millpond_bench.experiments.paper_tables import PaperTables, Tables
+from millpond_bench.experiments.run_rules import RunRules
 from millpond_bench.pages import suite_charts
 from millpond_bench.runs.extra_runs import DIMENSIONS, LOCALITY, RECORDED
+from millpond_bench.suites.p0089 import DATA, EXTRA_METRICS
 from millpond_bench.suites.p0089 import EXPERIMENT as OF_DOCUMENT
-from millpond_bench.suites.p0089 import EXTRA_METRICS
 from millpond_bench.suites.p0089_needs import dials as needs
 from millpond_bench.suites.p0089_strategies import ALIASES, LOCKED, OF_2015
 
@@ -50,16 +53,21 @@ def _label(name: str, value: int | str) -> str:
 EXPERIMENT = OF_DOCUMENT(
     name="p0089.dials", title="A dial for each dimension", section="6",
     measured="CPU seconds for the same work under each strategy, one dial of D, V, L, U and C turned at a time",
-    workload="dials", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
-    metrics=METRICS, extra_metrics=(*EXTRA_METRICS, *DIMENSIONS, LOCALITY), axes=(*DIALS, "threads"),
-    free=("log2_operations",),
-    strategies=tuple(ALIASES[name] for name in ("AS1", "AS3", "AS7", "AS11")),
-    tables=Tables(("threads",), DIALS, "strategy", "dials", True,
-                  titles=lambda at: "one thread" if at["threads"] == 1 else f"{at['threads']} threads",
-                  labels=_label),
-    parts={"quick": _parts(18, 2), "standard": _parts(20), "paper": _parts(22)},
-    needs=needs, extra_runs=(RECORDED,), tabulate=partial(suite_charts.dials, DIALS, CENTRE),
-    extra_strategies=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
+    metrics=METRICS,
+    data=DATA(
+        workload="dials", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
+        extra_metrics=(*EXTRA_METRICS, *DIMENSIONS, LOCALITY), axes=(*DIALS, "threads"), free=("log2_operations",),
+        strategies=tuple(ALIASES[name] for name in ("AS1", "AS3", "AS7", "AS11")),
+        parts={"quick": _parts(18, 2), "standard": _parts(20), "paper": _parts(22)},
+        extra_strategies=(LOCKED["AS7s"], OF_2015["AS7-2015"]),
+    ),
+    table=PaperTables(
+        layout=Tables(("threads",), DIALS, "strategy", "dials", True,
+                      titles=lambda at: "one thread" if at["threads"] == 1 else f"{at['threads']} threads",
+                      labels=_label),
+        tabulate=partial(suite_charts.dials, DIALS, CENTRE),
+    ),
+    rules=RunRules(needs=needs, extra_runs=(RECORDED,)),
     notes=("The dimensions are measured once, in the program recorded under AS1; it counts L itself.",
            "Nothing was published of this: the document names it as what it would have liked to have.",
            "D is a share of the work in which a pair of allocation and free counts as 20 accesses to memory: what the "

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millpond_bench.claims.claim_terms import RAN, RAN_OUT
-from millpond_bench.experiments.experiment import Figure, Needs, Part, PublishedFigure, Tables, points
+from millpond_bench.experiments.experiment_data import Figure, Part, points
+from millpond_bench.experiments.paper_tables import PaperTables, PublishedFigure, Tables
+from millpond_bench.experiments.run_rules import Needs, RunRules
+from millpond_bench.suites.p0089 import DATA, EXTRA_METRICS, point
 from millpond_bench.suites.p0089 import EXPERIMENT as OF_DOCUMENT
-from millpond_bench.suites.p0089 import EXTRA_METRICS, point
 from millpond_bench.suites.p0089_needs import utilization
 from millpond_bench.suites.p0089_strategies import ALIASES, DOCUMENTS_UNLOCKED
 
@@ -52,16 +54,21 @@ def _title(at: Mapping[str, int | str]) -> str:
 EXPERIMENT = OF_DOCUMENT(
     name="p0089.memory", title="Benchmark III: where memory ends", section="9",
     measured="Whether T bytes in all, in blocks of S with A alive, end within a 64th of the document's 16 GB",
-    workload="utilization", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"), memory_bytes=LIMIT_BYTES,
-    extra_metrics=EXTRA_METRICS[1:], axes=("log2_t", "log2_a", "log2_s"),
-    strategies=tuple(ALIASES[name] for name in ("AS1", "AS2", "AS3", "AS5", "AS7", "AS9", "AS11", "AS13")),
-    table="p0089_benchmark3.csv", published=_published,
-    tables=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S",
-                  titles=_title,
-                  labels=lambda name, value: f"{name[-1].upper()} 2^{value}"),
-    parts={"quick": _rows(20), "standard": _rows(15, 20), "paper": _rows(*range(15, 21))},
-    rounds={"quick": 1, "standard": 1, "paper": 1}, fewest_rounds=1, needs=_needs,
-    documents_own=DOCUMENTS_UNLOCKED,
+    data=DATA(
+        workload="utilization", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"), extra_metrics=EXTRA_METRICS[1:],
+        axes=("log2_t", "log2_a", "log2_s"),
+        strategies=tuple(ALIASES[name] for name in ("AS1", "AS2", "AS3", "AS5", "AS7", "AS9", "AS11", "AS13")),
+        parts={"quick": _rows(20), "standard": _rows(15, 20), "paper": _rows(*range(15, 21))},
+        documents_own=DOCUMENTS_UNLOCKED,
+    ),
+    table=PaperTables(
+        file="p0089_benchmark3.csv", read=_published,
+        layout=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S",
+                      titles=_title,
+                      labels=lambda name, value: f"{name[-1].upper()} 2^{value}"),
+    ),
+    rules=RunRules(memory_bytes=LIMIT_BYTES, needs=_needs),
+    rounds={"quick": 1, "standard": 1, "paper": 1}, fewest_rounds=1,
     notes=("Each process may have 256 MiB of address space, a 64th of the document's 16 GB, for a 64th of its totals: "
            "what a pool reserves counts, touched or not.",
            "The document says fail from T = 2^32 on, a quarter of that machine's memory: it does not say why."),

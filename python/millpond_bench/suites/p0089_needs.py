@@ -12,7 +12,7 @@ from functools import wraps
 from math import log2
 
 from millpond.cells.cell import LITTER
-from millpond_bench.experiments.experiment import Needs
+from millpond_bench.experiments.run_rules import Needs
 
 _START_SECONDS = 0.03
 _MIB = 2**20

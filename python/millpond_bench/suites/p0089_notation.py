@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from millpond_bench.experiments.experiment import Parameters, points
+from millpond_bench.experiments.experiment_data import Parameters, points
 
 _NOTATION = re.compile(r"(?:-(\d{1,2}) (\d{1,2})|(\d{1,10}) (\d{1,10})) (\d{1,4}) ([+-])(\d{1,4}) (\d{1,6})")
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from millpond_bench.experiments.experiment import ROUNDS, Part, Tables, points, thousands
+from millpond_bench.experiments.experiment import ROUNDS
+from millpond_bench.experiments.experiment_data import Part, points, thousands
+from millpond_bench.experiments.paper_tables import Tables
 from millpond_bench.suites.p0089 import BENCHMARK_2, CLAIMS, OPEN_2
 from millpond_bench.suites.p0089_strategies import ALIASES
 
@@ -32,20 +34,26 @@ def powers_of_ten(links: int) -> tuple[int, ...]:
 
 
 EXPERIMENT = replace(
-    OPEN_2, name="p0089.shuffles", title="Benchmark II, table 15: shuffle effects", claims=CLAIMS,
+    OPEN_2, name="p0089.shuffles", title="Benchmark II, table 15: shuffle effects",
     measured="Time to traverse the lists after shuffling / before it, by the number of shuffles, ten traversals of "
              "each subsystem",
-    axes=("links", "links_each", "sf"), free=("af", "rf"), strategies=(ALIASES["AS1"],), table="",
-    tables=Tables(("links",), ("links_each",), "sf", "|S|", own_rows=True,
-                  titles=lambda at: f"|G| = {thousands('', at['links'])} links, without local allocators",
-                  labels=lambda name, value: f"{value} ×" if name == "sf" else thousands(name, value)),
-    parts={
-        "quick": table_15(10**5, (10**4, 10**2), (1, 5)),
-        "standard": table_15(10**6, powers_of_ten(10**6), (1, 2, 5, 8)),
-        "shape": table_15(_LINKS, powers_of_ten(_LINKS)),
-        "paper": table_15(_LINKS, powers_of_ten(_LINKS)),
-    },
-    rounds={**ROUNDS, "standard": 6, "shape": 3}, notation=BENCHMARK_2.notation,
+    data=replace(
+        OPEN_2.data, axes=("links", "links_each", "sf"), free=("af", "rf"), strategies=(ALIASES["AS1"],),
+        parts={
+            "quick": table_15(10**5, (10**4, 10**2), (1, 5)),
+            "standard": table_15(10**6, powers_of_ten(10**6), (1, 2, 5, 8)),
+            "shape": table_15(_LINKS, powers_of_ten(_LINKS)),
+            "paper": table_15(_LINKS, powers_of_ten(_LINKS)),
+        },
+    ),
+    table=replace(
+        OPEN_2.table, file="",
+        layout=Tables(("links",), ("links_each",), "sf", "|S|", own_rows=True,
+                      titles=lambda at: f"|G| = {thousands('', at['links'])} links, without local allocators",
+                      labels=lambda name, value: f"{value} ×" if name == "sf" else thousands(name, value)),
+        notation=BENCHMARK_2.table.notation,
+    ),
+    claims=CLAIMS, rounds={**ROUNDS, "standard": 6, "shape": 3},
     notes=("Table 15 was a picture: only its sentences are left. Its first column, no shuffles, is 1 by definition.",
            "Lists have as many links as the row says before they are shuffled, and on average after it."),
 )  # fmt: skip

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from millpond_bench.experiments.experiment import Parameters, Part, PublishedFigure, Tables, points
+from millpond_bench.experiments.experiment_data import Parameters, Part, points
+from millpond_bench.experiments.paper_tables import PublishedFigure, Tables
 from millpond_bench.suites.p0089 import BENCHMARK_2, OPEN_2, SHUFFLES, TRAVERSALS
 from millpond_bench.suites.p0089_strategies import ALIASES
 
@@ -31,7 +32,7 @@ _TWICE_AND_ONCE = (2, 1)
 
 
 def _published(row: Mapping[str, str]) -> PublishedFigure | None:
-    found = BENCHMARK_2.published(row)
+    found = BENCHMARK_2.table.read(row)
     if found is None or found.strategy != ALIASES["AS1"]:
         return None
     at = dict(found.point)
@@ -65,14 +66,19 @@ EXPERIMENT = replace(
     OPEN_2, name="p0089.anomalies.spike", title="What the document leaves open: a subsystem of one link",
     measured="Time to visit the lists after shuffling / before it, with one thing changed that may be the cause of the "
              "spike at |S| = 1",
-    axes=("log2_g", "log2_s", "af", "sf", *_HOW), strategies=(ALIASES["AS1"],), published=_published,
-    tables=Tables(("log2_g", *_HOW), ("log2_s",), "af", "|S|", titles=_title, labels=BENCHMARK_2.tables.labels,
-                  own_rows=True),
-    parts={
-        "quick": (Part(_visits(15, 4)),),
-        "standard": (Part(_visits(19, 8)),),
-        "paper": (Part(_visits(21, TRAVERSALS)), Part(_visits(25, TRAVERSALS))),
-    },
+    data=replace(
+        OPEN_2.data, axes=("log2_g", "log2_s", "af", "sf", *_HOW), strategies=(ALIASES["AS1"],),
+        parts={
+            "quick": (Part(_visits(15, 4)),),
+            "standard": (Part(_visits(19, 8)),),
+            "paper": (Part(_visits(21, TRAVERSALS)), Part(_visits(25, TRAVERSALS))),
+        },
+    ),
+    table=replace(
+        OPEN_2.table, read=_published,
+        layout=Tables(("log2_g", *_HOW), ("log2_s",), "af", "|S|", titles=_title, own_rows=True,
+                      labels=BENCHMARK_2.table.layout.labels),
+    ),
     notes=("The document says that a visit takes a list af times. Its authors' published program takes af × |S| links, "
            "whatever the list's length is by then; its figures are next to those of that walk.",),
 )  # fmt: skip

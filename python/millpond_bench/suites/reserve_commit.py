@@ -19,7 +19,10 @@ from functools import cache, partial
 from importlib.resources import files
 from io import StringIO
 
-from millpond_bench.experiments.experiment import Figure, Part, PublishedSpec, Tables, points, suite_metrics, thousands
+from millpond_bench.experiments.experiment import PublishedSpec, suite_metrics
+from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Part, points, thousands
+from millpond_bench.experiments.paper_tables import PaperTables, Tables
+from millpond_bench.experiments.run_rules import RunRules
 from millpond_bench.pages import suite_charts
 from millpond_bench.suites import reserve_commit_needs as needs
 
@@ -105,24 +108,25 @@ def _pages(axis: str, small: Iterable[int], *huge: int) -> tuple[Part, ...]:
     )
 
 
-_experiment = partial(
-    PublishedSpec, source=SOURCE, machine=MACHINE, suite=SUITE, metrics=METRICS, aliases=ALIASES, claims=CLAIMS
-)
+_experiment = partial(PublishedSpec, source=SOURCE, machine=MACHINE, suite=SUITE, metrics=METRICS, claims=CLAIMS)
+_data = partial(ExperimentData, aliases=ALIASES)
 
 MEMORY = _experiment(
     name="reserve_commit.1", title="Memory", section="Memory",
     measured="Resident bytes at most while so many ints are appended to an array that does not know how many will come",
-    workload="growth", figure=Figure("peak_bytes", "bytes", "peak_bytes"),
-    extra_metrics=("end_bytes", "peak_to_end", "capacity_bytes", "used_share", "committed_bytes", "cpu_seconds",
-                    "page_faults"),
-    axes=("pages", "length"), strategies=_INT,
-    tables=_one_table("Peak resident bytes", "ints", "length", split=("pages",)),
-    parts={
-        "quick": _pages("length", [10**3, MILLION, 10**7, JUST_DOUBLED], 10**7),
-        "standard": _pages("length", [10**3, MILLION, 10**7, JUST_DOUBLED, 10**8], 10**7, 10**8),
-        "paper": _pages("length", [*LENGTHS, 10**7, JUST_DOUBLED], 10**9),
-    },
-    needs=needs.growth,
+    data=_data(
+        workload="growth", figure=Figure("peak_bytes", "bytes", "peak_bytes"),
+        extra_metrics=("end_bytes", "peak_to_end", "capacity_bytes", "used_share", "committed_bytes", "cpu_seconds",
+                        "page_faults"),
+        axes=("pages", "length"), strategies=_INT,
+        parts={
+            "quick": _pages("length", [10**3, MILLION, 10**7, JUST_DOUBLED], 10**7),
+            "standard": _pages("length", [10**3, MILLION, 10**7, JUST_DOUBLED, 10**8], 10**7, 10**8),
+            "paper": _pages("length", [*LENGTHS, 10**7, JUST_DOUBLED], 10**9),
+        },
+    ),
+    table=PaperTables(layout=_one_table("Peak resident bytes", "ints", "length", split=("pages",))),
+    rules=RunRules(needs=needs.growth),
     notes=(_LOST, _FROM_DTRACE, _PUBLISHED_TWIN,
            "Below 100 000 elements the program itself is most of what is resident."),
 )  # fmt: skip
@@ -130,37 +134,46 @@ MEMORY = _experiment(
 THROUGHPUT = _experiment(
     name="reserve_commit.2", title="Throughput", section="Throughput",
     measured="CPU nanoseconds an element to construct the whole array, at each level of optimisation",
-    workload="growth", figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
-    extra_metrics=("cpu_seconds", "destroy_seconds", "peak_bytes", "page_faults", "commits", "populates",
-                    "moves_an_element"),
-    axes=("length", "element", "optimisation"), strategies=_INT,
-    tables=_one_table("ns an element", "element, length", "element", "length", split=("optimisation",)),
-    parts={
-        "quick": (*_by_element((MILLION, 10**7), (0, 2)), *_counted(MILLION, levels=(0, 2))),
-        "standard": (*_by_element((10**3, MILLION, 10**7)), *_by_element((10**8,), LEVELS[-1:]),
-                     *_counted(MILLION, 10**7)),
-        "paper": (*_by_element((*LENGTHS, 10**7, 10**8)), *_counted(MILLION, 10**7)),
-    },
-    needs=needs.growth,
+    data=_data(
+        workload="growth", figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
+        extra_metrics=("cpu_seconds", "destroy_seconds", "peak_bytes", "page_faults", "commits", "populates",
+                        "moves_an_element"),
+        axes=("length", "element", "optimisation"), strategies=_INT,
+        parts={
+            "quick": (*_by_element((MILLION, 10**7), (0, 2)), *_counted(MILLION, levels=(0, 2))),
+            "standard": (*_by_element((10**3, MILLION, 10**7)), *_by_element((10**8,), LEVELS[-1:]),
+                         *_counted(MILLION, 10**7)),
+            "paper": (*_by_element((*LENGTHS, 10**7, 10**8)), *_counted(MILLION, 10**7)),
+        },
+    ),
+    table=PaperTables(
+        layout=_one_table("ns an element", "element, length", "element", "length", split=("optimisation",)),
+    ),
+    rules=RunRules(needs=needs.growth),
     notes=(_LOST, _FROM_DTRACE, _PUBLISHED_TWIN, "unique_ptrs own nothing; `counted` is an int that counts its moves."),
 )  # fmt: skip
 
 LATENCY = _experiment(
     name="reserve_commit.3", title="Latency", section="Latency",
     measured="Wall nanoseconds of the longest append of all; also of the others, and of the steps of memory",
-    workload="latency", figure=Figure("longest_ns", "ns", "longest_ns"),
-    extra_metrics=("clock_ns", "shortest_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "slow",
-                    "slow_step_share",
-                    "steps", "step_seconds", "step_p50_ns", "step_longest_ns", "plain_p50_ns", "plain_longest_ns",
-                    "mode_ratio", "commits", "populates", "commit_seconds", "cpu_seconds", "peak_bytes"),
-    axes=("length", "element", "optimisation"), strategies=_INT,
-    tables=_one_table("ns of the longest append", "element, length", "element", "length", split=("optimisation",)),
-    parts={
-        "quick": _by_element((MILLION,), (0, 2)),
-        "standard": _by_element((10**3, MILLION, 10**7)),
-        "paper": _by_element((*LENGTHS, 10**7)),
-    },
-    needs=needs.latency, tabulate=lambda results: suite_charts.latencies(results, dtrace()),
+    data=_data(
+        workload="latency", figure=Figure("longest_ns", "ns", "longest_ns"),
+        extra_metrics=("clock_ns", "shortest_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "slow",
+                        "slow_step_share",
+                        "steps", "step_seconds", "step_p50_ns", "step_longest_ns", "plain_p50_ns", "plain_longest_ns",
+                        "mode_ratio", "commits", "populates", "commit_seconds", "cpu_seconds", "peak_bytes"),
+        axes=("length", "element", "optimisation"), strategies=_INT,
+        parts={
+            "quick": _by_element((MILLION,), (0, 2)),
+            "standard": _by_element((10**3, MILLION, 10**7)),
+            "paper": _by_element((*LENGTHS, 10**7)),
+        },
+    ),
+    table=PaperTables(
+        layout=_one_table("ns of the longest append", "element, length", "element", "length", split=("optimisation",)),
+        tabulate=lambda results: suite_charts.latencies(results, dtrace()),
+    ),
+    rules=RunRules(needs=needs.latency),
     notes=(_LOST, _FROM_DTRACE, _PUBLISHED_TWIN,
            "Every append is timed by itself, and the clock's own time is in it (clock_ns). A virtual machine takes the "
            "processor away now and then: the longest of a length is as much the machine's as the array's."),
@@ -169,32 +182,39 @@ LATENCY = _experiment(
 COMMIT_STEP = _experiment(
     name="reserve_commit.4", title="Commit step", section="The code",
     measured="CPU nanoseconds an int to grow an array whose memory comes in steps of so many bytes",
-    workload="commit_step", figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
-    extra_metrics=("cpu_seconds", "commits", "populates", "committed_bytes", "peak_bytes", "page_faults"),
-    axes=("length", "log2_step"), strategies=_STEPPED,
-    tables=_one_table("ns an element", "ints, bytes of a step", "length", "log2_step"),
-    parts={
-        "quick": (Part(points(length=[4 * MILLION], log2_step=range(12, 25, 2))),),
-        "standard": (Part(points(length=[MILLION, 16 * MILLION], log2_step=STEPS)),),
-        "paper": (Part(points(length=[MILLION, 16 * MILLION, 10**9], log2_step=STEPS)),),
-    },
-    needs=needs.growth, notes=(_LOST, _PUBLISHED_TWIN),
+    data=_data(
+        workload="commit_step", figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
+        extra_metrics=("cpu_seconds", "commits", "populates", "committed_bytes", "peak_bytes", "page_faults"),
+        axes=("length", "log2_step"), strategies=_STEPPED,
+        parts={
+            "quick": (Part(points(length=[4 * MILLION], log2_step=range(12, 25, 2))),),
+            "standard": (Part(points(length=[MILLION, 16 * MILLION], log2_step=STEPS)),),
+            "paper": (Part(points(length=[MILLION, 16 * MILLION, 10**9], log2_step=STEPS)),),
+        },
+    ),
+    table=PaperTables(layout=_one_table("ns an element", "ints, bytes of a step", "length", "log2_step")),
+    rules=RunRules(needs=needs.growth),
+    notes=(_LOST, _PUBLISHED_TWIN),
 )  # fmt: skip
 
 GIVE_BACK = _experiment(
     name="reserve_commit.5", title="Giving memory back", section="What about shrinking?",
     measured="CPU seconds to give a touched range back and to touch it again",
-    workload="give_back", figure=Figure("both_seconds", "seconds", "both_seconds"),
-    extra_metrics=("touch_seconds", "give_seconds", "again_seconds", "touched_bytes", "given_bytes", "given_share",
-                    "end_bytes", "page_faults"),
-    axes=("pages", "log2_bytes"), strategies=_WAYS,
-    tables=_one_table("seconds to give back and touch again", "bytes", "log2_bytes", split=("pages",)),
-    parts={
-        "quick": _pages("log2_bytes", [24, 26], 26),
-        "standard": _pages("log2_bytes", [20, 24, 26, 28, 30], 26, 28),
-        "paper": _pages("log2_bytes", range(20, 33), 26, 28, 30),
-    },
-    needs=needs.give_back,
+    data=_data(
+        workload="give_back", figure=Figure("both_seconds", "seconds", "both_seconds"),
+        extra_metrics=("touch_seconds", "give_seconds", "again_seconds", "touched_bytes", "given_bytes", "given_share",
+                        "end_bytes", "page_faults"),
+        axes=("pages", "log2_bytes"), strategies=_WAYS,
+        parts={
+            "quick": _pages("log2_bytes", [24, 26], 26),
+            "standard": _pages("log2_bytes", [20, 24, 26, 28, 30], 26, 28),
+            "paper": _pages("log2_bytes", range(20, 33), 26, 28, 30),
+        },
+    ),
+    table=PaperTables(
+        layout=_one_table("seconds to give back and touch again", "bytes", "log2_bytes", split=("pages",)),
+    ),
+    rules=RunRules(needs=needs.give_back),
     notes=("The document names both ways and measures neither.",
            "decommit is what dyn_array does: a new mapping without access, so that the charge goes back, too."),
 )  # fmt: skip

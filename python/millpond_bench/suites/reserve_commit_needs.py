@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millpond.cells.cell import LITTER
-from millpond_bench.experiments.experiment import Needs
+from millpond_bench.experiments.run_rules import Needs
 
 _START_SECONDS = 0.01
 _MIB = 2**20

@@ -16,19 +16,10 @@ from functools import partial
 
 from millpond.cells.cell import LAST_LEVEL, SURROUNDINGS
 from millpond.system.wording import plural
-from millpond_bench.experiments.experiment import (
-    Figure,
-    Needs,
-    Part,
-    Point,
-    PublishedFigure,
-    PublishedSpec,
-    Tables,
-    points,
-    suite_metrics,
-    surrounded,
-    thousands,
-)
+from millpond_bench.experiments.experiment import PublishedSpec, suite_metrics, surrounded
+from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Part, Point, points, thousands
+from millpond_bench.experiments.paper_tables import PaperTables, PublishedFigure, Tables
+from millpond_bench.experiments.run_rules import Needs, RunRules
 from millpond_bench.experiments.surroundings import LAST_LEVELS
 from millpond_bench.pages import suite_charts
 
@@ -132,40 +123,45 @@ _GRAPHS_LOST = "The document's graphs are lost; what is left are four figures of
 _OURS_IS_NOT = "`suballocator` is ours, made after the document's: its code is not here."
 
 _experiment = partial(
-    PublishedSpec, source=SOURCE, machine=MACHINE, suite=SUITE, metrics=METRICS, strategies=STRATEGIES, aliases=ALIASES,
-    claims="suballocator.toml", optional=OPTIONAL,
-)  # fmt: skip
+    PublishedSpec, source=SOURCE, machine=MACHINE, suite=SUITE, metrics=METRICS, claims="suballocator.toml"
+)
+_data = partial(ExperimentData, strategies=STRATEGIES, aliases=ALIASES)
+_rules = partial(RunRules, optional=OPTIONAL)
 
 DOUBLES = _experiment(
     name="suballocator.1", title="Doubles one by one", section="4.3",
     measured="CPU time to allocate a double, all of them one after the other",
-    workload="doubles",
-    figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
-    extra_metrics=("allocate_seconds", "deallocate_seconds", *MOMENTS, *_BESIDE),
-    axes=("count",), tables=_SINGLE,
-    parts={
-        "quick": (Part(points(count=[100_000, 1_000_000])),),
-        "standard": (Part(points(count=[100_000, 1_000_000, 10_000_000])),),
-        "paper": (Part(points(count=[100_000, 1_000_000, 10_000_000, 100_000_000])),),
-    },
-    needs=_blocks(120),
+    data=_data(
+        workload="doubles", figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
+        extra_metrics=("allocate_seconds", "deallocate_seconds", *MOMENTS, *_BESIDE), axes=("count",),
+        parts={
+            "quick": (Part(points(count=[100_000, 1_000_000])),),
+            "standard": (Part(points(count=[100_000, 1_000_000, 10_000_000])),),
+            "paper": (Part(points(count=[100_000, 1_000_000, 10_000_000, 100_000_000])),),
+        },
+    ),
+    table=PaperTables(layout=_SINGLE),
+    rules=_rules(needs=_blocks(120)),
     notes=("The document's example prints times, and none of them is left.", _OURS_IS_NOT),
 )  # fmt: skip
 
 FIVE_OPERATIONS = _experiment(
     name="suballocator.2", title="Five operations on an array of pointers", section="4.4",
     measured="CPU time to allocate a number of 8 bytes, all of them; also seconds of the four ways to free them",
-    workload="five_operations",
-    figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
-    extra_metrics=("allocate_seconds", *(f"{m}_seconds" for m in _FREES), *MOMENTS, *_BESIDE),
-    axes=("count",), table=TABLE,
-    published=_reader(f"allocate {_ALLOCATED} uint64", (("count", _ALLOCATED),)), tables=_SINGLE,
-    parts={
-        "quick": (Part(points(count=[1_000_000])),),
-        "standard": (Part(points(count=[1_000_000, 10_000_000])),),
-        "paper": (Part(points(count=[1_000_000, 10_000_000, _ALLOCATED])),),
-    },
-    needs=_blocks(400), tabulate=suite_charts.five_operations,
+    data=_data(
+        workload="five_operations", figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
+        extra_metrics=("allocate_seconds", *(f"{m}_seconds" for m in _FREES), *MOMENTS, *_BESIDE), axes=("count",),
+        parts={
+            "quick": (Part(points(count=[1_000_000])),),
+            "standard": (Part(points(count=[1_000_000, 10_000_000])),),
+            "paper": (Part(points(count=[1_000_000, 10_000_000, _ALLOCATED])),),
+        },
+    ),
+    table=PaperTables(
+        file=TABLE, read=_reader(f"allocate {_ALLOCATED} uint64", (("count", _ALLOCATED),)), layout=_SINGLE,
+        tabulate=suite_charts.five_operations,
+    ),
+    rules=_rules(needs=_blocks(400)),
     notes=(_GRAPHS_LOST, _OURS_IS_NOT, "The document's 1.37 s for 50 000 000 allocations are 27.4 ns each; it prints "
            "31.2 ns, which stands here."),
 )  # fmt: skip
@@ -218,20 +214,25 @@ def _container_title(at: Mapping[str, int | str]) -> str:
 SET_INSERTS = surrounded(_experiment(
     name="suballocator.3", title="Random numbers into a std::set", section="4.4",
     measured="CPU time to insert a number; without inserts, to allocate a node of the set",
-    workload="set_inserts",
-    figure=Figure("insert_ns", "ns", "fill_seconds", per_units=10**9),
-    extra_metrics=("fill_seconds", "clear_seconds", "full_bytes", "empty_bytes", *_BESIDE),
-    axes=("count", "collections_before", "inserts"), strategies=EVERYONE, table=TABLE,
-    published=_reader(f"insert {_IN_SET} uint64 into std::set",
-                      (("count", _IN_SET), ("collections_before", 0), ("inserts", 1))),
-    tables=Tables(("inserts", "collections_before"), ("count",), "strategy", "elements", titles=_fill_title,
-                  labels=thousands, own_rows=True),
-    parts={
-        "quick": _collections(200_000),
-        "standard": (*_collections(1_000_000), *_LARGE_AT_STANDARD),
-        "paper": _collections(1_000_000, 3_000_000, _IN_SET),
-    },
-    counted={"standard": (_OF_OTHER_CACHES,)}, needs=_set_needs,
+    data=_data(
+        workload="set_inserts", figure=Figure("insert_ns", "ns", "fill_seconds", per_units=10**9),
+        extra_metrics=("fill_seconds", "clear_seconds", "full_bytes", "empty_bytes", *_BESIDE),
+        axes=("count", "collections_before", "inserts"), strategies=EVERYONE,
+        parts={
+            "quick": _collections(200_000),
+            "standard": (*_collections(1_000_000), *_LARGE_AT_STANDARD),
+            "paper": _collections(1_000_000, 3_000_000, _IN_SET),
+        },
+        counted={"standard": (_OF_OTHER_CACHES,)},
+    ),
+    table=PaperTables(
+        file=TABLE,
+        read=_reader(f"insert {_IN_SET} uint64 into std::set",
+                     (("count", _IN_SET), ("collections_before", 0), ("inserts", 1))),
+        layout=Tables(("inserts", "collections_before"), ("count",), "strategy", "elements", titles=_fill_title,
+                      labels=thousands, own_rows=True),
+    ),
+    rules=_rules(needs=_set_needs),
     notes=(_GRAPHS_LOST, _OURS_IS_NOT,
            "Cache 1m and 6m are the last levels of a simulator; nothing is timed there."),
 ), **{LAST_LEVEL: (SURROUNDINGS[LAST_LEVEL], *LAST_LEVELS)})  # fmt: skip
@@ -239,19 +240,22 @@ SET_INSERTS = surrounded(_experiment(
 CONTAINERS = _experiment(
     name="suballocator.4", title="Containers, and the same with a pool inside", section="4.4",
     measured="CPU time to insert an element, all of them; also seconds of the ways to free them",
-    workload="containers",
-    figure=Figure("insert_ns", "ns", "fill_seconds", per_units=10**9),
-    extra_metrics=("fill_seconds", *(f"{m}_seconds" for m in _FREES), "full_bytes", "empty_bytes", "end_bytes",
-                    *_BESIDE),
-    axes=("container", "count", "collections_before"), strategies=EVERYONE,
-    tables=Tables(("container", "collections_before"), ("count",), "strategy", "elements", titles=_container_title,
-                  labels=thousands, own_rows=True),
-    parts={
-        "quick": _containers([20_000], [0], "list", "set", "unordered_map"),
-        "standard": _containers([200_000], [0, 1], *_NODES_ALONE, *_HASHED),
-        "paper": _containers([1_000_000, 3_000_000], [0, 1], *_NODES_ALONE, *_HASHED),
-    },
-    needs=_container_needs,
+    data=_data(
+        workload="containers", figure=Figure("insert_ns", "ns", "fill_seconds", per_units=10**9),
+        extra_metrics=("fill_seconds", *(f"{m}_seconds" for m in _FREES), "full_bytes", "empty_bytes", "end_bytes",
+                        *_BESIDE),
+        axes=("container", "count", "collections_before"), strategies=EVERYONE,
+        parts={
+            "quick": _containers([20_000], [0], "list", "set", "unordered_map"),
+            "standard": _containers([200_000], [0, 1], *_NODES_ALONE, *_HASHED),
+            "paper": _containers([1_000_000, 3_000_000], [0, 1], *_NODES_ALONE, *_HASHED),
+        },
+    ),
+    table=PaperTables(
+        layout=Tables(("container", "collections_before"), ("count",), "strategy", "elements", titles=_container_title,
+                      labels=thousands, own_rows=True),
+    ),
+    rules=_rules(needs=_container_needs),
     notes=("The document has this only for its arrays; section 4.2 names its containers with a pool inside, "
            "without figures.", _OURS_IS_NOT,
            "Every second element is freed in the order of the container, and inserted again by its number."),

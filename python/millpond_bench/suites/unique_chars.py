@@ -13,16 +13,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from millpond.cells.cell import LITTER
-from millpond_bench.experiments.experiment import (
-    Figure,
-    Needs,
-    Parameters,
-    Part,
-    PublishedSpec,
-    Tables,
-    suite_metrics,
-)
+from millpond_bench.experiments.experiment import PublishedSpec, suite_metrics
+from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Parameters, Part
+from millpond_bench.experiments.paper_tables import PaperTables, Tables
 from millpond_bench.experiments.quotients import Quotient, itself, on_fresh_heap, to_baseline
+from millpond_bench.experiments.run_rules import Needs, RunRules
 from millpond_bench.pages import suite_figures
 from millpond_bench.runs.extra_runs import HEAP_PICTURE
 
@@ -96,21 +91,27 @@ COUNTING = PublishedSpec(
     source=SOURCE, machine=MACHINE,
     measured="CPU time to count the different characters of a string by a container of its own, a string after the "
              "other",
-    suite=SUITE, workload="unique_characters", metrics=METRICS,
-    figure=Figure("string_ns", "ns a string", "cpu_seconds", per_units=10**9),
-    extra_metrics=("cpu_seconds", "peak_bytes", "held_bytes", "page_faults"), axes=("length", LITTER),
-    free=("calls", "litter_calls", LITTER), strategies=(*ALIASES.values(), *OURS), aliases=ALIASES,
-    tables=Tables((LITTER,), ("length",), "strategy", "strings of", titles=_title, own_rows=True,
-                  labels=lambda _name, value: f"{value} characters", quotients=QUOTIENTS),
-    parts={
-        "quick": _strings(2**20, 16, 256, 4096),
-        "standard": _strings(2**22, 4, 16, 64, 256, 1024, 4096, 16384),
-        "paper": _strings(2**24, *(2**n for n in range(17))),
-    },
-    # Strings whose sets have more nodes than fit into a few lines.
-    counted={"quick": (replace(*_strings(2**14, 256), strategies=tuple(ALIASES[name] for name in _COUNTED)),)},
-    needs=_needs, extra_runs=(HEAP_PICTURE,), draw=suite_figures.unique_characters, claims="unique_chars.toml",
-    extra_strategies=_OTHER_WAYS,
+    suite=SUITE, metrics=METRICS,
+    data=ExperimentData(
+        workload="unique_characters", figure=Figure("string_ns", "ns a string", "cpu_seconds", per_units=10**9),
+        extra_metrics=("cpu_seconds", "peak_bytes", "held_bytes", "page_faults"), axes=("length", LITTER),
+        free=("calls", "litter_calls", LITTER), strategies=(*ALIASES.values(), *OURS), aliases=ALIASES,
+        parts={
+            "quick": _strings(2**20, 16, 256, 4096),
+            "standard": _strings(2**22, 4, 16, 64, 256, 1024, 4096, 16384),
+            "paper": _strings(2**24, *(2**n for n in range(17))),
+        },
+        # Strings whose sets have more nodes than fit into a few lines.
+        counted={"quick": (replace(*_strings(2**14, 256), strategies=tuple(ALIASES[name] for name in _COUNTED)),)},
+        extra_strategies=_OTHER_WAYS,
+    ),
+    table=PaperTables(
+        layout=Tables((LITTER,), ("length",), "strategy", "strings of", titles=_title, own_rows=True,
+                      labels=lambda _name, value: f"{value} characters", quotients=QUOTIENTS),
+        draw=suite_figures.unique_characters,
+    ),
+    rules=RunRules(needs=_needs, extra_runs=(HEAP_PICTURE,)),
+    claims="unique_chars.toml",
     notes=("The talk's charts are lost: there are only our figures, and the lengths are our own.",
            "Littered: 4096 strings were counted by the talk's sets first, their blocks held, half of them freed at "
            "random."),

@@ -19,7 +19,7 @@ from functools import cache
 from importlib.resources import files
 from io import StringIO
 
-from millpond_bench.experiments.experiment import PublishedFigure
+from millpond_bench.experiments.paper_tables import PublishedFigure
 
 CYCLE_SECONDS = 62.5e-9
 PENALTY_CYCLES = 25

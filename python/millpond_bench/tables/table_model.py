@@ -9,7 +9,7 @@ from typing import TypeVar
 from millpond.cells.cell import Cell
 from millpond.statistics.order_statistics import summarise
 from millpond.system.wording import bytes_text, plural
-from millpond_bench.experiments.experiment import Place
+from millpond_bench.experiments.experiment_data import Place
 from millpond_bench.experiments.quotients import Quotient
 from millpond_bench.experiments.result_table import PublishedTable, quotients
 from millpond_bench.tables.page_tables import Entry
@@ -37,10 +37,11 @@ class TableModel:
 
     def __init__(self, results: PublishedTable) -> None:
         self.experiment = results.experiment
+        self.layout = results.experiment.table.layout
         self._results = results
-        self.unit = results.experiment.figure.unit
+        self.unit = results.experiment.data.figure.unit
         self.cells = {at: cell for at, cell in results.cells_at.items() if results.has_figure(cell)}
-        self.printed = self._everywhere(results.experiment.printed())
+        self.printed = self._everywhere(results.experiment.table.printed())
         self._values = self._everywhere(results.experiment.published_values())
         self.ours = {key: found for key, cell in self.cells.items() if (found := results.figure(cell))}
         self._medians = {key: summarise(list(found.values())).median for key, found in self.ours.items()}
@@ -49,25 +50,25 @@ class TableModel:
         """The paper's figures in every environment of ours: all in the usual one, elsewhere those that
         ours have, too.
         """
-        experiment = self.experiment
-        ours = dict.fromkeys((experiment.around(at), experiment.published_point(at)) for at, _ in self.cells)
-        around = dict.fromkeys(each for each, _ in ours) or {experiment.usual: None}
+        data = self.experiment.data
+        ours = dict.fromkeys((data.around(at), data.published_point(at)) for at, _ in self.cells)
+        around = dict.fromkeys(each for each, _ in ours) or {data.usual: None}
         return {
             ((*at, *each), name): value
             for (at, name), value in of.items()
             for each in around
-            if each == experiment.usual or (each, at) in ours
+            if each == data.usual or (each, at) in ours
         }
 
     def _is_share(self, key: Place) -> bool:
-        return self.experiment.tables.relative and key[1] != self.experiment.baseline
+        return self.layout.relative and key[1] != self.experiment.data.baseline
 
     def _level(self, values: Mapping[Place, float], key: Place) -> float | None:
         """The value that figures draw: the figure, or its share of the baseline's."""
         value = values.get(key)
-        if not self.experiment.tables.relative or value is None:
+        if not self.layout.relative or value is None:
             return value
-        base = values.get((key[0], self.experiment.baseline))
+        base = values.get((key[0], self.experiment.data.baseline))
         return value / base if base and self._is_share(key) else None
 
     def published_level(self, key: Place) -> float | None:
@@ -78,7 +79,7 @@ class TableModel:
 
     def to_published(self, key: Place) -> float | None:
         """Ours / the paper's, for the values that the tables show: figures, or shares."""
-        there = key[0], self.experiment.printed_as(key[1])
+        there = key[0], self.experiment.data.printed_as(key[1])
         shares = self.our_level(key), self.published_level(there)
         ours, theirs = shares if self._is_share(key) else (self._medians.get(key), self._values.get(there))
         return ours / theirs if ours is not None and theirs else None
@@ -120,7 +121,7 @@ class QuotientTableModel(TableModel):
         super().__init__(results)
         self._quotient = quotient
         self.unit = "ratio"
-        self.printed = self._everywhere(results.experiment.printed(quotient.printed)) if quotient.printed else {}
+        self.printed = self._everywhere(results.experiment.table.printed(quotient.printed)) if quotient.printed else {}
         self._values = {key: one.value for key, one in self.printed.items() if one.value is not None}
         values = {key: self._by_round(cell) for key, cell in self.cells.items()}
         pairs = {
@@ -134,11 +135,11 @@ class QuotientTableModel(TableModel):
 
     def _place(self, of: Callable[[Place, str], Place | None], key: Place) -> Place:
         """The other place of a quotient; a place without a figure if it does not exist."""
-        return of(key, self.experiment.baseline) or NOWHERE
+        return of(key, self.experiment.data.baseline) or NOWHERE
 
     def _by_round(self, cell: Cell) -> Mapping[int, float]:
         quotient = self._quotient
-        values = self._results.values_of(cell, quotient.metric or self.experiment.figure.name)
+        values = self._results.values_of(cell, quotient.metric or self.experiment.data.figure.name)
         if not quotient.other_metric:
             return values
         return quotients(values, self._results.values_of(cell, quotient.other_metric))

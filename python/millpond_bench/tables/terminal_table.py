@@ -91,8 +91,8 @@ def _strategies(results: PublishedTable) -> Table:
 
     If some cells run in other environments than usual, each environment has its rows below a heading.
     """
-    experiment, figure = results.experiment, results.experiment.figure
-    table = _table(f"{experiment.name}, {experiment.title}: {figure.name} against {experiment.baseline}")
+    experiment, figure = results.experiment, results.experiment.data.figure
+    table = _table(f"{experiment.name}, {experiment.title}: {figure.name} against {experiment.data.baseline}")
     rows = results.summary()
     for heading in ("strategy", "", "points", "here", "published there", "peak resident"):
         table.add_column(heading, justify="left" if heading in ("strategy", "") else "right", no_wrap=True)
@@ -104,7 +104,7 @@ def _strategies(results: PublishedTable) -> Table:
             table.add_section()
             table.add_row(Text(around, style="italic"))
         for strategy, own in strategies.items():
-            table.add_row(Text(strategy), experiment.alias(strategy) or "", *_figures(own, figure.name))
+            table.add_row(Text(strategy), experiment.data.alias(strategy) or "", *_figures(own, figure.name))
     return table
 
 
@@ -141,7 +141,7 @@ def _by_strategy(results: PublishedTable) -> Table:
         points = [results.counted(cell) for cell in results.cells if cell.contender.name == strategy]
         means = [[value for point in points if (value := point[name]) is not None] for name in names]
         words = [text_of(statistics.fmean(some)) if some else _NONE for some in means]
-        table.add_row(Text(strategy), experiment.alias(strategy) or "", *words)
+        table.add_row(Text(strategy), experiment.data.alias(strategy) or "", *words)
     return table
 
 

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Any
 from millpond.cells.cell import LITTER, SURROUNDINGS
 from millpond.system import callgrind, native
 from millpond.system.native import ProgramOutput
-from millpond_bench.experiments.experiment import PublishedSpec, percent, place_of
+from millpond_bench.experiments.experiment import PublishedSpec
+from millpond_bench.experiments.experiment_data import percent, place_of
 from millpond_bench.experiments.surroundings import TOOLCHAINS
 from millpond_bench.suites.every_experiment import PUBLISHED
 from millpond_bench.suites.p0089_strategies import ALL_ALIASES
@@ -54,7 +55,7 @@ _COUNTING = ("--counters", "--event", "--perf-control")
 def experiment_of(workload: str, given: Mapping[str, str]) -> PublishedSpec:
     """Returns the first experiment that runs the workload with these parameters; several may share a workload."""
     passed = {LITTER, *SURROUNDINGS}  # not passed as parameters
-    return next(e for e in PUBLISHED if e.workload == workload and {*e.axes} - passed <= given.keys())
+    return next(e for e in PUBLISHED if e.data.workload == workload and {*e.data.axes} - passed <= given.keys())
 
 
 class FakeP0089:
@@ -183,13 +184,13 @@ class FakeP0089:
     def seconds(workload: str, strategy: str, given: Mapping[str, str]) -> float:
         """Returns the seconds that give the published figure of the point; 1 if none is published."""
         experiment = experiment_of(workload, given)
-        if experiment.figure.twin and given[experiment.figure.twin].startswith("-"):
+        if experiment.data.figure.twin and given[experiment.data.figure.twin].startswith("-"):
             return 1.0
-        axes = [name for name in experiment.axes if name not in experiment.under]
+        axes = [name for name in experiment.data.axes if name not in experiment.data.under]
         whole = {**SURROUNDINGS, **given}
         at = tuple((name, percent(given) if name == LITTER else place_of(whole[name])) for name in axes)
-        found = experiment.published_values().get((at, experiment.printed_as(strategy)), 1.0)
-        return found * UNITS / experiment.figure.per_units if experiment.figure.per_units else found
+        found = experiment.published_values().get((at, experiment.data.printed_as(strategy)), 1.0)
+        return found * UNITS / experiment.data.figure.per_units if experiment.data.figure.per_units else found
 
     @staticmethod
     def times(workload: str, given: Mapping[str, str]) -> list[str]:
@@ -199,12 +200,12 @@ class FakeP0089:
     def listed(self, program: str = "millpond-p0089-suite") -> dict[str, Any]:
         own = [e for e in PUBLISHED if e.suite == program]
         known = {
-            *(s for e in own for s in (*e.strategies, *e.documents_own.values(), *e.extra_strategies)),
+            *(s for e in own for s in (*e.data.strategies, *e.data.documents_own.values(), *e.data.extra_strategies)),
             *(STRATEGIES if "p0089" in program else ()),
         }
         have = sorted(known - {*self.config.get("lacks", ())})
-        aliases = {name: alias for e in own for alias, name in e.aliases.items()}
-        works = [{"name": e.workload, "unit": "unit", "parameters": RANGES, "contenders": have} for e in own]
+        aliases = {name: alias for e in own for alias, name in e.data.aliases.items()}
+        works = [{"name": e.data.workload, "unit": "unit", "parameters": RANGES, "contenders": have} for e in own]
         name = program.removeprefix("millpond-").removesuffix("-suite")
         return {"schema": "millpond.suite/2", "suite": name, "workloads": works,
                 "contenders": [{"name": s, "alias": aliases.get(s)} for s in have]}  # fmt: skip

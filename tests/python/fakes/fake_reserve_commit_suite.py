@@ -39,7 +39,7 @@ class FakeReserveCommit:
 
     @staticmethod
     def _listed() -> dict[str, Any]:
-        names = list(dict.fromkeys(s for e in EXPERIMENTS for s in e.strategies))
-        works = [{"name": e.workload, "unit": "unit", "parameters": [], "contenders": names} for e in EXPERIMENTS]
+        names = list(dict.fromkeys(s for e in EXPERIMENTS for s in e.data.strategies))
+        works = [{"name": e.data.workload, "unit": "unit", "parameters": [], "contenders": names} for e in EXPERIMENTS]
         return {"schema": "millpond.suite/2", "suite": "reserve_commit", "compiler": "g++ 12.2.0",
                 "standard_library": "libstdc++", "workloads": works}  # fmt: skip

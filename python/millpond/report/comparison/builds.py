@@ -15,9 +15,10 @@ import hashlib
 import shlex
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace as record_with
 
@@ -43,7 +44,7 @@ from millpond.rounds.trial_rounds import Laboratory, time_limit
 from millpond.statistics.order_statistics import Comparison, compare, judge_family
 from millpond.store.observations import Journal
 from millpond.store.round_log import logged
-from millpond.store.store import Misfit, Store
+from millpond.store.store import Store
 from millpond.system.any_bytes import kept, system_form
 from millpond.system.build_id import build_id_of
 from millpond.system.errors import Failure, Status
@@ -51,7 +52,6 @@ from millpond.system.progress import ProgressReport
 from millpond.system.standard_input import StandardInput
 
 BEFORE, AFTER = "before", "after"
-_ADVISED = ("advise", "advice")
 
 
 @dataclass(frozen=True)
@@ -212,18 +212,10 @@ def find_advice(store: Store, program: Sequence[str]) -> tuple[Advice | None, st
     """Returns the latest advice on this build of the program with these arguments, else on its path; or a reason."""
     build = _build_id(program[0])
     others: Advice | None = None
-    for known in reversed(store.runs()):
-        data = store.document("advice", known.run) if known.experiment in _ADVISED else None
-        if data is None:
-            continue
-        try:
-            with store.fitting(("advice", known.run)):
-                advice = Advice.from_json(data)
-        except Misfit:
-            continue
+    for run, advice in store.records("advice", Advice.from_json):
         if not advice.program.argv or advice.program.argv[1:] != tuple(map(kept, program[1:])):
             continue
-        advised = _advised_build(store, known.run, advice)
+        advised = _advised_build(store.load(run).documents.get("characterisation"), advice)
         if build and advised == build:
             return advice, ""
         same_place = _place(system_form(advice.program.argv[0])) == _place(program[0])
@@ -235,9 +227,9 @@ def find_advice(store: Store, program: Sequence[str]) -> tuple[Advice | None, st
     return None, f"the store {store.folder} has no advice on this build and these arguments; `{command}` makes one"
 
 
-def _advised_build(store: Store, run: str, advice: Advice) -> str:
-    characterised = (store.document("characterisation", run) or {}).get("process")
-    found = characterised.get("build_id") if isinstance(characterised, dict) else None
+def _advised_build(characterisation: Mapping[str, Any] | None, advice: Advice) -> str:
+    process = (characterisation or {}).get("process")
+    found = process.get("build_id") if isinstance(process, dict) else None
     return str(found or (advice.plan_tried.program.build_id if advice.plan_tried else ""))
 
 

@@ -11,18 +11,18 @@ from __future__ import annotations
 from typing import Any
 
 from millpond.rounds.characterisation import Characterisation
-from millpond.store.store import Store
+from millpond.store.run_contents import RunContents
 from millpond.system import output
 from millpond.system.errors import Failure, Status
 
 SUBSYSTEMS_AT_MOST = 200  # the largest; a viewer shows a track for each counter
 
 
-def counters(store: Store, run: str) -> str:
-    """Returns the trace of one run. Failure (status 3) if the store lacks its characterisation."""
-    data = store.characterisation(run)
+def counters(run: RunContents) -> str:
+    """Returns the trace of one run. Failure (status 3) if it has no characterisation."""
+    data = run.characterisation
     if data is None:
-        raise Failure(Status.INPUT, f"run {run} has no characterisation; `millpond advise` stores one")
+        raise Failure(Status.INPUT, f"run {run.run} has no characterisation; `millpond advise` stores one")
     return output.json_text(trace_events(Characterisation.from_json(data)), compact=True)
 
 

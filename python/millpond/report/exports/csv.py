@@ -7,20 +7,18 @@ import csv
 import io
 from typing import Any
 
-from millpond.store.store import Store
+from millpond.store.run_contents import RunContents
 from millpond.system.errors import Failure, Status
 
-_QUERIES = {
-    "observations": "select * from observations where run = ? order by id",
-    "subsystems": "select * exclude (detail) from subsystems where run = ? order by position",
-}
 
-
-def table(store: Store, run: str, relation: str) -> str:
+def table(run: RunContents, relation: str) -> str:
     """Returns the rows of one run with a line of headings; null values are empty. Failure (status 3) if it has none."""
-    rows = store.query(_QUERIES[relation], [run])
+    if relation == "observations":
+        rows = [row.to_json() for row in run.observations]
+    else:
+        rows = [{name: row[name] for name in row if name != "detail"} for row in run.subsystems or ()]
     if not rows:
-        raise Failure(Status.INPUT, f"run {run} has no {relation}")
+        raise Failure(Status.INPUT, f"run {run.run} has no {relation}")
     return rows_text(rows)
 
 

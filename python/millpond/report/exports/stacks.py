@@ -11,18 +11,18 @@ import re
 
 from millpond import __version__
 from millpond.store.call_tree import CallTree
-from millpond.store.store import Store
+from millpond.store.run_contents import RunContents
 from millpond.system import output
 from millpond.system.errors import Failure, Status
 
 
-def tree_of(store: Store, run: str) -> CallTree:
+def tree_of(run: RunContents) -> CallTree:
     """Returns the stored call tree of a run. Failure (status 3) if it is missing or broken."""
-    tree = store.contexts(run)
+    tree = run.call_tree
     if tree is None:
-        raise Failure(Status.INPUT, f"run {run} has no readable call stacks; `millpond advise` stores them")
+        raise Failure(Status.INPUT, f"run {run.run} has no readable call stacks; `millpond advise` stores them")
     if any(not 0 <= node[0] <= i for i, node in enumerate(tree.nodes)):
-        raise Failure(Status.INPUT, f"the call tree of run {run} is damaged: a child comes before its parent")
+        raise Failure(Status.INPUT, f"the call tree of run {run.run} is damaged: a child comes before its parent")
     return tree
 
 

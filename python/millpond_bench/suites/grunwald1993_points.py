@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The points that each experiment of the study of 1993 makes from a capture: parameters, and values from counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from millpond_bench.experiments.experiment_data import Parameters
+from millpond_bench.programs.grunwald1993_captures import CACHES_KIBIBYTES, LINES_BYTES, MEMORIES_KIBIBYTES
+from millpond_bench.programs.grunwald1993_predictions import SHAPES
+from millpond_bench.runs.capture_run import Values
+from millpond_bench.tables import grunwald1993_tables as printed
+
+_ATTRIBUTED = 64  # KB of the cache whose misses are attributed to the code that made them
+
+
+def of_programs(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    share = 100 * values["allocator_instructions"] / values["instructions_executed"]
+    objects = max(1.0, values["objects_allocated"])
+    mean_bytes = values["requested_bytes"] / objects
+    yield (), {
+        **values, "references_1e6": values["references"] / 1e6, "allocator_share": share,
+        "mean_object_bytes": mean_bytes, "freed_share": values["objects_freed"] / objects,
+        "tag_share": printed.TAG_BYTES / (printed.TAG_BYTES + mean_bytes),
+    }  # fmt: skip
+
+
+def of_pages(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    per_million = 1e6 / values["references"]
+    for size in MEMORIES_KIBIBYTES:
+        yield (
+            (("memory", str(size)),),
+            {**values, "faults_a_million": values[f"faults_{size}"] * per_million,
+             "warm_faults_a_million": (values[f"faults_{size}"] - values["pages"]) * per_million},
+        )  # fmt: skip
+
+
+def of_times(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    base = values["instructions_executed"] * printed.CYCLE_SECONDS
+    for size in CACHES_KIBIBYTES:
+        missed = values.get(f"misses_32_{size}")
+        if not missed:
+            continue
+        waiting = {p: missed * p * printed.CYCLE_SECONDS for p in printed.PENALTIES}
+        total = base + waiting[printed.PENALTY_CYCLES]
+        yield (
+            (("cache", str(size)),),
+            {"time_seconds": total, "base_seconds": base, "miss_seconds": waiting[printed.PENALTY_CYCLES],
+             "miss_share": waiting[printed.PENALTY_CYCLES] / total,
+             "misses_a_thousand": 1000 * missed / values["instructions_executed"],
+             **{name: own / missed for name, own in _told_apart(values, size).items()},
+             **{f"seconds_at_{p}": base + waiting[p] for p in printed.PENALTIES}},
+        )  # fmt: skip
+
+
+def _told_apart(values: Values, size: int) -> dict[str, float]:
+    """Misses of first touches, and of the allocator's own accesses, if a capture separates them."""
+    if "cold_misses" not in values:
+        return {}
+    cold = {"cold_share": values["cold_misses"]}
+    own = values["allocator_misses"] + values["indirect_misses"]
+    return {**cold, "own_miss_share": own} if size == _ATTRIBUTED else cold
+
+
+def of_caches(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    for line in LINES_BYTES:
+        for size in CACHES_KIBIBYTES:
+            missed = values[f"misses_{line}_{size}"]
+            yield (
+                (("line", str(line)), ("cache", str(size))),
+                {"miss_rate": 100 * missed / values["references"], "misses": missed, **_kept(values, "heap_bytes"),
+                 **({"around_rate": 100 * values[around] / values["references"]}
+                    if line == 32 and (around := f"around_misses_{size}") in values else {}),
+                 "level_1_rate": 100 * values["level_1_misses"] / values["references"],
+                 "level_2_rate": 100 * values["level_2_misses"] / values["references"],
+                 "base_seconds": values["instructions_executed"] * printed.CYCLE_SECONDS},
+            )  # fmt: skip
+
+
+def of_tags(values: Values, without: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    """Penalties as shares of the time without tags, at each cost of a miss."""
+    if without is None:
+        return
+    found = {"miss_rate": 100 * values["misses_32_64"] / values["references"], **_kept(values, "heap_bytes")}
+    for penalty in printed.PENALTIES:
+        waiting = penalty * values["misses_32_64"]
+        before = penalty * without["misses_32_64"]
+        whole = without["instructions_executed"] + before
+        found[f"tag_penalty_at_{penalty}"] = added = 100 * (waiting - before) / whole
+        if penalty == printed.PENALTIES[-1] and found["tag_penalty"]:
+            found["tag_growth"] = added / found["tag_penalty"]
+        if penalty == printed.PENALTY_CYCLES:
+            found |= {"miss_penalty": 100 * waiting / whole, "tag_penalty": 100 * (waiting - before) / whole,
+                      "slower": 100 * ((values["instructions_executed"] + waiting) / whole - 1)}  # fmt: skip
+    yield (), found
+
+
+def _kept(values: Values, *names: str) -> dict[str, float]:
+    """The optional values of a capture: an allocator may not report its heap."""
+    return {name: values[name] for name in names if name in values}
+
+
+def of_model(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    """Ours: with two levels of cache and this machine's latencies. The paper's: its table 5 divided by its table 2."""
+    yield (), {**values, "model_to_measured": values["model_seconds"] / values["cpu_seconds"]}
+
+
+def of_predictions(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    for name in SHAPES:
+        predicted, direct = values[f"predicted_{name}"], values[f"direct_{name}"]
+        yield (
+            (("cache", name),),
+            {"predicted_to_direct": predicted / direct, "predicted_misses": predicted, "direct_misses": direct},
+        )
