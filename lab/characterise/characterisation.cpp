@@ -6,6 +6,7 @@
 #include "lab/characterise/container_list.hpp"
 #include "lab/characterise/freeing_list.hpp"
 #include "lab/characterise/later_touches.hpp"
+#include "lab/characterise/nameless_modules.hpp"
 #include "lab/characterise/reference_json.hpp"
 #include "lab/characterise/subsystem_json.hpp"
 #include "lab/program/json.hpp"
@@ -163,6 +164,8 @@ double characterisation::seconds(std::uint64_t tick) const {
 
 std::string characterisation::frame_name(std::uint32_t node) const {
     const std::uint32_t id = functions_->function_of(node);
+    if (id != symbols::context_functions::none && !functions_->function(id).near.empty())
+        return "near " + functions_->function(id).near + " (" + functions_->function(id).name + ")";
     std::string name =
         id != symbols::context_functions::none ? functions_->function(id).name : functions_->module_name(node);
     if (name.empty()) name = functions_->node(node).offset == 0 ? "[generated code]" : "[stack cut here]";
@@ -193,14 +196,9 @@ json characterisation::to_json() const {
     facts["frees_not_seen"] = totals.lost_frees;
     facts["mended_hand_offs"] = totals.mended;
     facts["frees_are_placed"] = totals.frees_are_placed;
-    std::uint64_t owned = 0, named = 0, contexts = 0;
-    for (const std::uint32_t s : order_) {
-        const std::uint64_t events = counts_.subsystems()[s].events();
-        owned += events;
-        if (subsystems_.subsystems()[s].named) named += events;
-        contexts += contexts_[s].size();
-    }
-    facts["named_share"] = owned > 0 ? json(static_cast<double>(named) / static_cast<double>(owned)) : json();
+    add_name_facts(facts, *this);
+    std::uint64_t contexts = 0;
+    for (const std::uint32_t s : order_) contexts += contexts_[s].size();
     facts["contexts"] = contexts;
     facts["cpu_seconds"] = clock_->cpu_ns() * 1e-9;
     facts["recorder_seconds"] = clock_->recorder_ns() * 1e-9;
@@ -208,9 +206,6 @@ json characterisation::to_json() const {
     facts["peak_live_objects"] = totals.peak_objects;
     facts["end_live_bytes"] = totals.live_bytes;
     facts["end_live_objects"] = totals.live_objects;
-    facts["modules_without_names"] = json::array();
-    for (const symbols::unreadable_module& module : functions_->unreadable())
-        facts["modules_without_names"].push_back(program::json_object({{"path", module.path}, {"why", module.reason}}));
 
     json all;
     all["schema"] = schema;

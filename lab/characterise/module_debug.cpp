@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lab/symbols/debug_file.hpp"
+
 namespace millpond::characterise {
 
 module_debug::module_debug(const characterisation& all)
@@ -36,7 +38,7 @@ symbols::debug_info* module_debug::of(std::uint32_t module) {
         const bool is_other =
             std::any_of(unreadable.begin(), unreadable.end(), [&](const auto& one) { return one.path == record.path; });
         if (!is_other && record.path.starts_with('/'))
-            debug_[module] = symbols::debug_info::open(record.path, why_[module]);
+            debug_[module] = symbols::debug_info::open(symbols::module_file(record.path), why_[module]);
         if (is_other) why_[module] = "its file has gone, or is another build now: record again";
     }
     return debug_[module].get();

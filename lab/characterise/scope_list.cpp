@@ -11,6 +11,7 @@
 
 #include "lab/characterise/subsystem_json.hpp"
 #include "lab/program/crc32.hpp"
+#include "lab/symbols/debug_file.hpp"
 #include "lab/symbols/module_functions.hpp"
 
 namespace millpond::characterise {
@@ -49,7 +50,7 @@ class entries {
         if (!module.tried) {
             module.tried = true;
             try {
-                module.functions = std::make_unique<symbols::module_functions>(record.path);
+                module.functions = std::make_unique<symbols::module_functions>(symbols::module_file(record.path));
             } catch (const std::runtime_error&) {
                 return {};  // its frames have no names, either
             }

@@ -258,6 +258,7 @@ json subsystem_json(const characterisation& all, std::uint32_t subsystem) {
     one["name"] = identity.name;
     one["kind"] = identity.kind;
     one["named"] = identity.named;
+    one["near"] = identity.near.empty() ? json() : json(identity.near);
     if (identity.kind == "group") one["owners"] = identity.owners;
     one["modules"] = identity.modules;
     one["events"] = s.events();

@@ -7,6 +7,7 @@
 
 #include "lab/plan/near_names.hpp"
 #include "lab/program/program.hpp"
+#include "lab/symbols/debug_file.hpp"
 #include "lab/symbols/module_functions.hpp"
 
 namespace millpond::plan {
@@ -30,7 +31,7 @@ std::set<std::string> owners_of_modules(const trace::reader& reader) {
     std::set<std::string> names{"[generated code]", "[unknown]"};
     for (const trace::module_record& module : reader.modules()) {
         try {
-            const symbols::module_functions functions(module.path);
+            const symbols::module_functions functions(symbols::module_file(module.path));
             names.insert(functions.name());
             for (const symbols::function& f : functions.all()) names.insert(f.owner);
         } catch (const std::runtime_error&) {

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "lab/symbols/debug_file.hpp"
+
 namespace millpond::symbols {
 namespace {
 
@@ -17,7 +19,7 @@ std::string file_name(const std::string& path) {
 // Returns the functions of a module, or null and the reason why they cannot be read.
 std::unique_ptr<module_functions> open_module(const trace::module_record& module, std::string& reason) {
     try {
-        auto opened = std::make_unique<module_functions>(module.path);
+        auto opened = std::make_unique<module_functions>(module_file(module.path));
         // A recorder may keep only the first bytes of a build-id, so compare the common length.
         const std::size_t digits = std::min(opened->build_id().size(), module.build_id.size());
         if (opened->build_id().compare(0, digits, module.build_id, 0, digits) == 0) return opened;
@@ -69,8 +71,8 @@ context_functions::context_functions(const std::vector<trace::context_node>& nod
             const auto [same, is_first] =
                 by_name.try_emplace(found->name, static_cast<std::uint32_t>(functions_.size()));
             if (is_first)
-                functions_.push_back(
-                    {found->name, found->owner, found->kind, found->named, found->standard, found->allocation});
+                functions_.push_back({found->name, found->owner, found->kind, found->named, found->standard,
+                                      found->allocation, found->near});
             entry->second = same->second;
         }
         function_of_node_[i] = entry->second;

@@ -22,6 +22,7 @@ struct frame_function {
     std::string name, owner;
     owner_kind kind;
     bool named, standard, allocation;
+    std::string near{};  // of a function without a symbol: a function with one that lies close to it
 };
 
 struct unreadable_module {

@@ -5,8 +5,10 @@
 //   2  NAME next to the file, in .debug there, and in FOLDER/its folders/       by .gnu_debuglink, whose CRC is checked
 //   3  from debuginfod, if DEBUGINFOD_URLS is set                               otherwise nothing is downloaded
 //
-// The folders are /usr/lib/debug and those in MILLPOND_DEBUG_PATH, separated by colons. NAME.gz, NAME.xz and NAME.zst
-// are also accepted. A file of another build is rejected. Not thread-safe.
+// libdwfl searches. The folders are those in MILLPOND_DEBUG_PATH (`--debug-dir`), separated by colons, then
+// usr/lib/debug below MILLPOND_SYSROOT (`--sysroot`), then /usr/lib/debug. NAME.gz, NAME.xz and NAME.zst are also
+// accepted, which libdwfl does not look for. A file of another build is rejected. A build without libdw finds nothing.
+// Not thread-safe.
 #pragma once
 
 #include <string>
@@ -22,5 +24,8 @@ struct debug_file {
 
 // Finds the file for `file`, which was opened from `path`.
 debug_file find_debug_file(const elf_file& file, const std::string& path);
+
+// Returns the file of a recorded module: the one below MILLPOND_SYSROOT if it exists there, otherwise `path` itself.
+std::string module_file(const std::string& path);
 
 }  // namespace millpond::symbols

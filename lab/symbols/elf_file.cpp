@@ -149,6 +149,18 @@ std::vector<address_range> elf_file::frame_entries() const {
     return entries;
 }
 
+std::vector<address_range> elf_file::code_sections() const {
+    std::vector<address_range> found;
+    for (Elf_Scn* at = elf_nextscn(elf_, nullptr); at != nullptr; at = elf_nextscn(elf_, at)) {
+        GElf_Shdr header;
+        if (gelf_getshdr(at, &header) == nullptr || (header.sh_flags & SHF_EXECINSTR) == 0) continue;
+        found.push_back({header.sh_addr, header.sh_addr + header.sh_size});
+    }
+    std::sort(found.begin(), found.end(),
+              [](const address_range& a, const address_range& b) { return a.first < b.first; });
+    return found;
+}
+
 std::string_view elf_file::section(std::string_view name) const {
     Elf_Scn* found = find_section(name, nullptr);
     Elf_Data* data = found != nullptr ? elf_rawdata(found, nullptr) : nullptr;

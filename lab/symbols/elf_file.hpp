@@ -45,8 +45,9 @@ class elf_file {
     void append_functions(std::vector<raw_symbol>& functions) const;
     // Sorted by address, without duplicates.
     std::vector<address_range> frame_entries() const;
-    bool has_symbol_table() const;       // .symtab, which strip removes
-    bool has_debug_information() const;  // .debug_info, in itself
+    std::vector<address_range> code_sections() const;  // of executable sections, such as .plt and .text, sorted
+    bool has_symbol_table() const;                     // .symtab, which strip removes
+    bool has_debug_information() const;                // .debug_info, in itself
     // Returns the bytes of a section, or nothing.
     std::string_view section(std::string_view name) const;
 

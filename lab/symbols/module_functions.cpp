@@ -17,6 +17,7 @@ namespace millpond::symbols {
 namespace {
 
 constexpr std::uint32_t no_symbol = ~std::uint32_t{0};
+constexpr std::size_t functions_between_max = 16;  // beyond these a neighbour says nothing about a function
 
 // Appends the symbol table that some distributions leave in stripped files (.gnu_debugdata, compressed by xz). Finds
 // nothing in a damaged section, or if Millpond was built without liblzma.
@@ -121,11 +122,14 @@ struct module_functions::state {
     mutable std::vector<source> sources;
     mutable std::vector<function> functions;
     mutable std::unordered_map<std::uint32_t, ownership> owned;  // shared by the pieces of one symbol
+    std::vector<address_range> code;                             // sections with code, sorted
 
     void open(const std::string& path);
     void add(std::uint64_t first, std::uint64_t past, std::uint32_t symbol, std::uint32_t ordinal);
     void add_gap(std::uint64_t first, std::uint64_t past, const std::vector<address_range>& entries);
     void describe(std::size_t index) const;
+    const ownership& ownership_of(std::uint32_t symbol) const;
+    std::string neighbour_of(std::size_t index) const;
 };
 
 void module_functions::state::open(const std::string& path) {
@@ -143,6 +147,7 @@ void module_functions::state::open(const std::string& path) {
         }
     } catch (const std::runtime_error&) {  // not installed, the usual case
     }
+    code = file.code_sections();
     const std::vector<address_range> entries = file.frame_entries();
     symbols = choose_symbols(std::move(all_symbols), entries);
 
@@ -174,6 +179,32 @@ void module_functions::state::add_gap(std::uint64_t first, std::uint64_t past,
     }
 }
 
+const ownership& module_functions::state::ownership_of(std::uint32_t symbol) const {
+    const auto [known, is_new] = owned.try_emplace(symbol);
+    if (is_new) known->second = own(symbols[symbol].name);
+    return known->second;
+}
+
+// Returns the closest function with a symbol, on either side, the one before if both are as close. Instances of the
+// standard library are passed over: linkers put them anywhere, and their names say nothing.
+std::string module_functions::state::neighbour_of(std::size_t index) const {
+    const auto section = std::upper_bound(code.begin(), code.end(), functions[index].first,
+                                          [](std::uint64_t at, const address_range& s) { return at < s.past; });
+    if (section == code.end()) return {};
+    const auto name_at = [&](std::size_t at) -> std::string {
+        const bool is_outside = functions[at].first < section->first || functions[at].first >= section->past;
+        if (is_outside || sources[at].symbol == no_symbol) return {};
+        const ownership& o = ownership_of(sources[at].symbol);
+        return o.standard ? std::string() : o.name;
+    };
+    for (std::size_t away = 1; away <= functions_between_max; ++away) {
+        std::string neighbour = away <= index ? name_at(index - away) : std::string();
+        if (neighbour.empty() && index + away < functions.size()) neighbour = name_at(index + away);
+        if (!neighbour.empty()) return neighbour;
+    }
+    return {};
+}
+
 void module_functions::state::describe(std::size_t index) const {
     source& from = sources[index];
     if (from.described) return;
@@ -183,12 +214,11 @@ void module_functions::state::describe(std::size_t index) const {
         f.name = name + "!f" + std::to_string(from.ordinal);
         if (!build_id.empty()) f.name += "@" + build_id.substr(0, 8);
         f.owner = f.name;
+        f.near = neighbour_of(index);
         f.standard = standard_module;
         return;
     }
-    const auto [known, is_new] = owned.try_emplace(from.symbol);
-    if (is_new) known->second = own(symbols[from.symbol].name);
-    const ownership& o = known->second;
+    const ownership& o = ownership_of(from.symbol);
     f.name = o.name;
     f.owner = o.owner;
     f.kind = o.kind;

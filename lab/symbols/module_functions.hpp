@@ -8,7 +8,9 @@
 //
 // Names come from .symtab, .dynsym, the separate debug file for the build-id, and .gnu_debugdata. A function without a
 // symbol is `module!fN@BUILD-ID`: N is its ordinal in .eh_frame by address, BUILD-ID is shortened to 8 digits. So every
-// name is the same from run to run, and none contains an address. Addresses are those of the file (address in memory −
+// name is the same from run to run, and none contains an address. Such a function is `near` the closest function with a
+// symbol in its section, if that is not far: a hint for people, and part of no name, because the two may have nothing
+// to do with each other. Addresses are those of the file (address in memory −
 // bias).
 // Use it for contexts (look up the return address − 1) and for turning owners back into address ranges.
 // Opening: O(symbols · log symbols), without demangling. A function is demangled at its first find() or in all(), so
@@ -32,6 +34,7 @@ struct function {
     bool named, standard;       // standard: passes ownership to its caller …
     bool allocation = false;    // … because its name says that it only allocates
     std::string_view symbol{};  // as in the file; valid as long as the module_functions; empty: none
+    std::string near{};         // of a function without a symbol: the name of the closest with one; empty: none
     // calls come to `first`; false for a .cold part, and for a part that an inner symbol has cut off
     bool entry = true;
 };

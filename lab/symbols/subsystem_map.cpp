@@ -77,7 +77,10 @@ subsystem_map::subsystem_map(const context_functions& functions, const std::vect
     std::vector<std::uint32_t> of_function(functions.size(), nobody);
     const auto subsystem_of_function = [&](std::uint32_t id) {
         const frame_function& f = functions.function(id);
-        if (of_function[id] == nobody) of_function[id] = intern(f.owner, kind_name(f.kind), f.named, groups);
+        if (of_function[id] == nobody) {
+            of_function[id] = intern(f.owner, kind_name(f.kind), f.named, groups);
+            if (subsystem_identity& found = subsystems_[of_function[id]]; found.name == f.owner) found.near = f.near;
+        }
         return of_function[id];
     };
     const auto subsystem_of_module = [&](std::uint32_t node) {

@@ -30,6 +30,7 @@ struct subsystem_identity {
     bool named = false;
     std::vector<std::string> owners;     // one, except for groups
     std::vector<std::string> modules{};  // the files that contain its own frames
+    std::string near{};                  // of a function without a symbol: one with a symbol that lies close to it
 };
 
 class subsystem_map {

@@ -33,7 +33,7 @@ WIDTH = 80
 def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
     place = tmp_path_factory.mktemp("store")
     sample_store.advise(place)
-    return report_cases.load(Store(place), None)[0]
+    return report_cases.load(Store(place), None)[0][0]
 
 
 @pytest.fixture(scope="module")

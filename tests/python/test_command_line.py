@@ -15,7 +15,7 @@ SUBSYSTEMS = [{"name": "book"}, {"name": "printer"}]
 
 
 def the_line(stderr: str) -> str:
-    progress = ("recording", "a run takes")
+    progress = ("recording", "grouping", "first estimate", "a run takes")
     lines = [text for text in stderr.splitlines() if text.startswith("millpond:")]
     (line,) = [text for text in lines if not text.removeprefix("millpond: ").startswith(progress)]
     return line

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millpond.system.packages import package_of, packages_of
+from millpond.system.packages import known_package, package_of, packages_of, symbols_command
 
 ANSWERS = """#!/bin/sh
 echo "$2" >> "$0.asked"
@@ -27,9 +27,9 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     command.write_text(ANSWERS)
     command.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/nowhere")
-    package_of.cache_clear()
+    known_package.cache_clear()
     yield tmp_path / "dpkg-query.asked"
-    package_of.cache_clear()
+    known_package.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,12 @@ def test_several_files_are_of_packages_if_each_is() -> None:
 
 def test_without_any_command_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    package_of.cache_clear()
+    known_package.cache_clear()
     assert package_of("/usr/lib/libthing.so.2") is None
-    package_of.cache_clear()
+    known_package.cache_clear()
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_package_has_a_command_that_installs_its_symbols() -> None:
+    assert symbols_command("/usr/lib/libthing.so.2") == "apt install libthing2-dbgsym"
+    assert symbols_command("/usr/bin/by_hand") == symbols_command("/srv/shop") == ""

@@ -26,7 +26,7 @@ from millpond.report import cases as report_cases
 from millpond.report import page as report_page
 from millpond.report.cases import Case
 from millpond.report.views.case_words import EFFECT_WORDS
-from millpond.rounds.characterisation import NamelessModule, TraceSummary
+from millpond.rounds.characterisation import MissingSymbols, ModuleSymbols, NamelessModule, TraceSummary
 from millpond.store.store import Store
 from millpond.system.arguments import split
 
@@ -223,6 +223,19 @@ def test_modules_without_symbols_are_named_by_their_files(cases: list[Case]) -> 
     trace = replace(characterised.trace, modules_without_names=nameless)
     case = Case(cases[0].advice, replace(characterised, trace=trace))
     assert "modules without symbols: libx.so.1" in not_measured(case)
+
+
+def test_hidden_names_have_one_sentence_and_a_row_in_each_form(cases: list[Case]) -> None:
+    hidden = ModuleSymbols(path="/usr/lib/libhidden.so.1", build_id="c0ffee", events=7, share=0.07, package="hidden1")
+    symbols = MissingSymbols(sentence="7.0 % are hidden: `apt install x`.", share=0.07, modules=(hidden,))
+    first, *rest = cases[0].advice.subsystems
+    advice = replace(cases[0].advice, symbols=symbols, subsystems=(replace(first, near="parse"), *rest))
+    for form in (Format.HTML, Format.TEXT, Format.MARKDOWN):
+        said = " ".join(html.unescape(re.sub(r"\\(.)", r"\1", document(form, [Case(advice)]))).split())
+        assert symbols.sentence in re.sub(r"</?code>", "`", said).replace("\u2060", "")
+        assert all(word in said for word in ("libhidden.so.1", "hidden1", "7.0 %", "c0ffee"))
+        assert "near parse" in said and first.name in said
+        assert "libhidden" not in document(form, cases)
 
 
 def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: list[Case]) -> None:

@@ -14,7 +14,13 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType, field
 
 from millpond.cells.plan_file import PlanFile, PlanScope
-from millpond.rounds.characterisation import ReferenceFacts, SubsystemFacts, SubsystemReferences, TraceSummary
+from millpond.rounds.characterisation import (
+    MissingSymbols,
+    ReferenceFacts,
+    SubsystemFacts,
+    SubsystemReferences,
+    TraceSummary,
+)
 from millpond.rounds.noise import Spread
 from millpond.rounds.recording import ProcessRow
 from millpond.rounds.replay_data import ErrorNote
@@ -389,6 +395,7 @@ class Advice(Record, frozen=True, kw_only=True):
     seed: int | None = None
     inputs: tuple[InputAdvice, ...] = ()
     references: CapturedReferences | None = None
+    symbols: MissingSymbols | None = None  # the modules whose functions have no names, and how to get these
 
     @property
     def every_effect(self) -> dict[str, Effect]:

@@ -31,6 +31,7 @@ from millpond.advice.advice_data import (
 from millpond.advice.code_changes import with_code
 from millpond.advice.fewer_blocks import fewer_blocks, words
 from millpond.advice.judged_program import JudgedProgram
+from millpond.advice.missing_symbols import missing_symbols
 from millpond.advice.prediction import agree, disagreement
 from millpond.advice.row_reasons import arena_route, own_allocator, reason_of, winking
 from millpond.advice.screened_program import TriedPlan
@@ -79,6 +80,7 @@ def document(verdict: ProgramVerdict, replay: Replay, counted: Mapping[str, Sequ
         subsystems=tuple(rows),
         notes=judged.all_notes,
         references=_with_tried(judged),
+        symbols=missing_symbols((recorded.characterisation or recorded.process.summary).trace.summary),
     ))  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from millpond.advice.advice_data import (
     Row,
 )
 from millpond.advice.code_changes import with_code
+from millpond.advice.missing_symbols import hidden_in_all, missing_symbols
 from millpond.cells.plan_file import OWN_POOL, PlanFile, PlanRoute
 from millpond.cells.plans import ARENA
 from millpond.rounds.characterisation import TraceSummary
@@ -57,6 +58,7 @@ def merge(program: Sequence[str], inputs: Sequence[tuple[int, Sequence[str]]], a
         return replace(advices[0], inputs=_inputs(inputs, advices))
     rows = tuple(_row(name, advices) for name in _names(advices))
     effects = {name: envelope([a.effects[name] for a in advices]) for name in advices[0].effects}
+    trace = _trace([a.trace for a in advices])
     return with_code(replace(
         advices[0],
         verdict=_verdict(rows, effects, len(advices)),
@@ -67,7 +69,8 @@ def merge(program: Sequence[str], inputs: Sequence[tuple[int, Sequence[str]]], a
         plan=_plan(rows),
         plan_tried=None,
         program=_program(program, advices),
-        trace=_trace([a.trace for a in advices]),
+        trace=trace,
+        symbols=missing_symbols(trace),
         subsystems=rows,
         notes=_notes(advices),
         inputs=_inputs(inputs, advices),
@@ -261,6 +264,8 @@ def _trace(traces: Sequence[TraceSummary]) -> TraceSummary:
         **{k: over(k, sum) for k in ("events", "bytes", "lost", "stopped_early", "duration_seconds", "cpu_seconds")},
         **{k: over(k, max) for k in ("contexts", "threads", "peak_live_bytes", "end_live_bytes")},
         named_share=over("named_share", min),
+        near_share=over("near_share", max),
+        modules_without_symbols=hidden_in_all(traces),
         clean=over("clean", all),
         damages=tuple(d for t in traces for d in t.damages),
         partial=next((t.partial for t in traces if t.partial), None),

@@ -16,12 +16,13 @@ from millpond.advice.advise_options import Options, Preference
 from millpond.advice.advise_program import advise
 from millpond.advice.inputs import JudgedPlan, advise_on_inputs, judge_again
 from millpond.cells.plans import Plan, of_file
-from millpond.commands.options import CopyOption, Json, PrepareOption, Verbose
+from millpond.commands.options import CopyOption, DebugDirOption, Json, PrepareOption, SysrootOption, Verbose
 from millpond.rounds import schedule
 from millpond.rounds.preparation import Preparation
 from millpond.store.store import DEFAULT, Store
 from millpond.system import output
 from millpond.system.arguments import CommandLine, bytes_of, program_of
+from millpond.system.debug_files import setting_words, use_debug_files
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.new_folders import make_folder
 from millpond.system.progress import say
@@ -80,10 +81,13 @@ def command(
             help="First run it under Valgrind (at least ten times slower) to order the trials by its cache misses.",
         ),
     ] = False,
+    debug_dir: DebugDirOption = None,
+    sysroot: SysrootOption = None,
 ) -> None:
     """Find out where a local allocator would make a program faster or smaller, and by how much."""
     line: CommandLine = context.obj
     argv = program_of("advise", line, program)
+    use_debug_files(debug_dir or (), sysroot)
     output.prove_writable(json)
     output.prove_writable(str(html) if html else None)
     if write is not None:
@@ -131,7 +135,8 @@ def command(
     if written:
         say(f"wrote {written}")
     if plan:
-        say(f"to use the plan without a change of the source: millpond run --plan {plan} -- {shlex.join(argv)}")
+        run = f"{setting_words()}millpond run --plan {plan} -- {shlex.join(argv)}"
+        say(f"to use the plan without a change of the source: {run}")
 
 
 def _leave_plan(advice: Advice, argv: tuple[str, ...], html: Path | None, json: str | None) -> Path | None:

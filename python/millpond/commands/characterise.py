@@ -10,10 +10,12 @@ from typing import Annotated
 
 import typer
 
-from millpond.commands.options import DAMAGED, DamagedOption, Json
+from millpond.advice.missing_symbols import missing_symbols
+from millpond.commands.options import DAMAGED, DamagedOption, DebugDirOption, Json, SysrootOption
 from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.recording import CHARACTERISE, read_json
 from millpond.system import native, output
+from millpond.system.debug_files import use_debug_files
 from millpond.system.temporary import temporary_folder
 
 
@@ -47,9 +49,12 @@ def command(
         ),
     ] = None,
     damaged: DamagedOption = False,
+    debug_dir: DebugDirOption = None,
+    sysroot: SysrootOption = None,
 ) -> None:
     """Group a trace's allocations into subsystems; show their density, locality, lifetimes and legality."""
     output.prove_writable(json)
+    use_debug_files(debug_dir or (), sysroot)
     with temporary_folder() as folder:
         out = folder / "characterisation.json"
         words = [f"--plan-out={plan_out}"] if plan_out else []
@@ -62,9 +67,12 @@ def command(
         data = read_json(out)
     if said:
         typer.echo(said, err=True, nl=False)
+    known = Characterisation.from_json(data)
+    if symbols := missing_symbols(known.trace):
+        data["symbols"] = symbols.to_json()
     output.write_json(data, json)
     if json != "-":
         from millpond.report import terminal
         from millpond.report.views.run_view import characterisation_section
 
-        terminal.print_section(characterisation_section(Characterisation.from_json(data)), terminal.console())
+        terminal.print_section(characterisation_section(known), terminal.console())

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from millpond.system.debug_files import DEBUG_DIR, SYSROOT
+
 Json = Annotated[
     str | None, typer.Option("--json", metavar="[=FILE]", help="Write JSON to FILE; without FILE, print only JSON.")
 ]
@@ -35,6 +37,14 @@ DamagedOption = Annotated[
 ]
 PrepareOption = Annotated[
     str | None, typer.Option(metavar="COMMAND", help="Shell command to run before each run; it is not measured.")
+]
+DebugDirOption = Annotated[
+    list[str] | None,
+    typer.Option(DEBUG_DIR, metavar="DIR", help="Folder of separate debug files; may be repeated."),
+]
+SysrootOption = Annotated[
+    str | None,
+    typer.Option(SYSROOT, metavar="DIR", help="Folder below which the recorded program's files lie."),
 ]
 CopyOption = Annotated[
     bool, typer.Option("--cwd-copy", help="Run each time in a fresh copy of the working folder (at most 1 GB).")

@@ -12,10 +12,12 @@ import re
 from pathlib import Path
 
 from millpond.system.becoming import become
+from millpond.system.debug_files import taken_from
 
 USAGE = """\
 usage: millpond record -o FILE [--max-bytes N] [--for SECONDS] [--ahead N] [--mode OCTAL] [--check-contexts]
-                       [--owners] [--frees] [--scopes FILE] [--scope FUNCTION]... [--scope-entries N] -- PROGRAM ARGS...
+                       [--owners] [--frees] [--scopes FILE] [--scope FUNCTION]... [--scope-entries N]
+                       [--debug-dir DIR]... [--sysroot DIR] -- PROGRAM ARGS...
        millpond record --finish FILE
        millpond record --references -o FILE [--from N] [--instructions N] [--sample BURST/PERIOD]
                        [--skip-start | --window FUNCTION] [--mode OCTAL] [--simulate DESCRIPTION]...
@@ -34,6 +36,8 @@ that of the process with pid P to FILE.P. Ends with the exit status of PROGRAM.
   --scopes FILE     observe each activation of the functions in this list, written by characterise --scopes-out;
                     characterise needs this to call a function legal for an arena
   --scope FUNCTION  observe this function of the executable (may be repeated)
+  --debug-dir DIR   search DIR for separate debug files, which name the functions of --scope (may be repeated)
+  --sysroot DIR     search usr/lib/debug below DIR, too
   --scope-entries N stop observing a function after N entries (1000000); an entry takes about 6 us
   --owners          sample the registers and the stack at allocations; characterise needs this to assign objects to
                     instances of a type
@@ -62,6 +66,8 @@ _PARTS = re.compile(r"\.[0-9]+\.[0-9]+")
 
 def record(argv: list[str]) -> int:
     """Runs the verb. Returns only for help: otherwise this process has become the recorder, or a Failure is raised."""
+    own = argv.index("--") if "--" in argv else len(argv)
+    argv = [*taken_from(argv[:own]), *argv[own:]]
     own = argv.index("--") if "--" in argv else len(argv)
     if REFERENCES not in argv[:own] and not _left_references(argv[:own]):
         return become("millpond-record", argv, USAGE)

@@ -18,6 +18,7 @@ from millpond.report.views.change_view import ChangeLine, changes, others_text, 
 from millpond.report.views.choice_view import ChoiceRow, Gain, choice_rows
 from millpond.report.views.reference_view import sentences
 from millpond.report.views.short_text import command_lines, one_line, short_path, wrapped
+from millpond.system.debug_files import setting_words
 from millpond.system.wording import plural
 
 LINES_AT_MOST = 40
@@ -182,9 +183,11 @@ def _next(case: Case, places: ResultFiles, width: int) -> list[str]:
     if choice and kind == "malloc" and choice.command:
         return command_lines([choice.command], case.argv, width - 2)
     if case.advice.plan and places.plan and kind == "plan":
-        return command_lines(["millpond", "run", "--plan", shlex.quote(places.plan), "--"], case.argv, width - 2)
+        return command_lines(
+            [f"{setting_words()}millpond", "run", "--plan", shlex.quote(places.plan), "--"], case.argv, width - 2
+        )
     if kind == "undecided" or (case.advice.rounds and not kind):
-        return command_lines(["millpond", "advise", "--continue", "--"], case.argv, width - 2)
+        return command_lines([f"{setting_words()}millpond", "advise", "--continue", "--"], case.argv, width - 2)
     return []
 
 

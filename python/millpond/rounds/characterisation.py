@@ -55,6 +55,43 @@ def partial_reasons(partial: str | None, damages: Sequence[Damage]) -> list[str]
     return found
 
 
+class HiddenModule(Record, frozen=True, kw_only=True):
+    """A module whose missing symbols hide the names of functions that allocate: their events and bytes. `share`: of the
+    trace's events. `near_events`: those of functions that are shown by a neighbour with a symbol. `why`: where the
+    symbols could be.
+    """
+
+    path: str
+    build_id: str = ""
+    events: int = 0
+    share: float | None = None
+    bytes: int = 0
+    near_events: int = 0
+    why: str = ""
+
+
+class ModuleSymbols(HiddenModule, frozen=True, kw_only=True):
+    """A module without symbols. `package`: the package that it belongs to, if any. `command`: installs its symbols;
+    empty if no package has them.
+    """
+
+    package: str = ""
+    command: str = ""
+
+
+class MissingSymbols(Record, frozen=True, kw_only=True):
+    """The modules without symbols, the one that hides most events first. `sentence`: the share, and how to get names.
+    `command`: for the modules that matter; empty if no package has their symbols. `share`: of the events, of all these
+    modules; `named_by_command`: of the modules in the command.
+    """
+
+    sentence: str
+    command: str = ""
+    share: float
+    named_by_command: float = 0.0
+    modules: tuple[ModuleSymbols, ...]
+
+
 class TraceSummary(Record, frozen=True):
     """The summary of a trace, which an advice keeps of it; None is unknown."""
 
@@ -73,10 +110,12 @@ class TraceSummary(Record, frozen=True):
     threads: int | None = field(default_factory=NULL)
     peak_live_bytes: int | None = field(default_factory=NULL)
     end_live_bytes: int | None = field(default_factory=NULL)
+    near_share: float | None = None  # of events: functions without a symbol that lie close to one with a symbol
+    modules_without_symbols: tuple[HiddenModule, ...] = ()
 
 
 class NamelessModule(Record, frozen=True):
-    """A module without symbols."""
+    """A module whose file cannot be read, or is another build than the recorded one."""
 
     path: str
     why: str = ""
@@ -347,6 +386,12 @@ class SubsystemFacts(Record, frozen=True, kw_only=True):
     freed_at: tuple[FreeingPlace, ...] = ()  # empty if the recording has no places of frees
     freed_elsewhere: int = 0  # frees and resizes at places that are not listed
     modules: tuple[str, ...] = ()  # the files that hold its own functions
+    near: str | None = None  # if it is a function without a symbol: the closest function with one
+
+    @property
+    def label(self) -> str:
+        """The name for people: it says where a function without a symbol lies. Plans and documents have `name`."""
+        return f"near {self.near} ({self.name})" if self.near else self.name
 
     def dimension(self, letter: str) -> Dimension:
         """One of its dimensions; unknown if it was not computed."""
@@ -566,3 +611,4 @@ class Characterisation(Record, frozen=True):
     references: ReferenceFacts | None = field(default_factory=NULL)
     notes: tuple[str, ...] = ()
     window: Window | None = field(default_factory=NULL)  # null: each subsystem's own lifetime
+    symbols: MissingSymbols | None = None  # added by `millpond characterise`

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -156,6 +157,39 @@ TEST(module_functions, have_the_same_extents_without_symbols_as_with_them) {
     ASSERT_TRUE(with != nullptr && without != nullptr);
     EXPECT_EQ(with->first, without->first);
     EXPECT_EQ(with->past, without->past);
+}
+
+// Returns the number of the executable section that holds an address; the number of sections if it lies in no section.
+std::size_t section_of(const std::vector<address_range>& sections, std::uint64_t address) {
+    std::size_t i = 0;
+    while (i < sections.size() && (address < sections[i].first || address >= sections[i].past)) ++i;
+    return i;
+}
+
+TEST(module_functions, neighbours_are_close_and_in_the_same_section) {
+    const test::scratch_folder folder;
+    const std::string copy = stripped_copy(folder, "--strip-all --keep-symbol=plain_function");
+    if (copy.empty()) GTEST_SKIP() << "strip is not installed";
+    const module_functions module(copy);
+    const std::vector<address_range> sections = elf_file(copy).code_sections();
+    ASSERT_GT(sections.size(), 1u) << "a .plt and a .text";
+    const std::vector<function>& all = module.all();
+    std::size_t at = 0;
+    while (at < all.size() && all[at].name != "plain_function") ++at;
+    ASSERT_LT(at, all.size());
+    const std::size_t text = section_of(sections, all[at].first);
+    std::size_t near = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].near.empty()) continue;
+        ++near;
+        EXPECT_EQ(all[i].near, "plain_function");
+        EXPECT_FALSE(all[i].named);
+        EXPECT_EQ(section_of(sections, all[i].first), text);
+        EXPECT_LE(std::max(i, at) - std::min(i, at), 16u);
+    }
+    EXPECT_GT(near, 2u);
+    EXPECT_LE(near, 32u);
+    EXPECT_TRUE(all[at].near.empty());
 }
 
 TEST(module_functions, functions_of_the_c_library_pass_ownership_on) {

@@ -20,6 +20,7 @@ from millpond.report.views.reference_view import reference_section
 from millpond.report.views.replay_view import replay_section
 from millpond.report.views.subsystem_detail import one_section
 from millpond.report.views.subsystem_view import density_note, subsystem_section
+from millpond.report.views.symbols_view import symbols_section
 from millpond.system.wording import bytes_text, count_text, plural, seconds_text
 
 _PAIRS_AT_MOST = 12
@@ -89,6 +90,7 @@ def _sections(case: Case, anchor: str, detail: Detail, plan: str) -> list[Report
         _each(case, shown, anchors, detail.witnesses),
         _repeat(case, plan),
         section("What was not measured", [Bullets((*case_words.not_measured(case), *density))], fold=True),
+        symbols_section(case.advice.symbols),
         effect_view.process_section(case),
     ]
 
@@ -102,7 +104,7 @@ def _unsettled(case: Case) -> ReportSection | None:
 
 
 def _reasons(case: Case, most: int) -> ReportSection | None:
-    lines = [f"{s.row.name}: {s.row.reason}." for s in case.subsystems[: min(most, 15)] if s.row.reason]
+    lines = [f"{s.row.label}: {s.row.reason}." for s in case.subsystems[: min(most, 15)] if s.row.reason]
     return section("Reasons", [Bullets(tuple(lines))], note=f"of {plural(len(lines), 'subsystem')}", fold=True)
 
 

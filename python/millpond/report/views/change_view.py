@@ -70,7 +70,7 @@ def change_section(case: Case) -> ReportSection | None:
     """Returns the changes as a table; without any, why there is nothing to change."""
     advice = case.advice
     lines = changes(advice)
-    owners = [Words(f"{row.name}: {row.code.owner}.") for row in advice.subsystems if row.pays and row.code]
+    owners = [Words(f"{row.label}: {row.code.owner}.") for row in advice.subsystems if row.pays and row.code]
     parts: list[Part | None] = [*owners, _table(lines)]
     others = [row for row in advice.subsystems if row.pays and not row.code]
     if others:
@@ -83,7 +83,7 @@ def change_section(case: Case) -> ReportSection | None:
 def others_text(rows: list[Row]) -> str:
     """Returns why advised subsystems have no change of the source: they are in other people's code, or unknown."""
     packages = sorted({row.package for row in rows if row.package})
-    names = list_text([row.name for row in rows[:4]] + ([f"{len(rows) - 4} more"] if len(rows) > 4 else []))
+    names = list_text([row.label for row in rows[:4]] + ([f"{len(rows) - 4} more"] if len(rows) > 4 else []))
     if packages:
         return (
             f"{names}: the source belongs to {list_text(packages)}. The plan gives them their pools without a change."
@@ -114,7 +114,7 @@ def unsettled(case: Case) -> list[str]:
     said += [f"{case_words.option_name(a)}: {_so_far(a)}" for a in advice.alternatives if a.judged and _open(a)]
     said += _only_screened(advice)
     said += [f"{_NOT_TRIED}: {a.name}, because {a.why_null}" for a in advice.alternatives if a.kind == _NOT_TRIED]
-    unnamed = case_words.unnamed_text(case)
+    unnamed = advice.symbols.sentence if advice.symbols else case_words.unnamed_text(case)
     return [*said, *([unnamed] if unnamed else [])]
 
 

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from millpond.advice.missing_symbols import missing_symbols
 from millpond.advice.row_reasons import legality_text
 from millpond.report.views.case_words import EFFECT_WORDS, trace_warnings, window_text
-from millpond.report.views.model import Bullets, ReportSection, Row, Table, Words, name, several, table
+from millpond.report.views.model import Bullets, Part, ReportSection, Row, Table, Words, name, several, table
 from millpond.report.views.subsystem_view import density_note, letters_text
+from millpond.report.views.symbols_view import symbols_section
 from millpond.rounds.characterisation import Characterisation, ReferenceFacts, SubsystemFacts
 from millpond.rounds.trial_data import TrialResult
 from millpond.system.wording import (
@@ -36,17 +38,18 @@ def characterisation_section(data: Characterisation) -> ReportSection:
         letters_text(data.subsystems), window_text(data.window) if data.window else "", density_note(data.subsystems),
         _references_text(data.references) if data.references else "",
     ]  # fmt: skip
-    warnings = Bullets(tuple(trace_warnings(trace)))
-    found = _subsystems(data.subsystems)
-    return ReportSection(
-        data.process.words, (Words(", ".join(said)), warnings, found, *map(Words, filter(None, below)))
-    )
+    symbols = symbols_section(missing_symbols(trace))
+    parts: list[Part] = [
+        Words(", ".join(said)), Bullets(tuple(trace_warnings(trace))), _subsystems(data.subsystems),
+        *map(Words, filter(None, below)), *([symbols] if symbols else []),
+    ]  # fmt: skip
+    return ReportSection(data.process.words, tuple(parts))
 
 
 def _subsystems(subsystems: tuple[SubsystemFacts, ...]) -> Table:
     rows: list[Row] = [
         (
-            name(s.name), s.kind or "", count_text(s.events), bytes_text(s.bytes), bytes_text(s.peak_live_bytes),
+            name(s.label), s.kind or "", count_text(s.events), bytes_text(s.bytes), bytes_text(s.peak_live_bytes),
             *[share_text(s.dimension(letter).value) for letter in "DVLUC"], legality_text(s.legality),
         )
         for s in subsystems[:_ROWS_AT_MOST]

@@ -41,8 +41,8 @@ def one_section(case: Case, shown: ShownRow, anchor: str, witnesses: int) -> Rep
         replay_view.of_subsystem(case, shown), _legality(row, witnesses), _contexts(shown) if witnesses else None,
     ]  # fmt: skip
     note = f"{bytes_text(row.bytes)}, {events_text(row.events)}; {short_advice(row)}"
-    found = section(row.name, parts, note=note, anchor=anchor, fold=True, details=True)
-    return found or ReportSection(row.name, (), note=note, anchor=anchor, fold=True, details=True)
+    found = section(row.label, parts, note=note, anchor=anchor, fold=True, details=True)
+    return found or ReportSection(row.label, (), note=note, anchor=anchor, fold=True, details=True)
 
 
 def sentence(text: str) -> str:

@@ -158,7 +158,7 @@ def _cells(case: Case, row: Row, anchor: str) -> list[TableCell | str]:
     share, (mark, scopes) = cpu_share(row, case.trace), short_legality(row.legality)
     dimensions = [row.dimension(letter) for letter in "DVLUC"]
     return [
-        TableCell(row.name, title=row.kind or "", link=f"#{anchor}" if anchor else "", name=True),
+        TableCell(row.label, title=row.kind or "", link=f"#{anchor}" if anchor else "", name=True),
         TableCell(short_advice(row), title=row.reason, tone="better" if row.pays else ""),
         _saved(row), _saved_bytes(row),
         TableCell(bytes_text(row.bytes), value=row.bytes or 0),
