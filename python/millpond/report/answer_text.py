@@ -14,7 +14,7 @@ from pathlib import Path
 from millpond.report.cases import Case
 from millpond.report.text_table import Line
 from millpond.report.views import case_words
-from millpond.report.views.change_view import ChangeLine, changes, others_text, unsettled
+from millpond.report.views.change_view import ChangeLine, changes, others_text, unsettled, without_places
 from millpond.report.views.choice_view import ChoiceRow, Gain, choice_rows
 from millpond.report.views.reference_view import sentences
 from millpond.report.views.short_text import command_lines, one_line, short_path, wrapped
@@ -23,6 +23,7 @@ from millpond.system.wording import plural
 
 LINES_AT_MOST = 40
 _CHANGES_AT_MOST = 6
+_WHOLE_CHANGES_AT_MOST = 2
 _RATIO = 32  # columns of `-18.7 % (-19.4 % to -15.9 %)`
 _PLACE_AT_MOST = 34
 _NOT_LISTED = "in the page and with --verbose"
@@ -133,21 +134,23 @@ def _inputs(case: Case, width: int) -> TextBlock:
 
 def _changes(case: Case, width: int) -> TextBlock:
     found = changes(case.advice)
-    lines = [line for one in found[:_CHANGES_AT_MOST] for line in _change(one, width)]
+    whole = len(found) <= _WHOLE_CHANGES_AT_MOST
+    lines = [line for one in found[:_CHANGES_AT_MOST] for line in _change(one, width, whole)]
+    if not whole:
+        lines.append(f"  what these lines become: {_NOT_LISTED}")
     if len(found) > _CHANGES_AT_MOST:
         lines.append(f"  {plural(len(found) - _CHANGES_AT_MOST, 'more change')}: {_NOT_LISTED}")
-    others = [row for row in case.advice.subsystems if row.pays and not row.code]
-    if others:
+    if others := without_places(case.advice):
         lines += _hanging(others_text(others), width, 3, "")
     return _block("What to change", lines, 4, "lines on changes")
 
 
-def _change(one: ChangeLine, width: int) -> list[str]:
-    """Returns the place with the line as it is now, and below it what it becomes."""
+def _change(one: ChangeLine, width: int, whole: bool) -> list[str]:
+    """Returns the place with the line as it is now; `whole`: and below it what it becomes."""
     place = f"{short_path(one.file, _PLACE_AT_MOST)}:{one.line}" if one.file and one.line else one.place
     first = one.before or ("" if one.after else one.what)
-    lines = _hanging(f"{place} {first}", width, 2, "") if first else [f"  {place}"]
-    return lines + (_hanging(one.after, width, 2, "→ ", "    ") if one.after else [])
+    lines = _hanging(f"{place} {first or one.what}", width, 2 if whole else 1, "")
+    return lines + (_hanging(one.after, width, 2, "→ ", "    ") if whole and one.after else [])
 
 
 def _references(case: Case, width: int) -> TextBlock:
@@ -178,17 +181,22 @@ def _places(case: Case, places: ResultFiles, width: int) -> TextBlock:
 
 def _next(case: Case, places: ResultFiles, width: int) -> list[str]:
     """Returns the command that uses the choice, or that settles it."""
-    choice = case.advice.choice
+    choice, advice = case.advice.choice, case.advice
     kind = choice.kind if choice else ""
+    again = [f"{setting_words()}millpond", "advise", "--continue"]
+    again += ["--store", shlex.quote(places.store)] if places.store else []
+    has_code = any(row.pays and row.code and row.code.changes for row in advice.subsystems)
     if choice and kind == "malloc" and choice.command:
-        return command_lines([choice.command], case.argv, width - 2)
-    if case.advice.plan and places.plan and kind == "plan":
-        return command_lines(
-            [f"{setting_words()}millpond", "run", "--plan", shlex.quote(places.plan), "--"], case.argv, width - 2
-        )
-    if kind == "undecided" or (case.advice.rounds and not kind):
-        return command_lines([f"{setting_words()}millpond", "advise", "--continue", "--"], case.argv, width - 2)
-    return []
+        words = [choice.command]
+    elif kind == "plan" and has_code and not case.inputs:
+        words = [*again, "--write", "change", "--"]
+    elif kind == "plan" and advice.plan and places.plan:
+        words = [f"{setting_words()}millpond", "run", "--plan", shlex.quote(places.plan), "--"]
+    elif kind == "undecided" or (advice.rounds and not kind and not case.inputs):
+        words = [*again, "--"]
+    else:
+        return []
+    return command_lines(words, case.argv, width - 2)
 
 
 def other_lines(cases: Sequence[Case], width: int, most: int) -> list[Line]:

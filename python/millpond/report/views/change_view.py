@@ -72,12 +72,16 @@ def change_section(case: Case) -> ReportSection | None:
     lines = changes(advice)
     owners = [Words(f"{row.label}: {row.code.owner}.") for row in advice.subsystems if row.pays and row.code]
     parts: list[Part | None] = [*owners, _table(lines)]
-    others = [row for row in advice.subsystems if row.pays and not row.code]
-    if others:
+    if others := without_places(advice):
         parts.append(Words(others_text(others)))
     if owners:
         parts.append(Words("`millpond advise --write DIR` writes the header, a note and a test.", "soft"))
     return section("What to change", parts)
+
+
+def without_places(advice: Advice) -> list[Row]:
+    """Returns the advised subsystems without a line to change."""
+    return [row for row in advice.subsystems if row.pays and not (row.code and row.code.changes)]
 
 
 def others_text(rows: list[Row]) -> str:

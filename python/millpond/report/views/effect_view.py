@@ -22,7 +22,6 @@ from millpond.system.wording import (
     percent_text,
     plural,
     saved_text,
-    yes_or_no_text,
 )
 
 _PROCESSES_AT_MOST = 30
@@ -131,6 +130,5 @@ def outcome_section(case: Case) -> ReportSection | None:
     found = case.came_out
     if found is None:
         return None
-    rows = [(line.words, line.predicted_text, line.measured_text, yes_or_no_text(line.meets)) for line in found.lines]
-    headings = ("what", ">predicted", ">came out", "intervals meet")
-    return section("Prediction and outcome", [Words(found.heading, "soft"), table(headings, rows)])
+    said = Bullets(tuple(line.sentence for line in found.lines))
+    return section("Prediction and outcome", [said, Words(found.heading, "soft")])
