@@ -12,8 +12,10 @@ from millpond.advice.container_text import editor_link, place_text
 from millpond.report.cases import Case
 from millpond.report.views import case_words
 from millpond.report.views.model import Part, ReportSection, Table, TableCell, Words, section, table
+from millpond.report.views.short_text import short_name
 from millpond.system.wording import change_text, interval_text, list_text, percent_text, plural
 
+_NAME_AT_MOST = 60
 _NOT_TRIED = "not tried"
 _UNSETTLED = "not settled"
 
@@ -87,7 +89,10 @@ def without_places(advice: Advice) -> list[Row]:
 def others_text(rows: list[Row]) -> str:
     """Returns why advised subsystems have no change of the source: they are in other people's code, or unknown."""
     packages = sorted({row.package for row in rows if row.package})
-    names = list_text([row.label for row in rows[:4]] + ([f"{len(rows) - 4} more"] if len(rows) > 4 else []))
+    names = list_text(
+        [short_name(row.label, _NAME_AT_MOST) for row in rows[:4]]
+        + ([f"{len(rows) - 4} more"] if len(rows) > 4 else [])
+    )
     if packages:
         return (
             f"{names}: the source belongs to {list_text(packages)}. The plan gives them their pools without a change."
