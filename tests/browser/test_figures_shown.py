@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Opens figures of every kind in a browser: drawn, accessible, operated by keys, searched, printed, without a script."""
+"""Opens figures of every kind in a browser: drawn, accessible, operated by keys, searched, printed, with no script."""
 
 from __future__ import annotations
 
