@@ -105,8 +105,11 @@ json contexts_json(const characterisation& all) {
         if (wanted[node]) row(node, all.frame_name(node));
     }
     if (!counts.empty() && counts[0].objects > 0) row(0, "[unknown]");
-    return program::json_object(
-        {{"schema", "millpond.contexts/1"}, {"functions", functions}, {"subsystems", subsystems}, {"nodes", nodes}, {"peak_bytes", peak_bytes}});
+    return program::json_object({{"schema", "millpond.contexts/1"},
+                                 {"functions", functions},
+                                 {"subsystems", subsystems},
+                                 {"nodes", nodes},
+                                 {"peak_bytes", peak_bytes}});
 }
 
 // Returns the strings of a JSON array.

@@ -16,9 +16,9 @@ from millpond.report.figures.offline_page import load
 from millpond.report.figures.specification import (
     INK,
     Axis,
-    Cell,
     Curves,
     Figure,
+    HeatCell,
     HeatMap,
     IntervalRow,
     Intervals,
@@ -81,7 +81,7 @@ def figures() -> list[Figure]:
     assert heap is not None
     map_of_heap, tree = heap_over_time(heap, list(sample_store.NAMES)), icicle(call_tree(3000))
     assert map_of_heap is not None and tree is not None
-    grid = [Cell(x, y, 0.5 * math.exp(0.3 * x - 0.2 * y)) for x in range(12) for y in range(8)]
+    grid = [HeatCell(x, y, 0.5 * math.exp(0.3 * x - 0.2 * y)) for x in range(12) for y in range(8)]
     axes = {"x": Axis(name="size", names=[f"2^{n}" for n in range(12)]),
             "y": Axis(name="length", names=[f"2^{n}" for n in range(8)])}  # fmt: skip
     rows = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Opens figures of every kind in a browser: drawn, accessible, operated by keys, searched, printed, readable alone."""
+"""Opens figures of every kind in a browser: drawn, accessible, operated by keys, searched, printed, with no script."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_the_colours_follow_the_scheme(browser: Chromium, page: Path) -> None:
     assert browser.evaluate(ink) != light
 
 
-def test_a_print_has_every_figure_also_those_that_nobody_has_looked_at(browser: Chromium, page: Path) -> None:
+def test_a_print_has_every_figure_in_light_colours(browser: Chromium, page: Path) -> None:
     browser.open(page, 1280, 800, scheme="dark")
     drawn = "document.querySelectorAll('canvas').length"
     assert browser.evaluate(drawn) < 8
@@ -165,7 +165,7 @@ def test_without_scripts_a_figure_is_its_caption_and_its_values(browser: Chromiu
     assert browser.findings() == []
 
 
-def test_a_page_of_five_thousand_figures_opens_by_drawing_only_the_near_ones(browser: Chromium, tmp_path: Path) -> None:
+def test_of_thousands_of_figures_only_the_near_ones_are_drawn(browser: Chromium, tmp_path: Path) -> None:
     basis = offline_page.load("report.js", "report.css")
     one = html_of(every_figure.curves(), table=False)
     text = every_figure.PAGE.format(policy=basis.policy, style=basis.style, script=basis.script, figures=one * 5000)

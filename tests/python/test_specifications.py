@@ -16,8 +16,8 @@ from millpond.report.figures import offline_page
 from millpond.report.figures.figure_html import ROWS_AT_MOST, html_of
 from millpond.report.figures.specification import (
     Axis,
-    Cell,
     Curves,
+    HeatCell,
     HeatMap,
     Icicle,
     IntervalRow,
@@ -41,7 +41,7 @@ CURVES = Curves(
 )  # fmt: skip
 HEAT = HeatMap(
     title="Heat", x=Axis(name="moment", names=["begin", "end"]), y=Axis(name="place", names=["low", "high"]),
-    value=Axis(name="share", unit="share"), cells=[Cell(0, 0, 0.25, columns=2, more=0.5), Cell(1, 1, 1.0, 1)],
+    value=Axis(name="share", unit="share"), cells=[HeatCell(0, 0, 0.25, columns=2, more=0.5), HeatCell(1, 1, 1.0, 1)],
     kinds=[("index", 0), ("cache", 1)], more=Axis(name="touched", unit="share"),
 )  # fmt: skip
 ICICLE = Icicle(

@@ -108,7 +108,7 @@ def write_report(path: Path, advices: Sequence[Advice], store: Store | None = No
 class StripAxis:
     """The axis that all strips of one metric share."""
 
-    axis: round_figures.Axis
+    axis: round_figures.RatioAxis
 
     def strip(self, gain: Gain) -> Markup:
         """Returns the rounds, the interval and the median of a contender."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from millpond.report.figures.specification import COLOURS, Axis, Cell, Curves, Figure, HeatMap, Series
+from millpond.report.figures.specification import COLOURS, Axis, Curves, Figure, HeatCell, HeatMap, Series
 from millpond_bench.experiments.experiment_data import ExperimentData, Place
 from millpond_bench.experiments.paper_tables import Tables
 from millpond_bench.experiments.result_table import PublishedTable
@@ -109,11 +109,13 @@ def _curves(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Level
 def _surfaces(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Level]]) -> list[Figure]:
     """A heat map as published and one of ours, with one scale; none for a single row or column."""
     rows = list(reversed(layout.rows))
-    found: dict[str, list[Cell]] = {kind: [] for kind, _ in levels}
+    found: dict[str, list[HeatCell]] = {kind: [] for kind, _ in levels}
     for kind, level in levels:
         for height, (_, row) in enumerate(rows):
             values = [(across, level(place)) for across, place in enumerate(row)]
-            found[kind] += [Cell(across, height, value) for across, value in values if value is not None and value > 0]
+            found[kind] += [
+                HeatCell(across, height, value) for across, value in values if value is not None and value > 0
+            ]
     known = [cell.value for cells in found.values() for cell in cells]
     if not known or len(rows) < 2 or len(layout.headings) < 2:
         return []

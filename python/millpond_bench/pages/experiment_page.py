@@ -39,7 +39,7 @@ _OURS = "Ours, and the peak resident bytes. There are no published figures."
 
 
 @dataclass(frozen=True)
-class Section:
+class ExperimentSection:
     """One experiment for the template."""
 
     anchor: str
@@ -79,7 +79,7 @@ def render(runs: Sequence[ExperimentRun]) -> str:
     )
 
 
-def _section(run: ExperimentRun) -> Section:
+def _section(run: ExperimentRun) -> ExperimentSection:
     spec = run.spec
     states = dict.fromkeys(heap_state(cell) for cell in run.cells)
     rounds = max((o.round for o in run.outcomes), default=0)
@@ -94,7 +94,7 @@ def _section(run: ExperimentRun) -> Section:
         reading = _BOTH if any(t.caption == PUBLISHED for chart in drawn for t in chart.tables) else _OURS
     beside = _beside(run) if isinstance(run, PublishedRun) else [_comparison(row) for row in run.rows]
     held = f"{sum(bar.holds is True for bar in run.bars)} of {plural(len(run.bars), 'bar')} hold"
-    return Section(
+    return ExperimentSection(
         spec.name, f"{spec.name}: {spec.title}", spec.source or "Millpond", spec.machine,
         spec.section, spec.measured, facts,
         run.notes, reading, drawn, run.spec.table.draw(run.results) if isinstance(run, PublishedRun) else [],

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from millpond.cells.cell import LITTER, Cell
 from millpond.cells.metrics import HEAP_TAKEN
-from millpond.report.figures.specification import COLOURS, Axis, Curves, Figure, HeatMap, Series
-from millpond.report.figures.specification import Cell as Line
+from millpond.report.figures.specification import COLOURS, Axis, Curves, Figure, HeatCell, HeatMap, Series
 from millpond.statistics.order_statistics import summarise
 from millpond_bench.experiments.quotients import Quotient
 from millpond_bench.experiments.result_table import PublishedTable
@@ -85,7 +84,7 @@ def _grid(lines: dict[int, float], caption: str) -> HeatMap:
     cells = []
     for number, share in sorted(lines.items()):
         row, column = divmod(number, _LINES_OF_A_ROW)
-        cells.append(Line(column, rows - 1 - row, share))
+        cells.append(HeatCell(column, rows - 1 - row, share))
     return HeatMap(
         title="A littered heap, line by line", caption=caption, cells=cells, low=0.0, high=1.0,
         x=Axis(name="byte of the page", names=[f"+{_LINE_BYTES * n} B" for n in range(_LINES_OF_A_ROW)]),

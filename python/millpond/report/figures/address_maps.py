@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from millpond.report.figures.specification import COLOURS, REST, Axis, Cell, HeatMap
+from millpond.report.figures.specification import COLOURS, REST, Axis, HeatCell, HeatMap
 from millpond.rounds.characterisation import AddressMap, ReferenceMap
 from millpond.system.wording import bytes_text, count_text, seconds_text
 
@@ -38,7 +38,7 @@ def heap_over_time(data: AddressMap, names: Sequence[str]) -> HeatMap | None:
     if len(area) > len(ranked):
         kinds.append((f"{len(area) - len(ranked)} others", REST))
     cells = (
-        Cell(column, row, _rounded(share), kind_of.get(subsystem, COLOURS), 1, _rounded(fill))
+        HeatCell(column, row, _rounded(share), kind_of.get(subsystem, COLOURS), 1, _rounded(fill))
         for (row, column), (subsystem, share, fill) in sorted(best.items())
     )
     gaps = [row for row, one in enumerate(data.rows) if one.gap_bytes]
@@ -58,7 +58,7 @@ def references_over_time(data: ReferenceMap, place_name: Callable[[str], str] = 
         return None
     places = list(dict.fromkeys(row.place for row in reversed(data.rows)))
     cells = (
-        Cell(column, row, misses, places.index(data.rows[row].place), 1, references)
+        HeatCell(column, row, misses, places.index(data.rows[row].place), 1, references)
         for row, column, references, misses in sorted(data.cells)
     )
     gaps = [row for row, one in enumerate(data.rows) if one.gap_bytes]
@@ -91,17 +91,17 @@ def _gap_words(gaps: int) -> str:
     return f" White lines: {gaps} unused {words} left out." if gaps else ""
 
 
-def _joined(cells: Iterable[Cell]) -> list[Cell]:
+def _joined(cells: Iterable[HeatCell]) -> list[HeatCell]:
     """Returns the cells, those of a row in order, with neighbours of equal values as one."""
-    found: list[Cell] = []
+    found: list[HeatCell] = []
     for cell in cells:
         old = found[-1] if found else None
         if old and (old.y, old.x + old.columns) == (cell.y, cell.x) and _look(old) == _look(cell):
-            found[-1] = Cell(old.x, old.y, old.value, old.kind, old.columns + 1, old.more)
+            found[-1] = HeatCell(old.x, old.y, old.value, old.kind, old.columns + 1, old.more)
         else:
             found.append(cell)
     return found
 
 
-def _look(cell: Cell) -> tuple[float, int, float | None]:
+def _look(cell: HeatCell) -> tuple[float, int, float | None]:
     return cell.value, cell.kind, cell.more

@@ -17,9 +17,9 @@ from markupsafe import Markup
 
 from millpond.report.figures.specification import (
     Axis,
-    Cell,
     Curves,
     Figure,
+    HeatCell,
     HeatMap,
     Icicle,
     Intervals,
@@ -94,9 +94,10 @@ def _values(figure: Figure) -> Markup:
     body = Markup("").join(_row(row) for row in rows)
     more = Markup('<p class="soft">{} more rows are left out here.</p>').format(omitted) if omitted else ""
     words = f"{figure.title}, values" if figure.title else "values"
-    return Markup('<details class="values"><summary>{}</summary><div class="wide" tabindex="0" role="group" '
-                  'aria-label="{}"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>{}</details>').format(
-        words, words, head, body, more)  # fmt: skip
+    return Markup(
+        '<details class="values"><summary>{}</summary><div class="wide" tabindex="0" role="group" aria-label="{}">'
+        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>{}</details>"
+    ).format(words, words, head, body, more)
 
 
 def _row(cells: Sequence[str]) -> Markup:
@@ -166,7 +167,7 @@ def _of_heat(figure: HeatMap) -> Table:
     return heads, rows[:ROWS_AT_MOST], max(0, len(rows) - ROWS_AT_MOST)
 
 
-def _cell(figure: HeatMap, cell: Cell | None) -> str:
+def _cell(figure: HeatMap, cell: HeatCell | None) -> str:
     if cell is None:
         return ""
     words = value_text(figure.value, cell.value)

@@ -85,7 +85,7 @@ class Curves(_Figure, frozen=True, kw_only=True, tag="curves", tag_field="figure
     of_what: str = ""
 
 
-class Cell(msgspec.Struct, frozen=True, array_like=True):
+class HeatCell(msgspec.Struct, frozen=True, array_like=True):
     """A cell of a heat map: column, row (from below), value; `kind`: the number of its kind; `columns`: how many it
     covers; `more`: a second value of it.
     """
@@ -108,7 +108,7 @@ class HeatMap(_Figure, frozen=True, kw_only=True, tag="heat", tag_field="figure"
     x: Axis
     y: Axis
     value: Axis
-    cells: Sequence[Cell]
+    cells: Sequence[HeatCell]
     more: Axis | None = None
     kinds: Sequence[tuple[str, int]] = ()
     gaps: Sequence[int] = ()
