@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from millpond.cli import main
-from millpond.report.layout_table import layout_rows
+from millpond.report.views.layout_view import layout_rows
 from millpond.rounds import layouts
 from millpond.rounds.layouts import Layout, layout_of
 from millpond.rounds.simulation_data import Simulation

@@ -10,7 +10,8 @@ import pytest
 
 from millpond.advice import missing_symbols as under_test
 from millpond.advice.missing_symbols import hidden_in_all, missing_symbols
-from millpond.report import symbols_table
+from millpond.report.views.model import Table, Words
+from millpond.report.views.symbols_view import symbols_section
 from millpond.rounds.characterisation import HiddenModule, Subsystem, TraceSummary
 from millpond.system.debug_files import setting_words, use_debug_files
 from millpond.system.errors import Failure, Status
@@ -88,10 +89,13 @@ def test_several_traces_have_the_sums_of_their_modules() -> None:
 def test_the_table_has_a_row_for_each_module_that_matters() -> None:
     found = missing_symbols(trace(BIG, OWN, TINY))
     assert found
-    rows = symbols_table.rows(found)
-    assert [row[:2] for row in rows] == [["libbig.so.2", "libbig"], ["shop", "–"]]
-    assert {len(row) for row in rows} == {len(symbols_table.HEADINGS)}
-    assert "1 smaller module" in symbols_table.rest_text(found)
+    section = symbols_section(found)
+    assert section is not None
+    words, shown = section.parts
+    assert isinstance(words, Words) and words.text == found.sentence
+    assert isinstance(shown, Table)
+    assert [[cell.text for cell in row[:2]] for row in shown.rows] == [["libbig.so.2", "libbig"], ["shop", "–"]]
+    assert "1 smaller module" in shown.caption
 
 
 def test_labels_are_hints_and_names_stay() -> None:

@@ -22,7 +22,7 @@ from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.new_folders import make_folder
 from millpond.system.progress import say
 from millpond.verbs.requests import AdviseRequest
-from millpond.verbs.values import STDOUT, takes_stdout
+from millpond.verbs.values import STDOUT, Output, takes_stdout
 
 
 def advise(request: AdviseRequest) -> None:
@@ -42,17 +42,30 @@ def advise(request: AdviseRequest) -> None:
     if request.inputs is not None:  # stored under the last input's run, which completed it
         store.write_document("inputs", advice.inputs[-1].run or "", advice.to_json())
     write_documents(request.out, advice.to_json())
-    _write_reports(request, advice, store)
+    page = _write_reports(request, advice, store)
     written = code_writing.write(advice, request.write) if request.write is not None else ""
+    plan = _leave_plan(advice, request)
     if not takes_stdout(request.out):
-        from millpond.report import terminal
-
-        terminal.print_advice(advice, terminal.console())
-        if request.inputs is not None:
-            terminal.print_inputs(advice, terminal.console())
+        _print(request, advice, store, page, plan)
     if written:
         say(f"wrote {written}")
-    _leave_plan(advice, request)
+    if plan:
+        run = f"{setting_words()}millpond run --plan {plan} {shlex.join(request.program)}"
+        say(f"to use the plan without a change of the source: {run}")
+
+
+def _print(request: AdviseRequest, advice: Advice, store: Store, page: Path | None, plan: Path | None) -> None:
+    from millpond.report import terminal
+    from millpond.report.answer_text import ResultFiles
+    from millpond.report.cases import cases_of
+
+    cases, out = cases_of([advice], store), terminal.console()
+    if request.is_verbose:
+        terminal.print_cases(cases, out)
+        return
+    json = next((one.place for one in request.out if one.form == "json"), "")
+    kept_in = "" if request.store == DEFAULT else str(request.store)
+    terminal.print_answer(cases, out, ResultFiles(str(page or ""), str(plan or ""), json, kept_in))
 
 
 def _advice_of(request: AdviseRequest) -> Advice:
@@ -84,38 +97,44 @@ def _advice_of(request: AdviseRequest) -> Advice:
     return advise_on_inputs(request.program, request.inputs, seconds, within, again)
 
 
-def _write_reports(request: AdviseRequest, advice: Advice, store: Store) -> None:
-    """Writes the pages, and the reports in Markdown and as text."""
+def _write_reports(request: AdviseRequest, advice: Advice, store: Store) -> Path | None:
+    """Writes the requested reports, or a page in results/ if no file was requested. Returns the first page's place."""
+    name = f"{Path(request.program[0]).name}.html"
     wanted = [one for one in request.out if one.form != "json"]
+    if not request.out:
+        wanted = [Output(str(_made(DEFAULT.parent) / name), "html")]
     if not wanted:
-        return
+        return None
     from millpond.report import markdown, page, terminal
-    from millpond.report.cases import Case, case_of
+    from millpond.report.cases import cases_of
 
-    cases = [case_of(store.load(advice.run), advice) if advice.run and not advice.inputs else Case(advice)]
+    cases = cases_of([advice], store)
     renderers = {"html": page.render, "markdown": markdown.render, "text": terminal.render}
     for one in wanted:
         write_form(shown(renderers[one.form](cases)), one.place)
+    return next((one.path for one in wanted if one.form == "html" and one.place != STDOUT), None)
 
 
-def _leave_plan(advice: Advice, request: AdviseRequest) -> None:
-    """Writes the plan that is better than no change, advised or not, and prints how to run it. Without one, does
-    nothing.
+def _made(folder: Path) -> Path:
+    """Returns the folder, made if it does not exist. Failure (status 4) if it cannot be made."""
+    try:
+        make_folder(folder)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    return folder
+
+
+def _leave_plan(advice: Advice, request: AdviseRequest) -> Path | None:
+    """Writes the plan that is better than no change, advised or not, and returns its place; None without one.
 
     The plan goes next to the first report, or to results/ if no file was requested. With several inputs, each has its
     own plan.
     """
     if advice.plan is None or advice.inputs:
-        return
-    argv = request.program
-    name = f"{Path(argv[0]).name}.plan.json"
+        return None
+    name = f"{Path(request.program[0]).name}.plan.json"
     written = [one for one in request.out if one.place != STDOUT]
     first = next((one for one in written if one.form == "html"), written[0] if written else None)
-    folder = first.path.parent if first else DEFAULT.parent
-    try:
-        make_folder(folder)
-    except OSError as error:
-        raise cannot_write(folder, error) from error
+    folder = _made(first.path.parent if first else DEFAULT.parent)
     of_file(advice.plan, name).write(folder / name)
-    command = f"{setting_words()}millpond run --plan {folder / name} -- {shlex.join(argv)}"
-    say(f"to use the plan without a change of the source: {command}")
+    return folder / name

@@ -37,5 +37,6 @@ def show(request: ShowRequest) -> None:
     write_documents(request.out, data)
     if not takes_stdout(request.out):
         from millpond.report import terminal
+        from millpond.report.views.run_view import characterisation_section
 
-        terminal.print_characterisation(known, terminal.console())
+        terminal.print_section(characterisation_section(known), terminal.console())

@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from millpond.commands.writing import prove_all, write_documents, write_form
-from millpond.report.layout_table import print_layouts
 from millpond.report.simulation_page import render
 from millpond.rounds.layouts import layout_of, simulate_layouts
 from millpond.rounds.simulation_data import LAYOUTS_SCHEMA, LayoutComparison, NamedSimulation
@@ -31,5 +30,8 @@ def layout(request: LayoutRequest) -> int:
         write_form(render(found), page)
     write_documents(request.out, sealed(comparison.to_json()))
     if not takes_stdout(request.out):
-        print_layouts(comparison)
+        from millpond.report import terminal
+        from millpond.report.views.layout_view import layout_section
+
+        terminal.print_section(layout_section(comparison), terminal.console())
     return Status.OK

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -80,9 +79,10 @@ def replay(request: ReplayRequest) -> None:
         result = run.run(grid.shard, request.diffusion)
     write_documents(request.out, result.to_json())
     if not takes_stdout(request.out):
-        from millpond.report import replay_table, terminal
+        from millpond.report import terminal
+        from millpond.report.views.replay_view import result_section
 
-        replay_table.print_replay(result, terminal.console(sys.stdout))
+        terminal.print_section(result_section(result), terminal.console())
 
 
 def _contenders(request: ReplayRequest) -> list[Cell]:

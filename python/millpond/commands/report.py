@@ -21,7 +21,7 @@ from millpond.report import cases as report_cases
 from millpond.report.cases import Case
 from millpond.store.check import WRONG_DATA
 from millpond.store.run_contents import RunContents
-from millpond.store.store import Store
+from millpond.store.store import DEFAULT, Store
 from millpond.system import extensions, output
 from millpond.system.any_bytes import shown
 from millpond.system.errors import Failure, Status
@@ -44,13 +44,22 @@ def report(request: ReportRequest) -> None:
         if one.form == "results":
             _write_results(source, one.path)
         elif one.form == "text" and one.place == STDOUT:
-            from millpond.report import terminal
-
-            cases, damaged, missing, _ = _reported(source, one.form, request.run)
-            terminal.print_cases(cases, terminal.console(), damaged, missing)
+            _print(source, request)
         else:
             write_form(_make(source, one.form, request.run), one.place)
     source.finish()
+
+
+def _print(store: Store, request: ReportRequest) -> None:
+    from millpond.report import terminal
+    from millpond.report.answer_text import ResultFiles
+
+    cases, damaged, missing, _ = _reported(store, "text", request.run)
+    if request.is_verbose or request.format:
+        terminal.print_cases(cases, terminal.console(), damaged, missing)
+        return
+    kept_in = "" if store.folder == DEFAULT else str(store.folder)
+    terminal.print_answer(cases, terminal.console(), ResultFiles(store=kept_in), damaged, missing)
 
 
 def _wanted(request: ReportRequest) -> tuple[Output, ...]:

@@ -50,9 +50,10 @@ def synthesize_classes(request: SynthesizeRequest) -> None:
     found = replace(found, written=(*headers, *libraries))
     write_documents(request.out, found.to_json())
     if not takes_stdout(request.out):
-        from millpond.report import synthesis_tables, terminal
+        from millpond.report import terminal
+        from millpond.report.views.synthesis_view import synthesis_section
 
-        synthesis_tables.print_synthesis(found, terminal.console())
+        terminal.print_section(synthesis_section(found), terminal.console())
 
 
 def _numbers(request: SynthesizeRequest, is_malloc: bool) -> tuple[int, float, list[str]]:

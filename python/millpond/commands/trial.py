@@ -74,9 +74,10 @@ def trial(request: TryRequest) -> None:
         result, ended = run.run(grid.shard)
     write_documents(request.out, result.to_json())
     from millpond.report import terminal
+    from millpond.report.views.run_view import trial_section
 
     if result.contenders:
-        terminal.print_trial(result, terminal.console(sys.stderr))
+        terminal.print_section(trial_section(result), terminal.console(sys.stderr))
     raise ProgramExit(ended.exit_status, ended.signal)
 
 

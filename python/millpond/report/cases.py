@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +25,8 @@ from millpond.advice.prediction_outcome import KIND as OUTCOMES
 from millpond.advice.prediction_outcome import Builds, PredictionOutcome
 from millpond.report.paired_rounds import PairedRounds
 from millpond.rounds.characterisation import Characterisation, RecordedTrace, Subsystem
-from millpond.store.check import place
+from millpond.store.call_tree import CallTree
+from millpond.store.check import WRONG_DATA, place
 from millpond.store.observations import Observation
 from millpond.store.run_contents import RunContents
 from millpond.store.store import Store
@@ -61,6 +63,7 @@ class Case:
     observations: Sequence[Observation] = field(default=(), repr=False)
     kind: str = "advice"  # the kind of document, and the run under which it is stored
     kept_as: str = ""
+    contexts: CallTree | None = field(default=None, repr=False)  # the calls that led to allocations
     missing: Sequence[str] = ()  # a sentence for each file that is not in the store, with the consequence
     outcome: Builds | None = None  # from `compare --after`: the outcome of the prediction
 
@@ -140,9 +143,22 @@ def case_of(contents: RunContents, advice: Advice, whole: bool = False) -> Case:
         [str(row["name"]) for row in contents.subsystems or ()] if characterised else (),
         contents.observations,
         kept_as=contents.run,
+        contexts=_contexts(contents),
         missing=_missing_of(contents) if advice.subsystems else (),  # without heap events nothing else is stored
         outcome=contents.made(OUTCOMES, Builds.from_json),
     )
+
+
+def cases_of(advices: Sequence[Advice], store: Store | None) -> list[Case]:
+    """Returns the cases of these advices, with the data that `store` has of their runs."""
+    return [case_of(store.load(a.run), a) if store and a.run and not a.inputs else Case(a) for a in advices]
+
+
+def _contexts(contents: RunContents) -> CallTree | None:
+    """Returns the call tree of a run; None if it has none that fits."""
+    with suppress(*WRONG_DATA):
+        return contents.call_tree
+    return None
 
 
 def _characterised(contents: RunContents, names: Collection[str]) -> Characterisation | None:
@@ -217,7 +233,7 @@ _PARTS = (
     ("observations", "the rounds cannot be shown, and no figure can be checked"),
     ("subsystems", "lifetimes, sizes, witnesses and the map of the heap are not shown"),
     ("characterisation", "lifetimes, sizes, witnesses and the map of the heap are not shown"),
-    ("contexts", "the call tree cannot be exported"),
+    ("contexts", "the call tree is not shown, and cannot be exported"),
 )
 
 

@@ -24,6 +24,7 @@ from millpond.verbs.shared_options import (
     settings,
     shard_option,
     store_option,
+    verbose_option,
     sysroot_option,
     with_choices,
 )
@@ -47,6 +48,7 @@ class AdviseRequest:
         kind=one_of(["balanced", "cpu", "memory"]), default="balanced",
         choices={"balanced": "the default", "cpu": "the fastest", "memory": "the leanest"},
     )  # fmt: skip
+    is_verbose: bool = verbose_option()
     write: Path | None = option(
         "--write", "DIR", "Also write the advised change to a new folder: a header, a note and a test.", kind=Path
     )
@@ -110,6 +112,7 @@ class ReportRequest:
         REPORT_FORMS | {"results/": "results"}, bare="text",
     )  # fmt: skip
     run: str | None = option("--run", "RUN", "One run: its id, the start of its id, or `latest`.")
+    is_verbose: bool = verbose_option()
     store: Path = store_option("The folder with the runs.")
     # Words of earlier versions: the ending of -o FILE means them now.
     format: str | None = option("--format", "FORM", "", is_hidden=True)

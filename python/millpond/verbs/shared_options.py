@@ -51,6 +51,10 @@ def store_option(help: str, is_expert: bool = True) -> Any:  # noqa: A002
     return option("--store", "DIR", help, kind=Path, default=STORE, is_expert=is_expert)
 
 
+def verbose_option() -> Any:
+    return flag("--verbose", "Print every table, not only the answer.")
+
+
 def dry_run_flag() -> Any:
     return flag("--dry-run", "Show the cells and their expected cost; store nothing.", is_expert=True)
 

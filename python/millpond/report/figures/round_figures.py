@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 from millpond.report.figures import flat_figures
 from millpond.report.paired_rounds import Ratio
-from millpond.statistics.order_statistics import BEYOND_NOISE, Summary
-from millpond.system.wording import Interval, effect_text, interval_text, percent_text, saved_text
+from millpond.statistics.order_statistics import Summary
+from millpond.system.wording import interval_text, percent_text
 
 ROW_PIXELS = 40
 _AXIS_PIXELS = 18
@@ -30,7 +30,7 @@ JUDGING = "judging"
 
 
 @dataclass(frozen=True)
-class Axis:
+class RatioAxis:
     """A logarithmic axis of ratios, from `low` to `high` (logarithms)."""
 
     low: float
@@ -52,17 +52,17 @@ class Axis:
         return sorted(chosen)
 
 
-def axis_of(summaries: Sequence[Summary], ratios: Sequence[Ratio]) -> Axis:
+def axis_of(summaries: Sequence[Summary], ratios: Sequence[Ratio]) -> RatioAxis:
     """Returns an axis that holds every interval, no change, and all rounds except the most extreme."""
     logs = sorted(math.log(r.value) for r in ratios)
     trimmed = logs[len(logs) // 50 : len(logs) - len(logs) // 50]
     ends = [math.log(end) for s in summaries for end in (s.low, s.high)]
     found = [*trimmed, *ends, -_NARROWEST, _NARROWEST]
     margin = 0.04 * (max(found) - min(found))
-    return Axis(max(-_WIDEST, min(found) - margin), min(_WIDEST, max(found) + margin))
+    return RatioAxis(max(-_WIDEST, min(found) - margin), min(_WIDEST, max(found) + margin))
 
 
-def strip(axis: Axis, summary: Summary, ratios: Sequence[Ratio]) -> Markup:
+def strip(axis: RatioAxis, summary: Summary, ratios: Sequence[Ratio]) -> Markup:
     """Returns one row: the dots of all rounds, the interval and the median of the summary."""
     middle = ROW_PIXELS / 2
     marks = [flat_figures.down_line(axis.place(1.0), 0, ROW_PIXELS, "zero")]
@@ -83,26 +83,7 @@ def strip(axis: Axis, summary: Summary, ratios: Sequence[Ratio]) -> Markup:
     return flat_figures.figure(ROW_PIXELS, flat_figures.joined(marks), label)
 
 
-@dataclass(frozen=True)
-class StripRow:
-    """A strip with its texts. `saved` is empty if it is not beyond the noise."""
-
-    label: str
-    what: str
-    figure: Markup
-    text: str
-    saved: str
-
-    @classmethod
-    def of(
-        cls, label: str, what: str, axis: Axis, summary: Summary, ratios: Sequence[Ratio], saved: Interval | None
-    ) -> StripRow:
-        """Returns the row of a comparison, `saved` in seconds."""
-        words = saved_text(saved, "seconds") if summary.verdict in BEYOND_NOISE else ""
-        return cls(label, what, strip(axis, summary, ratios), effect_text(summary), words)
-
-
-def scale(axis: Axis) -> Markup:
+def scale(axis: RatioAxis) -> Markup:
     """Returns the axis by itself, for the end of the rows."""
     marks = []
     for tick in axis.ticks():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Prints layouts of one recording: the misses of each cache as recorded, and on other allocators.
+"""Compares layouts of one recording: the misses of each cache as recorded, and on other allocators.
 
                        recorded    first_fit       jemalloc
 64 KiB, direct-mapped    412 033    451 200 +9.5 %  398 001 -3.4 %
@@ -7,15 +7,9 @@
 
 from __future__ import annotations
 
-import sys
-
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
-
-from millpond.report.figures.log_plot import size_text
+from millpond.report.figures.figure_html import size_text
 from millpond.report.simulation_curves import DIRECT, MissCurve, fault_curve, miss_curves
-from millpond.report.terminal import console
+from millpond.report.views.model import ReportSection, Words, several, table
 from millpond.rounds.characterisation import partial_reasons
 from millpond.rounds.simulation_data import LayoutComparison, Simulation
 from millpond.system.wording import count_text
@@ -29,31 +23,24 @@ _ROWS_AT_MOST = 40
 _UNPLACED_SHARE = 0.01
 
 
-def print_layouts(comparison: LayoutComparison) -> None:
-    """Prints a line for each cache and size of memory, a column for each layout."""
-    table = Table(box=SIMPLE_HEAD, title="misses by layout", title_justify="left", title_style="bold")
-    table.add_column("")
-    for each in comparison.layouts:
-        table.add_column(each.name, justify="right")
+def layout_section(comparison: LayoutComparison) -> ReportSection:
+    """Returns a row for each cache and size of memory, a column for each layout."""
     rows = layout_rows([each.simulation for each in comparison.layouts])
-    for name, values in rows[:_ROWS_AT_MOST]:
-        table.add_row(name, *(_cell(value, values[0]) for value in values))
-    shown_on = console(sys.stdout)
-    shown_on.print(table)
-    if len(rows) > _ROWS_AT_MOST:
-        shown_on.print(Text(f"{len(rows) - _ROWS_AT_MOST} more rows: --json has them all"))
+    found = table(
+        ("", *(f">{each.name}" for each in comparison.layouts)),
+        [(name, *(_cell(value, values[0]) for value in values)) for name, values in rows[:_ROWS_AT_MOST]],
+        caption=several(rows, _ROWS_AT_MOST, "rows"),
+    )
     recorded = comparison.layouts[0].simulation.input
-    for why in partial_reasons(recorded.partial, recorded.damages):
-        shown_on.print(Text(why))
+    said = [*partial_reasons(recorded.partial, recorded.damages)]
     for each in comparison.layouts:
         moved = each.simulation.input.layout
         if moved is not None and moved.unplaced_references > _UNPLACED_SHARE * each.simulation.input.references:
-            shown_on.print(
-                Text(
-                    f"{each.name}: {count_text(moved.unplaced_references)} references are to memory outside the "
-                    "heap, modules and stacks; the layout gives it its own place"
-                )
+            said.append(
+                f"{each.name}: {count_text(moved.unplaced_references)} references are to memory outside the heap, "
+                "modules and stacks; the layout gives it its own place"
             )
+    return ReportSection("misses by layout", (found, *map(Words, said)))
 
 
 def layout_rows(simulations: list[Simulation]) -> list[tuple[str, list[int | None]]]:
