@@ -101,8 +101,11 @@ def test_misses_of_references_are_readable(
     assert browser.complaints() == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
     assert browser.evaluate(FAINT) == []
-    painted = "[...document.querySelectorAll('figure.heap rect.c0')].map((r) => getComputedStyle(r).fillOpacity)"
-    assert len(set(browser.evaluate(painted))) > 2, "misses show as strength"
+    map_of_misses = "[...document.querySelectorAll('figure[data-figure=heat]')].at(-1)"
+    browser.evaluate(f"{map_of_misses}.scrollIntoView(); new Promise((done) => setTimeout(done, 500))")
+    image = f"{map_of_misses}.querySelector('canvas')"
+    pixels = f"{image}.getContext('2d').getImageData(0, 0, {image}.width, {image}.height).data.buffer"
+    assert browser.evaluate(f"new Set(new Uint32Array({pixels})).size") > 5, "misses show as strength"
 
 
 def test_a_heading_sorts_and_sorts_back(browser: Chromium, page: Path) -> None:
