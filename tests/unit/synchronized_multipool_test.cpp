@@ -8,6 +8,7 @@
 #include <millpond/local.hpp>
 #include <new>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "support/accounting_source.hpp"
@@ -147,22 +148,24 @@ TEST(synchronized_multipool, large_blocks_in_turns_need_no_more_memory) {
     EXPECT_EQ(source.live_bytes(), held);
 }
 
-// A thread's stack for them has room for two blocks, however large they are.
-TEST(synchronized_multipool, blocks_of_a_large_class_are_disjoint_and_reused) {
-    accounting_source source;
-    synchronized_multipool<accounting_ref, class_map<200000>> pool(source);
-    std::set<void*> blocks;
-    for (int i = 0; i < 10; ++i) {
-        void* const block = pool.try_allocate(200000, 8);
-        ASSERT_NE(block, nullptr);
-        std::memset(block, i, 200000);
-        blocks.insert(block);
+// A thread's stack for them has room for two blocks, however large they are; it lies beside a block.
+TEST(synchronized_multipool, freed_blocks_of_a_large_class_harm_no_live_one) {
+    constexpr std::size_t bytes = 200000;
+    for (std::size_t kept = 0; kept < 10; ++kept) {
+        accounting_source source;
+        synchronized_multipool<accounting_ref, class_map<bytes>> pool(source);
+        std::vector<char*> blocks;
+        for (std::size_t i = 0; i < 10; ++i) {
+            blocks.push_back(static_cast<char*>(pool.try_allocate(bytes, 8)));
+            ASSERT_NE(blocks.back(), nullptr);
+            std::memset(blocks.back(), 0x5A, bytes);
+        }
+        for (std::size_t i = 0; i < 10; ++i) {
+            if (i != kept) pool.deallocate(blocks[i], bytes, 8);
+        }
+        const std::string live(blocks[kept], bytes);
+        EXPECT_EQ(live, std::string(bytes, 0x5A)) << kept;
     }
-    EXPECT_EQ(blocks.size(), 10u);
-    for (void* block : blocks) pool.deallocate(block, 200000, 8);
-    const std::size_t held = source.live_bytes();
-    for (int i = 0; i < 10; ++i) EXPECT_TRUE(blocks.contains(pool.try_allocate(200000, 8)));
-    EXPECT_EQ(source.live_bytes(), held);
 }
 
 // There are more pools than a thread's table has room for, and every pool is used again after the others displaced it.

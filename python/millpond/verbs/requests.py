@@ -24,8 +24,8 @@ from millpond.verbs.shared_options import (
     settings,
     shard_option,
     store_option,
-    verbose_option,
     sysroot_option,
+    verbose_option,
     with_choices,
 )
 from millpond.verbs.values import Output, count, integer, number, one_of, size
