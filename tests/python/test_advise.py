@@ -204,7 +204,7 @@ def test_a_better_plan_is_saved_and_the_last_line_runs_it(lab: FakeLab, options:
     (lab.work / "pages").mkdir()
     done = lab.run("advise", "--budget=30", *options, "--", "true", "a b")
     assert done.status == 0, done.stderr
-    assert done.stderr.splitlines()[-1].endswith(f"millpond run --plan {place} -- true 'a b'")
+    assert done.stderr.splitlines()[-1].endswith(f"millpond run --plan {place} true 'a b'")
     plan = json.loads((lab.work / place).read_text())
     assert plan["schema"] == "millpond.plan/1" and plan["checksum"].startswith("crc32:")
     assert lab.run("report").stderr.count("store") == 0, "the store has nothing that is not its own"

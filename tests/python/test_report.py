@@ -241,7 +241,7 @@ def test_hidden_names_have_one_sentence_and_a_row_in_each_form(cases: list[Case]
 
 def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: list[Case]) -> None:
     text, page = page_of(cases)
-    commands = [html.unescape(c) for c in re.findall(r"<dd><pre>(millpond [^<]*)</pre>", text)]
+    commands = [html.unescape(c) for c in re.findall(r"^(millpond [^<\n]*)", text, re.MULTILINE)]
     found = [table.find(shlex.split(command)[1:]) or (table.ADVISE, []) for command in commands]
     names = [verb.name for verb, _ in found]
     assert names == ["advise", "trace record", "trace show", "try", "trace replay", "compare"]

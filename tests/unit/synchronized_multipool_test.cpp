@@ -148,7 +148,7 @@ TEST(synchronized_multipool, large_blocks_in_turns_need_no_more_memory) {
     EXPECT_EQ(source.live_bytes(), held);
 }
 
-// A thread's stack for them has room for two blocks, however large they are; it lies beside a block.
+// A thread's stack for them has room for two blocks, however large they are; it lies next to a block.
 TEST(synchronized_multipool, freed_blocks_of_a_large_class_harm_no_live_one) {
     constexpr std::size_t bytes = 200000;
     for (std::size_t kept = 0; kept < 10; ++kept) {

@@ -27,7 +27,7 @@ class HelpRequest(Exception):
 
 
 @dataclass
-class Words:
+class WordStream:
     """The words of a command line by their parts.
 
     `options`: each option as typed, with its value. `late`: values of old options that are positional now.
@@ -52,10 +52,10 @@ def parse(verb: Verb, words: Sequence[str], *, command: str = "millpond") -> tup
         raise Failure(Status.USAGE, f"{error} ({own} --help lists the options)") from None
 
 
-def split(verb: Verb, words: Sequence[str]) -> Words:
+def split(verb: Verb, words: Sequence[str]) -> WordStream:
     """Splits the words at the options. Replaces old words."""
     known = {one.word: one for one in (*verb.old, *verb.options)}
-    found = Words()
+    found = WordStream()
     rest = iter(words)
     for word in rest:
         if word == "--":
@@ -69,13 +69,13 @@ def split(verb: Verb, words: Sequence[str]) -> Words:
     return found
 
 
-def _is_pair(verb: Verb, found: Words) -> bool:
+def _is_pair(verb: Verb, found: WordStream) -> bool:
     """True for a verb that takes a program only with a certain option, which has not come yet."""
     needed = getattr(verb.request, "PROGRAM_AFTER", None)
     return needed is not None and not any(one.word == needed for one, _, _ in found.options)
 
 
-def _add(found: Words, known: dict[str, VerbOption], word: str, rest: Iterator[str]) -> None:
+def _add(found: WordStream, known: dict[str, VerbOption], word: str, rest: Iterator[str]) -> None:
     if word in ("-h", "--help"):
         raise HelpRequest
     name, equals, value = word.partition("=")
@@ -113,7 +113,7 @@ def _hint(name: str, known: dict[str, VerbOption]) -> str:
     return found if found or len(shown) > _SHOWN_AT_MOST else f": the options are {', '.join(shown)}"
 
 
-def _values(verb: Verb, found: Words) -> dict[str, Any]:
+def _values(verb: Verb, found: WordStream) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for one, name, value in found.options:
         try:

@@ -53,8 +53,9 @@ class AdviseRequest:
         "--write", "DIR", "Also write the advised change to a new folder: a header, a note and a test.", kind=Path
     )
     inputs: Path | None = option(
-        "--inputs", "FILE", "Advise on several inputs: each line of FILE has arguments that replace {}.", kind=Path
-    )
+        "--inputs", "FILE", "Advise on several inputs: each line of FILE has arguments that replace {}.", kind=Path,
+        is_expert=True,
+    )  # fmt: skip
     goes_on: bool = flag(
         "--continue", "Continue the earlier advise of the same program in this store with more rounds.", is_expert=True
     )
