@@ -40,6 +40,9 @@ FAINT = """(() => {
   return faint;
 })()"""
 
+# The checker of accessibility, which scripts/setup test installs.
+AXE = Path(__file__).resolve().parents[2] / "web/node_modules/axe-core/axe.min.js"
+
 
 def find_chromium() -> str | None:
     """Returns the path of a Chromium, or None if it is not installed."""
@@ -139,6 +142,16 @@ class Chromium:
         answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def findings(self) -> list[str]:
+        """Returns the violations that axe-core finds in the open page: its rule, and the place of each."""
+        self.evaluate(f"{AXE.read_text(encoding='utf-8')}; 0")
+        run = "axe.run({resultTypes: ['violations']})"
+        place = "`${one.id}: ${node.target.join(' ')}: ${node.failureSummary}`"
+        found: list[str] = self.evaluate(
+            f"{run}.then((all) => all.violations.flatMap((one) => one.nodes.map((node) => {place})))"
+        )
+        return found
 
     def screenshot(self, file: Path, *, whole: bool = False) -> None:
         """Writes the visible part (or the whole page) as PNG."""

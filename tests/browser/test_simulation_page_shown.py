@@ -20,7 +20,9 @@ pytestmark = [
 ]
 
 SCREENS = [(1280, 800, "light"), (1280, 800, "dark"), (400, 800, "light"), (400, 800, "dark")]
-LABELS = "[...document.querySelectorAll('figure .ticks text')].map((t) => t.textContent)"
+CHART = "document.querySelector('.stage').chart"
+VIEW = f"JSON.stringify({CHART}.state.view)"
+PIXELS = "new Uint32Array(document.querySelector('canvas').getContext('2d').getImageData(0, 0, 350, 300).data.buffer)"
 TIP = "document.querySelector('.tip').hidden ? '' : document.querySelector('.tip').textContent"
 
 
@@ -49,8 +51,9 @@ def test_silent_offline_no_wider_than_the_screen_and_readable(
     assert browser.requests() == [page.resolve().as_uri()]
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
     assert browser.evaluate(FAINT) == []
-    drawn = "getComputedStyle(document.querySelector('polyline.k1')).stroke"
-    assert browser.evaluate(drawn) not in ("none", "rgb(0, 0, 0)")
+    assert browser.findings() == []
+    painted = f"[...new Set({PIXELS})].length"
+    assert browser.evaluate(painted) > 2, "curves are painted"
 
 
 def mouse(browser: Chromium, kind: str, x: float, y: float, buttons: int = 0) -> None:
@@ -58,14 +61,17 @@ def mouse(browser: Chromium, kind: str, x: float, y: float, buttons: int = 0) ->
     browser.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, buttons=buttons, **pressed)
 
 
-def dot(browser: Chromium, number: int) -> tuple[float, float]:
-    box = browser.evaluate(f"document.querySelectorAll('.dots circle')[{number}].getBoundingClientRect().toJSON()")
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+def dot(browser: Chromium) -> tuple[float, float]:
+    """Returns the place in the window of the first point."""
+    point = f"{CHART}.pixel(...{CHART}.kind.place({CHART}.kind.move(null, 0, 0, {CHART}.state)))"
+    box = browser.evaluate("document.querySelector('.stage').getBoundingClientRect().toJSON()")
+    x, y = browser.evaluate(f"[...{point}]")
+    return box["x"] + x, box["y"] + y
 
 
 def test_hovering_a_point_shows_its_exact_values(browser: Chromium, page: Path) -> None:
     browser.open(page, 1280, 800)
-    mouse(browser, "mouseMoved", *dot(browser, 0))
+    mouse(browser, "mouseMoved", *dot(browser))
     said = browser.evaluate(TIP).replace("\u00a0", " ")
     assert said == "loop, direct-mapped\n8 KiB (8 192 B): 8 000 misses of 51 200 references, 15.6 %"
     mouse(browser, "mouseMoved", 5, 5)
@@ -74,7 +80,7 @@ def test_hovering_a_point_shows_its_exact_values(browser: Chromium, page: Path) 
 
 def test_arrow_keys_go_from_point_to_point(browser: Chromium, page: Path) -> None:
     browser.open(page, 1280, 800)
-    browser.evaluate("document.querySelector('svg.figure').focus()")
+    browser.evaluate("document.querySelector('.stage').focus()")
     for key in ("ArrowRight", "ArrowRight"):
         browser.send("Input.dispatchKeyEvent", type="keyDown", key=key)
     assert "16 KiB" in browser.evaluate(TIP)
@@ -84,31 +90,31 @@ def test_arrow_keys_go_from_point_to_point(browser: Chromium, page: Path) -> Non
 
 def test_dragging_zooms_and_reset_shows_everything_again(browser: Chromium, page: Path) -> None:
     browser.open(page, 1280, 800)
-    before = browser.evaluate(LABELS)
-    x, y = dot(browser, 0)
+    before = browser.evaluate(VIEW)
+    x, y = dot(browser)
     mouse(browser, "mousePressed", x - 60, y - 40, 1)
     mouse(browser, "mouseMoved", x + 40, y + 40, 1)
     mouse(browser, "mouseReleased", x + 60, y + 60)
-    zoomed = browser.evaluate(LABELS)
+    zoomed = browser.evaluate(VIEW)
     assert zoomed != before
-    moved = dot(browser, 0)
+    moved = dot(browser)
     mouse(browser, "mouseMoved", *moved)
     assert "8 000" in browser.evaluate(TIP).replace("\u00a0", " "), "values stay exact in a zoom"
     browser.evaluate("document.querySelector('button[data-zoom=reset]').click()")
-    assert browser.evaluate(LABELS) == before
+    assert browser.evaluate(VIEW) == before
     browser.evaluate("document.querySelector('button[data-zoom=in]').click()")
-    assert browser.evaluate(LABELS) != before
+    assert browser.evaluate(VIEW) != before
     browser.evaluate("document.querySelector('button[data-zoom=out]').click()")
     browser.evaluate("document.querySelector('button[data-zoom=out]').click()")
-    assert browser.evaluate(LABELS) == before, "nothing is farther out than everything"
+    assert browser.evaluate(VIEW) == before, "nothing is farther out than everything"
 
 
 def test_legends_hide_traces_and_organisations(browser: Chromium, page: Path) -> None:
     browser.open(page, 1280, 800)
-    shown = "[...document.querySelectorAll('figure polyline:not([display])')].map((l) => l.dataset.name)"
-    assert "other, 2 ways" in browser.evaluate(shown)
-    browser.evaluate("document.querySelector('figure button[data-group=\"1\"]').click()")
-    first = browser.evaluate("[...document.querySelector('figure').querySelectorAll('polyline:not([display])')].length")
-    assert first == 3
-    browser.evaluate("document.querySelector('figure button[data-kind=\"0\"]').click()")
-    assert "loop, direct-mapped" not in browser.evaluate(shown)
+    names = f"{CHART}.kind.series({CHART}.theme, {CHART}.state).length"
+    assert browser.evaluate(names) == 6
+    browser.evaluate("document.querySelector('figure button[data-key=gother]').click()")
+    assert browser.evaluate(names) == 3, "the three curves of the other trace are left"
+    browser.evaluate("document.querySelector('figure button[data-key=kdirect-mapped]').click()")
+    assert browser.evaluate(names) == 2
+    assert browser.evaluate("document.querySelectorAll('figure button[aria-pressed=false]').length") == 2

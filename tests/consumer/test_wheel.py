@@ -99,6 +99,13 @@ def test_wheel_holds_programs_and_libraries(installed: Path) -> None:
     assert {path.name for path in native.iterdir()} == {"bin", "lib"}
 
 
+def test_wheel_holds_the_script_of_figures(installed: Path) -> None:
+    """A page is one file, made offline: nothing of the script is fetched later."""
+    script = installed / "millpond/report/bundle/figures.js"
+    assert script.read_bytes() == (ROOT / "python/millpond/report/bundle/figures.js").read_bytes()
+    assert [path.name for path in script.parent.iterdir()] == ["figures.js"]
+
+
 def test_wheel_of_millpond_holds_no_papers(installed: Path) -> None:
     assert not (installed / "millpond_bench").exists()
     assert not [path for path in installed.rglob("*") if path.suffix in (".csv", ".toml")]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,12 @@ from msgspec.structs import replace
 
 from millpond.advice.advice_data import Advice, CapturedReferences, Change, LayoutPrediction, PredictedLayouts
 from millpond.advice.captured_references import counted, not_captured, of_run
-from millpond.report import markdown, page, reference_text, terminal
+from millpond.report import markdown, page, terminal
 from millpond.report.cases import Case, load
-from millpond.report.figures.reference_map import reference_map
-from millpond.report.report_text import not_measured
-from millpond.rounds.characterisation import Characterisation, Dimension, ReferenceMap
+from millpond.report.views.case_words import not_measured
+from millpond.report.views.model import Section, Table
+from millpond.report.views.reference_view import reference_section, sentences
+from millpond.rounds.characterisation import Characterisation, Dimension
 from millpond.rounds.reference_capture import CapturedRun
 from millpond.store.store import Store
 
@@ -37,13 +37,25 @@ def advice(references: CapturedReferences | None) -> Advice:
     })  # fmt: skip
 
 
+def tables(of: Advice, second: str, first: str = "") -> dict[str, dict[str, str]]:
+    """Returns the table whose second column (and whose first one) is named so: for each row, cells by heading."""
+    found = reference_section(of, figures=False)
+    assert found is not None
+    parts = [p for part in found.parts for p in (part.parts if isinstance(part, Section) else (part,))]
+    for part in parts:
+        if isinstance(part, Table) and part.columns[1].title == second and first in ("", part.columns[0].title):
+            titles = [column.title for column in part.columns[1:]]
+            return {row[0].text: dict(zip(titles, (c.text for c in row[1:]), strict=True)) for row in part.rows}
+    raise AssertionError(f"no table with {second}")
+
+
 @pytest.fixture
 def example() -> Advice:
     return advice(of_run(CapturedRun(captured(), 12.0, 0.6, 3.0)))
 
 
 def test_the_sentences_name_misses_spread_and_cost(example: Advice) -> None:
-    said = reference_text.sentences(example)
+    said = sentences(example)
     assert said[0].startswith("7.31 k of 1.72 M references miss a simulated cache of 32 KiB in 8 ways")
     assert "71.8 % of the misses are on objects of order_book, whose lines are 25.0 % useful" in said[0]
     assert said[1] == (
@@ -55,20 +67,17 @@ def test_the_sentences_name_misses_spread_and_cost(example: Advice) -> None:
 
 
 def test_a_row_has_locality_with_its_parts(example: Advice) -> None:
-    first = reference_text.rows(example)[0]
-    assert first.name == "order_book"
-    assert dict(zip(reference_text.HEADINGS[1:], first.cells, strict=True)) == {
- "misses": "5.25 k", "of all misses": "71.8 %", "useful of a line": "16.0 of 64 B", "L": "0.25",
+    assert tables(example, "misses")["order_book"] == {
+        "misses": "5.25 k", "of all misses": "71.8 %", "useful of a line": "16.0 of 64 B", "L": "0.25",
         "I": "400 k", "M (packed)": "800 (220)", "T": "1.50 k", "instructions": "22.5 %",
     }  # fmt: skip
-    places = {row.name: row.cells for row in reference_text.places(example)}
-    assert places["stacks"][:2] == ("900 k", "65")
+    places = tables(example, "references")
+    assert places["stacks"]["references"] == "900 k" and places["stacks"]["misses"] == "65"
     assert "other memory" not in places, "nothing is there"
 
 
 def test_the_matrix_shows_subsystems_accessed_together(example: Advice) -> None:
-    assert reference_text.affinity_headings(example) == ("subsystem", "visits", "1", "2")
-    rows = {row.name: row.cells for row in reference_text.affinity_rows(example)}
+    rows = {name: tuple(cells.values()) for name, cells in tables(example, "visits").items()}
     # 50 and 45 of 500 visits met a near object of the other; 350 of 400 one of their own.
     assert rows == {"1 order_book": ("400", "0.88", "0.19"), "2 prices": ("100", "0.19", "0.10")}
     case = Case(example)
@@ -82,35 +91,12 @@ def test_predicted_layouts_are_shown_with_their_trials(example: Advice) -> None:
     found = (replace(one, tried=Change(median=0.95)), replace(one, name="02", misses_ratio=1.1, dropped=True))
     predicted = PredictedLayouts(seconds_taken=1.0, cache="c", misses=10, layouts=found)
     shown = replace(example, references=replace(example.references, predicted=predicted))
-    rows = {row.name: row.cells for row in reference_text.predicted_rows(shown)}
-    assert rows["plan affinity"] == ("-10.0 %", "–", "-5.0 %")
-    assert rows["plan 02"] == ("+10.0 %", "–", "not tried: nothing to gain")
+    rows = {name: tuple(cells.values()) for name, cells in tables(shown, "misses", "predicted layout").items()}
+    assert rows["plan affinity"] == ("-10.0 %", "-5.0 %"), "no time was predicted, so it has no column"
+    assert rows["plan 02"] == ("+10.0 %", "not tried: nothing to gain")
     case = Case(shown)
     for text in (page.render([case]), markdown.render([case]), terminal.render([case])):
         assert "predicted layout" in text and "nothing to gain" in text
-
-
-def test_the_map_merges_neighbours_and_tells_numbers() -> None:
-    facts = captured().references
-    assert facts is not None and facts.map is not None
-    drawn = reference_map(facts.map)
-    assert drawn is not None
-    assert str(drawn.svg).count("<rect") <= len(facts.map.cells)
-    assert "misses" in drawn.svg and 'class="c0' in drawn.svg
-    assert len(drawn.rows) == len(facts.map.rows)
-    assert reference_map(ReferenceMap()) is None
-
-
-def test_every_cell_of_the_map_is_in_one_box() -> None:
-    cells = [(0, 0, 10, 0), (0, 1, 10, 0), (0, 2, 10, 100), (0, 5, 10, 1)]
-    row = {"first": 4096, "bytes": 4096, "gap_bytes": 0, "place": "stack"}
-    data = ReferenceMap.from_json({"columns": 8, "column_instructions": 10, "rows": [row], "cells": cells})
-    drawn = reference_map(data)
-    assert drawn is not None
-    kinds = re.findall(r'<rect class="([^"]+)"', str(drawn.svg))
-    assert kinds == ["c2 f0", "c2", "c2 f1"]
-    assert "0 to 20 instructions, 4.10 kB at 0x1000 (stack): 20 references, 0 misses" in drawn.svg
-    assert drawn.rows == [("0x1000", "4.10 kB", "stack", "40", "101")]
 
 
 def test_all_forms_of_the_report_show_it(example: Advice) -> None:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from millpond.report.report_text import density_note, density_text, window_text
+from millpond.report.views.case_words import window_text
+from millpond.report.views.subsystem_view import density_note, density_text
 from millpond.rounds.characterisation import Characterisation, Dimension, SubsystemFacts, Window
 
 COUNTED = Dimension(0.19, "counted", {}, method="references")

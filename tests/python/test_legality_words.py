@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from millpond.advice.row_reasons import legality_text
-from millpond.report.report_text import short_legality
+from millpond.report.views.subsystem_view import short_legality
 from millpond.rounds.characterisation import ALIVE_AT_END, NOT_DECIDED, NOT_DISPROVED, OUTERMOST, ScopeLegality
 
 

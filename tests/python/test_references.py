@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from millpond.report import terminal
+from millpond.report.views.run_view import characterisation_section
 from millpond.rounds.characterisation import Characterisation, ReferenceFacts
 
 EXAMPLE = Path(__file__).parent / "data" / "characterisation_with_references.json"
@@ -44,7 +45,7 @@ def test_the_example_adds_up(example: Characterisation) -> None:
 
 def test_the_terminal_shows_and_explains_counted_locality(example: Characterisation) -> None:
     console = Console(record=True, width=200)
-    terminal.print_characterisation(example, console)
+    terminal.print_section(characterisation_section(example), console)
     text = console.export_text()
     assert "L = I/(I + M·T)" in text
     assert "lines that the allocator evicted" in text
@@ -52,6 +53,6 @@ def test_the_terminal_shows_and_explains_counted_locality(example: Characterisat
 
 def test_without_references_the_terminal_does_not_mention_them() -> None:
     console = Console(record=True, width=200)
-    terminal.print_characterisation(Characterisation(), console)
+    terminal.print_section(characterisation_section(Characterisation()), console)
     assert "references" not in console.export_text()
     assert Characterisation().to_json()["references"] is None

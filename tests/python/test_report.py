@@ -25,7 +25,7 @@ from millpond.commands.report import Format, document
 from millpond.report import cases as report_cases
 from millpond.report import page as report_page
 from millpond.report.cases import Case
-from millpond.report.report_text import EFFECT_WORDS
+from millpond.report.views.case_words import EFFECT_WORDS
 from millpond.rounds.characterisation import NamelessModule, TraceSummary
 from millpond.store.store import Store
 from millpond.system.arguments import split
@@ -58,7 +58,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
-        if tag not in ("meta", "br", "rect", "circle", "line", "path"):
+        if tag not in ("meta", "br", "wbr", "rect", "circle", "line", "path"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -112,13 +112,22 @@ def test_the_verdict_comes_first_then_the_table_then_the_evidence(cases: list[Ca
     assert all(text.count(html.escape(name)) > 1 for name in NAMES)
 
 
+def rounds_of(text: str) -> list[dict[str, Any]]:
+    """Returns the rows of every specification of intervals in a page."""
+    found = [json.loads(one) for one in re.findall(r"<template>(.*?)</template>", text)]
+    return [row for figure in found if figure["figure"] == "intervals" for row in figure["rows"]]
+
+
 def test_every_measured_round_is_a_dot(cases: list[Case]) -> None:
     text, _ = page_of(cases)
-    dots = re.findall(r"<title>(choosing|judging), round (\d+): ", text)
+    words = [words for row in rounds_of(text) for _, words in row["dots"]]
+    dots = re.findall(r"(choosing|judging), round (\d+): ", "\n".join(words))
     effects, tried, choosing = 4, 2, 3  # figures of judged effects; subsystems judged; subsystems that were screened
     assert dots.count(("judging", "1")) == effects + tried
     assert dots.count(("judging", str(ROUNDS))) == effects + tried
     assert sum(stage == "choosing" for stage, _ in dots) == 7 * choosing
+    first_screen = re.findall(r"<title>judging, round (\d+): ", text)
+    assert first_screen.count("1") == 2, "CPU and peak memory of the one contender that is chosen"
 
 
 def test_the_dots_are_the_ratios_that_the_summary_summarises(cases: list[Case]) -> None:
@@ -135,11 +144,10 @@ def test_the_dots_are_the_ratios_that_the_summary_summarises(cases: list[Case]) 
 def test_the_dots_of_a_page_lie_around_its_headline(cases: list[Case]) -> None:
     """The medians of the drawn dots (by their titles) equal the figures of each strip."""
     text, _ = page_of(cases)
-    drawn: list[float] = []
+    drawn = [statistics.median(100 * (value - 1) for value, _ in row["dots"]) for row in rounds_of(text)]
     for strip in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
         dots = re.findall(r"<title>judging, round \d+: ([-+][\d.]+) %", strip)
-        if dots:
-            drawn.append(statistics.median(map(float, dots)))
+        drawn += [statistics.median(map(float, dots))] if dots else []
     for name, effect in cases[0].advice.every_effect.items():
         if effect.median is not None and name in EFFECT_WORDS:
             assert any(abs(100 * (effect.median - 1) - found) < 0.11 for found in drawn), effect
@@ -169,12 +177,13 @@ def test_names_of_programs_stay_text_in_markdown(tmp_path: Path) -> None:
     elements = {tag for tag, _ in page.elements}
     assert elements <= {
         "h3", "p", "br", "table", "thead", "tbody", "tr", "th", "td", "code", "details", "summary", "ul", "li", "pre",
+        "strong",
     }  # fmt: skip
     text = html.unescape(re.sub(r"<[^>]*>", "", rendered)).replace("\u2060", "")
     assert HOSTILE in text and mention in text
     outside = re.sub(r"<pre>.*?</pre>", "", rendered, flags=re.DOTALL)
     assert "@someone" not in outside and "#12" not in outside
-    assert [tag for tag, _ in page.elements].count("table") == 3
+    assert [tag for tag, _ in page.elements].count("table") == 4, "subsystems, effects, contenders, replay"
 
 
 def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> None:
@@ -206,7 +215,7 @@ def test_replay_is_shown_with_the_trial_or_its_absence_explained(cases: list[Cas
 
 
 def test_modules_without_symbols_are_named_by_their_files(cases: list[Case]) -> None:
-    from millpond.report.report_text import not_measured
+    from millpond.report.views.case_words import not_measured
 
     characterised = cases[0].characterisation
     assert characterised is not None
@@ -218,7 +227,7 @@ def test_modules_without_symbols_are_named_by_their_files(cases: list[Case]) -> 
 
 def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: list[Case]) -> None:
     text, page = page_of(cases)
-    commands = [html.unescape(c) for c in re.findall(r"<dd><pre>(millpond [^<]*)</pre>", text)]
+    commands = [html.unescape(c) for c in re.findall(r"^(millpond [^<\n]*)", text, re.MULTILINE)]
     assert [shlex.split(c)[1] for c in commands] == [
         "advise", "record", "characterise", "trial", "replay", "compare",
     ]  # fmt: skip
@@ -269,7 +278,7 @@ def answers(**changes: Any) -> Advice:
 
 
 def test_the_answer_follows_the_evidence() -> None:
-    from millpond.report.report_text import answer
+    from millpond.report.views.case_words import answer
 
     assert answer(answers())[0] == "nothing"
     assert answer(answers(choice=Option(kind="undecided")))[0] == "unknown", "not decided is not nothing"

@@ -13,7 +13,7 @@ import simulated
 from conftest import FakeLab
 
 from millpond.cli import main
-from millpond.report.figures.log_plot import Curve, Range, log_plot, size_text
+from millpond.report.figures.figure_html import size_text
 from millpond.report.simulation_curves import (
     DIRECT,
     FULLY,
@@ -97,11 +97,12 @@ def test_observations_describe_the_curves() -> None:
 
 def test_the_page_has_exact_values_tables_and_no_network(tmp_path: Path) -> None:
     text = render([("loop", simulation(level_times=[simulated.level_time()]))])
-    assert "http:" not in re.sub(r'"http://www.w3.org/2000/svg"', "", text) and "https:" not in text
+    assert "http:" not in text and "https:" not in text
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
     assert policy and policy[1].startswith("default-src &#39;none&#39;") and "unsafe" not in policy[1]
-    assert " style=" not in text and "onclick" not in text
-    assert 'data-x="8192 16384" data-y="8000 512"' in text
+    markup = re.sub(r"<script>.*</script>", "", text, flags=re.DOTALL)
+    assert " style=" not in markup and "onclick" not in markup
+    assert '"name":"direct-mapped","points":[[8192,8000],[16384,512]],"of":51200' in text
     assert "<td>8 000<small>15.6 %</small></td>" in text
     assert "P = 25" in text and "2.953 an instruction" in text
     assert "Time with all levels" in text and "doctor.json (a mill)" in text and "nothing overlaps" in text
@@ -117,8 +118,8 @@ def test_simulators_without_a_curve_have_a_table() -> None:
 def test_several_traces_share_the_figures(tmp_path: Path) -> None:
     text = render([("one", simulation()), ("two", simulation())])
     assert text.count("<figure") == 2
-    assert 'data-name="one, direct-mapped"' in text and 'data-name="two, direct-mapped"' in text
-    assert text.count('data-group="1"') == 3 + 1 + 2, "three curves, one of faults, a button in each legend"
+    assert '"name":"one, direct-mapped"' in text and '"name":"two, direct-mapped"' in text
+    assert text.count('"group":"two"') == 3 and text.count('"kind":"2 ways"') == 2, "both legends can hide a curve"
 
 
 def test_names_of_traces_are_escaped() -> None:
@@ -132,11 +133,7 @@ def test_traces_of_one_name_are_told_apart() -> None:
     assert names_of(["x.mpt", "x.mpt"]) == ["x.mpt", "x.mpt (2)"]
 
 
-def test_points_without_misses_lie_on_the_edge() -> None:
-    curve = Curve("none", 0, 0, "k0", "d0", [(64, 100), (128, 0)], 200)
-    assert Range.around([curve]).place(128, 0)[1] == 1.0
-    assert 'data-y="100 0"' in log_plot([curve], "label", shares=True)
-    assert log_plot([], "nothing", shares=False)
+def test_sizes_are_those_of_caches() -> None:
     assert [size_text(size) for size in (512, 49152, 1 << 21)] == ["512 B", "48 KiB", "2 MiB"]
 
 

@@ -5,6 +5,9 @@ ours.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from millpond.advice.advice_data import Advice, Option
 from millpond.advice.code_homes import foreign_text
 from millpond.system.wording import bytes_text, change_text, percent_text
@@ -16,36 +19,67 @@ _PREFERENCE_WORDS = {
 }
 
 
-def lines(advice: Advice) -> list[tuple[str, str]]:
-    """Returns a label and a line for each choice and for what we would do; empty without a verdict."""
+@dataclass(frozen=True)
+class ChoiceLine:
+    """The answer to one question of a user: the option, or `otherwise` why there is none."""
+
+    label: str
+    option: Option | None
+    otherwise: str
+
+
+def choices(advice: Advice) -> list[ChoiceLine]:
+    """Returns the four choices; empty without a verdict."""
     found = advice.choices
     if found is None or advice.choice is None:
         return []
-    named = (
-        ("fastest", found.fastest, "nothing is faster beyond the noise"),
-        ("leanest", found.leanest, "nothing takes less memory beyond the noise"),
-        ("without touching the source", found.without_source_change, "nothing is better beyond the noise"),
-        ("in the source", found.source_change, "no pool and no arena is better beyond the noise"),
-    )
-    lines = [(label, option_text(one) if one else otherwise) for label, one, otherwise in named]
     foreign = foreign_text(advice)
+    source = f"in the source of {foreign}" if foreign else "in the source"
+    return [
+        ChoiceLine("fastest", found.fastest, "nothing is faster beyond the noise"),
+        ChoiceLine("leanest", found.leanest, "nothing takes less memory beyond the noise"),
+        ChoiceLine("without touching the source", found.without_source_change, "nothing is better beyond the noise"),
+        ChoiceLine(source, found.source_change, "no pool and no arena is better beyond the noise"),
+    ]
+
+
+def what_to_do(advice: Advice, name_of: Callable[[Option], str]) -> str:
+    """Returns what we would do, without the preference; `name_of` gives the words for a contender."""
+    found = advice.choices
+    if found is None or advice.choice is None:
+        return ""
+    foreign = foreign_text(advice)
+    otherwise = found.without_source_change
     would_do = {
-        "plan": _others_change(foreign, found.without_source_change) if foreign else "change the source",
-        "malloc": f"run it on {advice.choice.what}",
+        "plan": _others_change(foreign, otherwise and name_of(otherwise)) if foreign else "change the source",
+        "malloc": f"run it on {name_of(advice.choice)}",
         "nothing": "nothing",
         "trade": "choose by your own priority",
     }
-    said = would_do.get(advice.choice.kind, "measure longer: some contender looks better, but that is not settled")
-    if foreign:
-        lines[-1] = (f"in the source of {foreign}", lines[-1][1])
-    return [*lines, ("what we would do", f"{said} (--prefer {found.prefer}: {_PREFERENCE_WORDS[found.prefer]})")]
+    return would_do.get(advice.choice.kind, "measure longer: some contender looks better, but that is not settled")
 
 
-def _others_change(packages: str, otherwise: Option | None) -> str:
+def preference_text(advice: Advice) -> str:
+    """Returns `--prefer balanced: 1 % of CPU weighs as much as 1 % of peak memory`."""
+    prefer = advice.choices.prefer if advice.choices else ""
+    return f"--prefer {prefer}: {_PREFERENCE_WORDS[prefer]}" if prefer else ""
+
+
+def lines(advice: Advice) -> list[tuple[str, str]]:
+    """Returns a label and a line for each choice and for what we would do; empty without a verdict."""
+    found = choices(advice)
+    if not found:
+        return []
+    said = [(one.label, option_text(one.option) if one.option else one.otherwise) for one in found]
+    ours = f"{what_to_do(advice, lambda option: option.what)} ({preference_text(advice)})"
+    return [*said, ("what we would do", ours)]
+
+
+def _others_change(packages: str, otherwise: str | None) -> str:
     """Returns the advice on a plan for other people's code: how to run the program now, and who could change the
     source.
     """
-    malloc = f" or on {otherwise.what}" if otherwise else ""
+    malloc = f" or on {otherwise}" if otherwise else ""
     return f"run it under the plan{malloc}; the maintainers of {packages} could change the source"
 
 

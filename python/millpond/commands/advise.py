@@ -16,7 +16,7 @@ from millpond.advice.advise_options import Options, Preference
 from millpond.advice.advise_program import advise
 from millpond.advice.inputs import JudgedPlan, advise_on_inputs, judge_again
 from millpond.cells.plans import Plan, of_file
-from millpond.commands.options import CopyOption, Json, PrepareOption
+from millpond.commands.options import CopyOption, Json, PrepareOption, Verbose
 from millpond.rounds import schedule
 from millpond.rounds.preparation import Preparation
 from millpond.store.store import DEFAULT, Store
@@ -43,6 +43,7 @@ def command(
     ] = None,
     store: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the observations.")] = DEFAULT,
     json: Json = None,
+    verbose: Verbose = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the report as an HTML page.")] = None,
     write: Annotated[
         Path | None,
@@ -115,26 +116,31 @@ def command(
 
         write_report(html, [advice], Store(store))
     written = code_writing.write(advice, write) if write is not None else ""
+    plan = _leave_plan(advice, argv, html, json)
     if json != "-":
         from millpond.report import terminal
+        from millpond.report.cases import cases_of
 
-        terminal.print_advice(advice, terminal.console())
-        if inputs is not None:
-            terminal.print_inputs(advice, terminal.console())
+        cases, out = cases_of([advice], Store(store)), terminal.console()
+        if verbose:
+            terminal.print_cases(cases, out)
+        else:
+            kept_in = "" if store == DEFAULT else str(store)
+            terminal.print_answer(cases, out, terminal.Places(str(html or ""), str(plan or ""), json or "", kept_in))
     if written:
         say(f"wrote {written}")
-    _leave_plan(advice, argv, html, json)
+    if plan:
+        say(f"to use the plan without a change of the source: millpond run --plan {plan} -- {shlex.join(argv)}")
 
 
-def _leave_plan(advice: Advice, argv: tuple[str, ...], html: Path | None, json: str | None) -> None:
-    """Writes the plan that is better than no change, advised or not, and prints how to run it. Without one, does
-    nothing.
+def _leave_plan(advice: Advice, argv: tuple[str, ...], html: Path | None, json: str | None) -> Path | None:
+    """Writes the plan that is better than no change, advised or not, and returns its place; None without one.
 
     The plan goes next to the report, or to results/ if no file was requested. With several inputs, each has its own
     plan.
     """
     if advice.plan is None or advice.inputs:
-        return
+        return None
     report = html or (Path(json) if json and json != "-" else None)
     name = f"{Path(argv[0]).name}.plan.json"
     folder = report.parent if report else DEFAULT.parent
@@ -143,4 +149,4 @@ def _leave_plan(advice: Advice, argv: tuple[str, ...], html: Path | None, json: 
     except OSError as error:
         raise cannot_write(folder, error) from error
     of_file(advice.plan, name).write(folder / name)
-    say(f"to use the plan without a change of the source: millpond run --plan {folder / name} -- {shlex.join(argv)}")
+    return folder / name

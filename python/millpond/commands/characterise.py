@@ -65,5 +65,6 @@ def command(
     output.write_json(data, json)
     if json != "-":
         from millpond.report import terminal
+        from millpond.report.views.run_view import characterisation_section
 
-        terminal.print_characterisation(Characterisation.from_json(data), terminal.console())
+        terminal.print_section(characterisation_section(Characterisation.from_json(data)), terminal.console())

@@ -11,6 +11,7 @@ import typer
 Json = Annotated[
     str | None, typer.Option("--json", metavar="[=FILE]", help="Write JSON to FILE; without FILE, print only JSON.")
 ]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print the tables and the reasons, not only the answer.")]
 ListOption = Annotated[bool, typer.Option("--list", help="Show the cells and run nothing.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the cells and their expected cost; store nothing.")]
 CellsOption = Annotated[

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -116,9 +115,10 @@ def command(
         result = replay.run(grid.shard, diffusion)
     output.write_json(result.to_json(), json)
     if json != "-":
-        from millpond.report import replay_table, terminal
+        from millpond.report import terminal
+        from millpond.report.views.replay_view import result_section
 
-        replay_table.print_replay(result, terminal.console(sys.stdout))
+        terminal.print_section(result_section(result), terminal.console())
 
 
 def _contenders(

@@ -20,7 +20,7 @@ from typing import Annotated
 
 import typer
 
-from millpond.commands.options import Json
+from millpond.commands.options import Json, Verbose
 from millpond.report import cases as report_cases
 from millpond.report.cases import Case
 from millpond.store.check import WRONG_DATA
@@ -82,6 +82,7 @@ def command(
     weight: Annotated[Weight, typer.Option(help="The unit of a collapsed stack.")] = Weight.BYTES,
     relation: Annotated[Relation, typer.Option(help="The rows of the CSV.")] = Relation.OBSERVATIONS,
     json: Json = None,
+    verbose: Verbose = False,
     seed: Annotated[int, typer.Option(metavar="N", help="No effect: a report has nothing random.")] = 1,
 ) -> None:
     """Report the stored results of `advise` or `bench`: a page, text, JSON, Markdown, or a file for another tool."""
@@ -103,7 +104,11 @@ def command(
         from millpond.report import terminal
 
         cases, damaged, missing, _ = _reported(source, chosen, run)
-        terminal.print_cases(cases, terminal.console(), damaged, missing)
+        if verbose:
+            terminal.print_cases(cases, terminal.console(), damaged, missing)
+        else:
+            kept_in = "" if source.folder == DEFAULT else str(source.folder)
+            terminal.print_answer(cases, terminal.console(), terminal.Places(store=kept_in), damaged, missing)
     else:
         write_out(_make(source, chosen, run, weight, relation), out)
     source.finish()

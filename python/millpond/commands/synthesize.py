@@ -100,6 +100,7 @@ def command(
     found = replace(found, written=tuple(str(place) for place in (header, preload) if place))
     output.write_json(found.to_json(), json)
     if json != "-":
-        from millpond.report import synthesis_tables, terminal
+        from millpond.report import terminal
+        from millpond.report.views.synthesis_view import synthesis_section
 
-        synthesis_tables.print_synthesis(found, terminal.console())
+        terminal.print_section(synthesis_section(found), terminal.console())

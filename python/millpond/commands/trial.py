@@ -83,9 +83,10 @@ def command(
         result, ended = trial.run(grid.shard)
     output.write_json(result.to_json(), json)
     from millpond.report import terminal
+    from millpond.report.views.run_view import trial_section
 
     if result.contenders:
-        terminal.print_trial(result, terminal.console(sys.stderr))
+        terminal.print_section(trial_section(result), terminal.console(sys.stderr))
     raise ProgramExit(ended.exit_status, ended.signal)
 
 

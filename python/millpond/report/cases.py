@@ -24,6 +24,7 @@ from millpond.advice.prediction_outcome import KIND as OUTCOMES
 from millpond.advice.prediction_outcome import Builds, PredictionOutcome
 from millpond.report.paired_rounds import PairedRounds
 from millpond.rounds.characterisation import Characterisation, RecordedTrace, Subsystem
+from millpond.store.call_tree import CallTree
 from millpond.store.check import place
 from millpond.store.observations import Observation
 from millpond.store.run_contents import RunContents
@@ -62,6 +63,7 @@ class Case:
     kind: str = "advice"  # the kind of document, and the run under which it is stored
     kept_as: str = ""
     missing: Sequence[str] = ()  # a sentence for each file that is not in the store, with the consequence
+    contexts: CallTree | None = field(default=None, repr=False)  # the calls that led to allocations
     outcome: Builds | None = None  # from `compare --after`: the outcome of the prediction
 
     @property
@@ -140,6 +142,7 @@ def case_of(contents: RunContents, advice: Advice, whole: bool = False) -> Case:
         [str(row["name"]) for row in contents.subsystems or ()] if characterised else (),
         contents.observations,
         kept_as=contents.run,
+        contexts=contents.call_tree,
         missing=_missing_of(contents) if advice.subsystems else (),  # without heap events nothing else is stored
         outcome=contents.made(OUTCOMES, Builds.from_json),
     )
@@ -156,6 +159,11 @@ def _characterised(contents: RunContents, names: Collection[str]) -> Characteris
     subsystems = contents.made("subsystems", details)
     rest = contents.made("characterisation", Characterisation.from_json) if subsystems is not None else None
     return replace(rest, subsystems=subsystems) if rest else None
+
+
+def cases_of(advices: Sequence[Advice], store: Store | None) -> list[Case]:
+    """Returns the cases of these advices, with the data that `store` has of their runs."""
+    return [case_of(store.load(a.run), a) if store and a.run and not a.inputs else Case(a) for a in advices]
 
 
 def load(store: Store, run: str | None, whole: bool = False) -> tuple[list[Case], list[str]]:
@@ -217,7 +225,7 @@ _PARTS = (
     ("observations", "the rounds cannot be shown, and no figure can be checked"),
     ("subsystems", "lifetimes, sizes, witnesses and the map of the heap are not shown"),
     ("characterisation", "lifetimes, sizes, witnesses and the map of the heap are not shown"),
-    ("contexts", "the call tree cannot be exported"),
+    ("contexts", "the call tree is not shown, and cannot be exported"),
 )
 
 

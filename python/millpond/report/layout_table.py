@@ -13,7 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from millpond.report.figures.log_plot import size_text
+from millpond.report.figures.figure_html import size_text
 from millpond.report.simulation_curves import DIRECT, MissCurve, fault_curve, miss_curves
 from millpond.report.terminal import console
 from millpond.rounds.characterisation import partial_reasons

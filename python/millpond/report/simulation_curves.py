@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Turns simulations into curves: misses by cache size and organisation, page faults by memory size; and observations.
 
-Simulation ──▶ Organisation (direct-mapped, N ways, fully associative) ──▶ points (bytes, misses) ──▶ log_plot, tables
+Simulation ──▶ Organisation (direct-mapped, N ways, fully associative) ──▶ points (bytes, misses) ──▶ figure, tables
           └──▶ pages of LRU distances ──▶ points (bytes of memory, faults)
 
 A point is exact: a simulator's count, or the sum of a curve of LRU distances beyond a size. A curve with too many
@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from millpond.report.figures.log_plot import share_text, size_text
+from millpond.report.figures.figure_html import share_text, size_text
 from millpond.rounds.simulation_data import Simulation, Simulator
 
 FULLY = "fully associative"

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from markupsafe import Markup
-
-from millpond.report.figures.log_plot import Curve, log_plot, share_text, size_text
+from millpond.report.figures.figure_html import html_of, share_text, size_text
 from millpond.report.figures.offline_page import load
+from millpond.report.figures.specification import INK, Axis, Curves, Series
 from millpond.report.simulation_curves import (
     DIRECT,
     FULLY,
@@ -32,35 +31,12 @@ from millpond.rounds.simulation_data import Count, LevelTime, Simulation, Simula
 from millpond.system.machine import this_machine
 from millpond.system.wording import count_text
 
-COLOURS = 8
-_INK = "kink"  # the colour of text
-_DASHES = {DIRECT: "d0", "2 ways": "d1", FULLY: "d2", "8 ways": "d3"}
+_HEIGHT = 380  # pixels of a figure
+_DASHES = {DIRECT: 0, "2 ways": 1, FULLY: 2, "8 ways": 3}
 # The curves that are visible at first: more would hide one another.
 _AT_FIRST = {DIRECT, "2 ways", "8 ways", FULLY}
 _NO_CURVES = ("levels", "tlb", "attributed", "sampled")
 _ROWS_AT_MOST = 80
-
-
-@dataclass(frozen=True)
-class Button:
-    """One entry of a legend: the curves that it hides, and the classes of its line."""
-
-    group: int | None
-    kind: int | None
-    words: str
-    colour: str
-    dash: str
-    pressed: bool
-
-
-@dataclass(frozen=True)
-class Plot:
-    """A figure with its legends."""
-
-    heading: str
-    svg: Markup
-    groups: list[Button]
-    kinds: list[Button]
 
 
 @dataclass(frozen=True)
@@ -86,12 +62,13 @@ class TraceSection:
 
 def render(traces: Sequence[tuple[str, Simulation]]) -> str:
     """Returns the page of these traces, by name."""
-    page = load("simulation.js", "report.css", "simulation.css")
+    page = load("report.js", "report.css", "simulation.css")
     return page.render(
         "simulation.html.j2",
         title=f"Millpond: misses of {', '.join(name for name, _ in traces)}",
         machine=str(this_machine()),
-        plots=[plot for plot in (_miss_plot(traces), _fault_plot(traces)) if plot],
+        # The exact tables of each trace follow.
+        figures=[html_of(figure, table=False) for figure in (_misses(traces), _faults(traces)) if figure],
         sections=[_section(number, name, one) for number, (name, one) in enumerate(traces)],
         size_text=size_text,
     )
@@ -110,62 +87,45 @@ def names_of(paths: Sequence[str]) -> list[str]:
     return result
 
 
-def _miss_plot(traces: Sequence[tuple[str, Simulation]]) -> Plot | None:
+def _misses(traces: Sequence[tuple[str, Simulation]]) -> Curves | None:
+    """Returns the figure of misses: a colour for each organisation, or for each trace if there are several."""
     found = [(group, name, curve) for group, (name, one) in enumerate(traces) for curve in miss_curves(one) if curve.of]
     lines = {curve.line_bytes for _, _, curve in found}
-    organisations = sorted({(curve.rank, _label(curve, lines)) for _, _, curve in found})
-    kinds = {label: number for number, (_, label) in enumerate(organisations)}
+    kinds = [label for _, label in sorted({(curve.rank, _label(curve, lines)) for _, _, curve in found})]
     alone = len(traces) == 1
-    drawn = []
+    series = []
     for group, name, curve in found:
         label = _label(curve, lines)
-        colour, dash = _kind_look(curve, kinds[label]) if alone else (_colour(group), _dash(curve, kinds[label]))
-        drawn.append(
-            Curve(label if alone else f"{name}, {label}", group, kinds[label], colour, dash, curve.points, curve.of,
-                  curve.organisation != FULLY, curve.organisation in _AT_FIRST)
+        kind = kinds.index(label)
+        whole = curve.organisation == FULLY
+        series.append(
+            Series(
+                name=label if alone else f"{name}, {label}", points=curve.points, of=curve.of,
+                group="" if alone else name, kind="" if alone else label,
+                colour=INK if alone and whole else kind if alone else group,
+                dash=0 if alone else _DASHES.get(curve.organisation, 4 + kind % 2),
+                has_dots=not whole, shown=curve.organisation in _AT_FIRST,
+            )
         )  # fmt: skip
-    if not drawn:
+    if not series:
         return None
-    curve_of = {_label(curve, lines): curve for _, _, curve in found}
-    buttons = []
-    for number, (rank, label) in enumerate(organisations):
-        curve = curve_of[label]
-        colour, dash = _kind_look(curve, number) if alone else (_INK, _dash(curve, number))
-        buttons.append(Button(None, number, label, colour, dash, rank[2] in _AT_FIRST))
-    svg = log_plot(drawn, "misses by cache size, both axes logarithmic", shares=True)
-    return Plot("Misses by cache size, of all references", svg, _trace_buttons(traces), buttons)
+    return Curves(
+        title="Misses by cache size, of all references", x=Axis(name="cache size", unit="size", log=True),
+        y=Axis(name="misses", unit="share", log=True), series=series, of_what="references", height=_HEIGHT,
+    )  # fmt: skip
 
 
-def _fault_plot(traces: Sequence[tuple[str, Simulation]]) -> Plot | None:
-    drawn = []
-    for group, (name, one) in enumerate(traces):
-        curve = fault_curve(one)
-        if curve is not None and curve.points:
-            drawn.append(Curve(name, group, 0, _colour(group), "d0", curve.points, 0, False))
-    if not drawn:
+def _faults(traces: Sequence[tuple[str, Simulation]]) -> Curves | None:
+    curves = [(group, name, fault_curve(one)) for group, (name, one) in enumerate(traces)]
+    series = [
+        Series(name=name, points=curve.points, colour=group) for group, name, curve in curves if curve and curve.points
+    ]
+    if not series:
         return None
-    svg = log_plot(drawn, "page faults by memory size, both axes logarithmic", shares=False)
-    return Plot("Page faults by memory size, including first touches", svg, _trace_buttons(traces), [])
-
-
-def _trace_buttons(traces: Sequence[tuple[str, Simulation]]) -> list[Button]:
-    if len(traces) == 1:
-        return []
-    return [Button(group, None, name, _colour(group), "d0", True) for group, (name, _) in enumerate(traces)]
-
-
-def _colour(number: int) -> str:
-    return f"k{number % COLOURS}"
-
-
-def _kind_look(curve: MissCurve, number: int) -> tuple[str, str]:
-    """Returns the colour and dash of an organisation if there is one trace."""
-    return (_INK, "d0") if curve.organisation == FULLY else (_colour(number), "d0")
-
-
-def _dash(curve: MissCurve, number: int) -> str:
-    """Returns the dash of an organisation if colours stand for traces."""
-    return _DASHES.get(curve.organisation, f"d{4 + number % 2}")
+    return Curves(
+        title="Page faults by memory size, including first touches", x=Axis(name="memory size", unit="size", log=True),
+        y=Axis(name="page faults", unit="count", log=True), series=series, height=_HEIGHT,
+    )  # fmt: skip
 
 
 def _label(curve: MissCurve, lines: set[int]) -> str:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The tables of a paper and ours as heat tables: published, ours, ours / published, and bytes.
+"""The tables of a paper and ours: published, ours, ours / published, and bytes; and the figures of both.
 
-All tables of a chart share one colour scale for the paper's figures and ours; ratios have one of their own. If a
-table's columns are shares of the baseline, the baseline's column has the figures and no colour.
+columns are strategies   curves over the rows, a colour for each strategy, dashed as published
+columns are numbers      two heat maps with one scale: the surface that the document draws, as published and here
+
+If a table's columns are shares of the baseline, figures show the shares, and the baseline is not drawn.
 """
 
 from __future__ import annotations
@@ -10,29 +12,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from markupsafe import Markup
-
+from millpond.report.figures.specification import COLOURS, Axis, Cell, Curves, Figure, HeatMap, Series
 from millpond_bench.experiments.experiment_data import ExperimentData, Place
 from millpond_bench.experiments.paper_tables import Tables
 from millpond_bench.experiments.result_table import PublishedTable
-from millpond_bench.pages.surfaces import Axes, surface
-from millpond_bench.tables.heat_tables import ColourScale, Heat, HeatTable, heat_table, legend
-from millpond_bench.tables.table_model import NOWHERE, QuotientTableModel, TableModel, percent_of, text_of
+from millpond_bench.tables.page_tables import Entry, PageTable, page_table
+from millpond_bench.tables.table_model import NOWHERE, QuotientTableModel, TableModel
 
-PUBLISHED = "published"
+PUBLISHED, HERE = "published", "here"
+DASH_OF = {PUBLISHED: 1, HERE: 0}
 _STRATEGY = "strategy"
-Draw = Callable[[Place], Heat | None]
+_ROW_PIXELS, _MARGIN_PIXELS = 22, 70
+Draw = Callable[[Place], Entry | None]
+Level = Callable[[Place], float | None]
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One table of the paper, with the tables of ours. `ratio_legend`: empty if no figure has a published one."""
+    """One table of the paper, with the tables of ours, and the figures of both."""
 
     title: str
-    tables: list[HeatTable]
-    legend: list[tuple[str, str]]
-    ratio_legend: list[tuple[str, str]]
-    surfaces: list[tuple[str, Markup]]
+    tables: list[PageTable]
+    figures: list[Figure]
 
 
 @dataclass(frozen=True)
@@ -59,49 +60,73 @@ def charts(results: PublishedTable) -> list[Chart]:
 
 
 def _drawn(layouts: Sequence[_Layout], look: TableModel) -> list[Chart]:
-    """Charts of the layouts that have any measured figure; their ratios to the paper share one scale."""
-    kept = [one for one in layouts if any(key in look.ours for _, row in one.rows for key in row)]
-    known = [level for one in kept for _, row in one.rows for level in map(look.to_published, row) if level is not None]
-    ratios = ColourScale.over(known)
-    ratio_legend = legend(ratios, text_of) if known else []
-    return [_chart(one, look, ratios, ratio_legend) for one in kept]
+    """Charts of the layouts that have any measured figure."""
+    return [_chart(one, look) for one in layouts if any(key in look.ours for _, row in one.rows for key in row)]
 
 
-def _chart(layout: _Layout, look: TableModel, ratios: ColourScale, ratio_legend: list[tuple[str, str]]) -> Chart:
-    keys = [key for _, row in layout.rows for key in row]
-    scale = ColourScale.over([*map(look.published_level, keys), *map(look.our_level, keys)])
-
-    def drawn(caption: str, draw: Draw, on: ColourScale | None, every_row: bool = True) -> HeatTable:
+def _chart(layout: _Layout, look: TableModel) -> Chart:
+    def drawn(caption: str, draw: Draw, every_row: bool = True) -> PageTable:
         rows = [(label, [draw(k) for k in row]) for label, row in layout.rows]
-        kept = [row for row in rows if every_row or any(row[1])]
-        return heat_table(caption, look.layout.corner, layout.headings, kept, on)
+        corner = look.layout.corner
+        return page_table(caption, corner, layout.headings, [row for row in rows if every_row or any(row[1])])
 
     tables = [
-        drawn(PUBLISHED, look.published, scale), drawn("here", look.here, scale),
-        drawn("here / published", look.quotient, ratios, False),
-        drawn("here, peak resident MB", look.held, None, False),
+        drawn(PUBLISHED, look.published), drawn(HERE, look.here),
+        drawn("here / published", look.quotient, False), drawn("here, peak resident MB", look.held, False),
     ]  # fmt: skip
-    return Chart(
-        layout.title, [t for t in tables if not t.empty],
-        legend(scale, percent_of if look.layout.relative else text_of), ratio_legend,
-        _surfaces(layout, look, scale),
-    )  # fmt: skip
+    levels: list[tuple[str, Level]] = [(PUBLISHED, look.published_level), (HERE, look.our_level)]
+    figures = _curves if look.layout.columns == _STRATEGY else _surfaces
+    return Chart(layout.title, [t for t in tables if not t.empty], figures(layout, look, levels))
 
 
-def _surfaces(layout: _Layout, look: TableModel, scale: ColourScale) -> list[tuple[str, Markup]]:
-    """Surfaces over two axes of numbers; nothing if the columns are strategies."""
-    if look.layout.columns == _STRATEGY:
+def _value(look: TableModel) -> Axis:
+    """The axis of the figures of a table."""
+    if look.layout.relative:
+        return Axis(
+            name=f"of {look.experiment.data.alias(look.data.baseline) or 'the baseline'}", unit="share", log=True
+        )
+    return Axis(name=look.unit.replace("_", " "), unit="seconds" if look.unit == "seconds" else "number", log=True)
+
+
+def _curves(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Level]]) -> list[Figure]:
+    """Curves over the rows, if these are two or more."""
+    series = []
+    for kind, level in levels:
+        for number, (heading, name) in enumerate(layout.headings):
+            found = [(at, level(row[number])) for at, (_, row) in enumerate(layout.rows)]
+            points = [(at, value) for at, value in found if value is not None and value > 0]
+            label = " ".join(dict.fromkeys(word for word in (heading, name) if word))
+            if points:
+                series.append(
+                    Series(name=f"{label}, {kind}", group=label, kind=kind, points=points, colour=number % COLOURS,
+                           dash=DASH_OF[kind], has_dots=True)
+                )  # fmt: skip
+    if not series or len(layout.rows) < 2:
         return []
-    drawn = []
-    for what, level in ((PUBLISHED, look.published_level), ("here", look.our_level)):
-        rows = [(label, [level(k) for k in row]) for label, row in layout.rows]
-        kept = [(label, row) for label, row in rows if any(v is not None for v in row)]
-        known = [n for n in range(len(layout.headings)) if any(row[n] is not None for _, row in kept)]
-        grid = [[row[n] for n in known] for _, row in kept]
-        axes = Axes([label for label, _ in kept], [layout.headings[n][0] for n in known])
-        picture = surface(grid, axes, scale, f"{layout.title}, {what}, as a surface")
-        drawn += [(what, picture)] if picture else []
-    return drawn
+    x = Axis(name=look.layout.corner, names=[label for label, _ in layout.rows])
+    return [Curves(title="Published and here" if look.printed else "Here", x=x, y=_value(look), series=series)]
+
+
+def _surfaces(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Level]]) -> list[Figure]:
+    """A heat map as published and one of ours, with one scale; none for a single row or column."""
+    rows = list(reversed(layout.rows))
+    found: dict[str, list[Cell]] = {kind: [] for kind, _ in levels}
+    for kind, level in levels:
+        for height, (_, row) in enumerate(rows):
+            values = [(across, level(place)) for across, place in enumerate(row)]
+            found[kind] += [Cell(across, height, value) for across, value in values if value is not None and value > 0]
+    known = [cell.value for cells in found.values() for cell in cells]
+    if not known or len(rows) < 2 or len(layout.headings) < 2:
+        return []
+    # A factor of two at least, so that noise does not get the full range of colours.
+    low, high = min(known), max(*known, 2 * min(known))
+    x = Axis(name=look.layout.columns.replace("_", " "), names=[heading for heading, _ in layout.headings])
+    y = Axis(name=look.layout.corner, names=[label for label, _ in rows])
+    return [
+        HeatMap(title=kind, x=x, y=y, value=_value(look), cells=cells, low=low, high=high,
+                labels=True, height=_ROW_PIXELS * len(rows) + _MARGIN_PIXELS)
+        for kind, cells in found.items() if cells
+    ]  # fmt: skip
 
 
 def _layouts(results: PublishedTable, look: TableModel) -> list[_Layout]:

@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from millpond.report.figures.figure_html import html_of
 from millpond.report.figures.offline_page import load
+from millpond.report.figures.specification import Figure
 from millpond.statistics.order_statistics import Summary
 from millpond.store.observations import heap_state
 from millpond.system.machine import this_machine
@@ -23,7 +25,6 @@ from millpond_bench.claims.claims import Claim, Verdict, heading, number_text
 from millpond_bench.experiments.result_table import PublishedTable, ResultRow
 from millpond_bench.experiments.suite_rounds import SuiteProgram
 from millpond_bench.pages.charts import PUBLISHED, Chart, charts
-from millpond_bench.pages.grunwald1993_figures import CaptionedFigure
 from millpond_bench.runs.experiment_run import ExperimentRun
 from millpond_bench.runs.published_run import PublishedRun
 from millpond_bench.tables.table_model import text_of
@@ -31,10 +32,10 @@ from millpond_bench.tables.terminal_table import claims_line
 
 _BESIDE_AT_MOST = 400
 _BOTH = (
-    "Published on the left, ours to its right in the same colours: pale is little, dark is much. Then ours / "
-    "published, and the peak resident bytes."
+    "Each table as published, then here, here / published, and the peak resident bytes. Figures show both: a curve is "
+    "dashed as published and whole as measured here; two heat maps have one scale."
 )
-_OURS = "Ours (pale is little, dark is much), and the peak resident bytes. There are no published figures."
+_OURS = "Ours, and the peak resident bytes. There are no published figures."
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Section:
     notes: list[str]
     reading: str
     charts: list[Chart]
-    figures: list[CaptionedFigure]
+    figures: list[Figure]
     claims_heading: str
     claims: list[dict[str, Any]]
     is_judged_twice: bool
@@ -65,7 +66,7 @@ class Section:
 
 def render(runs: Sequence[ExperimentRun]) -> str:
     """The page for these experiments, in their order."""
-    page = load("report.js", "report.css", "simulation.css", "experiment.css")
+    page = load("report.js", "report.css", "experiment.css")
     names = ", ".join(run.spec.name for run in runs)
     beside = " with the published figures" if any(isinstance(run, PublishedRun) for run in runs) else ""
     return page.render(
@@ -74,6 +75,7 @@ def render(runs: Sequence[ExperimentRun]) -> str:
         heading="Published experiments, run here" if beside else "Benchmarks",
         machine=str(this_machine()),
         sections=[_section(run) for run in runs],
+        html_of=html_of,
     )
 
 

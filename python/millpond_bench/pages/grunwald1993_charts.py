@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 from millpond.statistics.order_statistics import summarise
 from millpond_bench.experiments.experiment_data import Place
 from millpond_bench.experiments.result_table import FIGURE, PlaceTable, PublishedTable, published_table
-from millpond_bench.pages.charts import PUBLISHED, Chart
-from millpond_bench.tables.heat_tables import Heat, HeatTable, heat_table
+from millpond_bench.pages.charts import HERE, PUBLISHED, Chart
+from millpond_bench.tables.page_tables import Entry, PageTable, page_table
 from millpond_bench.tables.table_model import text_of
 
-HERE = "here"
-Value = Callable[[PlaceTable, str, str], Heat | None]
+Value = Callable[[PlaceTable, str, str], Entry | None]
 _COLUMNS_2 = {
     "instructions_executed": ("instructions, millions", 1e6), FIGURE: ("data references, millions", 1.0),
     "heap_bytes": ("heap, KB", 1024.0), "objects_allocated": ("objects allocated, thousands", 1e3),
@@ -38,8 +37,8 @@ _ROWS_6 = (
 def tables_2_and_3(results: PublishedTable) -> list[Chart]:
     """Figures of each program and input under FIRSTFIT."""
 
-    def value(of: PlaceTable, program: str, metric: str) -> Heat | None:
-        return _heat(of, ((("program", program),), "first_fit"), metric, _COLUMNS_2[metric][1])
+    def value(of: PlaceTable, program: str, metric: str) -> Entry | None:
+        return _entry(of, ((("program", program),), "first_fit"), metric, _COLUMNS_2[metric][1])
 
     columns = [(heading, metric) for metric, (heading, _) in _COLUMNS_2.items()]
     return [
@@ -53,10 +52,10 @@ def tables_4_and_5(results: PublishedTable) -> list[Chart]:
     strategies = [one for one in results.experiment.data.strategies if any(one == name for _, name in results.cells_at)]
     for number, size in ((4, 16), (5, 64)):
 
-        def value(of: PlaceTable, strategy: str, program: str, size: int = size) -> Heat | None:
+        def value(of: PlaceTable, strategy: str, program: str, size: int = size) -> Entry | None:
             place = (("program", program), ("cache", size)), strategy
-            total, misses = _heat(of, place, FIGURE), _heat(of, place, "miss_seconds")
-            return Heat(None, f"{total.text}/{misses.text}", total.title) if total and misses else None
+            total, misses = _entry(of, place, FIGURE), _entry(of, place, "miss_seconds")
+            return Entry(f"{total.text}/{misses.text}", total.title) if total and misses else None
 
         rows = [(results.experiment.data.alias(one) or one, one) for one in strategies]
         columns = [(program, program) for _, program in _programs(results)]
@@ -68,9 +67,9 @@ def tables_4_and_5(results: PublishedTable) -> list[Chart]:
 def table_6(results: PublishedTable) -> list[Chart]:
     """Miss rates and penalties with tags and without."""
 
-    def value(of: PlaceTable, row: str, program: str) -> Heat | None:
+    def value(of: PlaceTable, row: str, program: str) -> Entry | None:
         strategy, metric = next((strategy, metric) for name, strategy, metric in _ROWS_6 if name == row)
-        return _heat(of, ((("program", program),), strategy), metric)
+        return _entry(of, ((("program", program),), strategy), metric)
 
     rows = [(name, name) for name, *_ in _ROWS_6]
     columns = [(program, program) for _, program in _programs(results)]
@@ -87,17 +86,17 @@ def _chart(
     title: str, corner: str, results: PublishedTable, rows: Sequence[tuple[str, str]],
     columns: Sequence[tuple[str, str]], value: Value,
 ) -> Chart:  # fmt: skip
-    tables: list[HeatTable] = []
+    tables: list[PageTable] = []
     for caption, of in ((PUBLISHED, published_table(results.experiment)), (HERE, results.by_place())):
         filled = [(label, [value(of, row, column) for _, column in columns]) for label, row in rows]
         headings = [(heading, "") for heading, _ in columns]
-        tables.append(heat_table(caption, corner, headings, [row for row in filled if any(row[1])], None))
-    return Chart(title, [table for table in tables if not table.empty], [], [], [])
+        tables.append(page_table(caption, corner, headings, [row for row in filled if any(row[1])]))
+    return Chart(title, [table for table in tables if not table.empty], [])
 
 
-def _heat(of: PlaceTable, place: Place, metric: str, unit: float = 1.0) -> Heat | None:
+def _entry(of: PlaceTable, place: Place, metric: str, unit: float = 1.0) -> Entry | None:
     values = list(of.by_round(place, metric).values())
     if not values:
         return None
     found = summarise(values)
-    return Heat(None, text_of(found.median / unit), f"{text_of(found.low / unit)} to {text_of(found.high / unit)}")
+    return Entry(text_of(found.median / unit), f"{text_of(found.low / unit)} to {text_of(found.high / unit)}")

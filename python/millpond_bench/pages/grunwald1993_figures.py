@@ -11,31 +11,14 @@ figure 9        the class of each request                   curves, computed wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-
-from markupsafe import Markup
 
 from millpond.advice import class_choice
-from millpond.report.figures import flat_figures
-from millpond.report.figures.log_plot import Curve, log_plot
+from millpond.report.figures.specification import COLOURS, Axis, Curves, Figure, Mark, Series
 from millpond.statistics.order_statistics import summarise
 from millpond_bench.experiments.experiment_data import Place
 from millpond_bench.experiments.result_table import FIGURE, PublishedTable
 
-COLOURS = 8
-DASHES = ("", "d1", "d2")
-_BARS_PIXELS, _LABELS_PIXELS = 200.0, 20.0
-_A_BILLION = 10**9
 _GRANULE, _LARGEST = 16, 2048  # of figure 9, in bytes
-
-
-@dataclass(frozen=True)
-class CaptionedFigure:
-    """One figure with its caption; `legend`: (colour, dash, name) of each allocator."""
-
-    caption: str
-    svg: Markup
-    legend: list[tuple[str, str, str]]
 
 
 class _Medians:
@@ -57,16 +40,13 @@ class _Medians:
     def name(self, strategy: str) -> str:
         return self.experiment.data.alias(strategy) or strategy
 
-    def look(self, strategy: str) -> tuple[str, str]:
+    def look(self, strategy: str) -> tuple[int, int]:
         """Colour and dash, the same in every figure of the experiment."""
         number = self.strategies.index(strategy)
-        return f"k{number % COLOURS}", DASHES[number // COLOURS]
-
-    def legend(self) -> list[tuple[str, str, str]]:
-        return [(*self.look(strategy), self.name(strategy)) for strategy in self.strategies]
+        return number % COLOURS, number // COLOURS
 
 
-def shares(results: PublishedTable) -> list[CaptionedFigure]:
+def shares(results: PublishedTable) -> list[Figure]:
     """Figure 1."""
     of = _Medians(results)
     values = {
@@ -74,16 +54,17 @@ def shares(results: PublishedTable) -> list[CaptionedFigure]:
         for program in of.programs for strategy in of.strategies
         if (share := of.at(program, strategy, "allocator_share")) is not None
     }  # fmt: skip
-    caption = "Figure 1: share of the instructions in malloc and free, in percent, without penalties for misses"
-    return [CaptionedFigure(caption, _bars(of, values, "%"), of.legend())] if values else []
+    title = "Figure 1: share of the instructions in malloc and free, without penalties for misses"
+    y = Axis(name="of the instructions in allocation, %")
+    return [_bars(of, values, title, y, ("",))] if values else []
 
 
-def programs(results: PublishedTable) -> list[CaptionedFigure]:
+def programs(results: PublishedTable) -> list[Figure]:
     """Figures 1 and 9."""
     return [*shares(results), *size_maps()]
 
 
-def size_maps() -> list[CaptionedFigure]:
+def size_maps() -> list[Figure]:
     """Figure 9: the class of each request in BSD, QUICKFIT and `size_map`."""
     names = {
         "powers of two (BSD)": class_choice.powers_of_two,
@@ -91,20 +72,23 @@ def size_maps() -> list[CaptionedFigure]:
     }
     maps = {name: make(_GRANULE, _LARGEST) for name, make in names.items()}
     maps["multiples of a word (QUICKFIT, any size)"] = tuple(range(_GRANULE, _LARGEST + 1, _GRANULE))
-    curves, legend = [], []
-    for number, (name, classes) in enumerate(maps.items()):
-        points = [(request, next(size for size in classes if size >= request)) for request in range(8, _LARGEST + 1, 8)]
-        curves.append(Curve(name, number, 0, f"k{number}", "", points, has_dots=False))
-        legend.append((f"k{number}", "", name))
-    caption = "Figure 9: the bytes of the class that serves a request, by its bytes; an array of the sizes finds it"
-    return [CaptionedFigure(caption, log_plot(curves, caption, shares=False), legend)]
+    series = [
+        Series(name=name, colour=number, points=[
+            (request, next(size for size in classes if size >= request)) for request in range(8, _LARGEST + 1, 8)
+        ])
+        for number, (name, classes) in enumerate(maps.items())
+    ]  # fmt: skip
+    x, y = Axis(name="request", unit="size", log=True), Axis(name="class", unit="size", log=True)
+    caption = "An array of the sizes finds it."
+    title = "Figure 9: the bytes of the class that serves a request, by its bytes"
+    return [Curves(title=title, caption=caption, x=x, y=y, series=series)]
 
 
-def overlaid_times(results: PublishedTable) -> list[CaptionedFigure]:
+def overlaid_times(results: PublishedTable) -> list[Figure]:
     """Figures 4 and 5, and the same for the other caches."""
     of = _Medians(results)
     numbers = {16: "Figure 4: ", 64: "Figure 5: "}
-    found = []
+    found = list[Figure]()
     for size in sorted({int(dict(at)["cache"]) for at, _ in results.cells_at}):
         values: dict[tuple[str, str], tuple[float, ...]] = {}
         for program in of.programs:
@@ -113,28 +97,26 @@ def overlaid_times(results: PublishedTable) -> list[CaptionedFigure]:
                 own = [of.at(program, strategy, metric, cache=size) for metric in (FIGURE, "base_seconds")]
                 if base and own[0] is not None and own[1] is not None:
                     values[program, strategy] = (own[0] / base, own[1] / base)
-        caption = (
-            f"{numbers.get(size, '')}time by FIRSTFIT's without misses: strong without misses, pale with those of "
-        )
-        caption += f"{size} KB direct-mapped at 25 cycles each"
-        found += [CaptionedFigure(caption, _bars(of, values, "×"), of.legend())] if values else []
+        title = f"{numbers.get(size, '')}time by FIRSTFIT's without misses, {size} KB direct-mapped"
+        caption = "Strong without misses, pale with those at 25 cycles each."
+        y = Axis(name="times FIRSTFIT's without misses")
+        found += [_bars(of, values, title, y, ("with misses", "without misses"), caption)] if values else []
     return found
 
 
-def fault_curves(results: PublishedTable) -> list[CaptionedFigure]:
+def fault_curves(results: PublishedTable) -> list[Figure]:
     """Figures 2 and 3, and the same for every program."""
     of = _Medians(results)
     numbers = {"GS": "Figure 2: ", "PTC": "Figure 3: "}
     sizes = sorted({int(dict(at)["memory"]) for at, _ in results.cells_at})
-    found = []
+    found = list[Figure]()
     for program in of.programs:
 
         def value(strategy: str, size: int, program: str = program) -> float | None:
             return of.at(program, strategy, FIGURE, memory=size)
 
-        curves = _curves(of, sizes, value, 1000.0)
         heaps = [
-            (of.name(strategy), of.look(strategy)[0], heap)
+            Mark(name=of.name(strategy), x=heap)
             for strategy in of.strategies if (heap := of.at(program, strategy, "heap_bytes", memory=sizes[0]))
         ]  # fmt: skip
         slopes = [
@@ -142,66 +124,58 @@ def fault_curves(results: PublishedTable) -> list[CaptionedFigure]:
             for strategy in of.strategies
             if (slope := of.at(program, strategy, "fault_slope", memory=sizes[0])) is not None
         ]
-        caption = f"{numbers.get(program, '')}page faults of {program} in a reference, by memory; dots on the axis: "
-        caption += f"the memory that an allocator has requested. Slopes: {', '.join(slopes)}"
-        if curves:
-            found.append(CaptionedFigure(caption, log_plot(curves, caption, shares=True, marks=heaps), of.legend()))
+        title = f"{numbers.get(program, '')}page faults of {program} in a reference, by memory"
+        caption = f"Lines down: the memory that an allocator has requested. Slopes: {', '.join(slopes)}."
+        x, y = Axis(name="memory", unit="size", log=True), Axis(name="faults in a reference", unit="share", log=True)
+        series = _curves(of, sizes, value, 1e-6)
+        found += [Curves(title=title, caption=caption, x=x, y=y, series=series, marks=heaps)] if series else []
     return found
 
 
-def miss_curves(results: PublishedTable) -> list[CaptionedFigure]:
+def miss_curves(results: PublishedTable) -> list[Figure]:
     """Figures 6 to 8, and the same for every program and line."""
     of = _Medians(results)
     numbers = {"GS-Small": "Figure 6: ", "GS-Medium": "Figure 7: ", "GS": "Figure 8: "}
     sizes = sorted({int(dict(at)["cache"]) for at, _ in results.cells_at})
-    found = []
+    found = list[Figure]()
     for program in of.programs:
         for line in sorted({int(dict(at)["line"]) for at, _ in results.cells_at}):
 
             def value(strategy: str, size: int, program: str = program, line: int = line) -> float | None:
                 return of.at(program, strategy, FIGURE, line=line, cache=size)
 
-            curves = _curves(of, sizes, value, _A_BILLION / 100)
             first = numbers.get(program, "") if line == 32 else ""
-            caption = f"{first}share of the references of {program} that miss, direct-mapped, lines of {line} bytes"
-            if curves:
-                found.append(CaptionedFigure(caption, log_plot(curves, caption, shares=True), of.legend()))
+            title = f"{first}share of the references of {program} that miss, direct-mapped, lines of {line} bytes"
+            x, y = Axis(name="cache size", unit="size", log=True), Axis(name="misses", unit="share", log=True)
+            series = _curves(of, sizes, value, 0.01)
+            found += [Curves(title=title, x=x, y=y, series=series)] if series else []
     return found
 
 
-def _curves(of: _Medians, sizes: Sequence[int], value: Callable[[str, int], float | None], scale: float) -> list[Curve]:
-    """A curve for each allocator over sizes in KiB; `scale` makes billionths of the values."""
+def _curves(of: _Medians, sizes: Sequence[int], value: Callable[[str, int], float | None], unit: float) -> list[Series]:
+    """A curve for each allocator over sizes in KiB, of shares: `unit` is that of the values."""
     found = []
-    for number, strategy in enumerate(of.strategies):
-        points = [(1024 * size, round(scale * y)) for size in sizes if (y := value(strategy, size)) is not None]
+    for strategy in of.strategies:
+        points = [(1024 * size, unit * y) for size in sizes if (y := value(strategy, size)) is not None]
         colour, dash = of.look(strategy)
         if points:
-            found.append(Curve(of.name(strategy), number, 0, colour, dash, points, _A_BILLION, has_dots=False))
+            found.append(Series(name=of.name(strategy), colour=colour, dash=dash, points=points))
     return found
 
 
-def _bars(of: _Medians, values: Mapping[tuple[str, str], Sequence[float]], unit: str) -> Markup:
+def _bars(
+    of: _Medians, values: Mapping[tuple[str, str], Sequence[float]], title: str, y: Axis, kinds: Sequence[str],
+    caption: str = "",
+) -> Curves:  # fmt: skip
     """A group for each program, a bar for each allocator; of several values, the later ones lie over the first."""
-    top = flat_figures.nice_ceiling(max(max(each) for each in values.values()) or 1.0)
-    group = 1.0 / max(1, len(of.programs))
-    width = 0.9 * group / max(1, len(of.strategies))
-    marks = []
-    for step in range(1, 5):
-        y = _y(top * step / 4, top)
-        marks += [flat_figures.across_line(y), flat_figures.text(0, y - 3, f"{top * step / 4:.3g} {unit}")]
-    for place, program in enumerate(of.programs):
-        for number, strategy in enumerate(of.strategies):
-            own = values.get((program, strategy), ())
-            for layer, value in enumerate(own):
-                kind = f"c{number % COLOURS}" + (" pale" if layer < len(own) - 1 else "")
-                x = place * group + 0.05 * group + number * width
-                words = f"{program}, {of.name(strategy)}: {' of '.join(f'{each:.3g}' for each in reversed(own))} {unit}"
-                y = _y(value, top)
-                marks.append(flat_figures.rectangle(kind, x, y, 0.92 * width, _BARS_PIXELS - y, words))
-        marks.append(flat_figures.text((place + 0.5) * group, _BARS_PIXELS + 14, program, "middle"))
-    marks.append(flat_figures.across_line(_BARS_PIXELS, "axis"))
-    return flat_figures.figure(int(_BARS_PIXELS + _LABELS_PIXELS), flat_figures.joined(marks), "bars by program")
-
-
-def _y(value: float, top: float) -> float:
-    return _BARS_PIXELS - value / top * (_BARS_PIXELS - 16)
+    series = []
+    for layer, kind in enumerate(kinds):
+        for strategy in of.strategies:
+            points = [(at, own[layer]) for at, one in enumerate(of.programs) if (own := values.get((one, strategy)))]
+            name = of.name(strategy)
+            if points:
+                series.append(
+                    Series(name=f"{name}, {kind}" if kind else name, group=name, kind=kind, look="bars", points=points,
+                           colour=of.look(strategy)[0], dash=int(layer < len(kinds) - 1))
+                )  # fmt: skip
+    return Curves(title=title, caption=caption, x=Axis(name="program", names=of.programs), y=y, series=series)

@@ -13,15 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from millpond.cells.cell import Cell
+from millpond.report.figures.specification import COLOURS, Axis, Curves, Figure, Series
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.system.wording import count_text, seconds_text
 from millpond_bench.experiments.experiment_data import Place, Point, thousands
 from millpond_bench.experiments.result_table import PlaceTable, PublishedTable, published_table
-from millpond_bench.pages.charts import PUBLISHED, Chart
-from millpond_bench.tables.heat_tables import ColourScale, Heat, HeatTable, heat_table, legend
+from millpond_bench.pages.charts import DASH_OF, HERE, PUBLISHED, Chart
+from millpond_bench.tables.page_tables import Entry, PageTable, page_table
 from millpond_bench.tables.table_model import text_of
 
-HERE = "here"
 _MB = 1e6
 # The histogram that the paper prints as text: probe, the least microseconds of a bucket, its count.
 Probes = Iterable[tuple[str, int, int]]
@@ -61,34 +61,51 @@ def five_operations(results: PublishedTable) -> list[Chart]:
 
 
 def _by_metric(title: str, results: PublishedTable, point: Point, columns: Sequence[_Column]) -> list[Chart]:
-    """One chart with the paper's values and ours on one scale; none if there are no values of ours."""
+    """One chart with the paper's values and ours; none if there are no values of ours."""
     published, ours = published_table(results.experiment), results.by_place()
     strategies = [name for name in results.experiment.data.strategies if (point, name) in results.cells_at]
-    scale = ColourScale.over(
-        value.median * column.scale
-        for of in (published, ours) for name in strategies for column in columns
-        if (value := _summary(of, (point, name), column.metric)) is not None
-    )  # fmt: skip
 
-    def drawn(caption: str, of: PlaceTable, every_row: bool) -> HeatTable:
+    def drawn(caption: str, of: PlaceTable, every_row: bool) -> PageTable:
         rows = [
-            (results.experiment.data.alias(name) or name, [_heat(of, (point, name), column) for column in columns])
+            (results.experiment.data.alias(name) or name, [_entry(of, (point, name), column) for column in columns])
             for name in strategies
         ]
         headings = [(column.heading, column.metric) for column in columns]
-        return heat_table(caption, "allocator", headings, [row for row in rows if every_row or any(row[1])], scale)
+        return page_table(caption, "allocator", headings, [row for row in rows if every_row or any(row[1])])
 
     here = drawn(HERE, ours, True)
     tables = [table for table in (drawn(PUBLISHED, published, False), here) if not table.empty]
-    return [Chart(title, tables, legend(scale, text_of), [], [])] if here in tables else []
+    return [Chart(title, tables, _dots(results, point, columns, strategies))] if here in tables else []
 
 
-def _heat(of: PlaceTable, place: Place, column: _Column) -> Heat | None:
+def _dots(results: PublishedTable, point: Point, columns: Sequence[_Column], strategies: Sequence[str]) -> list[Figure]:
+    """The values of a chart as dots: a colour for each allocator, with our intervals."""
+    series = []
+    for kind, of in ((PUBLISHED, published_table(results.experiment)), (HERE, results.by_place())):
+        for number, name in enumerate(strategies):
+            found = [(at, _summary(of, (point, name), column.metric)) for at, column in enumerate(columns)]
+            known = [(at, value, columns[at].scale) for at, value in found if value is not None and value.median > 0]
+            alias = results.experiment.data.alias(name) or name
+            if known:
+                series.append(
+                    Series(
+                        name=f"{alias}, {kind}", group=alias, kind=kind, look="dots", colour=number % COLOURS,
+                        dash=DASH_OF[kind], points=[(at, value.median * scale) for at, value, scale in known],
+                        intervals=[(v.low * scale, v.high * scale) for _, v, scale in known] if kind == HERE else [],
+                    )
+                )  # fmt: skip
+    if not series:
+        return []
+    x = Axis(name="operation or moment", names=[column.heading for column in columns])
+    return [Curves(title="Published and here", x=x, y=Axis(name="value", log=True), series=series)]
+
+
+def _entry(of: PlaceTable, place: Place, column: _Column) -> Entry | None:
     found = _summary(of, place, column.metric)
     if found is None:
-        return Heat(None, of.failed[place].replace("_", " ")) if place in of.failed else None
+        return Entry(of.failed[place].replace("_", " ")) if place in of.failed else None
     low, value, high = (end * column.scale for end in (found.low, found.median, found.high))
-    return Heat(value, text_of(value), f"{text_of(low)} to {text_of(high)}")
+    return Entry(text_of(value), f"{text_of(low)} to {text_of(high)}")
 
 
 def _summary(of: PlaceTable, place: Place, metric: str) -> Summary | None:
@@ -113,25 +130,21 @@ def latencies(results: PublishedTable, probes: Probes) -> list[Chart]:
             for name in results.experiment.data.strategies
             if (point, name) in results.cells_at
         ]
-        tables = [_histograms(results, rows)]
+        counts, ends = _histograms(results, rows)
+        tables, own = [_histogram_table(HERE, "array", counts, ends)], dict[str, dict[int, float]]()
         if last[at["element"]] == point and any(f"append_{at['element']}" == probe for probe in published):
             own = {name: counts for name, counts in published.items() if name in (f"append_{at['element']}", *_CALLS)}
             tables.insert(0, _histogram_table(f"{PUBLISHED}, by DTrace on Windows", "probe", own, {}))
         appends = f"{thousands('', at['length'])} appends of {at['element']}, -O{at['optimisation']}"
-        title = f"{appends}: how long each took; coloured by share"
+        title = f"{appends}: how long each took"
         kept = [table for table in tables if not table.empty]
-        found += [Chart(title, kept, legend(_SHARES, _share), [], [])] if not tables[-1].empty else []
+        found += [Chart(title, kept, _durations(own, counts))] if not tables[-1].empty else []
     return found
 
 
 # The calls by which the paper's array gets memory.
 _CALLS = ("VirtualAlloc", "NtAllocateVirtualMemory")
-_SHARES = ColourScale(1e-8, 1.0)
 _FIRST, _LAST = "shortest", "longest"
-
-
-def _share(share: float) -> str:
-    return f"{share:.0e}"
 
 
 def _of_probes(probes: Probes) -> dict[str, dict[int, float]]:
@@ -143,7 +156,10 @@ def _of_probes(probes: Probes) -> dict[str, dict[int, float]]:
     return found
 
 
-def _histograms(results: PublishedTable, rows: Sequence[tuple[str, Cell]]) -> HeatTable:
+def _histograms(
+    results: PublishedTable, rows: Sequence[tuple[str, Cell]]
+) -> tuple[dict[str, dict[int, float]], dict[str, tuple[float, float]]]:
+    """The counts of each array by the least nanoseconds of a bucket; its shortest and longest append."""
     counts: dict[str, dict[int, float]] = {}
     ends: dict[str, tuple[float, float]] = {}
     for label, cell in rows:
@@ -156,19 +172,38 @@ def _histograms(results: PublishedTable, rows: Sequence[tuple[str, Cell]]) -> He
         counts[label] = own
         if shortest is not None and longest is not None:
             ends[label] = shortest, longest
-    return _histogram_table(HERE, "array", counts, ends)
+    return counts, ends
+
+
+def _durations(published: Mapping[str, Mapping[int, float]], here: Mapping[str, Mapping[int, float]]) -> list[Figure]:
+    """The share of a row's appends in each bucket; a bucket below a microsecond has half of one."""
+    series = []
+    for kind, rows in ((PUBLISHED, published), (HERE, here)):
+        for number, (label, own) in enumerate(rows.items()):
+            of, points = sum(own.values()), [(bucket or 512, count) for bucket, count in sorted(own.items())]
+            if of > 0:
+                series.append(
+                    Series(
+                        name=f"{label}, {kind}", group=label, kind=kind, colour=number % COLOURS, dash=DASH_OF[kind],
+                        points=[(bucket * 1e-9, count) for bucket, count in points], of=of, has_dots=True,
+                    )
+                )  # fmt: skip
+    if not series:
+        return []
+    x, y = Axis(name="took at least", unit="seconds", log=True), Axis(name="appends", unit="share", log=True)
+    return [Curves(title="Appends by their duration", x=x, y=y, series=series, of_what="all")]
 
 
 def _histogram_table(
     caption: str, corner: str, counts: Mapping[str, Mapping[int, float]], ends: Mapping[str, tuple[float, float]]
-) -> HeatTable:
-    """Colours are shares of a row's appends, on the same scale in all tables."""
+) -> PageTable:
+    """A row for each array or probe, a column for each bucket that occurs."""
     buckets = sorted({bucket for own in counts.values() for bucket in own})
     rows = []
     for label, own in counts.items():
         all_of_row = sum(own.values())
-        cells: list[Heat | None] = [
-            Heat(own[bucket] / all_of_row, count_text(own[bucket]), f"{own[bucket] / all_of_row:.2g} of all")
+        cells: list[Entry | None] = [
+            Entry(count_text(own[bucket]), f"{own[bucket] / all_of_row:.2g} of all")
             if bucket in own else None
             for bucket in buckets
         ]  # fmt: skip
@@ -179,11 +214,11 @@ def _histogram_table(
     headings = [(_duration(bucket), "or more, and less than twice that") for bucket in buckets]
     if ends:
         headings = [(_FIRST, "of all"), *headings, (_LAST, "of all")]
-    return heat_table(caption, corner, headings, [row for row in rows if any(row[1])], _SHARES)
+    return page_table(caption, corner, headings, [row for row in rows if any(row[1])])
 
 
-def _time(ns: float | None) -> Heat | None:
-    return None if ns is None else Heat(None, seconds_text(ns * 1e-9) if ns >= 1000 else f"{ns:.0f} ns", f"{ns:.0f} ns")
+def _time(ns: float | None) -> Entry | None:
+    return None if ns is None else Entry(seconds_text(ns * 1e-9) if ns >= 1000 else f"{ns:.0f} ns", f"{ns:.0f} ns")
 
 
 def _duration(ns: int) -> str:
@@ -206,14 +241,14 @@ def dials(names: Sequence[str], centre: Mapping[str, int], results: PublishedTab
                 cells = [_percent(ours, (point, base), f"measured_{out}") for out in names]
                 rows.append((f"{name} {at[name] / 10:g} %", cells))
     kept = [row for row in rows if any(row[1])]
-    table = heat_table(HERE, "dial", [(name, f"measured {name}, %") for name in names], kept, None)
+    table = page_table(HERE, "dial", [(name, f"measured {name}, %") for name in names], kept)
     title = "Dials in, dimensions out: what is measured of the recorded program, in percent"
-    return [Chart(title, [table], [], [], [])] if not table.empty else []
+    return [Chart(title, [table], [])] if not table.empty else []
 
 
-def _percent(of: PlaceTable, place: Place, metric: str) -> Heat | None:
+def _percent(of: PlaceTable, place: Place, metric: str) -> Entry | None:
     found = _summary(of, place, metric)
-    return None if found is None else Heat(None, text_of(100 * found.median), "%")
+    return None if found is None else Entry(text_of(100 * found.median), "%")
 
 
 def _points(results: PublishedTable) -> list[Point]:

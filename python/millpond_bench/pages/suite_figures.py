@@ -7,59 +7,55 @@ unique_chars   a curve for each contender over the length of a string: relative 
 
 from __future__ import annotations
 
-from markupsafe import Markup
-
 from millpond.cells.cell import LITTER, Cell
 from millpond.cells.metrics import HEAP_TAKEN
-from millpond.report.figures import flat_figures
-from millpond.report.figures.log_plot import Curve, log_plot
+from millpond.report.figures.specification import COLOURS, Axis, Curves, Figure, HeatMap, Series
+from millpond.report.figures.specification import Cell as Line
 from millpond.statistics.order_statistics import summarise
 from millpond_bench.experiments.quotients import Quotient
 from millpond_bench.experiments.result_table import PublishedTable
-from millpond_bench.pages.grunwald1993_figures import COLOURS, DASHES, CaptionedFigure
-from millpond_bench.tables.heat_tables import STEPS
 from millpond_bench.tables.table_model import QuotientTableModel
 
-_A_BILLION = 10**9
-_LINE_BYTES, _LINES_OF_A_ROW, _ROW_PIXELS = 64, 64, 12.0
+_LINE_BYTES, _LINES_OF_A_ROW, _ROW_PIXELS, _MARGIN_PIXELS = 64, 64, 12, 60
 
 
-def unique_characters(results: PublishedTable) -> list[CaptionedFigure]:
+def unique_characters(results: PublishedTable) -> list[Figure]:
     """The talk's charts, and its picture of a fragmented heap."""
     quotients = results.experiment.table.layout.quotients
     return [*(one for quotient in quotients for one in _curves(results, quotient)), *heap_pictures(results)]
 
 
-def _curves(results: PublishedTable, quotient: Quotient) -> list[CaptionedFigure]:
+def _curves(results: PublishedTable, quotient: Quotient) -> list[Figure]:
     """A figure for each state of the heap that has such quotients at two lengths or more."""
-    look, found = QuotientTableModel(results, quotient), []
+    look, found = QuotientTableModel(results, quotient), list[Figure]()
     strategies = [name for name in results.experiment.data.strategies if any(name == own for _, own in look.ours)]
     for litter in sorted({int(dict(at)[LITTER]) for at, _ in look.ours}):
-        curves, legend = [], []
+        series = []
         for number, name in enumerate(strategies):
             points = sorted(
-                (int(dict(at)["length"]), round(_A_BILLION * level))
+                (int(dict(at)["length"]), level)
                 for at, own in look.ours
                 if own == name and dict(at)[LITTER] == litter and (level := look.our_level((at, own))) is not None
             )
-            colour, dash = f"k{number % COLOURS}", DASHES[number // COLOURS % len(DASHES)]
             alias = results.experiment.data.alias(name)
             label = f"{alias} {name}" if alias else name
             if len(points) > 1:
-                curves.append(Curve(label, number, 0, colour, dash, points, _A_BILLION))
-                legend.append((colour, dash, label))
+                dash = number // COLOURS % 3
+                series.append(Series(name=label, points=points, colour=number % COLOURS, dash=dash, has_dots=True))
         heap = results.experiment.table.layout.titles({LITTER: litter})
-        caption = f"{heap}: {quotient.title}, in percent, by the length of a string"
-        found += [CaptionedFigure(caption, log_plot(curves, caption, shares=True), legend)] if curves else []
+        if series:
+            title = f"{heap}: {quotient.title}, by the length of a string"
+            x, y = Axis(name="length", log=True), Axis(name=quotient.title, unit="share", log=True)
+            found.append(Curves(title=title, x=x, y=y, series=series))
     return found
 
 
-def heap_pictures(results: PublishedTable) -> list[CaptionedFigure]:
+def heap_pictures(results: PublishedTable) -> list[Figure]:
     """A piece of each state of the heap, line by line, from the first recorded point of each state.
 
     O(lines).
     """
-    found: dict[str, CaptionedFigure] = {}
+    found: dict[str, Figure] = {}
     for cell in results.cells:
         state = dict(cell.parameters).get(LITTER, "")
         lines = _lines(results, cell)
@@ -70,7 +66,7 @@ def heap_pictures(results: PublishedTable) -> list[CaptionedFigure]:
                 f"blocks freed at random, before {cell.name}: a box is a line of {_LINE_BYTES} bytes, a row 4 KiB; "
                 f"dark is held, {share:.0%} of all bytes"
             )
-            found[state] = CaptionedFigure(caption, _grid(lines), [])
+            found[state] = _grid(lines, caption)
     return list(found.values())
 
 
@@ -83,15 +79,16 @@ def _lines(results: PublishedTable, cell: Cell) -> dict[int, float]:
     }
 
 
-def _grid(lines: dict[int, float]) -> Markup:
-    marks = []
+def _grid(lines: dict[int, float], caption: str) -> HeatMap:
+    """A row for each page, the lowest address above."""
+    rows = max(lines) // _LINES_OF_A_ROW + 1
+    cells = []
     for number, share in sorted(lines.items()):
         row, column = divmod(number, _LINES_OF_A_ROW)
-        step = min(STEPS - 1, round(share * (STEPS - 1)))
-        title = f"+{number * _LINE_BYTES} bytes: {share:.0%} held"
-        marks.append(
-            flat_figures.rectangle(f"s{step}", column / _LINES_OF_A_ROW, row * _ROW_PIXELS,
-                                   0.94 / _LINES_OF_A_ROW, _ROW_PIXELS - 1, title)
-        )  # fmt: skip
-    tall = (max(lines) // _LINES_OF_A_ROW + 1) * _ROW_PIXELS
-    return flat_figures.figure(int(tall), flat_figures.joined(marks), "a littered heap, line by line")
+        cells.append(Line(column, rows - 1 - row, share))
+    return HeatMap(
+        title="A littered heap, line by line", caption=caption, cells=cells, low=0.0, high=1.0,
+        x=Axis(name="byte of the page", names=[f"+{_LINE_BYTES * n} B" for n in range(_LINES_OF_A_ROW)]),
+        y=Axis(name="page", names=[f"+{4 * row} KiB" for row in reversed(range(rows))]),
+        value=Axis(name="held", unit="share"), height=_ROW_PIXELS * rows + _MARGIN_PIXELS,
+    )  # fmt: skip

@@ -12,7 +12,7 @@ from millpond.system.wording import bytes_text, plural
 from millpond_bench.experiments.experiment_data import Place
 from millpond_bench.experiments.quotients import Quotient
 from millpond_bench.experiments.result_table import PublishedTable, quotients
-from millpond_bench.tables.heat_tables import Heat
+from millpond_bench.tables.page_tables import Entry
 
 _BYTES, _MB = "peak_bytes", 1e6
 Value = TypeVar("Value")
@@ -64,7 +64,7 @@ class TableModel:
         return self.layout.relative and key[1] != self.experiment.data.baseline
 
     def _level(self, values: Mapping[Place, float], key: Place) -> float | None:
-        """The value that decides the colour: the figure, or its share of the baseline's."""
+        """The value that figures draw: the figure, or its share of the baseline's."""
         value = values.get(key)
         if not self.layout.relative or value is None:
             return value
@@ -84,34 +84,34 @@ class TableModel:
         ours, theirs = shares if self._is_share(key) else (self._medians.get(key), self._values.get(there))
         return ours / theirs if ours is not None and theirs else None
 
-    def published(self, key: Place) -> Heat | None:
+    def published(self, key: Place) -> Entry | None:
         one = self.printed.get(key)
-        return None if one is None else Heat(self.published_level(key), one.printed, one.unit)
+        return None if one is None else Entry(one.printed, one.unit)
 
-    def here(self, key: Place) -> Heat | None:
+    def here(self, key: Place) -> Entry | None:
         cell = self.cells.get(key)
         if cell is None:
             return None
         if key not in self.ours:
             why, status = self._results.why.get(cell, "not run"), self._results.failed.get(cell, "")
-            return Heat(None, status.replace("_", " "), why)
+            return Entry(status.replace("_", " "), why)
         found = summarise(list(self.ours[key].values()))
         level = self.our_level(key)
         interval = f"{text_of(found.low)} to {text_of(found.high)}"
         title = f"{text_of(found.median)} {self.unit} ({interval}), {plural(found.n, 'round')}"
-        return Heat(level, f"{100 * (level or 0.0):.0f}" if self._is_share(key) else text_of(found.median), title)
+        return Entry(f"{100 * (level or 0.0):.0f}" if self._is_share(key) else text_of(found.median), title)
 
-    def quotient(self, key: Place) -> Heat | None:
+    def quotient(self, key: Place) -> Entry | None:
         value = self.to_published(key)
-        return None if value is None else Heat(value, text_of(value), "of shares" if self._is_share(key) else "")
+        return None if value is None else Entry(text_of(value), "of shares" if self._is_share(key) else "")
 
-    def held(self, key: Place) -> Heat | None:
+    def held(self, key: Place) -> Entry | None:
         cell = self.cells.get(key)
         values = list(self._results.by_round(cell, _BYTES).values()) if cell else []
         if not values:
             return None
         found = summarise(values)
-        return Heat(1.0, text_of(found.median / _MB), f"{bytes_text(found.low)} to {bytes_text(found.high)}")
+        return Entry(text_of(found.median / _MB), f"{bytes_text(found.low)} to {bytes_text(found.high)}")
 
 
 class QuotientTableModel(TableModel):
@@ -144,8 +144,8 @@ class QuotientTableModel(TableModel):
             return values
         return quotients(values, self._results.values_of(cell, quotient.other_metric))
 
-    def here(self, key: Place) -> Heat | None:
+    def here(self, key: Place) -> Entry | None:
         return super().here(key) if key in self.ours else None
 
-    def held(self, key: Place) -> Heat | None:
+    def held(self, key: Place) -> Entry | None:
         return None

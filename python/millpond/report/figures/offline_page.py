@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
 """The basis of every page of ours: templates that escape text and format numbers, a style, and a script.
 
-The page has a content security policy with the hashes of its style and script. So no other script in a text could run,
-and nothing is requested from a network.
+The style and the script begin with those of figures: scripts/bundle makes that script from web/, with the charting
+library in it. In a tree where it was not made, figures are their captions and tables. The page has a content security
+policy with the hashes of its style and script. So no other script in a text could run, and nothing is requested from a
+network.
 """
 
 from __future__ import annotations
@@ -11,13 +13,13 @@ import base64
 import hashlib
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from millpond import __version__
-from millpond.report.figures import flat_figures
 from millpond.system.clock import utc_now
 from millpond.system.wording import (
     bytes_text,
@@ -28,6 +30,9 @@ from millpond.system.wording import (
     share_text,
     yes_or_no_text,
 )
+
+# The script of figures with its library.
+BUNDLE = Path(__file__).resolve().parents[1] / "bundle/figures.js"
 
 
 @dataclass(frozen=True)
@@ -60,14 +65,15 @@ def _hash(text: str) -> str:
 
 @cache
 def load(script: str, *styles: str) -> OfflinePage:
-    """Returns a page with this script and these style sheets; templates are found by name."""
+    """Returns a page with this script and these style sheets, after those of figures; templates are found by name."""
     loader = PackageLoader("millpond.report")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {
         "bytes": bytes_text, "count": count_text, "share": share_text, "seconds": seconds_text, "saved": saved_text,
-        "change": change_text, "yes_or_no": yes_or_no_text, "meter": flat_figures.meter,
+        "change": change_text, "yes_or_no": yes_or_no_text,
     }  # fmt: skip
-    source = [loader.get_source(environment, name)[0] for name in (script, *styles)]
-    return OfflinePage(environment, "".join(source[1:]), source[0])
+    source = [loader.get_source(environment, name)[0] for name in (script, "figures.css", *styles)]
+    charts = BUNDLE.read_text(encoding="utf-8") if BUNDLE.is_file() else ""
+    return OfflinePage(environment, "".join(source[1:]), f"{charts}{source[0]}")

@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 from millpond.report.figures import flat_figures
 from millpond.report.paired_rounds import Ratio
-from millpond.statistics.order_statistics import BEYOND_NOISE, Summary
-from millpond.system.wording import Interval, effect_text, interval_text, percent_text, saved_text
+from millpond.statistics.order_statistics import Summary
+from millpond.system.wording import interval_text, percent_text
 
 ROW_PIXELS = 40
 _AXIS_PIXELS = 18
@@ -81,25 +81,6 @@ def strip(axis: Axis, summary: Summary, ratios: Sequence[Ratio]) -> Markup:
     marks.append(flat_figures.down_line(axis.place(summary.median), middle - 16, middle + 16, "median"))
     label = f"{len(ratios)} rounds, median {percent_text(summary.median)}"
     return flat_figures.figure(ROW_PIXELS, flat_figures.joined(marks), label)
-
-
-@dataclass(frozen=True)
-class StripRow:
-    """A strip with its texts. `saved` is empty if it is not beyond the noise."""
-
-    label: str
-    what: str
-    figure: Markup
-    text: str
-    saved: str
-
-    @classmethod
-    def of(
-        cls, label: str, what: str, axis: Axis, summary: Summary, ratios: Sequence[Ratio], saved: Interval | None
-    ) -> StripRow:
-        """Returns the row of a comparison, `saved` in seconds."""
-        words = saved_text(saved, "seconds") if summary.verdict in BEYOND_NOISE else ""
-        return cls(label, what, strip(axis, summary, ratios), effect_text(summary), words)
 
 
 def scale(axis: Axis) -> Markup:

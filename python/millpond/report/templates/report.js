@@ -1,4 +1,4 @@
-// Sorts a table by the column whose heading is pressed, and unfolds everything before printing.
+// Sorts a table by the column whose heading is pressed, opens what a link leads to, and unfolds everything to print.
 "use strict";
 for (const button of document.querySelectorAll("th button")) {
   button.addEventListener("click", () => {
@@ -11,9 +11,13 @@ for (const button of document.querySelectorAll("th button")) {
     body.append(...[...body.rows].sort((a, b) => (down ? order(a, b) : order(b, a))));
   });
 }
-for (const fold of document.querySelectorAll("td.name a")) {
-  fold.addEventListener("click", () => { const aim = document.getElementById(fold.hash.slice(1)); if (aim) aim.open = true; });
-}
+const unfold = () => {
+  for (let at = location.hash && document.getElementById(location.hash.slice(1)); at; at = at.parentElement)
+    if (at.tagName === "DETAILS") at.open = true;
+  document.getElementById(location.hash.slice(1))?.scrollIntoView();
+};
+addEventListener("hashchange", unfold);
+unfold();
 let folded = [];
 addEventListener("beforeprint", () => {
   folded = [...document.querySelectorAll("details:not([open])")];

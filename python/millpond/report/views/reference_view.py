@@ -1,42 +1,34 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The texts on a captured run for every form of the report: the subsystems that miss, the reason for L, the cost.
-
-The page, the terminal and the Markdown only lay them out. Empty if no capture was requested.
-"""
+"""The section on a captured run: the subsystems that miss, the reason for L, the cost of the capture."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from millpond.advice.advice_data import Advice, CapturedReferences, CapturedSubsystem, LayoutPrediction
 from millpond.advice.layout_prediction import predicted_seconds_text
+from millpond.report.figures.address_maps import references_over_time
+from millpond.report.figures.specification import Figure
+from millpond.report.views.model import Cell, Part, Section, Table, Words, name, section, table
 from millpond.rounds.characterisation import ReferencePlace
 from millpond.system.wording import bytes_text, count_text, percent_text, seconds_text, share_text
 
-HEADINGS = ("subsystem", "misses", "of all misses", "useful of a line", "L", "I", "M (packed)", "T", "instructions")
-PLACE_HEADINGS = (
-    "place",
-    "references",
-    "misses",
-    "of all misses",
-    "cold",
-    "capacity",
-    "conflict",
-    "indirect",
-    "useful",
+_HEADINGS = (
+    "subsystem", ">misses", ">of all misses", ">useful of a line", ">L", ">I", ">M (packed)", ">T", ">instructions"
+)  # fmt: skip
+_PLACE_HEADINGS = (
+    "place", ">references", ">misses", ">of all misses", ">cold", ">capacity", ">conflict", ">indirect", ">useful"
+)  # fmt: skip
+_EXPLANATION = (
+    "Counted. L = I / (I + M × T): I references to its objects, M lines that hold them at the same time (packed: "
+    "the lines that the same bytes need without holes), T transitions to another subsystem's objects. Useful: the "
+    "bytes of each fetched line that were accessed before it was evicted. Instructions: the allocator's share of the "
+    "whole run for this subsystem; D counts only the time while its objects are live."
 )
-EXPLANATION = (
-    "L = I / (I + M × T): I references to its objects, M lines that hold them at the same time (packed: the lines that "
-    "the same bytes need without holes), T transitions to another subsystem's objects. Useful: the bytes of each "
-    "fetched line that were accessed before it was evicted. Instructions: the allocator's share of the whole run for "
-    "this subsystem; D counts only the time while its objects are live."
+_AFFINITY_EXPLANATION = (
+    "Counted. The share of visits to one subsystem's objects that are next to a visit of the other's, to an object "
+    "allocated at about the same time. The diagonal is for its own objects: a traversal in the order of allocation. "
+    "Subsystems with 0.50 and more are joined."
 )
-AFFINITY_EXPLANATION = (
-    "The share of visits to one subsystem's objects that are next to a visit of the other's, to an object allocated at "
-    "about the same time. The diagonal is for its own objects: a traversal in the order of allocation. Subsystems with "
-    "0.50 and more are joined."
-)
-PREDICTED_HEADINGS = ("predicted layout", "misses", "time of the model", "tried: CPU")
+_PREDICTED_HEADINGS = ("predicted layout", ">misses", ">time of the model", ">tried: CPU")
 _AFFINITY_ROWS_AT_MOST = 8
 _DEFINITION = "L = "  # notes that begin so repeat EXPLANATION
 _ROWS_AT_MOST = 15
@@ -50,12 +42,28 @@ _PLACES = {
 }
 
 
-@dataclass(frozen=True)
-class MissRow:
-    """One row of a table: its name, and a cell for each further heading."""
+Row = tuple[Cell | str, ...]
 
-    name: str
-    cells: tuple[str, ...]
+
+def reference_section(advice: Advice, figures: bool) -> Section | None:
+    """Returns what was captured; None if no capture was requested."""
+    affine, predicted = _affinity(advice), _predicted_rows(advice)
+    parts: list[Part | None] = [
+        *map(Words, sentences(advice)),
+        table(_HEADINGS, _rows(advice), caption=_rest_text(advice)),
+        Words(_EXPLANATION, "soft") if _rows(advice) else None,
+        _map(advice) if figures else None,
+        section("Accessed together", [affine, Words(_AFFINITY_EXPLANATION, "soft") if affine else None]),
+        section("Predicted layouts", [table(_PREDICTED_HEADINGS, predicted), Words(_predicted_note(advice), "soft")]),
+        section("Misses by place and kind", [table(_PLACE_HEADINGS, _places(advice))], fold=True),
+    ]
+    return section("Where references miss", parts, fold=True)
+
+
+def _map(advice: Advice) -> Figure | None:
+    """Returns addresses over time with their misses."""
+    facts = advice.references.facts if advice.references else None
+    return references_over_time(facts.map, place_name) if facts and facts.map else None
 
 
 def sentences(advice: Advice) -> list[str]:
@@ -118,7 +126,7 @@ def _cost(found: CapturedReferences) -> str:
     return f"{said}; no round includes it."
 
 
-def rows(advice: Advice) -> list[MissRow]:
+def _rows(advice: Advice) -> list[Row]:
     """Returns a row for each subsystem, those with most misses first."""
     found = advice.references
     if found is None or found.facts is None:
@@ -127,7 +135,7 @@ def rows(advice: Advice) -> list[MissRow]:
     return [_row(one, line_bytes) for one in found.subsystems[:_ROWS_AT_MOST]]
 
 
-def rest_text(advice: Advice) -> str:
+def _rest_text(advice: Advice) -> str:
     """Returns the sums of the subsystems that the rows leave out."""
     rest = advice.references.subsystems[_ROWS_AT_MOST:] if advice.references else ()
     if not rest:
@@ -136,36 +144,29 @@ def rest_text(advice: Advice) -> str:
     return f"and {len(rest)} others: {count_text(references)} references, {count_text(misses)} misses; the JSON has all"
 
 
-def _row(one: CapturedSubsystem, line_bytes: int) -> MissRow:
+def _row(one: CapturedSubsystem, line_bytes: int) -> Row:
     r = one.references
     useful = "–" if r.useful_share is None else f"{line_bytes * r.useful_share:.1f} of {line_bytes} B"
-    cells = (
-        count_text(r.misses), percent(r.miss_share), useful, locality_text(r.locality), count_text(r.references),
-        f"{count_text(r.lines)} ({count_text(r.lines_packed)})", count_text(r.transitions),
+    return (
+        name(one.name), count_text(r.misses), percent(r.miss_share), useful, locality_text(r.locality),
+        count_text(r.references), f"{count_text(r.lines)} ({count_text(r.lines_packed)})", count_text(r.transitions),
         percent(r.instruction_share),
     )  # fmt: skip
-    return MissRow(one.name, cells)
 
 
-def affinity_headings(advice: Advice) -> tuple[str, ...]:
-    """Returns the columns of the matrix: a number for each of its rows."""
-    return ("subsystem", "visits", *(str(n) for n in range(1, len(_affine(advice)) + 1)))
-
-
-def affinity_rows(advice: Advice) -> list[MissRow]:
+def _affinity(advice: Advice) -> Table | None:
     """Returns the matrix of subsystems that are accessed together, for those visited most."""
     facts = advice.references.facts if advice.references else None
     shown = _affine(advice)
     if facts is None or facts.affinity is None or not shown:
-        return []
+        return None
     strengths, rows = facts.affinity.strengths, facts.affinity.rows
-    return [
-        MissRow(
-            f"{number} {rows[a].name}",
-            (count_text(rows[a].visits), *(share_text(strengths.get((a, b), 0.0)) for b in shown)),
-        )
+    headings = ("subsystem", ">visits", *(f">{n}" for n in range(1, len(shown) + 1)))
+    return table(headings, [
+        (name(f"{number} {rows[a].name}"), count_text(rows[a].visits),
+         *(share_text(strengths.get((a, b), 0.0)) for b in shown))
         for number, a in enumerate(shown, 1)
-    ]
+    ])  # fmt: skip
 
 
 def _affine(advice: Advice) -> list[int]:
@@ -176,27 +177,26 @@ def _affine(advice: Advice) -> list[int]:
     return sorted(visited, key=lambda n: -rows[n].visits)[:_AFFINITY_ROWS_AT_MOST]
 
 
-def predicted_rows(advice: Advice) -> list[MissRow]:
+def _predicted_rows(advice: Advice) -> list[Row]:
     """Returns each predicted layout with the result of its trial; the best first."""
     predicted = advice.references.predicted if advice.references else None
     return [_predicted(one) for one in predicted.layouts] if predicted else []
 
 
-def predicted_note(advice: Advice) -> str:
+def _predicted_note(advice: Advice) -> str:
     """Returns the error of predicted seconds on this machine; empty if none were predicted."""
     predicted = advice.references.predicted if advice.references else None
     return predicted.error.sentence if predicted is not None and predicted.error is not None else ""
 
 
-def _predicted(one: LayoutPrediction) -> MissRow:
+def _predicted(one: LayoutPrediction) -> Row:
     tried = "not tried: nothing to gain" if one.dropped else "–"
     if one.tried is not None and one.tried.median is not None:
         tried = percent_text(one.tried.median)
-    cells = (percent_text(one.misses_ratio), predicted_seconds_text(one) or "–", tried)
-    return MissRow(f"{one.kind} {one.name}", cells)
+    return name(f"{one.kind} {one.name}"), percent_text(one.misses_ratio), predicted_seconds_text(one) or "–", tried
 
 
-def places(advice: Advice) -> list[MissRow]:
+def _places(advice: Advice) -> list[Row]:
     """Returns a row for each kind of place."""
     facts = advice.references.facts if advice.references else None
     if facts is None:
@@ -205,14 +205,14 @@ def places(advice: Advice) -> list[MissRow]:
     return [_place(place, whole) for place in facts.places if place.references]
 
 
-def _place(place: ReferencePlace, whole: int) -> MissRow:
+def _place(place: ReferencePlace, whole: int) -> Row:
     useful = place.useful_bytes / place.fetched_bytes if place.fetched_bytes else None
     counts = (place.cold, place.capacity, place.conflict, place.indirect)
-    cells = (
-        count_text(place.references), count_text(place.misses), percent(place.misses / whole if whole else None),
+    return (
+        place_name(place.place), count_text(place.references),
+        count_text(place.misses), percent(place.misses / whole if whole else None),
         *map(count_text, counts), percent(useful),
     )  # fmt: skip
-    return MissRow(place_name(place.place), cells)
 
 
 def place_name(place: str) -> str:

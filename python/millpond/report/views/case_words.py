@@ -1,44 +1,21 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The texts of every form of the report: the answer, the gain of each subsystem, the limits, and how to repeat it.
-
-The page, the terminal and the Markdown only lay them out.
-"""
+"""The sentences on a whole case: the answer, the facts of the recording, the limits, and how to repeat it."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.advice.advice_data import Advice, AnalysedProgram, Change, Effect, Row
+from millpond.advice.advice_data import Advice, AnalysedProgram, Effect, Option
 from millpond.cells.plan_file import PlanFile
-from millpond.cells.plans import ARENA, SUFFIX
-from millpond.report.cases import Case, ShownRow
-from millpond.rounds.characterisation import (
-    ALIVE_AT_END,
-    NOT_DECIDED,
-    NOT_DISPROVED,
-    OUTERMOST,
-    Dimension,
-    RecordedTrace,
-    ScopeLegality,
-    SubsystemFacts,
-    TraceSummary,
-    Window,
-)
+from millpond.cells.plans import SUFFIX
+from millpond.report.cases import Case
+from millpond.report.views.short_text import short_name
+from millpond.rounds.characterisation import TraceSummary, Window
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
-from millpond.system.wording import (
-    bytes_text,
-    count_text,
-    interval_text,
-    list_text,
-    percent_text,
-    plural,
-    seconds_text,
-)
+from millpond.system.wording import bytes_text, count_text, list_text, plural, seconds_text
 
 # The origin of a figure, by the observations' `kind`.
 KINDS = {
@@ -58,22 +35,10 @@ COST_WORDS = {
     "look_up_extra": "looking up the allocating code, in a trial only",
     "pool_extra": "the extra cost of an allocation with its free in a trial",
 }
-DVLUC_NAMES = {"D": "density", "V": "variation", "L": "locality", "U": "utilization", "C": "contention"}
-_SHORT_AT_MOST = 44
+_OWN_MALLOC = "millpond"  # the name of the multipool that replaces malloc
 _NAME_AT_MOST = 60
 _POOLS_AT_MOST = 4
 _MODULES_AT_MOST = 6
-
-
-@dataclass(frozen=True)
-class EffectWords:
-    """One figure of the first screen. `change` is empty if nothing was measured."""
-
-    label: str
-    change: str
-    interval: str
-    verdict: str
-    title: str
 
 
 def answer(advice: Advice) -> tuple[str, str]:
@@ -93,7 +58,7 @@ def answer(advice: Advice) -> tuple[str, str]:
     if not advice.rounds:
         return "unknown", "Nothing was tried, so nothing is advised."
     if advice.choice and kind == "malloc":
-        malloc = f"another malloc helps, {advice.choice.command}"
+        malloc = f"another malloc helps, {option_name(advice.choice)}"
         return "other", f"Better still, {malloc}; {pools}, too." if pools else f"Not a local allocator: {malloc}."
     if advice.rounds < FEWEST_VERDICT_ROUNDS:
         return "unknown", f"Not enough time: {plural(advice.rounds, 'round')} cannot give a verdict."
@@ -109,65 +74,27 @@ def _pools(plan: PlanFile, confirmed: set[str]) -> list[str]:
     routes = [r for r in plan.routes if not r.of_rest]
     pools = [name for r in routes for name in (r.subsystems if r.scope else [r.pool])]
     chosen = [p for p in pools if p in confirmed] or pools
-    names = [p if len(p) <= _NAME_AT_MOST else f"{p[:_NAME_AT_MOST]}…" for p in chosen[:_POOLS_AT_MOST]]
+    names = [short_name(p, _NAME_AT_MOST) for p in chosen[:_POOLS_AT_MOST]]
     more = len(chosen) - len(names)
     return [*names, f"{more} more"] if more else names
+
+
+def option_name(option: Option) -> str:
+    """Returns a contender in a few words: a malloc library by its name, a plan by its pools."""
+    if option.kind == "malloc":
+        return "Millpond's multipool" if option.name == _OWN_MALLOC else option.name or option.command or ""
+    return option.what or option.name
+
+
+def option_command(option: Option) -> str:
+    """Returns the setting that runs a malloc, `LD_PRELOAD=libjemalloc.so.2`; empty for a plan."""
+    return option.command or "" if option.kind == "malloc" else ""
 
 
 def taken_off(advice: Advice) -> list[tuple[str, Effect]]:
     """Returns the measured costs between the plan as it was tried and the plan net."""
     found = ((words, advice.sums.get(name)) for name, words in COST_WORDS.items())
     return [(words, effect) for words, effect in found if effect and effect.n]
-
-
-def effects(advice: Advice) -> list[EffectWords]:
-    """Returns the figures of the first screen: CPU and peak memory of the plan and of the best malloc; placement."""
-    found = []
-    every = advice.every_effect
-    for name, label in (("net", "the plan"), ("faster_malloc", "the best malloc")):
-        summary = every.get(name)
-        peak = summary.peak if summary else None
-        found.append(_effect(f"{label}, CPU", summary, EFFECT_WORDS[name]))
-        found.append(_effect(f"{label}, peak memory", peak, EFFECT_WORDS[name]))
-    return [*found, _effect("placement, CPU", every.get("placement"), EFFECT_WORDS["placement"])]
-
-
-def _effect(label: str, change: Change | None, title: str) -> EffectWords:
-    known = change.known if change else None
-    if known is None:
-        return EffectWords(label, "", "", "not measured", title)
-    return EffectWords(
-        label, percent_text(known.median), interval_text(known), known.verdict,
-        f"{title}; median of {plural(known.n, 'round')}, {100 * known.level:.0f} % interval ({known.method})",
-    )  # fmt: skip
-
-
-def events_text(number: float | None, word: str = "event") -> str:
-    """Returns `1 event`, `455 k events`."""
-    return f"{count_text(number)} {word}{'' if number == 1 else 's'}"
-
-
-def cpu_share(row: Row, trace: RecordedTrace) -> float | None:
-    """Returns the estimated share of the CPU time in the subsystem's operations; None if unknown or impossible."""
-    seconds = (row.dimension("D").absolute or {}).get("operation_seconds")
-    share = seconds / trace.cpu_seconds if seconds is not None and trace.cpu_seconds else None
-    return share if share is not None and share <= 1 else None  # an estimate above the whole CPU time is useless
-
-
-def density_text(d: Dimension) -> str:
-    """Returns the origin of a value of D: the kind with the method, or the reason why it is unknown."""
-    return d.why_null or (f"{d.kind}, from {d.method}" if d.method else d.kind or "unknown")
-
-
-def density_note(subsystems: Sequence[SubsystemFacts]) -> str:
-    """Returns the sources of D, and why it is unknown for some subsystems; empty without either."""
-    every = [s.dimension("D") for s in subsystems]
-    methods = dict.fromkeys(d.method for d in every if d.value is not None and d.method)
-    unknown = [d for d in every if d.value is None]
-    reasons = dict.fromkeys(d.why_null for d in unknown if d.why_null)
-    said = [f"D is from {list_text(list(methods))}."] if methods else []
-    said += [f"D is unknown for {len(unknown)} of {len(every)}: {'; '.join(reasons)}."] if reasons else []
-    return " ".join(said)
 
 
 def window_text(window: Window) -> str:
@@ -178,56 +105,9 @@ def window_text(window: Window) -> str:
     )
 
 
-def short_advice(row: Row) -> str:
-    """Returns the advice on a subsystem in a few words; the row's `reason` has the rest."""
-    if row.pays:
-        own = "arena" if row.best == ARENA else "own pool"
-        return f"{own} ({row.best}){', in some inputs only' if row.warning else ''}"
-    if row.cpu_ratio and row.cpu_ratio.n:
-        words = {"worse": "nothing: a pool costs time", "better": "nothing: gain not confirmed"}
-        return words.get(row.cpu_ratio.verdict, f"nothing: {row.cpu_ratio.verdict}")
-    text = row.reason.removeprefix("not tried: ").split(";")[0]
-    text = text.replace("too small a part of the heap to matter", "too small to matter")
-    return f"not tried: {text}" if len(text) <= _SHORT_AT_MOST else "not tried"
-
-
-def short_legality(scopes: Sequence[ScopeLegality]) -> tuple[str, str]:
-    """Returns whether some scope could own an arena (yes, perhaps, no, unknown), and which, in a few words.
-
-    "perhaps": no object was seen to outlive the scope, but its activations were not observed.
-    """
-    for mark, found, words in (
-        ("yes", [s for s in scopes if s.legal], ""),
-        ("perhaps", [s for s in scopes if s.legality == OUTERMOST], " (outermost call)"),
-        ("perhaps", [s for s in scopes if s.legality == NOT_DISPROVED], " (not observed)"),
-        ("unknown", [s for s in scopes if s.legality == NOT_DECIDED], " (not decided)"),
-        ("perhaps", [s for s in scopes if s.legality == ALIVE_AT_END], " (alive at the end)"),
-    ):
-        if found:
-            return mark, f"{_scope(found[0])}{words}" + (f" +{len(found) - 1}" if len(found) > 1 else "")
-    return ("no", "only the whole process") if scopes else ("unknown", "unknown")
-
-
-def _scope(scope: ScopeLegality) -> str:
-    return "one thread" if scope.scope == "thread" else scope.name
-
-
 def notes(case: Case) -> list[str]:
     """Returns the notes of advise, without those that the report writes in its own words."""
     return [note for note in dict.fromkeys(case.advice.notes) if not note.startswith("replay: ")]
-
-
-def rest_text(rest: list[ShownRow]) -> str:
-    """Returns the sums of the rows that are not shown."""
-    if not rest:
-        return ""
-    rows = [shown.row for shown in rest]
-    tried = sum(bool(row.cpu_ratio and row.cpu_ratio.n) for row in rows)
-    return (
-        f"and {len(rest)} smaller ones: {bytes_text(sum(row.bytes or 0 for row in rows))}, "
-        f"{count_text(sum(row.events or 0 for row in rows))} events; {tried or 'none'} of them tried; "
-        "the JSON and CSV have all"
-    )
 
 
 def trace_warnings(trace: TraceSummary) -> list[str]:
@@ -247,15 +127,25 @@ def trace_warnings(trace: TraceSummary) -> list[str]:
     return warnings
 
 
+def end_text(program: AnalysedProgram) -> str:
+    """Returns how the program ended when it was recorded; empty if it succeeded."""
+    if not program.signal and not program.exit:
+        return ""
+    return f"the program {describe(program.exit or 0, program.signal or 0)} when it was recorded"
+
+
+def unnamed_text(case: Case) -> str:
+    """Returns the share of events from functions without symbols; empty without any."""
+    named = case.trace.named_share
+    if named is None or named >= 0.9995:
+        return ""
+    return f"{100 * (1 - named):.1f} % of the events are from functions without symbols"
+
+
 def not_measured(case: Case) -> list[str]:
     """Returns the limits of the figures, one sentence each."""
     trace, program = case.trace, case.advice.program
-    said = list(trace_warnings(trace))
-    if program.signal or program.exit:
-        said.append(f"the program {describe(program.exit or 0, program.signal or 0)} when it was recorded")
-    named = trace.named_share
-    if named is not None and named < 0.9995:
-        said.append(f"{100 * (1 - named):.1f} % of the events are from functions without symbols")
+    said = [*trace_warnings(trace), *filter(None, [end_text(program), unnamed_text(case)])]
     nameless = [Path(module.path).name for module in trace.modules_without_names or ()]
     if nameless:
         more = len(nameless) - _MODULES_AT_MOST
@@ -343,6 +233,11 @@ def facts(case: Case) -> list[str]:
     if case.advice.rounds:
         found.append(f"{plural(case.advice.rounds, 'judging round')} of each contender")
     return found
+
+
+def events_text(number: float | None, word: str = "event") -> str:
+    """Returns `1 event`, `455 k events`."""
+    return f"{count_text(number)} {word}{'' if number == 1 else 's'}"
 
 
 def replayed(case: Case) -> bool:

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The results of `millpond characterise` and `millpond trial` as sections."""
+
+from __future__ import annotations
+
+from millpond.advice.row_reasons import legality_text
+from millpond.report.views.case_words import EFFECT_WORDS, trace_warnings, window_text
+from millpond.report.views.model import Bullets, Section, Table, Words, name, several, table
+from millpond.report.views.subsystem_view import LETTERS_TEXT, density_note
+from millpond.rounds.characterisation import Characterisation, ReferenceFacts, SubsystemFacts
+from millpond.rounds.trial_data import TrialResult
+from millpond.system.wording import (
+    bytes_text,
+    count_text,
+    effect_text,
+    percent_text,
+    plural,
+    seconds_text,
+    share_text,
+)
+
+_ROWS_AT_MOST = 15
+_TRIAL_EFFECTS = (*EFFECT_WORDS, "shared_pool", "shared_pool_huge", "interposer", "look_up")
+
+
+def characterisation_section(data: Characterisation) -> Section:
+    """Returns the facts of a trace, and each subsystem's memory use."""
+    trace = data.trace
+    named = trace.named_share
+    said = [
+        f"{count_text(trace.events)} heap events", f"{bytes_text(trace.bytes)} allocated",
+        f"{bytes_text(trace.peak_live_bytes)} live at the peak", plural(trace.threads or 1, "thread"),
+        "names unknown" if named is None else f"{100 * named:.0f} % of events are from functions with a name",
+    ]  # fmt: skip
+    below = [
+        LETTERS_TEXT, window_text(data.window) if data.window else "", density_note(data.subsystems),
+        _references_text(data.references) if data.references else "",
+    ]  # fmt: skip
+    warnings = Bullets(tuple(trace_warnings(trace)))
+    found = _subsystems(data.subsystems)
+    return Section(data.process.words, (Words(", ".join(said)), warnings, found, *map(Words, filter(None, below))))
+
+
+def _subsystems(subsystems: tuple[SubsystemFacts, ...]) -> Table:
+    rows = [
+        (
+            name(s.name), s.kind or "", count_text(s.events), bytes_text(s.bytes), bytes_text(s.peak_live_bytes),
+            *[share_text(s.dimension(letter).value) for letter in "DVLUC"], legality_text(s.legality),
+        )
+        for s in subsystems[:_ROWS_AT_MOST]
+    ]  # fmt: skip
+    headings = ("subsystem", "kind", ">events", ">bytes", ">peak live", *(f">{letter}" for letter in "DVLUC"))
+    caption = several(subsystems, _ROWS_AT_MOST, "subsystems, all smaller")
+    return table((*headings, "legality"), rows, caption=caption, title="Subsystems")
+
+
+def _references_text(counted: ReferenceFacts) -> str:
+    """Returns one line on the references of a trace as a whole."""
+    misses = counted.misses
+    return (
+        f"D, L and C are counted from {count_text(counted.references)} references. L = I/(I + M·T): I references to a "
+        f"subsystem's objects, M the most cache lines that hold them, T transitions to other subsystems. The "
+        f"allocator executes {share_text(counted.instruction_share)} of the instructions; in a cache of "
+        f"{bytes_text(counted.cache.bytes)} the program misses {count_text(misses.get('program'))} times, "
+        f"{count_text(misses.get('indirect'))} of them on lines that the allocator evicted."
+    )
+
+
+def trial_section(trial: TrialResult) -> Section:
+    """Returns each contender of a trial, then each plan's effects."""
+    metrics = (("cpu_seconds", seconds_text), ("wall_seconds", seconds_text), ("peak_bytes", bytes_text),
+               ("page_faults", count_text))  # fmt: skip
+    rows = [
+        (name(c.name), *(show(c.metrics[m].median) if m in c.metrics else "–" for m, show in metrics))
+        for c in trial.contenders
+    ]
+    effects = []
+    for plan in trial.plans:
+        for key, found in plan.effects.items():
+            if key in _TRIAL_EFFECTS:
+                peak = found.get("peak_bytes")
+                label = key if len(trial.plans) == 1 else f"{plan.name}: {key}"
+                memory = f"{percent_text(peak.median)}, {peak.verdict}" if peak else "–"
+                effects.append((label, effect_text(found.get("cpu_seconds")), memory))
+    title = f"{plural(trial.rounds, 'round')} of each"
+    return Section("", (
+        table(("contender", ">CPU", ">wall", ">peak resident", ">faults"), rows, title=title),
+        table(("what", ">CPU", ">peak resident"), effects, title="Effects"), Bullets(tuple(trial.notes)),
+    ))  # fmt: skip
