@@ -27,7 +27,7 @@ from millpond_bench.experiments.suite_rounds import SuiteProgram
 from millpond_bench.pages.charts import PUBLISHED, Chart, charts
 from millpond_bench.runs.experiment_run import ExperimentRun
 from millpond_bench.runs.published_run import PublishedRun
-from millpond_bench.tables.table_model import text_of
+from millpond_bench.tables.quantities import text_of
 from millpond_bench.tables.terminal_table import claims_line
 
 _BESIDE_AT_MOST = 400

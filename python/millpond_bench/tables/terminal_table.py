@@ -32,7 +32,7 @@ from millpond_bench.claims.claims import BROKEN, HOLDS, UNDECIDED, VERDICTS, Ver
 from millpond_bench.claims.verdicts import FEWEST_ROUNDS
 from millpond_bench.experiments.bench_document import PublishedRow
 from millpond_bench.experiments.result_table import PublishedTable, ResultRow
-from millpond_bench.tables.table_model import text_of
+from millpond_bench.tables.quantities import text_of
 
 _PEAK = "peak_bytes"
 _USUAL = f"{SURROUNDINGS[TOOLCHAIN]}, {SURROUNDINGS[MALLOC]}"
