@@ -182,7 +182,7 @@ def _measure(
             run.show()
         write_one(run)
     for name, together in judge_together(runs).items():
-        if json != STDOUT:
+        if json != STDOUT and not all(run.figures_only for run in together):
             from millpond_bench.tables.terminal_table import print_together
 
             print_together(name, [claim for run in together for claim in run.claims])

@@ -61,8 +61,10 @@ def charts(results: PublishedTable) -> list[Chart]:
 
 
 def _drawn(layouts: Sequence[_Layout], look: TableModel) -> list[Chart]:
-    """Charts of the layouts that have any measured figure."""
-    return [_chart(one, look) for one in layouts if any(key in look.ours for _, row in one.rows for key in row)]
+    """Charts of the layouts that have any measured figure; of all if none of these has a published one."""
+    measured = [one for one in layouts if any(key in look.ours for _, row in one.rows for key in row)]
+    both = any(key in look.printed for one in measured for _, row in one.rows for key in row)
+    return [_chart(one, look) for one in (measured if both or not measured else layouts)]
 
 
 def _chart(layout: _Layout, look: TableModel) -> Chart:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The legend of an experiment: its strategies by their labels, its axes, and the terms that its text uses.
 
-    multipool:base:wink ──▶ AS10 │ a multipool │ millpond::multipool │ Keeps … ; called through a virtual base; winked out
+    multipool:base:wink ──▶ AS10 │ a multipool │ millpond::multipool │ Keeps … ; through a base; winked out
 
 The words are in suites/legend.toml.
 """

@@ -36,11 +36,6 @@ def short_text(value: float) -> str:
     return count_text(value) if abs(value) >= _LARGE else text_of(value)
 
 
-def time_text(seconds: float) -> str:
-    """`1.25 s`, `3.10 ms`, `12.0 ns`."""
-    return f"{text_of(seconds / _NANO)} ns" if 0 < abs(seconds) < 1e-6 else seconds_text(seconds)
-
-
 def kind_of(unit: str) -> tuple[Kind, float]:
     """The kind of a unit, and the factor from it to seconds or bytes."""
     if unit == "ns":
@@ -72,5 +67,5 @@ def quantity_of(unit: str, values: Iterable[float]) -> Quantity:
     size, name = next(((size, name) for size, name in _UNITS[kind] if most >= size), _UNITS[kind][-1])
     if least / size >= _LEAST:
         return Quantity(name + of_what, size / to_base, short_text)
-    own = bytes_text if kind == "bytes" else time_text
+    own = bytes_text if kind == "bytes" else seconds_text
     return Quantity(kind + of_what, 0, lambda value: own(value * to_base))
