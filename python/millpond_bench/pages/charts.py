@@ -75,7 +75,7 @@ def _chart(layout: _Layout, look: TableModel) -> Chart:
 
     units = [_unit_of(look, [row[n] for _, row in layout.rows]) for n in range(len(layout.headings))]
     tables = [
-        drawn(PUBLISHED, look.published, units), drawn(HERE, look.here, units),
+        drawn(PUBLISHED, look.published, units), drawn(HERE, look.here, units, False),
         drawn("here / published", look.quotient, ["ratio"], False),
         drawn("here, peak resident memory", look.held, [look.peak_quantity.unit], False),
     ]  # fmt: skip
@@ -119,10 +119,9 @@ def _curves(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Level
     """Curves over the rows, if these are two or more."""
     series = []
     for kind, level in levels:
-        for number, (heading, name) in enumerate(layout.headings):
+        for number, (label, _) in enumerate(layout.headings):
             found = [(at, level(row[number])) for at, (_, row) in enumerate(layout.rows)]
             points = [(at, value) for at, value in found if value is not None and value > 0]
-            label = " ".join(dict.fromkeys(word for word in (heading, name) if word))
             if points:
                 series.append(
                     Series(name=f"{label}, {kind}", group=label, kind=kind, points=points, colour=number % COLOURS,

@@ -37,7 +37,7 @@ from millpond_bench.tables.quantities import short_text
 _PEAK = "peak_bytes"
 _USUAL = f"{SURROUNDINGS[TOOLCHAIN]}, {SURROUNDINGS[MALLOC]}"
 _NONE = "–"
-_LONGEST_LABEL = 40
+_LONGEST_LABEL = 36
 # A sweep has hundreds of lines: the table shows only the worst of them, JSON has all.
 _MANY = 8
 
