@@ -158,8 +158,13 @@ void event_counts::allocate(const trace::event& e) {
     ++s.sizes[size_class_of(bytes)];
     ++context.objects;
     context.bytes += bytes;
+    see_peak(context);
+    context.live_bytes += bytes;
     totals_.live_bytes += bytes;
-    totals_.peak_bytes = std::max(totals_.peak_bytes, totals_.live_bytes);
+    if (totals_.live_bytes > totals_.peak_bytes) {
+        totals_.peak_bytes = totals_.live_bytes;
+        ++peaks_;
+    }
     totals_.peak_objects = std::max(totals_.peak_objects, ++totals_.live_objects);
 
     thread_share& mine = share(t, e.thread, context.subsystem);
@@ -193,6 +198,8 @@ void event_counts::object_ended(const packed_object& o, trace::moment at, trace:
     subsystem_counts& s = counts_[context.subsystem];
     if (at.time_ticks > s.last_tick) s.last_tick = at.time_ticks;
     s.live_bytes -= o.bytes();
+    see_peak(context);
+    context.live_bytes -= o.bytes();
     totals_.live_bytes -= o.bytes();
     --totals_.live_objects;
     if (--s.live_objects == 0) {
@@ -340,7 +347,8 @@ void event_counts::finish() {
     first_thread_ =
         static_cast<std::uint32_t>(std::find_if(threads_.begin(), threads_.end(), has_events) - threads_.begin());
     live_.for_each([this](std::uint64_t address, const packed_object& o) { object_left(address, o); });
-    for (const context_counts& context : contexts_) {
+    for (context_counts& context : contexts_) {
+        see_peak(context);
         counts_[context.subsystem].objects += context.objects;
         counts_[context.subsystem].bytes += context.bytes;
         totals_.bytes += context.bytes;

@@ -218,7 +218,16 @@ class event_counts {
     const scope_tree& scopes_;
     const std::vector<trace::context_node>& nodes_;
     double ns_per_tick_;
+    // Takes the live bytes of a context for the peaks since its last change, in which they were the same. Before each
+    // change of them, so that a peak costs no pass over all contexts.
+    void see_peak(context_counts& context) const {
+        if (context.peaks == peaks_) return;
+        context.peak_bytes = context.live_bytes;
+        context.peaks = peaks_;
+    }
+
     trace_totals totals_;
+    std::uint64_t peaks_ = 0;  // how often all live bytes have reached a new peak
     std::vector<subsystem_counts> counts_;
     std::vector<context_counts> contexts_;
     std::deque<thread_state> threads_;  // by number

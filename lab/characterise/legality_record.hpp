@@ -28,6 +28,8 @@ struct context_counts {
     std::uint16_t witnessed = 0;  // legality: witnesses have been offered to scopes deeper than this
     std::uint32_t outlived = 0;   // legality: row of this context; 0: none
     std::uint64_t objects = 0, bytes = 0;
+    // peak_bytes: live in this context at the peak of all live bytes, of the first `peaks` peaks.
+    std::uint64_t live_bytes = 0, peak_bytes = 0, peaks = 0;
 };
 
 // The live objects and bytes of a context at one moment.

@@ -75,6 +75,7 @@ std::vector<char> on_the_way(const characterisation& all) {
 //   nodes   [parent, function, subsystem, objects, bytes, live_objects, live_bytes], parents before children;
 //           node 1 is the first; parent 0 is the outside. Subsystem -1 and zeros: this node itself allocated nothing.
 //           live_*: when the trace ended.
+//   peak_bytes   of each node: live at the peak of all live bytes
 //
 // Only nodes that lead to an allocation are listed. O(nodes).
 json contexts_json(const characterisation& all) {
@@ -88,7 +89,7 @@ json contexts_json(const characterisation& all) {
     const std::vector<char> wanted = on_the_way(all);
     std::vector<std::uint32_t> number(wanted.size(), 0);
     std::unordered_map<std::string, std::uint32_t> known;
-    json functions = json::array(), nodes = json::array();
+    json functions = json::array(), nodes = json::array(), peak_bytes = json::array();
     const auto row = [&](std::uint32_t node, std::string name) {
         const auto [function, is_new] = known.try_emplace(name, static_cast<std::uint32_t>(known.size()));
         if (is_new) functions.push_back(std::move(name));
@@ -97,6 +98,7 @@ json contexts_json(const characterisation& all) {
         const std::uint32_t parent = node == 0 ? 0 : number[all.functions().node(node).parent];
         nodes.push_back(json::array({parent, function->second, allocates ? position[counts[node].subsystem] : -1,
                                      counts[node].objects, counts[node].bytes, left.objects, left.bytes}));
+        peak_bytes.push_back(counts[node].peak_bytes);
         number[node] = static_cast<std::uint32_t>(nodes.size());
     };
     for (std::uint32_t node = 1; node < wanted.size(); ++node) {
@@ -104,7 +106,7 @@ json contexts_json(const characterisation& all) {
     }
     if (!counts.empty() && counts[0].objects > 0) row(0, "[unknown]");
     return program::json_object(
-        {{"schema", "millpond.contexts/1"}, {"functions", functions}, {"subsystems", subsystems}, {"nodes", nodes}});
+        {{"schema", "millpond.contexts/1"}, {"functions", functions}, {"subsystems", subsystems}, {"nodes", nodes}, {"peak_bytes", peak_bytes}});
 }
 
 // Returns the strings of a JSON array.

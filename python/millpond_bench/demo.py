@@ -18,6 +18,8 @@ from millpond.advice.advise_options import Options
 from millpond.advice.advise_program import advise
 from millpond.commands.compare import print_builds
 from millpond.report import terminal
+from millpond.report.answer_text import Places
+from millpond.report.cases import cases_of
 from millpond.report.comparison.builds import BuildComparisonRequest, compare_builds
 from millpond.report.page import write_report
 from millpond.rounds.preparation import NO_PREPARATION
@@ -50,7 +52,8 @@ def demonstrate(options: argparse.Namespace) -> None:
         say(f"{name}: at most {options.budget:.0f} s")
         advice = advise(program, Options(options.budget, seed=options.seed))
         output.write_json(advice.to_json(), str(PLACE / f"{name}.json"))
-        terminal.print_advice(advice, terminal.console())
+        places = Places(page=str(PLACE / "report.html"), json=str(PLACE / f"{name}.json"))
+        terminal.print_answer(cases_of([advice], Store(DEFAULT)), terminal.console(), places)
         print()
         advices.append(advice)
     _show_change((server, *requests), (changed, *requests), options.seed)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,9 +107,9 @@ def test_misses_of_references_are_readable(
 
 def test_a_heading_sorts_and_sorts_back(browser: Chromium, page: Path) -> None:
     browser.open(page, 1280, 800)
-    names = "[...document.querySelectorAll('.case')][0].querySelectorAll('tbody td.bytes')"
-    by_bytes = f"[...{names}].map(cell => +cell.dataset.v)"
-    click = "document.querySelectorAll('.case th button')[1].click()"
+    names = "[...document.querySelectorAll('.case')][0].querySelectorAll('tr.pays')[0].parentElement.rows"
+    by_bytes = f"[...{names}].map(row => +row.cells[4].dataset.v)"
+    click = "document.querySelector('tr.pays').closest('table').tHead.rows[0].cells[4].firstChild.click()"
     browser.evaluate(click)
     down = browser.evaluate(by_bytes)
     browser.evaluate(click)
@@ -121,15 +122,41 @@ def test_a_name_leads_to_its_part_and_printing_unfolds_everything(browser: Chrom
     browser.open(page, 1280, 800)
     closed = "document.querySelectorAll('details:not([open])').length"
     before = browser.evaluate(closed)
-    browser.evaluate("document.querySelectorAll('.case td.name a')[2].click()")
-    assert browser.evaluate("document.querySelectorAll('.case details.subsystem')[2].open")
-    assert browser.evaluate(closed) == before - 1
+    browser.evaluate("document.querySelectorAll('.case td.first a')[1].click()")
+    browser.evaluate("new Promise((done) => setTimeout(done, 50))")
+    aim = "document.getElementById(location.hash.slice(1))"
+    assert browser.evaluate(f"{aim}.tagName == 'DETAILS' && {aim}.open && {aim}.getBoundingClientRect().top < 800")
+    assert browser.evaluate(closed) == before - 2, "the subsystem's section, and the one around it"
     browser.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert browser.evaluate(closed) == 0
     browser.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert browser.evaluate(closed) == before - 1
+    assert browser.evaluate(closed) == before - 2
     printed = browser.send("Page.printToPDF", paperWidth=8.27, paperHeight=11.7)
     assert len(printed["data"]) > 10_000
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 1750), (400, 3600)])
+def test_a_folded_case_is_short(browser: Chromium, page: Path, width: int, most: int) -> None:
+    """Each of the two cases fits a screen and a bit, so that a page of two has at most 3 500 pixels."""
+    browser.open(page, width, 800)
+    heights = browser.evaluate("[...document.querySelectorAll('.case')].map((one) => one.offsetHeight)")
+    assert len(heights) == 2 and max(heights) <= most, heights
+    assert browser.evaluate("document.querySelectorAll('details[open]').length") == 0
+
+
+def test_five_thousand_subsystems_open_at_once(browser: Chromium, tmp_path: Path) -> None:
+    advice = Advice.from_json(sample_store.advise(tmp_path / "store"))
+    last = advice.subsystems[-1]
+    rows = (replace(last, name=f"{LONG}::n{i}", bytes=1000, events=10) for i in range(5000))
+    path = tmp_path / "large.html"
+    case = report_cases.case_of(Store(tmp_path / "store").load(advice.run or ""), advice)
+    large = replace(advice, subsystems=(*advice.subsystems, *rows))
+    path.write_text(report_page.render([dataclasses.replace(case, advice=large)]), encoding="utf-8")
+    assert path.stat().st_size < 1_500_000
+    browser.open(path, 1280, 800)
+    assert browser.complaints() == []
+    assert browser.evaluate("document.documentElement.scrollHeight") < 2200
+    assert browser.evaluate("document.querySelectorAll('*').length") < 6000
 
 
 def test_checks_notice_planted_flaws(browser: Chromium, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import sample_store
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from millpond.report.figures import icicle_figure
 from millpond.report.figures.address_maps import heap_over_time, references_over_time
@@ -50,15 +51,20 @@ def test_maps_without_cells_are_not_drawn() -> None:
 TREE = CallTree(
     functions=("main", "read", "grow"), subsystems=("s",),
     nodes=((0, 0, -1, 0, 0, 0, 0), (1, 1, 0, 2, 100, 1, 60), (1, 1, 0, 1, 20, 0, 0), (2, 2, 0, 5, 50, 0, 0)),
+    peak_bytes=(0, 80, 20, 30),
 )  # fmt: skip
 
 
 def test_a_context_has_what_it_and_its_callees_allocate() -> None:
     found = icicle(TREE)
     assert found is not None
-    assert [one.name for one in found.measures] == ["bytes", "events", "alive at the end", "churn"]
+    assert [one.name for one in found.measures] == ["bytes", "events", "peak", "alive at the end", "churn"]
     rows = [(node.parent, found.names[node.name], list(node.values)) for node in found.nodes]
-    assert rows == [(-1, "main", [170, 8, 60, 110]), (0, "read", [170, 8, 60, 110]), (1, "grow", [50, 5, 0, 50])]
+    assert rows == [
+        (-1, "main", [170, 8, 130, 60, 110]), (0, "read", [170, 8, 130, 60, 110]), (1, "grow", [50, 5, 30, 0, 50]),
+    ]  # fmt: skip
+    older = icicle(replace(TREE, peak_bytes=()))
+    assert older is not None and "peak" not in {one.name for one in older.measures}, "older files do not have it"
 
 
 def test_trees_without_allocations_and_damaged_ones_are_not_drawn() -> None:

@@ -405,6 +405,7 @@ def test_the_page_escapes_names_of_programs_and_subsystems(lab: FakeLab) -> None
     done = lab.run("advise", "--budget=3", "--html=page.html", "--", "a<b>program")
     assert done.status == 0, done.stderr
     page = (lab.work / "page.html").read_text()
-    assert page.count("<script") == 1 and "<script>alert" not in page and "://" not in page
+    body = page.partition("<body>")[2].rpartition("<script>")[0]  # the script has a library with names of standards
+    assert page.count("<script") == 1 and "<script>alert" not in page and body and "://" not in body
     assert "a&lt;b&gt;program" in page and "&lt;script&gt;alert(1)" in page
     assert "prefers-color-scheme: dark" in page and 'name="viewport"' in page

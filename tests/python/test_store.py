@@ -124,6 +124,7 @@ CONTEXTS = CallTree.from_json({
     "functions": ["main", "book::add", "never called"],
     "subsystems": ["book", "µ::prices"],
     "nodes": [[0, 0, -1, 0, 0, 0, 0], [1, 1, 0, 7, 70, 1, 10], [1, 1, 1, 5, 50, 0, 0]],
+    "peak_bytes": [0, 60, 50],
 })  # fmt: skip
 
 

@@ -21,7 +21,7 @@ _PREFERENCE_WORDS = {
 
 @dataclass(frozen=True)
 class ChoiceLine:
-    """The answer to one question of a user: the option, or `otherwise` why there is none."""
+    """The answer to one question of a user: the option, or `otherwise` the reason without one."""
 
     label: str
     option: Option | None
@@ -49,9 +49,9 @@ def what_to_do(advice: Advice, name_of: Callable[[Option], str]) -> str:
     if found is None or advice.choice is None:
         return ""
     foreign = foreign_text(advice)
-    otherwise = found.without_source_change
+    otherwise = name_of(found.without_source_change) if found.without_source_change else ""
     would_do = {
-        "plan": _others_change(foreign, otherwise and name_of(otherwise)) if foreign else "change the source",
+        "plan": _others_change(foreign, otherwise) if foreign else "change the source",
         "malloc": f"run it on {name_of(advice.choice)}",
         "nothing": "nothing",
         "trade": "choose by your own priority",
@@ -75,7 +75,7 @@ def lines(advice: Advice) -> list[tuple[str, str]]:
     return [*said, ("what we would do", ours)]
 
 
-def _others_change(packages: str, otherwise: str | None) -> str:
+def _others_change(packages: str, otherwise: str) -> str:
     """Returns the advice on a plan for other people's code: how to run the program now, and who could change the
     source.
     """

@@ -119,6 +119,7 @@ def command(
     plan = _leave_plan(advice, argv, html, json)
     if json != "-":
         from millpond.report import terminal
+        from millpond.report.answer_text import Places
         from millpond.report.cases import cases_of
 
         cases, out = cases_of([advice], Store(store)), terminal.console()
@@ -126,7 +127,7 @@ def command(
             terminal.print_cases(cases, out)
         else:
             kept_in = "" if store == DEFAULT else str(store)
-            terminal.print_answer(cases, out, terminal.Places(str(html or ""), str(plan or ""), json or "", kept_in))
+            terminal.print_answer(cases, out, Places(str(html or ""), str(plan or ""), json or "", kept_in))
     if written:
         say(f"wrote {written}")
     if plan:

@@ -100,15 +100,16 @@ def command(
         _write_results(source, out)
         return
     output.prove_writable(str(out) if out else None)
-    if chosen is Format.TEXT and out is None:
+    if form is None and out is None:
         from millpond.report import terminal
+        from millpond.report.answer_text import Places
 
-        cases, damaged, missing, _ = _reported(source, chosen, run)
+        cases, *notes, _ = _reported(source, chosen, run)
         if verbose:
-            terminal.print_cases(cases, terminal.console(), damaged, missing)
+            terminal.print_cases(cases, terminal.console(), *notes)
         else:
             kept_in = "" if source.folder == DEFAULT else str(source.folder)
-            terminal.print_answer(cases, terminal.console(), terminal.Places(store=kept_in), damaged, missing)
+            terminal.print_answer(cases, terminal.console(), Places(store=kept_in), *notes)
     else:
         write_out(_make(source, chosen, run, weight, relation), out)
     source.finish()

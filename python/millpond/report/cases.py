@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +26,7 @@ from millpond.advice.prediction_outcome import Builds, PredictionOutcome
 from millpond.report.paired_rounds import PairedRounds
 from millpond.rounds.characterisation import Characterisation, RecordedTrace, Subsystem
 from millpond.store.call_tree import CallTree
-from millpond.store.check import place
+from millpond.store.check import WRONG_DATA, place
 from millpond.store.observations import Observation
 from millpond.store.run_contents import RunContents
 from millpond.store.store import Store
@@ -62,8 +63,8 @@ class Case:
     observations: Sequence[Observation] = field(default=(), repr=False)
     kind: str = "advice"  # the kind of document, and the run under which it is stored
     kept_as: str = ""
-    missing: Sequence[str] = ()  # a sentence for each file that is not in the store, with the consequence
     contexts: CallTree | None = field(default=None, repr=False)  # the calls that led to allocations
+    missing: Sequence[str] = ()  # a sentence for each file that is not in the store, with the consequence
     outcome: Builds | None = None  # from `compare --after`: the outcome of the prediction
 
     @property
@@ -142,10 +143,22 @@ def case_of(contents: RunContents, advice: Advice, whole: bool = False) -> Case:
         [str(row["name"]) for row in contents.subsystems or ()] if characterised else (),
         contents.observations,
         kept_as=contents.run,
-        contexts=contents.call_tree,
+        contexts=_contexts(contents),
         missing=_missing_of(contents) if advice.subsystems else (),  # without heap events nothing else is stored
         outcome=contents.made(OUTCOMES, Builds.from_json),
     )
+
+
+def cases_of(advices: Sequence[Advice], store: Store | None) -> list[Case]:
+    """Returns the cases of these advices, with the data that `store` has of their runs."""
+    return [case_of(store.load(a.run), a) if store and a.run and not a.inputs else Case(a) for a in advices]
+
+
+def _contexts(contents: RunContents) -> CallTree | None:
+    """Returns the call tree of a run; None if it has none that fits."""
+    with suppress(*WRONG_DATA):
+        return contents.call_tree
+    return None
 
 
 def _characterised(contents: RunContents, names: Collection[str]) -> Characterisation | None:
@@ -159,11 +172,6 @@ def _characterised(contents: RunContents, names: Collection[str]) -> Characteris
     subsystems = contents.made("subsystems", details)
     rest = contents.made("characterisation", Characterisation.from_json) if subsystems is not None else None
     return replace(rest, subsystems=subsystems) if rest else None
-
-
-def cases_of(advices: Sequence[Advice], store: Store | None) -> list[Case]:
-    """Returns the cases of these advices, with the data that `store` has of their runs."""
-    return [case_of(store.load(a.run), a) if store and a.run and not a.inputs else Case(a) for a in advices]
 
 
 def load(store: Store, run: str | None, whole: bool = False) -> tuple[list[Case], list[str]]:

@@ -23,12 +23,16 @@ Node = tuple[int, int, int, int, int, int, int]
 
 
 class CallTree(Record, frozen=True):
-    """The call contexts of a run with their allocations; node i + 1 is `nodes[i]`."""
+    """The call contexts of a run with their allocations; node i + 1 is `nodes[i]`.
+
+    `peak_bytes`: the bytes of each node itself that are live at the peak of the program; empty in older files.
+    """
 
     schema: str = field(default_factory=lambda: SCHEMA)
     functions: tuple[str, ...] = field(default_factory=tuple)
     subsystems: tuple[str, ...] = field(default_factory=tuple)
     nodes: tuple[Node, ...] = field(default_factory=tuple)
+    peak_bytes: tuple[int, ...] = ()
 
     def allocating(self) -> Iterator[int]:
         """The nodes, by number from 1, that allocated something themselves."""

@@ -115,7 +115,7 @@ class Store:
     def write_contexts(self, run: str, tree: CallTree) -> None:
         """Keeps the call tree of a run. Failure (status 4) if that is impossible."""
         path = self._folder_for(_CONTEXTS) / f"{run}{PARQUET}"
-        rest = {name: getattr(tree, name) for name in ("schema", "functions", "subsystems")}
+        rest = {name: getattr(tree, name) for name in ("schema", "functions", "subsystems", "peak_bytes")}
         store_files.write_parquet(path, contexts_table(run, tree), rest)
 
     def load(self, run: str) -> RunContents:

@@ -105,11 +105,8 @@ def _unit_of(look: TableModel, places: Sequence[Place]) -> str:
 def _value(look: TableModel) -> Axis:
     """The axis of the figures of a table."""
     if look.layout.relative:
-        return Axis(
-            name=f"of {look.experiment.data.alias(look.experiment.data.baseline) or 'the baseline'}",
-            unit="share",
-            log=True,
-        )
+        data = look.experiment.data
+        return Axis(name=f"of {data.alias(data.baseline) or 'the baseline'}", unit="share", log=True)
     kind, _ = kind_of(look.unit)
     name = look.experiment.data.figure.name if look.unit in ("ns", "seconds", "bytes") else look.unit
     return Axis(name=name.removesuffix("_ns").replace("_", " "), unit=kind, log=True)

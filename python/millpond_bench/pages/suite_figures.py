@@ -42,8 +42,7 @@ def _curves(results: PublishedTable, quotient: Quotient) -> list[Figure]:
                 for at, own in look.ours
                 if own == name and dict(at)[LITTER] == litter and (level := look.our_level((at, own))) is not None
             )
-            alias = results.experiment.data.alias(name)
-            label = f"{alias} {name}" if alias else name
+            label = results.experiment.data.alias(name) or name
             if len(points) > 1:
                 dash = number // COLOURS % 3
                 series.append(Series(name=label, points=points, colour=number % COLOURS, dash=dash, has_dots=True))

@@ -422,6 +422,14 @@ TEST_F(program_run, writes_the_tree_of_contexts_with_all_that_was_allocated) {
     EXPECT_EQ(bytes, facts["bytes"]);
     EXPECT_EQ(live_objects, facts["end_live_objects"]);
     EXPECT_EQ(live_bytes, facts["end_live_bytes"]);
+    std::uint64_t peak_bytes = 0;
+    ASSERT_EQ(contexts["peak_bytes"].size(), contexts["nodes"].size());
+    for (std::size_t i = 0; i < contexts["nodes"].size(); ++i) {
+        const auto live = contexts["peak_bytes"][i].get<std::uint64_t>();
+        EXPECT_LE(live, contexts["nodes"][i][4].get<std::uint64_t>());
+        peak_bytes += live;
+    }
+    EXPECT_EQ(peak_bytes, facts["peak_live_bytes"]);
 }
 
 TEST_F(program_run, refuses_what_is_no_trace_with_status_3) {

@@ -2,8 +2,8 @@
 """The icicle of a run: its call contexts, callers above, by the bytes and the events of their allocations.
 
 main ───────────────────────┐   a node has what it and everything that it calls allocates
-read ──────────┬ sort ──────┤   bytes, events, bytes alive at the end, and churn: bytes that were freed again
-grow ──────────┘
+read ──────────┬ sort ──────┤   bytes, events, bytes live at the program's peak and at the end, and churn: bytes that
+grow ──────────┘                were freed again
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NODES_AT_MOST = 2500
 _LETTERS = 160
 _MEASURES = (
     Axis(name="bytes", unit="bytes"), Axis(name="events", unit="count"),
-    Axis(name="alive at the end", unit="bytes"), Axis(name="churn", unit="bytes"),
+    Axis(name="peak", unit="bytes"), Axis(name="alive at the end", unit="bytes"), Axis(name="churn", unit="bytes"),
 )  # fmt: skip
 
 
@@ -75,7 +75,8 @@ def _places(tree: CallTree) -> list[_Place]:
             found.append(_Place(*key))
         number_of.append(known[key])
         objects, allocated, _, alive = counts
-        own: Sequence[int] = (allocated, objects, alive, max(0, allocated - alive))
+        at_peak = tree.peak_bytes[number] if number < len(tree.peak_bytes) else 0
+        own: Sequence[int] = (allocated, objects, at_peak, alive, max(0, allocated - alive))
         values = found[known[key]].values
         for n, value in enumerate(own):
             values[n] += value

@@ -19,7 +19,7 @@ from millpond.report.views.model import Block, Bullets, Part, Section, Words, na
 from millpond.report.views.reference_view import reference_section
 from millpond.report.views.replay_view import replay_section
 from millpond.report.views.subsystem_detail import one_section
-from millpond.report.views.subsystem_view import subsystem_section
+from millpond.report.views.subsystem_view import density_note, subsystem_section
 from millpond.system.wording import bytes_text, count_text, plural, seconds_text
 
 _PAIRS_AT_MOST = 12
@@ -70,6 +70,7 @@ def view_of(case: Case, anchor: str = "case", detail: Detail = TEXT) -> CaseView
 
 def _sections(case: Case, anchor: str, detail: Detail, plan: str) -> list[Section | None]:
     shown = case.subsystems[: detail.subsystems]
+    density = [note] if (note := density_note(case.advice.subsystems)) else []
     anchors = [f"{anchor}-{i}" for i in range(1, len(shown) + 1)]
     return [
         effect_view.input_section(case),
@@ -86,7 +87,7 @@ def _sections(case: Case, anchor: str, detail: Detail, plan: str) -> list[Sectio
         reference_section(case.advice, detail.figures),
         _each(case, shown, anchors, detail.witnesses),
         _repeat(case, plan),
-        section("What was not measured", [Bullets(tuple(case_words.not_measured(case)))], fold=True),
+        section("What was not measured", [Bullets((*case_words.not_measured(case), *density))], fold=True),
         effect_view.process_section(case),
     ]
 

@@ -46,8 +46,8 @@ class Gain:
 
 @dataclass(frozen=True)
 class ChoiceRow:
-    """A contender with the questions that it answers. `what`: its name, or why there is none. `command`: how to run a
-    malloc. `cpu` and `peak` are None if there is no contender, or nothing was measured.
+    """A contender with the questions that it answers. `what`: its name, or the reason without one. `command`: how to
+    run a malloc. `cpu` and `peak` are None if there is no contender, or nothing was measured.
     """
 
     labels: tuple[str, ...]

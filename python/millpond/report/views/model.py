@@ -103,6 +103,9 @@ class Section:
 Part = Words | Bullets | Table | Figure | Block | Section
 
 
+Row = tuple[Cell | str, ...]
+
+
 def name(text: str, **more: str) -> Cell:
     """Returns a cell with a name of the program."""
     return Cell(text, name=True, **more)  # type: ignore[arg-type]

@@ -12,13 +12,12 @@ from pathlib import Path
 from millpond.advice.advice_data import WHOLE_PLAN, Change, Estimate, PlanPrediction
 from millpond.report.cases import Case, ShownRow
 from millpond.report.views.case_words import replayed
-from millpond.report.views.model import Bullets, Cell, Section, Words, name, section, table
+from millpond.report.views.model import Bullets, Row, Section, Words, name, section, table
 from millpond.rounds.replay_data import ReplayResult, WidenedComparison
 from millpond.statistics.order_statistics import BEYOND_NOISE, MetricSummary
 from millpond.system.wording import bytes_text, count_text, plural, saved_text, seconds_text
 
 _LINES_AT_MOST = 40
-Line = tuple[Cell | str, ...]
 
 
 def replay_section(case: Case) -> Section | None:
@@ -39,7 +38,7 @@ def of_subsystem(case: Case, shown: ShownRow) -> Section | None:
     return section("Replay of the same", [table(("saves", ">CPU", ">peak resident bytes"), rows)])
 
 
-def _lines(case: Case, subject: str, measured: Change | None, peak: Estimate | None) -> list[Line]:
+def _lines(case: Case, subject: str, measured: Change | None, peak: Estimate | None) -> list[Row]:
     if measured is None or not measured.n or not case.replay:
         return []
     plan = (measured.of_ or "").removeprefix("plan:")
@@ -51,7 +50,7 @@ def _lines(case: Case, subject: str, measured: Change | None, peak: Estimate | N
     return [trial, *map(_predicted, predictions)]
 
 
-def _predicted(found: PlanPrediction) -> Line:
+def _predicted(found: PlanPrediction) -> Row:
     is_plan = found.strategy == WHOLE_PLAN
     what = "predicted, the same pools" if is_plan else f"predicted, {found.strategy} instead of a multipool"
     return "", what, saved_text(found.saves_cpu_seconds, "seconds"), saved_text(found.saves_bytes, "bytes")
@@ -82,7 +81,7 @@ def result_section(result: ReplayResult) -> Section:
         f"{count_text(trace.events)} heap events", f"{bytes_text(trace.peak_live_bytes)} live at the peak",
         plural(trace.threads or 1, "thread"), f"{result.order} order", result.assumes,
     ]  # fmt: skip
-    rows: list[Line] = []
+    rows: list[Row] = []
     for contender in result.contenders:
         m, versus = contender.metrics, contender.against_recorded
         short = Path(contender.name).name if contender.name.startswith("/") else contender.name

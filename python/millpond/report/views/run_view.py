@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from millpond.advice.row_reasons import legality_text
 from millpond.report.views.case_words import EFFECT_WORDS, trace_warnings, window_text
-from millpond.report.views.model import Bullets, Section, Table, Words, name, several, table
-from millpond.report.views.subsystem_view import LETTERS_TEXT, density_note
+from millpond.report.views.model import Bullets, Row, Section, Table, Words, name, several, table
+from millpond.report.views.subsystem_view import density_note, letters_text
 from millpond.rounds.characterisation import Characterisation, ReferenceFacts, SubsystemFacts
 from millpond.rounds.trial_data import TrialResult
 from millpond.system.wording import (
@@ -33,7 +33,7 @@ def characterisation_section(data: Characterisation) -> Section:
         "names unknown" if named is None else f"{100 * named:.0f} % of events are from functions with a name",
     ]  # fmt: skip
     below = [
-        LETTERS_TEXT, window_text(data.window) if data.window else "", density_note(data.subsystems),
+        letters_text(data.subsystems), window_text(data.window) if data.window else "", density_note(data.subsystems),
         _references_text(data.references) if data.references else "",
     ]  # fmt: skip
     warnings = Bullets(tuple(trace_warnings(trace)))
@@ -42,7 +42,7 @@ def characterisation_section(data: Characterisation) -> Section:
 
 
 def _subsystems(subsystems: tuple[SubsystemFacts, ...]) -> Table:
-    rows = [
+    rows: list[Row] = [
         (
             name(s.name), s.kind or "", count_text(s.events), bytes_text(s.bytes), bytes_text(s.peak_live_bytes),
             *[share_text(s.dimension(letter).value) for letter in "DVLUC"], legality_text(s.legality),
@@ -70,7 +70,7 @@ def trial_section(trial: TrialResult) -> Section:
     """Returns each contender of a trial, then each plan's effects."""
     metrics = (("cpu_seconds", seconds_text), ("wall_seconds", seconds_text), ("peak_bytes", bytes_text),
                ("page_faults", count_text))  # fmt: skip
-    rows = [
+    rows: list[Row] = [
         (name(c.name), *(show(c.metrics[m].median) if m in c.metrics else "–" for m, show in metrics))
         for c in trial.contenders
     ]

@@ -30,11 +30,13 @@ from millpond.system.wording import (
     share_text,
 )
 
-LETTERS_TEXT = (
-    "All lie between 0 and 1. D, density: the share of allocation operations in the work of its threads while its "
-    "objects are live. V, variation of sizes: 0 for one size. L, locality: how long accesses stay within its objects. "
-    "U, utilization: peak live bytes of all bytes allocated. C, contention: threads that wait for one another."
-)
+_LETTERS = {
+    "D": "D, density: the share of allocation operations in the work of its threads while its objects are live",
+    "V": "V, variation of sizes: 0 for one size",
+    "L": "L, locality: how long accesses stay within its objects",
+    "U": "U, utilization: peak live bytes of all bytes allocated",
+    "C": "C, contention: threads that wait for one another",
+}
 _MATTERS_SHARE = 0.05  # of the bytes or the events of the program
 _SHORT_AT_MOST = 44
 _MARKS = {"yes": "✓ ", "perhaps": "? ", "no": "✗ "}
@@ -45,6 +47,14 @@ def cpu_share(row: Row, trace: RecordedTrace) -> float | None:
     seconds = (row.dimension("D").absolute or {}).get("operation_seconds")
     share = seconds / trace.cpu_seconds if seconds is not None and trace.cpu_seconds else None
     return share if share is not None and share <= 1 else None  # an estimate above the whole CPU time is useless
+
+
+def letters_text(subsystems: Sequence[SubsystemFacts]) -> str:
+    """Explains the letters that have a value for some subsystem; empty without any."""
+    known = [
+        words for letter, words in _LETTERS.items() if any(s.dimension(letter).value is not None for s in subsystems)
+    ]
+    return f"From 0 to 1. {'; '.join(known)}." if known else ""
 
 
 def density_text(d: Dimension) -> str:
@@ -129,9 +139,9 @@ def subsystem_section(case: Case, most: int, anchors: Sequence[str]) -> Section 
     rest = rest_text(others[len(next_ones) :]) if next_ones else ""
     main = _table(case, first, places)
     below = section(rest_text(others), [_table(case, next_ones, places), Words(rest, "soft")], fold=True, details=True)
-    words = [LETTERS_TEXT if first else "", density_note([s.row for s in ranked])]
+    words = letters_text([s.row for s in first])
     title = "Subsystems that matter" if first else "Subsystems"
-    return section(title, [main, Words(" ".join(filter(None, words)), "soft"), below])
+    return section(title, [main, Words(words, "soft"), below])
 
 
 def _table(case: Case, rows: Sequence[ShownRow], places: dict[int, str]) -> Table:

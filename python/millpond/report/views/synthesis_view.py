@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from millpond.advice.class_score import CACHE_NAME
 from millpond.advice.synthesis import Synthesis, TraceUse
-from millpond.report.views.model import Bullets, Cell, Section, Table, name, table
+from millpond.report.views.model import Bullets, Cell, Row, Section, Table, name, table
 from millpond.rounds.characterisation import partial_reasons
 from millpond.system.wording import bytes_text, count_text, plural
 
@@ -50,7 +50,7 @@ def _census(found: Synthesis) -> Table:
     first = found.traces[0]
     headings = ("trace", ">requests", ">sizes", *[f">k = {f.sizes}" for f in first.frequent],
                 *[f">tags of {t.tag_bytes} bytes" for t in first.tags])  # fmt: skip
-    rows = [
+    rows: list[Row] = [
         (_name(use), count_text(use.census.requests), count_text(use.census.distinct_sizes),
          *[_percent(f.share) for f in use.frequent], *[f"{t.line_bytes_live:.1f}" for t in use.tags])
         for use in found.traces
@@ -62,7 +62,7 @@ def _census(found: Synthesis) -> Table:
 def _sources(found: Synthesis) -> Table:
     counted = (">instructions", f">misses of {CACHE_NAME}", ">of the allocator")
     headings = ("trace", "classes", ">number", ">outside", ">lost", ">lost live", ">peak (estimated)", *counted)
-    rows = [
+    rows: list[Row] = [
         (_name(use) if number == 0 else "", of.source, str(of.classes), count_text(of.requests_outside),
          _percent(of.lost_share), _percent(of.live_lost_share), bytes_text(of.peak_bytes),
          *map(_count, (of.instructions, of.misses, of.allocator_misses)))
@@ -80,7 +80,7 @@ def _arena(found: Synthesis) -> Table:
     walked = sum(len(site.frames) > 1 for site in found.sites)
     headings = ("trace", ">objects", ">of all bytes", ">wrongly", ">refused", ">held at most", ">pinned at most",
                 ">at the end")  # fmt: skip
-    rows = [
+    rows: list[Row] = [
         (_name(use), count_text(of.objects), _percent(of.predicted_share), f"{100 * of.wrong_share:.3f} %",
          _percent(of.refused_bytes / of.predicted_bytes if of.predicted_bytes else 0.0),
          *map(bytes_text, (of.most_held_bytes, of.most_pinned_bytes, of.end_pinned_bytes)))
