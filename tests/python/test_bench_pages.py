@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -127,7 +128,8 @@ def test_the_legend_has_words_for_every_experiment(spec: PublishedSpec) -> None:
     ]  # fmt: skip
     rows = legend.labels(spec, names)
     assert all(row.allocator and row.code and row.sentence for row in rows)
-    assert all(row.meaning and row.unit for row in legend.axes(spec))
+    every = replace(spec, data=replace(spec.data, axes=(*spec.data.axes, *spec.data.free)))  # as --set makes them
+    assert all(row.meaning and row.unit for row in legend.axes(every))
     assert legend.question(spec.name).asks.endswith("?")
 
 

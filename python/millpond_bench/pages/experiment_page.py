@@ -37,7 +37,7 @@ from millpond_bench.pages.charts import PUBLISHED, Chart, charts
 from millpond_bench.pages.findings import finding
 from millpond_bench.runs.experiment_run import ExperimentRun
 from millpond_bench.runs.published_run import PublishedRun
-from millpond_bench.tables.legend import AxisRow, LabelRow, Question, question, terms
+from millpond_bench.tables.legend import AxisRow, ExperimentQuestion, LabelRow, question, terms
 from millpond_bench.tables.legend import axes as axes_of
 from millpond_bench.tables.legend import labels as labels_of
 from millpond_bench.tables.quantities import quantity_of, short_text
@@ -51,7 +51,7 @@ _TICKED = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True)
-class Section:
+class ExperimentSection:
     """One experiment for the template."""
 
     anchor: str
@@ -99,7 +99,7 @@ def render(runs: Sequence[ExperimentRun]) -> str:
     )
 
 
-def _section(run: ExperimentRun) -> Section:
+def _section(run: ExperimentRun) -> ExperimentSection:
     spec = run.spec
     states = dict.fromkeys(heap_state(cell) for cell in run.cells)
     rounds = max((o.round for o in run.outcomes), default=0)
@@ -108,7 +108,7 @@ def _section(run: ExperimentRun) -> Section:
         f"seed {run.request.seed}", *_programs(run.programs), f"run {run.journal.run}",
     ]  # fmt: skip
     drawn, headings, counted, reading = [], list[str](), list[tuple[str, list[str]]](), ""
-    asks, labels, axes, found = Question("", ""), list[LabelRow](), list[AxisRow](), ""
+    asks, labels, axes, found = ExperimentQuestion("", ""), list[LabelRow](), list[AxisRow](), ""
     if isinstance(run, PublishedRun):
         asks, found, axes = question(spec.name), finding(run.results), axes_of(run.spec)
         labels = labels_of(run.spec, _strategies(run))
@@ -119,7 +119,7 @@ def _section(run: ExperimentRun) -> Section:
             reading = _ELSEWHERE
     beside = _beside(run) if isinstance(run, PublishedRun) else [_comparison(row) for row in run.rows]
     held = f"{sum(bar.holds is True for bar in run.bars)} of {plural(len(run.bars), 'bar')} hold"
-    return Section(
+    return ExperimentSection(
         spec.name, f"{spec.name}: {spec.title}", spec.source or "Millpond", spec.machine,
         spec.section, spec.measured, asks.asks, asks.found, found, _ticked(run.figures_only), facts,
         [note for note in run.notes if note not in spec.notes and not (run.figures_only and "verdict" in note)],

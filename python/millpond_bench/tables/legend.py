@@ -38,8 +38,8 @@ class AxisRow:
 
 
 @dataclass(frozen=True)
-class Question:
-    """What an experiment asks, and what its document found."""
+class ExperimentQuestion:
+    """The question of an experiment, and the answer of its document."""
 
     asks: str
     found: str
@@ -50,9 +50,9 @@ def _words() -> Mapping[str, Any]:
     return tomllib.loads((files("millpond_bench.suites") / "legend.toml").read_text(encoding="utf-8"))
 
 
-def question(name: str) -> Question:
+def question(name: str) -> ExperimentQuestion:
     """The question of a published experiment. KeyError if the legend has none."""
-    return Question(**_words()["experiment"][name])
+    return ExperimentQuestion(**_words()["experiment"][name])
 
 
 def labels(spec: PublishedSpec, strategies: Iterable[str]) -> list[LabelRow]:

@@ -32,7 +32,7 @@ def text_of(value: float) -> str:
 
 
 def short_text(value: float) -> str:
-    """As `text_of`; large numbers as `1.07 G`."""
+    """About three digits; large numbers as `1.07 G`."""
     return count_text(value) if abs(value) >= _LARGE else text_of(value)
 
 
