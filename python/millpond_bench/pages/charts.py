@@ -92,7 +92,7 @@ def _chart(layout: _Layout, look: TableModel) -> Chart:
 def _scaled(level: Level, factor: float) -> Level:
     def scaled(place: Place) -> float | None:
         value = level(place)
-        return None if value is None else value * factor
+        return None if value is None else float(f"{value * factor:.4g}")  # more digits make the page larger
 
     return scaled
 
@@ -233,7 +233,7 @@ def _sortable(data: ExperimentData, direction: int) -> Callable[[tuple[int | str
 
 def _heading(data: ExperimentData, tables: Tables, value: int | str) -> tuple[str, str]:
     if isinstance(value, str):
-        return data.alias(value) or value, value
+        return data.alias(value) or value, ""
     return tables.labels(tables.columns, value), ""
 
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -68,6 +68,7 @@ class ExperimentSection:
     warnings: list[str]
     notes: Sequence[str]
     labels: list[LabelRow]
+    other_legends: Mapping[str, str]
     axes: list[AxisRow]
     terms: list[tuple[str, str]]
     reading: str
@@ -94,9 +95,22 @@ def render(runs: Sequence[ExperimentRun]) -> str:
         title=f"Millpond: {names}{beside}",
         heading="Published experiments, run here" if beside else "Benchmarks",
         machine=str(this_machine()),
-        sections=[_section(run) for run in runs],
+        sections=_once([_section(run) for run in runs]),
         html_of=html_of,
     )
+
+
+def _once(sections: Sequence[ExperimentSection]) -> list[ExperimentSection]:
+    """The sections, each label with the same words only in the first legend that has it."""
+    first: dict[LabelRow, ExperimentSection] = {}
+    found = []
+    for section in sections:
+        others = {first[row].anchor: first[row].title for row in section.labels if row in first}
+        first |= {row: section for row in section.labels if row not in first}
+        found.append(
+            replace(section, labels=[row for row in section.labels if first[row] is section], other_legends=others)
+        )
+    return found
 
 
 def _section(run: ExperimentRun) -> ExperimentSection:
@@ -123,7 +137,7 @@ def _section(run: ExperimentRun) -> ExperimentSection:
         spec.name, f"{spec.name}: {spec.title}", spec.source or "Millpond", spec.machine,
         spec.section, spec.measured, asks.asks, asks.found, found, _ticked(run.figures_only), facts,
         [note for note in run.notes if note not in spec.notes and not (run.figures_only and "verdict" in note)],
-        spec.notes, labels, axes, terms(" ".join([spec.measured, asks.asks, asks.found, *spec.notes])),
+        spec.notes, labels, {}, axes, terms(" ".join([spec.measured, asks.asks, asks.found, *spec.notes])),
         reading, drawn, run.spec.table.draw(run.results) if isinstance(run, PublishedRun) else [],
         heading(spec.claims) if spec.claims else "Bars",
         [*(_claim(one, spec) for one in run.claims), *map(_bar, run.bars)],

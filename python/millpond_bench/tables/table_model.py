@@ -96,7 +96,7 @@ class TableModel:
             return None
         value = self._values.get(key)
         if self._is_share(key) or value is None or self.quantity.factor == 1:
-            return Entry(one.printed, one.unit)
+            return Entry(one.printed)
         return Entry(self.quantity.text(value), f"{one.printed} {one.unit}")
 
     def here(self, key: Place) -> Entry | None:
@@ -115,7 +115,7 @@ class TableModel:
 
     def quotient(self, key: Place) -> Entry | None:
         value = self.to_published(key)
-        return None if value is None else Entry(text_of(value), "of shares" if self._is_share(key) else "")
+        return None if value is None else Entry(text_of(value))
 
     @cached_property
     def _peaks(self) -> dict[Place, Summary]:
